@@ -1,0 +1,46 @@
+# Two commands on a fresh clone: `make demo` and `make test`. Both make the virtual environment.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test lint format bench clean
+
+demo: $(VENV)/installed
+	$(BIN)/noisycount demo
+
+test: $(VENV)/developed
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+lint: $(VENV)/developed
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: $(VENV)/developed
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(VENV)/benched
+	$(BIN)/python -m pytest benchmarks --override-ini testpaths=benchmarks
+
+clean:
+	rm -rf $(VENV) noisycount-demo
+
+$(VENV)/installed: pyproject.toml
+	@echo "Making the virtual environment in $(VENV) (once; about a minute) ..."
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade "pip>=25.1"
+	$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/developed: $(VENV)/installed
+	$(PIP) install --group dev
+	@touch $@
+
+$(VENV)/benched: $(VENV)/developed
+	$(PIP) install --group bench
+	@touch $@

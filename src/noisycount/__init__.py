@@ -1,0 +1,1 @@
+"""Private counts: count, add exact noise, keep the budget, and say what the answer means."""

@@ -1,0 +1,34 @@
+"""What noisycount refuses: one exception for each seam, each message a single line."""
+
+__all__ = [
+    "BudgetError",
+    "ConfigError",
+    "LedgerError",
+    "NoisyCountError",
+    "PredicateError",
+    "SourceError",
+]
+
+
+class NoisyCountError(Exception):
+    """Any refusal of noisycount; its text names what was wrong, its value and the remedy."""
+
+
+class PredicateError(NoisyCountError):
+    """A question outside the predicate language, or about columns that it may not use."""
+
+
+class SourceError(NoisyCountError):
+    """Records that cannot be read or counted; the text never quotes a cell."""
+
+
+class LedgerError(NoisyCountError):
+    """The ledger cannot be read or written, or the request contradicts what it holds."""
+
+
+class BudgetError(LedgerError):
+    """A spend that does not fit what is left of the budget."""
+
+
+class ConfigError(NoisyCountError):
+    """A configuration file that cannot be used."""

@@ -1,0 +1,1 @@
+"""What is random: populations, mechanisms, noise, and exact sampling."""

@@ -1,0 +1,1 @@
+"""A true count becomes a published answer."""

@@ -1,0 +1,1 @@
+"""Where records are counted: one interface, one file an engine."""

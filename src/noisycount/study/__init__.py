@@ -1,0 +1,1 @@
+"""Experiments and pictures built on analysis."""
