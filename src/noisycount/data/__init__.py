@@ -1,0 +1,18 @@
+"""The survey that noisycount ships: the RAND Health Insurance Experiment (see README.md)."""
+
+from importlib.resources import files
+from pathlib import Path
+
+__all__ = ["survey_path"]
+
+
+def survey_path() -> Path:
+    """Return the Parquet file of the survey: one row a person and year, 5,912 persons.
+
+    Returns:
+        The absolute path of `rand_hie.parquet` in the installed package.
+
+    >>> survey_path().name
+    'rand_hie.parquet'
+    """
+    return Path(str(files(__name__))) / "rand_hie.parquet"
