@@ -1,0 +1,220 @@
+"""The owner's `noisycount.toml`: the ledger, the data sets, their budgets."""
+
+import os.path
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from types import MappingProxyType
+
+import click
+
+from noisycount.app.toml_table import TomlTable, suggestion
+from noisycount.errors import ConfigError
+from noisycount.release.budget import exact_epsilon
+
+__all__ = [
+    "DEFAULT_BUDGET",
+    "FILE_NAME",
+    "TEMPLATE",
+    "Config",
+    "DatasetConfig",
+    "find",
+    "load",
+    "without_file",
+]
+
+FILE_NAME = "noisycount.toml"
+DEFAULT_BUDGET = Fraction(2)
+TEMPLATE = Path(__file__).with_name("template.toml").read_text(encoding="utf-8")
+
+LEDGER_KEYS = ("url",)
+DATASET_KEYS = ("source", "table", "unit", "size", "columns", "budget")
+SQLITE_FILE = re.compile(r"(?P<scheme>sqlite(\+\w+)?:///)(?P<file>[^?]*)(?P<options>\?.*)?")
+SERVER = re.compile(r"postgresql(\+\w+)?://.+")
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetConfig:
+    """What the owner says about one data set.
+
+    Args:
+        name: The name that its spending is booked under.
+        source: The file, an absolute path.
+        unit: The column that names the person; None: every row is one unit.
+        size: The number of units where it is public, else None.
+        columns: What questions may use; None: all but the unit.
+        table: The table of a DuckDB file; None: its only one.
+        budget: The most that all answers together may cost, in ε.
+
+    Raises:
+        ConfigError: The source is relative, or the size or the budget is not positive.
+    """
+
+    name: str
+    source: Path
+    unit: str | None = None
+    size: int | None = None
+    columns: tuple[str, ...] | None = None
+    table: str | None = None
+    budget: Fraction = DEFAULT_BUDGET
+
+    def __post_init__(self) -> None:
+        """Refuse what no file could have said."""
+        if not self.source.is_absolute():
+            raise ConfigError(f"source must be an absolute path, got {self.source}: resolve it")
+        if self.size is not None and self.size < 1:
+            raise ConfigError(f"size must be above 0, got {self.size}: give None if not public")
+        if self.budget <= 0:
+            raise ConfigError(f"budget must be above 0, got {self.budget}: give more")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything that one `noisycount.toml` says, with absolute paths.
+
+    Args:
+        path: The file; None where there is none.
+        ledger_url: The ledger's address, as SQLAlchemy reads it.
+        datasets: The data sets by name.
+    """
+
+    path: Path | None
+    ledger_url: str
+    datasets: Mapping[str, DatasetConfig]
+
+    def __post_init__(self) -> None:
+        """Keep the data sets from being changed through the argument."""
+        object.__setattr__(self, "datasets", MappingProxyType(dict(self.datasets)))
+
+    @property
+    def ledger_file(self) -> Path | None:
+        """Return the file of a SQLite ledger, None for a server."""
+        match = SQLITE_FILE.fullmatch(self.ledger_url)
+        return Path(match["file"]) if match else None
+
+    def make_ledger_folder(self) -> None:
+        """Make the ledger's folder, readable by its owner alone, where nobody configured one.
+
+        The folder of a configured ledger must exist: one that is missing may be a disk not
+        mounted, and a new ledger in its place would give spent budget away again.
+
+        Raises:
+            ConfigError: The folder cannot be made.
+        """
+        if self.path is not None or self.ledger_file is None:
+            return
+        folder = self.ledger_file.parent
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(
+                f"ledger folder {folder} cannot be made ({error.strerror}): "
+                "name another ledger in a file that `noisycount init` writes"
+            ) from None
+
+    def dataset(self, source: str) -> DatasetConfig:
+        """Return the data set that `source` means: a name, or a path.
+
+        A path to the very file of a configured data set is that data set, under its budget.
+        Another file is a data set of its own, named by its resolved path, under `DEFAULT_BUDGET`.
+
+        Raises:
+            ConfigError: `source` is neither, or its file belongs to several data sets.
+        """
+        if source in self.datasets:
+            return self.datasets[source]
+        if not _is_file(source):
+            raise ConfigError(
+                f"SOURCE {source!r} is neither a file nor a data set: "
+                f"{suggestion(source, self.datasets)}"
+            )
+        owners = [owner for owner in self.datasets.values() if _same_file(owner.source, source)]
+        if len(owners) > 1:
+            names = ", ".join(owner.name for owner in owners)
+            raise ConfigError(f"SOURCE {source!r} is the file of several data sets: name {names}")
+        path = Path(source).resolve()
+        return owners[0] if owners else DatasetConfig(name=str(path), source=path)
+
+
+def find(start: Path) -> Path | None:
+    """Return `noisycount.toml` in `start` or the nearest folder above it, None without one."""
+    folder = start.resolve()
+    candidates = (place / FILE_NAME for place in (folder, *folder.parents))
+    return next((candidate for candidate in candidates if _is_file(candidate)), None)
+
+
+def load(path: Path) -> Config:
+    """Return what the file at `path` says; its relative paths are seen from its folder.
+
+    Raises:
+        ConfigError: Any mistake in the file, in one line.
+    """
+    path = path.resolve()
+    top = TomlTable.read(path)
+    top.require_known(("ledger", "datasets"))
+    datasets = {name: _dataset(name, table) for name, table in top.table("datasets").tables()}
+    return Config(path, _ledger_url(top.table("ledger")), datasets)
+
+
+def without_file() -> Config:
+    """Return the configuration where there is no file: a ledger of the user, no data sets."""
+    ledger = Path(click.get_app_dir("noisycount")).absolute() / "ledger.db"
+    return Config(None, f"sqlite:///{ledger}", {})
+
+
+def _is_file(path: str | Path) -> bool:
+    return os.path.isfile(path)  # noqa: PTH113 - Path.is_file raises on a name that is too long
+
+
+def _same_file(left: Path, right: str) -> bool:
+    return _is_file(left) and left.samefile(right)
+
+
+def _ledger_url(table: TomlTable) -> str:
+    """Return the ledger's address; a relative SQLite file lies beside the configuration."""
+    table.require_known(LEDGER_KEYS)
+    url = table.text("url") or "sqlite:///ledger.db"
+    match = SQLITE_FILE.fullmatch(url)
+    if match and match["file"] not in {"", ":memory:"}:
+        file = table.path.parent / match["file"]
+        return f"{match['scheme']}{file}{match['options'] or ''}"
+    if SERVER.fullmatch(url):
+        return url
+    # The value is left out on purpose: an address may hold a password.
+    raise ConfigError(
+        f"{table.path}: [{table.name}] url: names no lasting ledger; "
+        'write "sqlite:///ledger.db" or "postgresql+psycopg://user@host/database"'
+    )
+
+
+def _dataset(name: str, table: TomlTable) -> DatasetConfig:
+    if not re.fullmatch(r"[\w-]+", name):
+        raise ConfigError(
+            f"{table.path}: [datasets.{name!r}]: a name is letters, digits, - and _: rename it"
+        )
+    table.require_known(DATASET_KEYS)
+    source = table.text("source")
+    if source is None:
+        raise table.refusal("source", 'is missing: add the file, such as source = "data.csv"')
+    return DatasetConfig(
+        name=name,
+        source=(table.path.parent / source).resolve(),
+        unit=table.text("unit"),
+        size=table.whole_number("size"),
+        columns=table.texts("columns"),
+        table=table.text("table"),
+        budget=_budget(table),
+    )
+
+
+def _budget(table: TomlTable) -> Fraction:
+    """Return the exact budget; a TOML float is refused, as 0.3 would not be three tenths."""
+    value = table.values.get("budget", DEFAULT_BUDGET)
+    if isinstance(value, float):
+        raise table.refusal("budget", f'is not exact: write it in quotes, budget = "{value}"')
+    try:
+        return exact_epsilon(value, name="budget")
+    except ValueError as error:
+        raise ConfigError(f"{table.path}: [{table.name}] {error}") from None

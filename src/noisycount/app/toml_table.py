@@ -1,0 +1,128 @@
+"""Typed values out of a TOML file; a refusal names file, table, key, value and remedy."""
+
+import json
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Self, TypeGuard
+
+from noisycount.errors import ConfigError
+
+__all__ = ["TomlTable", "suggestion"]
+
+SHOWN_LENGTH = 60
+
+
+@dataclass(frozen=True, slots=True)
+class TomlTable:
+    """One table of the TOML file at `path`.
+
+    Args:
+        path: The file, for the refusals.
+        name: The table's dotted name; empty for the top of the file.
+        values: The keys of the table and what they hold.
+    """
+
+    path: Path
+    name: str
+    values: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Return the top table of the file at `path`.
+
+        Raises:
+            ConfigError: The file cannot be read, or is not TOML; with the line where it breaks.
+        """
+        try:
+            values = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        except OSError as error:
+            raise ConfigError(
+                f"{path} cannot be read ({error.strerror}): name a readable file, "
+                "or write a new one with `noisycount init`"
+            ) from None
+        except UnicodeDecodeError:
+            raise ConfigError(f"{path} is not UTF-8 text: save it as UTF-8") from None
+        except tomllib.TOMLDecodeError as error:
+            raise ConfigError(f"{path} is not valid TOML: {error}; correct it there") from None
+        except (ValueError, RecursionError):
+            raise ConfigError(
+                f"{path} holds a number too long or brackets too deep to read: shorten them"
+            ) from None
+        return cls(path, "", values)
+
+    def refusal(self, key: str, problem: str) -> ConfigError:
+        """Return the error that names file, table, key and value, then the problem."""
+        place = f"[{self.name}] {key}" if self.name else key
+        value = f" = {_shown(self.values[key])}" if key in self.values else ""
+        return ConfigError(f"{self.path}: {place}{value}: {problem}")
+
+    def require_known(self, known: Collection[str]) -> None:
+        """Raise ConfigError for the first key that is not `known`."""
+        for key, value in self.values.items():
+            if key not in known:
+                kind = "table" if isinstance(value, dict) else "key"
+                place = f"[{self.name}] {key}" if self.name else key
+                raise ConfigError(f"{self.path}: {place}: unknown {kind}; {suggestion(key, known)}")
+
+    def table(self, key: str) -> "TomlTable":
+        """Return the table under `key`, empty where it is left out."""
+        name = f"{self.name}.{key}" if self.name else key
+        value = self.values.get(key, {})
+        if not isinstance(value, dict):
+            raise self.refusal(key, f"must be a table: write [{name}]")
+        return TomlTable(self.path, name, value)
+
+    def tables(self) -> Iterator[tuple[str, "TomlTable"]]:
+        """Yield every key of this table with the table that it holds."""
+        for key in self.values:
+            yield key, self.table(key)
+
+    def text(self, key: str) -> str | None:
+        """Return the text under `key`, None where it is left out."""
+        value = self.values.get(key)
+        if value is None or _is_text(value):
+            return value
+        raise self.refusal(key, 'must be a text in quotes, such as "name"')
+
+    def whole_number(self, key: str) -> int | None:
+        """Return the whole number above 0 under `key`, None where it is left out."""
+        value = self.values.get(key)
+        if value is None or (type(value) is int and value > 0):
+            return value
+        raise self.refusal(key, "must be a whole number above 0, without quotes, or be left out")
+
+    def texts(self, key: str) -> tuple[str, ...] | None:
+        """Return the list of different texts under `key`, None where it is left out."""
+        value = self.values.get(key)
+        if value is None:
+            return None
+        if not isinstance(value, list) or not value or not all(map(_is_text, value)):
+            raise self.refusal(key, 'must be a list of texts, such as ["age", "health"]')
+        if len(set(value)) < len(value):
+            raise self.refusal(key, "names one twice: keep each once")
+        return tuple(value)
+
+
+def suggestion(name: str, known: Collection[str]) -> str:
+    """Return the remedy for an unknown `name`: the closest known one, or all of them.
+
+    >>> suggestion("budgte", ["source", "budget"])
+    'did you mean budget?'
+    >>> suggestion("colour", ["source", "budget"])
+    'known: source, budget'
+    """
+    close = get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]}?" if close else f"known: {', '.join(known) or 'none'}"
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and value.strip() != ""
+
+
+def _shown(value: object) -> str:
+    """Return a value as TOML would write it, on one line and not longer than a line."""
+    text = json.dumps(value, default=str, ensure_ascii=False)
+    return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}..."
