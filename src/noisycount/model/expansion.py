@@ -1,0 +1,46 @@
+"""Log-probabilities around one count, split so that large terms cancel before they are rounded."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["DIGITS", "Expansion", "Reals", "decimal_ratio"]
+
+Reals = NDArray[np.float64]
+
+DIGITS = Context(prec=40)
+"""Slopes are summed in 40 digits: near a mode they cancel, and are multiplied by wide offsets."""
+
+
+def decimal_ratio(value: Fraction) -> Decimal:
+    """The fraction in 40 digits."""
+    return DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """How a log-probability changes around a count: ln f(c + d) − ln f(c) = slope·d + bend(d).
+
+    Attributes:
+        slope: Per record, in 40 digits.
+        bend: The rest as a function of offsets d in records; it does not lose digits near d = 0.
+    """
+
+    slope: Decimal
+    bend: Callable[[Reals], Reals]
+
+    def __add__(self, other: "Expansion") -> "Expansion":
+        """The expansion of a product of two laws."""
+        return Expansion(
+            DIGITS.add(self.slope, other.slope),
+            lambda offsets: self.bend(offsets) + other.bend(offsets),
+        )
+
+    def __call__(self, offsets: Reals) -> Reals:
+        """Ln f(c + d) − ln f(c) for each offset d, shape as given."""
+        change: Reals = float(self.slope) * offsets + self.bend(offsets)
+        return change

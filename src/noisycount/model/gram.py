@@ -1,0 +1,39 @@
+"""Sums over many consecutive integers from a few points: Gauss's rule for the counting measure."""
+
+from functools import lru_cache
+
+import numpy as np
+
+from noisycount.model.expansion import Reals
+
+__all__ = ["POINTS", "gram_rule"]
+
+POINTS = 24
+"""Points of a rule: it sums a polynomial of degree 47 exactly, and e^(−s·k) over k < L to the last
+digits of a double where s·L <= 8."""
+
+
+@lru_cache(maxsize=512)
+def gram_rule(length: int) -> tuple[Reals, Reals]:
+    """Nodes x and positive weights w with Σ_{k=0}^{length−1} f(k) = Σ w·f(x) for smooth f.
+
+    The nodes are the eigenvalues of the Jacobi matrix of the Gram (discrete Chebyshev) polynomials,
+    whose squared off-diagonal is j²(L² − j²)/(4(4j² − 1)). Up to `POINTS` integers are summed term
+    by term.
+
+    Args:
+        length: The number L of integers, at least 1.
+
+    Returns:
+        Offsets in 0..L − 1 and weights that add up to L, both of shape (POINTS,).
+
+    Source: Golub and Welsch (1969); Szegő, *Orthogonal Polynomials*, section 2.8.
+    """
+    if length <= POINTS:
+        nodes = np.arange(POINTS, dtype=np.float64)
+        return np.minimum(nodes, length - 1), (nodes < length).astype(np.float64)
+    degrees = np.arange(1, POINTS, dtype=np.float64)
+    squares = degrees**2 * (float(length) ** 2 - degrees**2) / (4 * (4 * degrees**2 - 1))
+    matrix = np.diag(np.sqrt(squares), 1)
+    nodes, vectors = np.linalg.eigh(matrix + matrix.T)
+    return nodes + (length - 1) / 2, length * vectors[0] ** 2

@@ -1,0 +1,57 @@
+"""The checks that arguments share; each refusal names the argument, its value and the remedy."""
+
+import math
+from fractions import Fraction
+from numbers import Integral, Real
+
+__all__ = ["fraction_of_one", "positive_number", "rate_within", "real_number", "whole_number"]
+
+LARGEST_WHOLE = 2**53
+
+
+def real_number(value: float | Fraction, name: str) -> float:
+    """The value as a finite float."""
+    if isinstance(value, Real) and not isinstance(value, bool):
+        number = _as_float(value)
+        if math.isfinite(number):
+            return number
+    raise ValueError(f"{name} must be a finite number, got {value!r}")
+
+
+def positive_number(value: float | Fraction, name: str) -> float:
+    """The value as a positive finite float."""
+    if isinstance(value, Real) and not isinstance(value, bool):
+        number = _as_float(value)
+        if 0 < number < math.inf:
+            return number
+    raise ValueError(f"{name} must be positive and finite, got {value!r}")
+
+
+def rate_within(value: float | Fraction, name: str) -> float:
+    """The value as a probability in [0, 1]."""
+    if isinstance(value, Real) and not isinstance(value, bool) and 0 <= value <= 1:
+        return float(value)
+    raise ValueError(f"{name} must be a probability between 0 and 1, got {value!r}")
+
+
+def fraction_of_one(value: float | Fraction, name: str) -> float:
+    """The value as a number strictly between 0 and 1."""
+    number = _as_float(value) if isinstance(value, Real) and not isinstance(value, bool) else 0.0
+    if 0 < number < 1:
+        return number
+    raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}")
+
+
+def whole_number(value: float, name: str, smallest: int = 0) -> int:
+    """The value as a whole number from `smallest` to 2^53."""
+    is_whole = isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
+    if is_whole and not isinstance(value, bool) and smallest <= value <= LARGEST_WHOLE:
+        return int(value)
+    raise ValueError(f"{name} must be a whole number from {smallest} to 2**53, got {value!r}")
+
+
+def _as_float(value: Real) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
