@@ -1,0 +1,337 @@
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+import noisycount
+
+PACKAGE = "noisycount"
+EVERYBODY = {"errors", "data"}
+ARROWS = {
+    "": {"model", "analysis"},  # the public names
+    "errors": set[str](),
+    "data": set[str](),
+    "model": set[str](),
+    "analysis": {"model"},
+    "study": {"model", "analysis"},
+    "release": {"model"},
+    "app": {"", "model", "analysis", "study", "release"},
+}
+HOMES = {
+    "duckdb": "release/sources/duckdb.py",
+    "sqlglot": "release/predicate.py",
+    "sqlalchemy": "release/ledger.py",
+    "altair": "study/charts.py",
+    "vl_convert": "study/charts.py",
+    "click": "app/",
+    "rich": "app/",
+}
+COMPUTING = {"", "app"}  # where names and commands are imported on first use
+COUNTERS = ("release/desk.py", "release/sources/")
+LONGEST_FILE = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """One file of a package: its place, its dotted name, its text as a tree."""
+
+    place: str
+    name: str
+    length: int
+    tree: ast.Module
+
+    @classmethod
+    def read(cls, path: Path, root: Path) -> Self:
+        """Return the module at `path` of the package in the folder `root`."""
+        place = path.relative_to(root)
+        parts = [PACKAGE, *place.with_suffix("").parts]
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        text = path.read_text(encoding="utf-8")
+        return cls(place.as_posix(), name, len(text.splitlines()), ast.parse(text))
+
+    @property
+    def room(self) -> str:
+        """Return the first part of the name below the package."""
+        return room(self.name)
+
+    def imported(self) -> Iterator[str]:
+        """Yield every dotted name that the file imports, wherever and however it does."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                base = self._base(node)
+                yield from (f"{base}.{alias.name}" for alias in node.names)
+            elif isinstance(node, ast.Call) and called(node) in {"import_module", "__import__"}:
+                first = node.args[0]
+                yield str(first.value) if isinstance(first, ast.Constant) else "(computed)"
+
+    def _base(self, node: ast.ImportFrom) -> str:
+        """Return the absolute name of what stands between `from` and `import`."""
+        if node.level == 0:
+            return node.module or ""
+        is_package = self.place.endswith("__init__.py")
+        parts = self.name.split(".")
+        kept = parts[: len(parts) - node.level + is_package]
+        return ".".join([*kept, *([node.module] if node.module else [])])
+
+
+def room(name: str) -> str:
+    """Return the room of a dotted name of the package; empty for the package itself."""
+    return name.split(".")[1] if "." in name else ""
+
+
+def called(node: ast.Call) -> str:
+    """Return the last name of what is called."""
+    function = node.func
+    return getattr(function, "attr", getattr(function, "id", ""))
+
+
+def read_modules(root: Path) -> list[Module]:
+    """Return every Python file of a package."""
+    return [Module.read(path, root) for path in sorted(root.rglob("*.py"))]
+
+
+def edges(modules: list[Module]) -> dict[str, list[str]]:
+    """Return for every module the modules of the package that it imports."""
+    names = {module.name for module in modules}
+
+    def target(name: str) -> str:
+        while name not in names:
+            name = name.rpartition(".")[0]
+        return name
+
+    return {
+        module.name: [target(name) for name in module.imported() if name.split(".")[0] == PACKAGE]
+        for module in modules
+    }
+
+
+def wrong_arrows(modules: list[Module]) -> list[str]:
+    """Return the imports that point against the one direction."""
+    return [
+        f"{source} imports {target}"
+        for source, targets in edges(modules).items()
+        for target in targets
+        if room(target) not in {room(source)} | EVERYBODY | ARROWS[room(source)]
+    ]
+
+
+def strayed_drivers(modules: list[Module]) -> list[str]:
+    """Return the imports of a driver outside its home."""
+    return [
+        f"{module.place} imports {name}"
+        for module in modules
+        for name in module.imported()
+        if not module.place.startswith(HOMES.get(name.split(".")[0], ""))
+    ]
+
+
+def computed_imports(modules: list[Module]) -> list[str]:
+    """Return the files whose imports cannot be read though they should be."""
+    return [
+        module.place
+        for module in modules
+        if module.room not in COMPUTING and "(computed)" in module.imported()
+    ]
+
+
+def strayed_counts(modules: list[Module]) -> list[str]:
+    """Return the calls of any `.count(` where no source may be counted."""
+    return [
+        f"{module.place}:{node.lineno}"
+        for module in modules
+        if not module.place.startswith(COUNTERS)
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if node.func.attr == "count"
+    ]
+
+
+def cycle(modules: list[Module]) -> list[str]:
+    """Return the modules of one import cycle, first and last the same; empty without one."""
+    graph = edges(modules)
+    others = {name: [target for target in graph[name] if target != name] for name in graph}
+    try:
+        TopologicalSorter(others).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def long_files(modules: list[Module]) -> list[str]:
+    """Return the files that outgrew their room."""
+    return [module.place for module in modules if module.length > LONGEST_FILE]
+
+
+@pytest.fixture(scope="module")
+def modules() -> list[Module]:
+    """Return the modules of noisycount itself."""
+    return read_modules(Path(noisycount.__file__).parent)
+
+
+def made_up(folder: Path, files: Mapping[str, str]) -> list[Module]:
+    """Return the modules of a small package written for one test."""
+    for place, text in files.items():
+        path = folder / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return read_modules(folder)
+
+
+def test_all_of_the_package_is_read(modules: list[Module]) -> None:
+    """The checks below look at real files and real imports."""
+    assert {module.room for module in modules} == set(ARROWS)
+    assert "noisycount.release.budget" in edges(modules)["noisycount.app.config"]
+
+
+def test_imports_run_one_way(modules: list[Module]) -> None:
+    """Model <- analysis <- study, model <- release; app imports all, nothing imports app."""
+    assert wrong_arrows(modules) == []
+
+
+def test_drivers_stay_at_home(modules: list[Module]) -> None:
+    """Each engine and library with a seam is imported behind that seam only."""
+    assert strayed_drivers(modules) == []
+
+
+def test_imports_can_be_read(modules: list[Module]) -> None:
+    """Only the public names and the command line compute what they import."""
+    assert computed_imports(modules) == []
+
+
+def test_public_names_come_from_their_rooms() -> None:
+    """What is imported on first use obeys the same arrows."""
+    rooms = {room(getattr(noisycount, name).__module__) for name in noisycount.__all__}
+    assert rooms == ARROWS[""] | {"errors"}
+
+
+def test_only_the_desk_counts(modules: list[Module]) -> None:
+    """No true count is taken where no budget is charged."""
+    assert strayed_counts(modules) == []
+
+
+def test_no_import_cycle(modules: list[Module]) -> None:
+    """Every module can be read after what it imports."""
+    assert cycle(modules) == []
+
+
+def test_files_stay_short(modules: list[Module]) -> None:
+    """A file past 400 lines wants to be two."""
+    assert long_files(modules) == []
+
+
+def test_import_is_light() -> None:
+    """`import noisycount`, with all its names, loads no engine, chart or command line."""
+    heavy = "duckdb sqlglot sqlalchemy altair click rich"
+    code = f"import sys; from noisycount import *; print(*set(sys.modules) & {set(heavy.split())})"
+    loaded = subprocess.run(  # noqa: S603 - our own interpreter and code
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    assert loaded.stdout.split() == []
+
+
+@pytest.mark.parametrize(
+    ("place", "line", "target"),
+    [
+        ("model/noise.py", "from noisycount.analysis import accuracy", "analysis.accuracy"),
+        ("model/noise.py", "import noisycount.release.desk", "release.desk"),
+        ("model/noise.py", "from ..analysis.accuracy import alpha", "analysis.accuracy"),
+        ("model/__init__.py", "from ..analysis import accuracy", "analysis.accuracy"),
+        ("model/noise.py", "def f():\n    from noisycount.app import cli", "app.cli"),
+        ("model/noise.py", "if TYPE_CHECKING:\n    import noisycount.app.cli", "app.cli"),
+        ("model/noise.py", "importlib.import_module('noisycount.app.cli')", "app.cli"),
+        ("analysis/accuracy.py", "from noisycount.release.desk import Desk", "release.desk"),
+        ("release/desk.py", "from noisycount.analysis.accuracy import x", "analysis.accuracy"),
+        ("study/charts.py", "from noisycount.app.cli import main", "app.cli"),
+        ("__init__.py", "from noisycount.release.desk import Desk", "release.desk"),
+        ("errors.py", "from noisycount.model.noise import Laplace", "model.noise"),
+        ("data/__init__.py", "from noisycount.model.noise import Laplace", "model.noise"),
+    ],
+)
+def test_wrong_arrow_is_found(tmp_path: Path, place: str, line: str, target: str) -> None:
+    """Each forbidden direction is seen, in every form that an import can take."""
+    files = {
+        "__init__.py": "",
+        "model/__init__.py": "",
+        "model/noise.py": "",
+        "analysis/__init__.py": "",
+        "analysis/accuracy.py": "",
+        "release/desk.py": "",
+        "app/cli.py": "",
+    }
+    found = wrong_arrows(made_up(tmp_path, files | {place: line}))
+    assert [text.partition(" imports ")[2] for text in found] == [f"{PACKAGE}.{target}"]
+
+
+def test_package_itself_is_no_way_around(tmp_path: Path) -> None:
+    """A room below may not reach analysis through the public names."""
+    files = {"__init__.py": "", "model/noise.py": "from noisycount import accuracy"}
+    found = wrong_arrows(made_up(tmp_path, files))
+    assert found == ["noisycount.model.noise imports noisycount"]
+
+
+def test_right_arrows_pass(tmp_path: Path) -> None:
+    """The allowed directions, errors and the data raise no alarm."""
+    files = {
+        "__init__.py": "from noisycount.model.noise import Laplace",
+        "errors.py": "",
+        "data/__init__.py": "",
+        "model/noise.py": "import math\nfrom noisycount.errors import NoisyCountError",
+        "analysis/accuracy.py": "from noisycount.model.noise import Laplace",
+        "study/charts.py": "import noisycount.analysis.accuracy",
+        "release/desk.py": "from noisycount.model import noise",
+        "app/cli.py": "import noisycount\nfrom noisycount import data\nfrom . import render",
+        "app/render.py": "from noisycount.study import charts\nimport noisycount.release.desk",
+    }
+    assert wrong_arrows(made_up(tmp_path, files)) == []
+
+
+@pytest.mark.parametrize("driver", HOMES)
+def test_strayed_driver_is_found(tmp_path: Path, driver: str) -> None:
+    """A driver is seen outside its home, also by its parts, and passes at home."""
+    home = HOMES[driver] if HOMES[driver].endswith(".py") else f"{HOMES[driver]}cli.py"
+    line = f"def f():\n    from {driver}.part import name"
+    found = strayed_drivers(made_up(tmp_path, {home: line, "release/other.py": line}))
+    assert found == [f"release/other.py imports {driver}.part.name"]
+
+
+def test_computed_import_is_found(tmp_path: Path) -> None:
+    """What a computed name imports cannot be checked, so few may do it."""
+    line = "import_module(f'noisycount.{room}')"
+    assert computed_imports(made_up(tmp_path, {"app/cli.py": line})) == []
+    assert computed_imports(made_up(tmp_path, {"model/a.py": line})) == ["model/a.py"]
+
+
+def test_strayed_count_is_found(tmp_path: Path) -> None:
+    """A count outside the desk is seen, whatever the source is called there."""
+    files = {
+        "release/desk.py": "source.count([where])",
+        "release/sources/memory.py": "rows.count(1)",
+        "app/cli.py": "\nopened().count([where])",
+    }
+    assert strayed_counts(made_up(tmp_path, files)) == ["app/cli.py:2"]
+
+
+def test_cycle_is_found(tmp_path: Path) -> None:
+    """Two modules that need each other are named, also where one import waits in a function."""
+    files = {
+        "__init__.py": "",
+        "model/a.py": "from noisycount.model import b",
+        "model/b.py": "def f():\n    from noisycount.model.a import x",
+    }
+    found = cycle(made_up(tmp_path, files))
+    assert found[0] == found[-1]
+    assert set(found) == {"noisycount.model.a", "noisycount.model.b"}
+
+
+def test_long_file_is_found(tmp_path: Path) -> None:
+    """400 lines pass, 401 do not."""
+    files = {"model/a.py": "x = 1\n" * 400, "model/b.py": "x = 1\n" * 401}
+    assert long_files(made_up(tmp_path, files)) == ["model/b.py"]
