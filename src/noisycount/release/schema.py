@@ -1,0 +1,108 @@
+"""What a question may be about: named columns, each of one kind."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from enum import Enum
+
+from noisycount.errors import SourceError
+
+__all__ = ["Kind", "Schema", "close_names"]
+
+LISTED_NAMES = 8
+
+
+class Kind(Enum):
+    """The kinds of values that predicates can compare."""
+
+    INTEGER = "integer"
+    REAL = "real"
+    TEXT = "text"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+
+    @property
+    def is_number(self) -> bool:
+        """Whether values of this kind compare with numbers."""
+        return self in (Kind.INTEGER, Kind.REAL)
+
+    @property
+    def example(self) -> str:
+        """What to write in a predicate for a value of this kind."""
+        return _EXAMPLES[self]
+
+
+_EXAMPLES = {
+    Kind.INTEGER: "a number such as 30",
+    Kind.REAL: "a number such as 0.5",
+    Kind.TEXT: "a text such as 'yes'",
+    Kind.BOOLEAN: "true or false",
+    Kind.DATE: "a date such as '2026-01-31'",
+    Kind.TIMESTAMP: "a time such as '2026-01-31 12:00:00'",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schema(Mapping[str, Kind]):
+    """The kind of every column that questions may use, as a read-only mapping.
+
+    Args:
+        kinds: the kind of each column.
+        others: the engine's type of each column that exists but has no kind.
+
+    Example:
+        >>> schema = Schema({"person": Kind.INTEGER, "age": Kind.INTEGER}, {"scan": "blob"})
+        >>> dict(schema.for_questions("person", None))
+        {'age': <Kind.INTEGER: 'integer'>}
+    """
+
+    kinds: Mapping[str, Kind]
+    others: Mapping[str, str] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Kind:
+        return self.kinds[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.kinds)
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def for_questions(self, unit: str | None, columns: Sequence[str] | None) -> "Schema":
+        """The columns that questions may use: ``columns``, or all but the unit.
+
+        Args:
+            unit: the column that names the person, or None where every record is one unit.
+            columns: the owner's choice of columns, or None for all but the unit.
+
+        Raises:
+            SourceError: a name is unknown, or the unit is among ``columns``.
+        """
+        names = [*self.kinds, *self.others]
+        for argument, name in [("unit", unit), *(("columns", name) for name in columns or ())]:
+            if name is not None and name not in names:
+                raise SourceError(
+                    f"{argument} names {name!r}, which is no column: use {close_names(name, names)}"
+                )
+        if columns is not None and unit in columns:
+            raise SourceError(
+                f"columns must not name the unit column {unit!r}: leave it out of columns"
+            )
+        chosen = set(names if columns is None else columns) - {unit}
+        return Schema(
+            {name: kind for name, kind in self.kinds.items() if name in chosen},
+            {name: kind for name, kind in self.others.items() if name in chosen},
+        )
+
+
+def close_names(name: str, names: Sequence[str]) -> str:
+    """The names most like ``name``, or the first few where none is like it.
+
+    Example:
+        >>> close_names("helth", ["age", "health"])
+        "'health'"
+    """
+    close = get_close_matches(name, names) or names[:LISTED_NAMES]
+    listed = ", ".join(repr(other) for other in close)
+    return listed or "records that have columns"

@@ -1,0 +1,330 @@
+"""CSV, Parquet and DuckDB files, counted by DuckDB in a connection that can read nothing else."""
+# ruff: noqa: S608, as all SQL here is made of typed trees and of names and texts that it quotes
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeAlias
+
+import duckdb
+
+from noisycount.errors import SourceError
+from noisycount.release.predicate_sql import duckdb_sql, quoted_name, quoted_text
+from noisycount.release.predicate_tree import Predicate
+from noisycount.release.schema import Kind, Schema, close_names
+from noisycount.release.sources.interface import require_known_columns
+
+__all__ = ["DuckDBSource"]
+
+Connection: TypeAlias = duckdb.DuckDBPyConnection
+
+HEADER_BYTES = 65536
+DELIMITERS = ",;\t|"
+
+_NO_RECORDS = "the file has no records: give at least one"
+
+# DuckDB's own detection drops lines that it takes for comments or for a preamble, reads a ragged
+# table as one column of text, and guesses whether 01/02/2020 is in January.
+_CSV_OPTIONS = (
+    "header=true, skip=0, comment='', quote='\"', escape='\"', strict_mode=true, "
+    "null_padding=false, ignore_errors=false, sample_size=-1, hive_partitioning=false, "
+    "dateformat='%Y-%m-%d'"
+)
+
+# The kind of each type, and how a column of that type is brought to the one type of its kind.
+_KINDS = {
+    **dict.fromkeys(
+        ["tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger"],
+        (Kind.INTEGER, "{}"),
+    ),
+    "ubigint": (Kind.INTEGER, "CAST({} AS HUGEINT)"),
+    **dict.fromkeys(["float", "decimal"], (Kind.REAL, "CAST({} AS DOUBLE)")),
+    "double": (Kind.REAL, "{}"),
+    **dict.fromkeys(["varchar", "enum"], (Kind.TEXT, 'CAST({} AS VARCHAR) COLLATE "binary"')),
+    "boolean": (Kind.BOOLEAN, "{}"),
+    "date": (Kind.DATE, "{}"),
+    "timestamp": (Kind.TIMESTAMP, "{}"),
+    **dict.fromkeys(
+        ["timestamp_s", "timestamp_ms", "timestamp_ns"],
+        (Kind.TIMESTAMP, "TRY_CAST({} AS TIMESTAMP)"),
+    ),
+}
+
+# Statistics and pushed-down filters would let the time of a count tell which values occur.
+_LOCKS = (
+    "disabled_optimizers = 'statistics_propagation,filter_pushdown'",
+    "autoinstall_known_extensions = false",
+    "autoload_known_extensions = false",
+    "allow_community_extensions = false",
+    "python_enable_replacements = false",
+    "temp_directory = ''",
+    "enable_external_access = false",
+    "lock_configuration = true",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DuckDBSource:
+    r"""Counts the records of one file; made by ``DuckDBSource.open``.
+
+    A CSV file is read once, at opening: its first line names the columns, every line has as many
+    cells, dates are ISO 8601, an empty cell is a missing value. Parquet and DuckDB files are read
+    at every count. Integers have 8 to 64 bits; FLOAT and DECIMAL count as DOUBLE, ENUM as text,
+    every TIMESTAMP without a zone as one of microseconds.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from noisycount.release.predicate import parse
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder, "survey.csv")
+        ...     _ = path.write_text("person,age\n1,31\n1,32\n2,29\n")
+        ...     with DuckDBSource.open(path, unit="person") as source:
+        ...         source.count([parse("age >= 30", source.schema)])
+        [1]
+    """
+
+    connection: Connection
+    path: Path
+    schema: Schema
+    unit: str | None
+    version: str
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        *,
+        unit: str | None = None,
+        columns: Sequence[str] | None = None,
+        table: str | None = None,
+    ) -> Self:
+        """Open a file of records.
+
+        Args:
+            path: a .csv, .parquet, .pq, .duckdb, .db or .ddb file, taken literally.
+            unit: the column that names the person, or None where every record is one unit.
+            columns: the columns that questions may use, or None for all but the unit.
+            table: which table of a DuckDB file; not needed if it has only one.
+
+        Raises:
+            SourceError: the file cannot be read, has no records, lacks a named column or table, or
+                has records without a unit.
+        """
+        form = _format(path, table)
+        place = _readable(path)
+        version = _version(place)
+        connection = duckdb.connect(":memory:")
+        try:
+            with _engine(f"{str(path)!r} cannot be read as {form.name}: check that {form.check}"):
+                relation = form.relation(connection, place, table)
+                schema = _view(connection, relation, unit, columns)
+                for lock in _LOCKS:
+                    connection.execute(f"SET {lock}")
+        except BaseException:
+            connection.close()
+            raise
+        return cls(connection, place, schema, unit, version)
+
+    def count(self, predicates: Sequence[Predicate]) -> list[int]:
+        """The true count for each predicate; see ``Source.count``."""
+        require_known_columns(predicates, self.schema)
+        if not predicates:
+            return []
+        query = _count_sql([duckdb_sql(predicate) for predicate in predicates], self.unit)
+        with _engine(
+            f"{str(self.path)!r} cannot be counted: check that the file is whole, "
+            "that the source is open, and that memory is free"
+        ):
+            row = self.connection.cursor().execute(query).fetchall()[0]
+        if _version(self.path) != self.version:
+            raise SourceError(f"{str(self.path)!r} changed while it was open: open it again")
+        return list(row)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _count_sql(conditions: Sequence[str], unit: str | None) -> str:
+    """One scan without a filter: its time does not tell how many records match."""
+    if unit is None:
+        counts = ", ".join(f"count(CASE WHEN {condition} THEN 1 END)" for condition in conditions)
+        return f"SELECT {counts} FROM records"
+    numbered = list(enumerate(conditions))
+    matches = ", ".join(f"bool_or({condition}) AS matches_{n}" for n, condition in numbered)
+    counts = ", ".join(f"count(CASE WHEN matches_{n} THEN 1 END)" for n, _ in numbered)
+    return f"SELECT {counts} FROM (SELECT {matches} FROM records GROUP BY {quoted_name(unit)})"
+
+
+@contextmanager
+def _engine(refusal: str) -> Iterator[None]:
+    """Replace the engine's errors, which quote cells."""
+    try:
+        yield
+    except duckdb.Error:
+        raise SourceError(refusal) from None
+
+
+def _readable(path: Path) -> Path:
+    """The absolute path of a file that can be read."""
+    shown = repr(str(path))
+    try:
+        place = path.resolve(strict=True)
+        str(place).encode()
+        if not place.is_file():
+            raise SourceError(f"{shown} is not a file: name a CSV, Parquet or DuckDB file")
+        with place.open("rb"):
+            pass
+    except FileNotFoundError:
+        raise SourceError(f"{shown} does not exist: check the path of the file") from None
+    except (OSError, ValueError):  # ValueError: a path that is no UTF-8, or has a NUL
+        raise SourceError(f"{shown} cannot be read: check its path and permissions") from None
+    if "\\" in place.as_posix() and _pattern(place) != place.as_posix():
+        raise SourceError(f"{shown} has a backslash beside one of *?[: rename the file")
+    return place
+
+
+def _version(place: Path) -> str:
+    """The size and time of the file and of the write-ahead log that a DuckDB file may have."""
+    log = place.with_name(f"{place.name}.wal")
+    try:
+        states = [file.stat() for file in (place, log) if file == place or file.exists()]
+    except OSError:
+        raise SourceError(f"{str(place)!r} cannot be read any more: open it again") from None
+    return " ".join(f"{state.st_size}-{state.st_mtime_ns}" for state in states)
+
+
+def _pattern(place: Path) -> str:
+    """The path as a pattern that matches nothing else: DuckDB expands patterns in paths."""
+    return re.sub(r"[*?\[]", r"[\g<0>]", place.as_posix())
+
+
+def _csv_relation(connection: Connection, place: Path, _table: str | None) -> str:
+    with place.open("rb") as file:
+        header = file.readline(HEADER_BYTES).decode(errors="replace")
+    unquoted = re.sub('"[^"]*"', "", header)
+    delimiter = max(DELIMITERS, key=unquoted.count)
+    connection.execute(
+        f"CREATE TABLE loaded AS SELECT * FROM read_csv({quoted_text(_pattern(place))}, "
+        f"delim='{delimiter}', {_CSV_OPTIONS})"
+    )
+    return "loaded"
+
+
+def _parquet_relation(connection: Connection, place: Path, _table: str | None) -> str:
+    path, pattern = quoted_text(place.as_posix()), quoted_text(_pattern(place))
+    connection.execute(f"SET allowed_paths = [{path}, {pattern}]")
+    return f"read_parquet({pattern}, hive_partitioning=false)"
+
+
+def _database_relation(connection: Connection, place: Path, table: str | None) -> str:
+    path = quoted_text(place.as_posix())
+    connection.execute(f"ATTACH {path} AS file (READ_ONLY, TYPE duckdb)")
+    rows = connection.execute(
+        "SELECT schema_name, table_name, sql FROM duckdb_tables() "
+        "WHERE database_name = 'file' AND NOT internal ORDER BY ALL"
+    ).fetchall()
+    found = {
+        name if schema == "main" else f"{schema}.{name}": (schema, name, sql)
+        for schema, name, sql in rows
+    }
+    if not found:
+        raise SourceError(_NO_RECORDS)
+    if table is None and len(found) == 1:
+        table = next(iter(found))
+    if table is None or table not in found:
+        raise SourceError(
+            f"table must name a table of the file, got {table!r}: "
+            f"use {close_names(table or '', [*found])}"
+        )
+    schema, name, sql = found[table]
+    if "GENERATED ALWAYS AS" in sql:
+        raise SourceError(
+            f"table {table!r} has generated columns, whose formulas can fail on a record: "
+            "copy it to a table of plain columns"
+        )
+    return f"file.{quoted_name(schema)}.{quoted_name(name)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Format:
+    """How a kind of file is read, and what to check where it cannot be."""
+
+    name: str
+    check: str
+    relation: Callable[[Connection, Path, str | None], str]
+
+
+_CSV = _Format(
+    "CSV",
+    "it is UTF-8, that its first line names the columns, and that every line has as many cells",
+    _csv_relation,
+)
+_PARQUET = _Format("Parquet", "the file is whole", _parquet_relation)
+_DATABASE = _Format(
+    "DuckDB", "the file is whole and that no other program is writing it", _database_relation
+)
+_FORMATS = {
+    ".csv": _CSV,
+    **dict.fromkeys([".parquet", ".pq"], _PARQUET),
+    **dict.fromkeys([".duckdb", ".db", ".ddb"], _DATABASE),
+}
+
+
+def _format(path: Path, table: str | None) -> _Format:
+    form = _FORMATS.get(path.suffix.lower())
+    if form is None:
+        raise SourceError(
+            f"{str(path)!r} has the unknown extension {path.suffix!r}: use {', '.join(_FORMATS)}"
+        )
+    if table is not None and form is not _DATABASE:
+        raise SourceError(f"table is {table!r}, but only DuckDB files have tables: leave it out")
+    return form
+
+
+def _view(
+    connection: Connection, relation: str, unit: str | None, columns: Sequence[str] | None
+) -> Schema:
+    """Make the view ``records`` of the needed columns, after checking that it can be counted."""
+    described = connection.sql(f"SELECT * FROM {relation}")
+    types = {
+        name: "json" if str(type_) == "JSON" else type_.id  # JSON is stored as varchar
+        for name, type_ in zip(described.columns, described.types, strict=True)
+    }
+    present = "*" if unit not in types else quoted_name(unit)
+    total, with_unit = connection.execute(
+        f"SELECT count(*), count({present}) FROM {relation}"
+    ).fetchall()[0]
+    if total == 0:
+        raise SourceError(_NO_RECORDS)
+    schema = Schema(
+        {name: _KINDS[type_][0] for name, type_ in types.items() if type_ in _KINDS},
+        {name: type_ for name, type_ in types.items() if type_ not in _KINDS},
+    ).for_questions(unit, columns)
+    if with_unit < total:
+        raise SourceError(
+            f"unit column {unit!r} has missing values, and a record without a person cannot be "
+            "counted for anybody: fill them in or remove those records"
+        )
+    names = {name: quoted_name(name) for name in schema}
+    selected = [f"{_KINDS[types[name]][1].format(q)} AS {q}" for name, q in names.items()]
+    if unit is not None:
+        selected.append(quoted_name(unit))
+    connection.execute(
+        f"CREATE VIEW records AS SELECT {', '.join(selected) or '1'} FROM {relation}"
+    )
+    return schema
