@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.release.budget import exact_epsilon, exact_text
+from noisycount.release.budget import exact_epsilon, exact_text, exact_value
 
 SMALLEST, LARGEST = Fraction(1, 10**9), Fraction(10**6)
 decimals = st.integers(10**9, 10**24).map(lambda units: Fraction(units, 10**18))
@@ -101,7 +101,17 @@ def test_text_and_number_are_inverses(value: Fraction) -> None:
 @given(st.fractions())
 def test_exact_text_denotes_its_value(value: Fraction) -> None:
     """Also for sums and differences, which may be zero, negative or long."""
-    assert Fraction(exact_text(value)) == value
+    assert exact_value(exact_text(value)) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "1e9", "1e999999999", "1/0", "1/2/3", "0.1/3", ".5", "1.", "+1", " 1", "1\n", "9" * 5000],
+)
+def test_a_text_of_another_form_is_no_exact_value(text: str) -> None:
+    """A damaged ledger can neither hang nor mislead its reader."""
+    with pytest.raises(ValueError, match=r"\Atext must be an exact|\AExceeds the limit"):
+        exact_value(text)
 
 
 @given(st.decimals(0, 10, places=9))
@@ -131,4 +141,4 @@ def test_any_number_of_spends_sums_to_a_number_that_can_be_written() -> None:
     units = [exact_epsilon(Fraction(1, denominator)) for denominator in range(1, 1001)]
     total = sum(units, exact_epsilon("0.000000001000000001"))
     assert len(exact_text(total)) < 1000
-    assert Fraction(exact_text(total)) == total
+    assert exact_value(exact_text(total)) == total

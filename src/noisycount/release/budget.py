@@ -4,7 +4,7 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 
-__all__ = ["exact_epsilon", "exact_text"]
+__all__ = ["exact_epsilon", "exact_text", "exact_value"]
 
 _SMALLEST = Fraction(1, 10**9)
 _LARGEST = Fraction(10**6)
@@ -12,6 +12,7 @@ _LONGEST_TEXT = 40
 _PLACES = 18
 _LARGEST_DENOMINATOR = 1000
 
+_EXACT_TEXT = re.compile(r"-?[0-9]+(?:\.[0-9]+|/[1-9][0-9]*)?")
 # Three digits of exponent: a longer one could build an integer that fills the memory.
 _NUMBER = re.compile(
     r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|[0-9]+/0*[1-9][0-9]*"
@@ -73,6 +74,24 @@ def exact_text(value: Fraction) -> str:
     digits = str(abs(value.numerator) * 10**places // value.denominator).zfill(places + 1)
     whole, part = digits[: len(digits) - places], digits[len(digits) - places :]
     return f"{'-' if value < 0 else ''}{whole}{'.' if part else ''}{part}"
+
+
+def exact_value(text: str) -> Fraction:
+    """Give the rational of any size that `exact_text` wrote.
+
+    Args:
+        text: A decimal without exponent, or a fraction; at most 4300 digits a number.
+
+    Raises:
+        ValueError: The text is something else.
+
+    Example:
+        >>> exact_value("0.3"), exact_value("-1/3")
+        (Fraction(3, 10), Fraction(-1, 3))
+    """
+    if _EXACT_TEXT.fullmatch(text) is None:
+        raise ValueError(f"text must be an exact decimal or fraction, got {_shown(text)}")
+    return Fraction(text)
 
 
 def _number(value: object) -> Fraction | None:

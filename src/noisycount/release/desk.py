@@ -1,0 +1,180 @@
+"""From a question to a published answer: reserve, count, add noise, store, reply."""
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import cast
+
+from noisycount.errors import SourceError
+from noisycount.model.noise import DiscreteLaplace
+from noisycount.release.budget import exact_epsilon, exact_text
+from noisycount.release.entries import Request, check_text
+from noisycount.release.ledger import Ledger
+from noisycount.release.predicate import parse
+from noisycount.release.predicate_text import canonical_text
+from noisycount.release.predicate_tree import Predicate
+from noisycount.release.sources.interface import Source
+
+__all__ = ["Dataset", "Desk", "Release"]
+
+_MECHANISM = "discrete Laplace"
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Whose records are counted, and what they may pay.
+
+    Args:
+        name: What the ledger calls the data set; at most 200 printable characters.
+        budget: The most that all its answers may cost together, in units of privacy loss.
+
+    Raises:
+        ValueError: The name is not printable, or the budget is out of range.
+
+    Example:
+        >>> Dataset("survey", Fraction(2)).budget
+        Fraction(2, 1)
+    """
+
+    name: str
+    budget: Fraction
+
+    def __post_init__(self) -> None:
+        check_text("name", self.name)
+        exact_epsilon(self.budget, "budget")
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A published answer, and all that may be said with it.
+
+    Args:
+        answer: The noisy count, in units; it may be negative or exceed the number of units.
+        epsilon: What the answer cost once.
+        charged: What this call charged for it; 0 for an answer that was paid for before.
+        remaining: What is left of the data set's budget.
+        dataset: Whose records were counted.
+        where: The canonical text of the predicate.
+        mechanism: The law of the noise.
+        scale: The scale of the noise, in units.
+        key: Under which key the ledger keeps the answer.
+        repeated: Whether the answer was published before.
+    """
+
+    answer: int
+    epsilon: Fraction
+    charged: Fraction
+    remaining: Fraction
+    dataset: str
+    where: str
+    mechanism: str
+    scale: Fraction
+    key: str
+    repeated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Where questions about one data set are asked; the only caller of `Source.count`.
+
+    Args:
+        source: The records.
+        ledger: Who keeps the budget and the answers.
+        dataset: The name and the budget of the records.
+
+    Example:
+        >>> import tempfile
+        >>> from noisycount.release.schema import Kind
+        >>> from noisycount.release.sources.memory import MemorySource
+        >>> source = MemorySource([{"age": 31}, {"age": 29}], {"age": Kind.INTEGER})
+        >>> dataset = Dataset("survey", Fraction(2))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with Ledger.open(f"sqlite:///{folder}/ledger.db") as ledger:
+        ...         desk = Desk(source, ledger, dataset)
+        ...         release = desk.count("age >= 30", Fraction(1, 2))
+        ...         again = desk.count("AGE >= 30", Fraction(1, 2))
+        >>> again.answer == release.answer, release.charged, again.charged, again.remaining
+        (True, Fraction(1, 2), Fraction(0, 1), Fraction(3, 2))
+    """
+
+    source: Source
+    ledger: Ledger
+    dataset: Dataset
+
+    def count(self, where: str, epsilon: Fraction, key: str | None = None) -> Release:
+        """Give the private count of the units with at least one record that matches.
+
+        The price is debited before the records are read, and stays debited whatever follows. The
+        same question, or the same key after a failure, gives the same answer for ever, at no
+        further price.
+
+        Args:
+            where: A question in the predicate language.
+            epsilon: The price, in units of privacy loss; the scale of the noise is 1/epsilon.
+            key: What the asker calls the question; left out: the digest of the request.
+
+        Raises:
+            ValueError: `epsilon` or `key` is out of range; nothing was charged.
+            PredicateError: The question is outside the language; nothing was charged.
+            BudgetError: The price exceeds what is left; nothing was charged.
+            LedgerError: The key belongs to another question, or the ledger cannot be used.
+            SourceError: The records could not be counted; the debit stays.
+        """
+        predicate = parse(where, self.source.schema)
+        mechanism = DiscreteLaplace.for_epsilon(exact_epsilon(epsilon))
+        request = self._request(predicate, mechanism, exact_epsilon(epsilon))
+        key = request.digest if key is None else key
+        entry, charged = self.ledger.reserve(key, request, self.dataset.budget)
+        repeated = entry.answer is not None
+        if not repeated:
+            entry = self.ledger.store(entry, self._noisy_count(predicate, mechanism))
+        left = self.dataset.budget - self.ledger.spent(self.dataset.name)
+        return Release(
+            answer=cast("int", entry.answer),  # stored by now, here or before
+            epsilon=entry.request.epsilon,
+            charged=charged,
+            remaining=max(left, Fraction(0)),
+            dataset=entry.request.dataset,
+            where=canonical_text(predicate),
+            mechanism=_MECHANISM,
+            scale=mechanism.scale,
+            key=entry.key,
+            repeated=repeated,
+        )
+
+    def _request(
+        self, predicate: Predicate, mechanism: DiscreteLaplace, epsilon: Fraction
+    ) -> Request:
+        """Give the request that asks for a count with this noise."""
+        question = {
+            "where": canonical_text(predicate),
+            "unit": self.source.unit,
+            "version": self.source.version,
+            "mechanism": _MECHANISM,
+            "scale": exact_text(mechanism.scale),
+        }
+        return Request(self.dataset.name, json.dumps(question, sort_keys=True), epsilon)
+
+    def _noisy_count(self, predicate: Predicate, mechanism: DiscreteLaplace) -> int:
+        """Give the true count with its noise."""
+        answer = _unless_it_fails(self.source, predicate, mechanism)
+        if answer is None:
+            raise SourceError(
+                f"data set {self.dataset.name!r} could not be counted, and why is withheld, as it"
+                " may quote a record; the debit stays: check that the records can be read, then"
+                " ask again free of charge"
+            )
+        return answer
+
+
+def _unless_it_fails(
+    source: Source, predicate: Predicate, mechanism: DiscreteLaplace
+) -> int | None:
+    """Give the noisy count, or None; what went wrong could tell the true count, so it ends here."""
+    try:
+        return mechanism.release(*source.count([predicate]))
+    except Exception:  # noqa: BLE001 - no error, of whatever class, may leave with what it knows
+        return None
+    except BaseException as interruption:
+        interruption.__context__ = None
+        raise interruption.with_traceback(None) from None

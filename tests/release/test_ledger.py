@@ -1,0 +1,249 @@
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noisycount.errors import BudgetError, LedgerError
+from noisycount.release.budget import exact_text
+from noisycount.release.ledger import Entry, Ledger, Request
+
+TENTH = Fraction(1, 10)
+printable = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=5)
+requests = st.builds(Request, printable, printable, st.sampled_from([TENTH, Fraction(1, 3)]))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Give where the ledger is."""
+    return tmp_path / "ledger.db"
+
+
+@pytest.fixture
+def ledger(path: Path) -> Iterator[Ledger]:
+    """Give a new ledger."""
+    with Ledger.open(f"sqlite:///{path}") as ledger:
+        yield ledger
+
+
+def asked(number: int, epsilon: Fraction = TENTH, dataset: str = "survey") -> Request:
+    """Give one of many requests."""
+    return Request(dataset, f"question {number}", epsilon)
+
+
+def test_a_new_ledger_has_spent_nothing(ledger: Ledger) -> None:
+    """No debit, no data set."""
+    assert ledger.spent("survey") == 0
+    assert ledger.entries() == []
+
+
+def test_a_first_request_is_charged_its_price(ledger: Ledger) -> None:
+    """The entry carries the request, the total and the time, and no answer yet."""
+    before = datetime.now(UTC)
+    entry, charged = ledger.reserve("mine", asked(1), Fraction(1))
+    assert charged == TENTH
+    assert entry == Entry("mine", asked(1), TENTH, entry.made, answer=None)
+    assert before <= entry.made <= datetime.now(UTC)
+    assert ledger.entries() == [entry]
+
+
+@pytest.mark.parametrize("key", ["mine", "another"])
+def test_a_repeated_request_is_free(ledger: Ledger, key: str) -> None:
+    """Under the same key or another, the first entry is given again."""
+    first, _ = ledger.reserve("mine", asked(1), TENTH)
+    assert ledger.reserve(key, asked(1), TENTH) == (first, 0)
+    assert ledger.spent("survey") == TENTH
+
+
+def test_a_repeat_gives_the_stored_answer(ledger: Ledger) -> None:
+    """Also where the budget is spent."""
+    entry, _ = ledger.reserve("mine", asked(1), TENTH)
+    stored = ledger.store(entry, 103)
+    assert ledger.reserve("another", asked(1), TENTH) == (stored, 0)
+    assert stored == replace(entry, answer=103)
+
+
+@pytest.mark.parametrize("other", [asked(2), asked(1, Fraction(1, 5)), asked(1, dataset="another")])
+def test_a_key_belongs_to_one_request(ledger: Ledger, other: Request) -> None:
+    """Another question, price or data set under a used key is refused and charged nothing."""
+    ledger.reserve("mine", asked(1), Fraction(1))
+    with pytest.raises(LedgerError, match=r"\Akey 'mine' was used for another question; choose"):
+        ledger.reserve("mine", other, Fraction(1))
+    assert len(ledger.entries()) == 1
+
+
+def test_the_key_of_an_entry_is_refused_for_a_request_known_under_another_key(
+    ledger: Ledger,
+) -> None:
+    """A conflict of keys is not hidden by a free repeat."""
+    ledger.reserve("first", asked(1), Fraction(1))
+    ledger.reserve("second", asked(2), Fraction(1))
+    with pytest.raises(LedgerError, match="another question"):
+        ledger.reserve("second", asked(1), Fraction(1))
+
+
+@pytest.mark.parametrize("price", ["1/10", "1/3", "1/7"])
+def test_a_budget_is_spent_to_the_last_digit(ledger: Ledger, price: str) -> None:
+    """A budget of n prices pays exactly n of them, where floats would lose one or gain one."""
+    epsilon = Fraction(price)
+    budget = 3 * epsilon
+    for number in range(3):
+        entry, _ = ledger.reserve(f"key {number}", asked(number, epsilon), budget)
+        assert entry.spent == (number + 1) * epsilon
+    with pytest.raises(BudgetError):
+        ledger.reserve("key 3", asked(3, Fraction(1, 10**9)), budget)
+    assert ledger.spent("survey") == budget
+
+
+def test_an_overspend_says_what_is_left_and_changes_nothing(ledger: Ledger) -> None:
+    """What fits may still be asked."""
+    budget = Fraction(3, 10)
+    ledger.reserve("first", asked(1), budget)
+    with pytest.raises(
+        BudgetError,
+        match=r"\Aepsilon 1/3 exceeds the 0\.2 that is left of the budget 0\.3 of 'survey'; ask",
+    ):
+        ledger.reserve("second", asked(2, Fraction(1, 3)), budget)
+    assert ledger.spent("survey") == TENTH
+    assert ledger.reserve("second", asked(2, Fraction(1, 5)), budget)[1] == Fraction(1, 5)
+
+
+def test_nothing_is_left_of_a_budget_that_was_lowered(ledger: Ledger) -> None:
+    """What is left is never a negative number."""
+    ledger.reserve("first", asked(1), Fraction(1))
+    with pytest.raises(BudgetError, match=r"exceeds the 0 that is left of the budget 0\.05 of"):
+        ledger.reserve("second", asked(2), Fraction(1, 20))
+
+
+def test_data_sets_pay_each_for_itself(ledger: Ledger) -> None:
+    """The same question to two data sets is two debits, each from its own budget."""
+    for name in ("one", "two"):
+        ledger.reserve(name, asked(1, dataset=name), TENTH)
+    assert [ledger.spent(name) for name in ("one", "two", "three")] == [TENTH, TENTH, 0]
+    assert [entry.key for entry in ledger.entries()] == ["one", "two"]
+    assert [entry.key for entry in ledger.entries("two")] == ["two"]
+
+
+@pytest.mark.parametrize("answer", [0, -7, 10**100, -(10**100)])
+def test_an_answer_of_any_size_is_kept(ledger: Ledger, answer: int) -> None:
+    """No column cuts an integer."""
+    entry, _ = ledger.reserve("mine", asked(1), Fraction(1))
+    assert ledger.store(entry, answer).answer == answer
+    assert ledger.entries()[0].answer == answer
+
+
+def test_the_first_stored_answer_wins(ledger: Ledger) -> None:
+    """Whoever stores a second answer is given the first."""
+    entry, _ = ledger.reserve("mine", asked(1), Fraction(1))
+    first = ledger.store(entry, 5)
+    assert ledger.store(entry, 6) == first
+    assert [entry.answer for entry in ledger.entries()] == [5]
+
+
+def test_an_answer_without_a_debit_is_refused(ledger: Ledger) -> None:
+    """Nothing is stored that was not paid for."""
+    entry = Entry("mine", asked(1), TENTH, datetime.now(UTC), answer=None)
+    with pytest.raises(LedgerError, match=r"\Akey 'mine' has no debit here; reserve before"):
+        ledger.store(entry, 5)
+    assert ledger.entries() == []
+
+
+def test_what_was_written_outlives_its_writer(path: Path, ledger: Ledger) -> None:
+    """Another connection reads the same entries while the first is open."""
+    entry, _ = ledger.reserve("mine", asked(1), Fraction(1))
+    stored = ledger.store(entry, 5)
+    with Ledger.open(f"sqlite:///{path}", create=False) as reader:
+        assert reader.entries() == [stored]
+        assert reader.spent("survey") == TENTH
+
+
+@pytest.mark.parametrize("table", ["debits", "answers"])
+@pytest.mark.parametrize("change", ["DELETE FROM {}", "UPDATE {} SET key = 'b'"])
+def test_a_row_is_never_changed(path: Path, ledger: Ledger, table: str, change: str) -> None:
+    """Not even by the owner's SQL shell, short of removing the triggers."""
+    ledger.store(ledger.reserve("mine", asked(1), Fraction(1))[0], 5)
+    shell = sqlite3.connect(path)
+    with pytest.raises(sqlite3.IntegrityError, match=f"{table} are append-only"):
+        shell.execute(change.format(table))
+    shell.close()
+
+
+def test_every_commit_outlasts_a_power_cut(ledger: Ledger) -> None:
+    """Rollback journal, extra synchronisation, and enforced references."""
+    with ledger.reading.connect() as connection:
+        settings = {
+            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
+            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+        }
+    assert settings == {
+        "journal_mode": "delete",
+        "synchronous": 3,
+        "foreign_keys": 1,
+        "busy_timeout": 30_000,
+    }
+
+
+def test_a_write_ahead_log_is_folded_back(path: Path) -> None:
+    """A file that another program left in that mode returns to the rollback journal."""
+    shell = sqlite3.connect(path)
+    shell.execute("PRAGMA journal_mode = WAL")
+    shell.close()
+    with Ledger.open(f"sqlite:///{path}") as ledger:
+        assert ledger.reserve("mine", asked(1), Fraction(1))[1] == TENTH
+    shell = sqlite3.connect(path)
+    assert shell.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+    shell.close()
+
+
+@given(requests, requests)
+def test_digests_are_equal_only_for_equal_requests(one: Request, two: Request) -> None:
+    """No two requests share an encoding."""
+    assert (one.digest == two.digest) == (one == two)
+
+
+@given(printable, printable, printable)
+def test_a_digest_tells_where_the_data_set_ends(one: str, two: str, three: str) -> None:
+    """Moving text from the question to the data set's name makes another request."""
+    assert Request(one + two, three, TENTH).digest != Request(one, two + three, TENTH).digest
+
+
+@pytest.mark.parametrize("text", ["", "a\nb", "a\0", "\ud800", "x" * 100_001])
+def test_a_text_that_is_not_printable_is_refused_in_one_line(ledger: Ledger, text: str) -> None:
+    """As a data set, as a question and as a key, before anything is charged."""
+    with pytest.raises(ValueError, match=r"\Adataset must be 1 to 200 printable [^\n]*\Z"):
+        Request(text, "question", TENTH)
+    with pytest.raises(ValueError, match=r"\Aquestion must be 1 to 100000 printable [^\n]*\Z"):
+        Request("survey", text, TENTH)
+    with pytest.raises(ValueError, match=r"\Akey must be 1 to 200 printable [^\n]{,80}\Z"):
+        ledger.reserve(text, asked(1), Fraction(1))
+    assert ledger.entries() == []
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(-1), Fraction(1, 1009)])
+def test_a_price_outside_the_range_is_refused(epsilon: Fraction) -> None:
+    """A request never carries what the ledger could not add up."""
+    with pytest.raises(ValueError, match=r"\Aepsilon must be a decimal"):
+        Request("survey", "question", epsilon)
+
+
+def test_an_entry_is_checked() -> None:
+    """A debit is part of its total, and its time is in UTC."""
+    with pytest.raises(ValueError, match=r"\Aspent must include epsilon, got 0\.05\Z"):
+        Entry("mine", asked(1), Fraction(1, 20), datetime.now(UTC), answer=None)
+    east = datetime(2026, 1, 1, tzinfo=timezone(timedelta(hours=1)))
+    with pytest.raises(ValueError, match=r"\Amade must be in UTC, got 2026-01-01T00:00:00\+01"):
+        Entry("mine", asked(1), TENTH, east, answer=None)
+
+
+def test_the_total_stays_exact_over_many_prices(ledger: Ledger) -> None:
+    """Also where no common decimal exists."""
+    prices = [Fraction(1, 1 + number) for number in range(50)]
+    for number, price in enumerate(prices):
+        ledger.reserve(f"key {number}", asked(number, price), Fraction(1000))
+    assert ledger.spent("survey") == sum(prices)
+    assert Fraction(exact_text(ledger.spent("survey"))) == sum(prices)
