@@ -219,27 +219,38 @@ class _Reader:
 
     def column(self, node: object) -> Column:
         node = _bare(node)
+        if type(node) is exp.Literal:
+            raise PredicateError("where has a literal before in, between, like or is: use a column")
         if type(node) is not exp.Column:
             raise _outside(node)
-        name = _arguments(_arguments(node)["this"])["this"]
-        return _resolved(self.found[int(name)].text, self.schema)
+        identifier = _arguments(_arguments(node)["this"])
+        if "quoted" not in identifier:
+            raise PredicateError(
+                f"where has {identifier['this']!r} where a column belongs: "
+                "write a column of that name in double quotes"
+            )
+        return _resolved(self.found[int(identifier["this"])].text, self.schema)
 
     def literal(self, node: object) -> Literal:
-        node = _bare(node)
-        negative = type(node) is exp.Neg
-        if negative:
-            node = _bare(_arguments(node)["this"])
-        if type(node) is exp.Null:
+        outer = inner = _bare(node)
+        if type(outer) is exp.Column:
+            raise PredicateError(
+                "where has a column after in, between or like: write literals there, "
+                "and compare columns by = <> < <= > >="
+            )
+        if type(outer) is exp.Null:
             raise PredicateError("where compares with null, which nothing equals: write is null")
-        parts = _arguments(node)
-        if type(node) is exp.Boolean and not negative:
-            return Literal(Kind.BOOLEAN, parts.get("this", False))
-        token = self.found[int(parts["this"])] if type(node) is exp.Literal else None
-        if token is not None and token.sort is Sort.NUMBER:
-            return signed_number(token.text, negative=negative)
-        if token is not None and not negative:
-            return Literal(Kind.TEXT, token.text)
-        raise _outside(node)
+        if type(outer) is exp.Boolean:
+            return Literal(Kind.BOOLEAN, _arguments(outer).get("this", False))
+        if type(outer) is exp.Neg:
+            inner = _bare(_arguments(outer)["this"])
+        if type(inner) is exp.Literal:
+            token = self.found[int(_arguments(inner)["this"])]
+            if token.sort is Sort.NUMBER:
+                return signed_number(token.text, negative=inner is not outer)
+            if inner is outer:
+                return Literal(Kind.TEXT, token.text)
+        raise _outside(outer)
 
 
 def _flat(node: exp.Expression) -> Iterator[object]:
@@ -265,7 +276,8 @@ def _resolved(name: str, schema: Mapping[str, Kind]) -> Column:
         )
     if not same:
         raise PredicateError(
-            f"where names {shortened(name)}, which is no column: use {close_names(name, [*schema])}"
+            f"where names {shortened(name)}, which is no column: use "
+            f"{close_names(name, [*schema])}, or single quotes for a text"
         )
     if same[0] in others:
         raise PredicateError(

@@ -100,6 +100,8 @@ class MemorySource:
 
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
         """The true count for each predicate; see ``Source.count``."""
+        if not self._records:
+            raise SourceError("the records are closed: open the source again")
         require_known_columns(predicates, self.schema)
         units: list[set[object]] = [set() for _ in predicates]
         for number, record in enumerate(self._records):

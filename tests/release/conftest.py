@@ -1,0 +1,50 @@
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from noisycount.release.predicate_sql import quoted_name
+from noisycount.release.schema import Kind
+from noisycount.release.sources.duckdb import DuckDBSource
+from noisycount.release.sources.interface import Source
+from noisycount.release.sources.memory import MemorySource
+
+COLUMN_TYPES = {
+    Kind.INTEGER: "BIGINT",
+    Kind.REAL: "DOUBLE",
+    Kind.TEXT: "VARCHAR",
+    Kind.BOOLEAN: "BOOLEAN",
+    Kind.DATE: "DATE",
+    Kind.TIMESTAMP: "TIMESTAMP",
+}
+Record = Mapping[str, object]
+OpenSource = Callable[..., Source]
+
+
+def write_parquet(path: Path, records: Sequence[Record], schema: Mapping[str, Kind]) -> None:
+    """Write records to a Parquet file by way of DuckDB."""
+    typed = ", ".join(f"{quoted_name(name)} {COLUMN_TYPES[kind]}" for name, kind in schema.items())
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE written ({typed})")
+        if records:
+            places = ", ".join("?" for _ in schema)
+            connection.executemany(
+                f"INSERT INTO written VALUES ({places})",  # noqa: S608, our own column names
+                [[record.get(name) for name in schema] for record in records],
+            )
+        connection.table("written").write_parquet(str(path))
+
+
+@pytest.fixture(params=["memory", "duckdb"])
+def open_source(request: pytest.FixtureRequest, tmp_path: Path) -> OpenSource:
+    """Open records as one kind of source; options are the unit and the columns."""
+    if request.param == "memory":
+        return MemorySource
+
+    def opened(records: Sequence[Record], schema: Mapping[str, Kind], **options: object) -> Source:
+        path = tmp_path / "records.parquet"
+        write_parquet(path, records, schema)
+        return DuckDBSource.open(path, **options)
+
+    return opened
