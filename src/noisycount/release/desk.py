@@ -176,5 +176,5 @@ def _unless_it_fails(
     except Exception:  # noqa: BLE001 - no error, of whatever class, may leave with what it knows
         return None
     except BaseException as interruption:
-        interruption.__context__ = None
-        raise interruption.with_traceback(None) from None
+        interruption.__cause__ = interruption.__context__ = interruption.__traceback__ = None
+        raise

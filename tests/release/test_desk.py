@@ -1,0 +1,319 @@
+import json
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+
+import pytest
+
+from noisycount.errors import BudgetError, LedgerError, PredicateError, SourceError
+from noisycount.model.noise import DiscreteLaplace
+from noisycount.release.desk import Dataset, Desk, Release
+from noisycount.release.ledger import Ledger
+from noisycount.release.predicate_tree import Predicate
+from noisycount.release.schema import Kind
+from noisycount.release.sources.memory import MemorySource
+
+SCHEMA = {"age": Kind.INTEGER, "person": Kind.INTEGER}
+PEOPLE = [{"person": number // 2, "age": number % 100} for number in range(2000)]
+SURVEY = Dataset("survey", Fraction(1))
+HALF = Fraction(1, 2)
+CANARY = 8_675_309
+
+
+class WatchedSource(MemorySource):
+    """A source that remembers how often it was counted, and may fail while it is."""
+
+    __slots__ = ("counted", "during")
+
+    def __init__(self, during: Callable[[], int | None] = lambda: None) -> None:
+        super().__init__(PEOPLE, SCHEMA, unit="person")
+        self.counted = 0
+        self.during = during
+
+    def count(self, predicates: Sequence[Predicate]) -> list[int]:
+        """Give the true counts, unless what happens meanwhile gives another."""
+        self.counted += 1
+        found = self.during()
+        return super().count(predicates) if found is None else [found]
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    """Give a new ledger."""
+    with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger:
+        yield ledger
+
+
+@pytest.fixture
+def source() -> WatchedSource:
+    """Give a thousand persons with two records each."""
+    return WatchedSource()
+
+
+@pytest.fixture
+def desk(source: WatchedSource, ledger: Ledger) -> Desk:
+    """Give the desk of the survey."""
+    return Desk(source, ledger, SURVEY)
+
+
+def test_a_release_is_built_from_the_stored_row(desk: Desk, ledger: Ledger) -> None:
+    """Everything that may be said with an answer comes with it."""
+    release = desk.count("age >= 50", HALF)
+    (entry,) = ledger.entries()
+    assert release == Release(
+        answer=entry.answer or 0,
+        epsilon=HALF,
+        charged=HALF,
+        remaining=HALF,
+        dataset="survey",
+        where="age >= 50",
+        mechanism="discrete Laplace",
+        scale=Fraction(2),
+        key=entry.request.digest,
+        repeated=False,
+    )
+
+
+def test_an_answer_is_the_count_of_units_and_noise_of_the_stated_scale(desk: Desk) -> None:
+    """At a high price the noise is zero, save with a probability of 4e-9."""
+    desk = Desk(desk.source, desk.ledger, Dataset("survey", Fraction(100)))
+    assert desk.count("age >= 50", Fraction(20)).answer == 500
+
+
+def test_the_question_names_all_that_decides_the_answer(
+    desk: Desk, source: WatchedSource, ledger: Ledger
+) -> None:
+    """Predicate, unit, version of the records, mechanism and scale, as canonical text."""
+    desk.count(" AGE>=50 ", Fraction(1, 3))
+    (entry,) = ledger.entries()
+    assert json.loads(entry.request.question) == {
+        "where": "age >= 50",
+        "unit": "person",
+        "version": source.version,
+        "mechanism": "discrete Laplace",
+        "scale": "3",
+    }
+
+
+@pytest.mark.parametrize("where", ["age >= 50", "AGE>=50", " (age >= 50) "])
+@pytest.mark.parametrize("key", [None, "another"])
+def test_an_identical_question_is_answered_free_of_charge_and_not_counted_again(
+    desk: Desk, source: WatchedSource, where: str, key: str | None
+) -> None:
+    """However it is written, and under whatever key."""
+    first = desk.count("age >= 50", HALF)
+    again = desk.count(where, HALF, key)
+    assert (again.answer, again.charged, again.repeated) == (first.answer, 0, True)
+    assert (again.epsilon, again.remaining, again.key) == (HALF, HALF, first.key)
+    assert source.counted == 1
+
+
+def test_a_repeat_tells_what_is_left_now(desk: Desk) -> None:
+    """Not what was left when the answer was bought."""
+    desk.count("age >= 50", Fraction(1, 4))
+    desk.count("age >= 60", Fraction(1, 4))
+    assert desk.count("age >= 50", Fraction(1, 4)).remaining == HALF
+
+
+def test_changed_records_make_another_question(desk: Desk, ledger: Ledger) -> None:
+    """An old answer is not passed off as one about new records."""
+    desk.count("age >= 50", HALF)
+    newer = MemorySource(PEOPLE[:-1], SCHEMA, unit="person")
+    release = Desk(newer, ledger, SURVEY).count("age >= 50", HALF)
+    assert (release.charged, release.repeated, release.remaining) == (HALF, False, 0)
+
+
+def test_nothing_is_left_of_a_budget_that_was_lowered(desk: Desk) -> None:
+    """A stored answer is still given, and what is left is not negative."""
+    first = desk.count("age >= 50", HALF)
+    poorer = Desk(desk.source, desk.ledger, Dataset("survey", Fraction(1, 4)))
+    again = poorer.count("age >= 50", HALF)
+    assert (again.answer, again.remaining) == (first.answer, 0)
+
+
+@pytest.mark.parametrize(
+    ("question", "error"),
+    [
+        (("salary > 1", HALF), PredicateError),
+        (("age > (select 1)", HALF), PredicateError),
+        (("age > 1", Fraction(0)), ValueError),
+        (("age > 1", Fraction(-1)), ValueError),
+        (("age > 1", Fraction(1, 1009)), ValueError),
+        (("age > 1", HALF, ""), ValueError),
+        (("age > 1", HALF, "line\nbreak"), ValueError),
+        (("age > 1", Fraction(11, 10)), BudgetError),
+    ],
+)
+def test_a_refused_question_is_neither_charged_nor_counted(
+    desk: Desk, source: WatchedSource, question: tuple[str, Fraction], error: type[Exception]
+) -> None:
+    """Every check precedes the debit."""
+    with pytest.raises(error):
+        desk.count(*question)
+    assert (source.counted, desk.ledger.entries()) == (0, [])
+
+
+def test_the_debit_precedes_the_count(ledger: Ledger) -> None:
+    """While the records are read, the price is already spent."""
+    seen = []
+    source = WatchedSource(lambda: seen.append(ledger.spent("survey")))
+    Desk(source, ledger, SURVEY).count("age >= 50", HALF)
+    assert seen == [HALF]
+
+
+def test_a_ledger_that_refuses_the_debit_is_not_counted_against(
+    desk: Desk, source: WatchedSource, tmp_path: Path
+) -> None:
+    """A read-only ledger refuses before the records are touched."""
+    with Ledger.open(f"sqlite:///file:{tmp_path}/ledger.db?mode=ro&uri=true") as ledger:
+        with pytest.raises(LedgerError, match="is read-only"):
+            Desk(source, ledger, SURVEY).count("age >= 50", HALF)
+        assert source.counted == 0
+    assert desk.ledger.entries() == []
+
+
+def test_whoever_counts_first_answers_everybody(ledger: Ledger) -> None:
+    """A second asker who starts while the first counts gets the first stored answer, unpaid."""
+    other = Desk(WatchedSource(), ledger, Dataset("survey", Fraction(1, 1000)))
+    replies = []
+
+    def ask_meanwhile() -> None:
+        replies.append(other.count("age >= 50", Fraction(1, 1000)))
+
+    desk = Desk(WatchedSource(ask_meanwhile), ledger, other.dataset)
+    release = desk.count("age >= 50", Fraction(1, 1000))
+    assert release.charged == Fraction(1, 1000)
+    assert [(reply.answer, reply.charged) for reply in replies] == [(release.answer, 0)]
+
+
+def fail_with_a_cell() -> int:
+    """Fail as an engine does, which quotes a cell, in the course of another failure."""
+    try:
+        return int(f"cell {CANARY}")
+    except ValueError as error:
+        raise SourceError(str(error)) from error
+
+
+def interrupt_with_a_cell() -> int:
+    """Be interrupted by the keyboard while a failure that quotes a cell is handled."""
+    try:
+        return int(f"cell {CANARY}")
+    except ValueError as error:
+        raise KeyboardInterrupt from error
+
+
+def count_the_canary() -> int:
+    """Give a true count that no message may show."""
+    return CANARY
+
+
+def everything_that_an_error_knows(error: BaseException) -> str:
+    """Give its text, its notes, its traceback with every local value, and those of its causes."""
+    known = []
+    pending: list[BaseException | None] = [error]
+    while pending:
+        each = pending.pop()
+        if each is not None:
+            known += [repr(each), str(each), repr(getattr(each, "__notes__", None))]
+            known += frames(each.__traceback__)
+            known += traceback.format_exception(each)
+            pending += [each.__cause__, each.__context__]
+    return "\n".join(known)
+
+
+def frames(found: TracebackType | None) -> list[str]:
+    """Give the local values of every frame but the tests' own."""
+    return [
+        repr(frame.f_locals)
+        for frame, _ in traceback.walk_tb(found)
+        if not frame.f_code.co_name.startswith("test_")
+    ]
+
+
+@pytest.mark.parametrize("failure", [fail_with_a_cell, interrupt_with_a_cell])
+def test_the_canary_can_be_seen_where_nothing_hides_it(failure: Callable[[], int]) -> None:
+    """The search below finds what it looks for."""
+    with pytest.raises(BaseException) as raised:  # noqa: PT011 - also a keyboard interrupt
+        WatchedSource(failure).count([])
+    assert str(CANARY) in everything_that_an_error_knows(raised.value)
+
+
+def test_a_failing_source_is_replaced_by_fixed_text(ledger: Ledger) -> None:
+    """No cell leaves with the error; the debit stays, and a later try completes it."""
+    with pytest.raises(SourceError, match=r"\Adata set 'survey' could not be [^\n]*\Z") as raised:
+        Desk(WatchedSource(fail_with_a_cell), ledger, SURVEY).count("age >= 50", HALF)
+    assert str(CANARY) not in everything_that_an_error_knows(raised.value)
+    assert "the debit stays" in str(raised.value)
+    assert ledger.spent("survey") == HALF
+    resumed = Desk(WatchedSource(), ledger, SURVEY).count("age >= 50", HALF)
+    assert (resumed.charged, resumed.repeated, resumed.remaining) == (0, False, HALF)
+
+
+@pytest.mark.parametrize("error", [RuntimeError, MemoryError, SystemExit, KeyboardInterrupt])
+def test_a_failing_sampler_does_not_tell_the_true_count(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    """Its frames hold the count, its message could."""
+
+    def release(_: DiscreteLaplace, count: int) -> int:
+        raise error(f"{count} records") if issubclass(error, Exception) else error
+
+    monkeypatch.setattr(DiscreteLaplace, "release", release)
+    desk = Desk(WatchedSource(count_the_canary), ledger, SURVEY)
+    with pytest.raises((SourceError, error)) as raised:
+        desk.count("age >= 50", HALF)
+    assert str(CANARY) not in everything_that_an_error_knows(raised.value)
+    assert isinstance(raised.value, SourceError) == issubclass(error, Exception)
+
+
+def test_an_interrupted_count_keeps_no_context(ledger: Ledger) -> None:
+    """A keyboard interrupt goes through, without what it interrupted."""
+    with pytest.raises(KeyboardInterrupt) as raised:
+        Desk(WatchedSource(interrupt_with_a_cell), ledger, SURVEY).count("age >= 50", HALF)
+    assert str(CANARY) not in everything_that_an_error_knows(raised.value)
+    assert ledger.spent("survey") == HALF
+
+
+def test_a_failure_to_store_does_not_tell_the_true_count(ledger: Ledger, tmp_path: Path) -> None:
+    """The row of the debit is there; the answer is not, and the next try gives one."""
+
+    def damage_the_ledger() -> int:
+        ledger.close()
+        (tmp_path / "ledger.db").rename(tmp_path / "aside.db")
+        (tmp_path / "ledger.db").write_text("x" * 5000)
+        return CANARY
+
+    desk = Desk(WatchedSource(damage_the_ledger), ledger, SURVEY)
+    with pytest.raises(LedgerError, match="is not a ledger") as raised:
+        desk.count("age >= 50", HALF)
+    assert str(CANARY) not in everything_that_an_error_knows(raised.value)
+    ledger.close()
+    (tmp_path / "aside.db").replace(tmp_path / "ledger.db")
+    assert Desk(WatchedSource(), ledger, SURVEY).count("age >= 50", HALF).charged == 0
+
+
+@pytest.mark.parametrize("counts", [[], [1, 2], ["many"], [None]])
+def test_a_source_that_does_not_give_one_count_is_refused(
+    ledger: Ledger, counts: list[object]
+) -> None:
+    """Nothing is released that is not a count and its noise."""
+    source = WatchedSource()
+    source.__class__ = type("Odd", (WatchedSource,), {"__slots__": (), "count": lambda *_: counts})
+    with pytest.raises(SourceError, match="could not be counted"):
+        Desk(source, ledger, SURVEY).count("age >= 50", HALF)
+
+
+@pytest.mark.parametrize(
+    ("name", "budget", "message"),
+    [
+        ("", Fraction(1), r"\Aname must be 1 to 200 printable characters, got ''\Z"),
+        ("survey", Fraction(0), r"\Abudget must be .*, got 0\Z"),
+        ("survey", Fraction(-1), r"\Abudget must be .*, got -1\Z"),
+    ],
+)
+def test_a_data_set_is_checked(name: str, budget: Fraction, message: str) -> None:
+    """Its name can be printed, its budget can be spent."""
+    with pytest.raises(ValueError, match=message):
+        Dataset(name, budget)
