@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noisycount.model.blocks import Blocks, blocks_between
-from noisycount.model.expansion import Expansion, Reals
+from noisycount.model.expansion import Expansion, LogStep, Reals
 from noisycount.model.validation import fraction_of_one, real_number
 
 __all__ = ["CountDistribution", "most_probable"]
+
+_TIE = 1e-14
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,11 @@ class CountDistribution:
         return self.quantile(0.5)
 
     def quantile(self, level: float) -> int:
-        """The smallest count k with P[K <= k] >= level, for a level in (0, 1)."""
-        goal = fraction_of_one(level, "level") * self._whole.mass
+        """The smallest count k with P[K <= k] >= level, for a level in (0, 1).
+
+        The level counts as reached within 1e-14 of it, so that the ties of symmetric laws hold.
+        """
+        goal = fraction_of_one(level, "level") * self._whole.mass * (1 - _TIE)
         below = np.cumsum(self._whole.weights.sum(axis=1))
         block = min(int(np.searchsorted(below, goal)), below.size - 1)
         before = float(below[block - 1]) if block else 0.0
@@ -95,7 +100,7 @@ class CountDistribution:
         return math.exp(part.peak - self._whole.peak) * part.mass
 
 
-def most_probable(log_step: Callable[[int], float], support: tuple[int, int]) -> int:
+def most_probable(log_step: Callable[[int], LogStep], support: tuple[int, int]) -> int:
     """The smallest count of the largest probability, by bisection on the falling log-step.
 
     Args:
@@ -105,7 +110,7 @@ def most_probable(log_step: Callable[[int], float], support: tuple[int, int]) ->
     smallest, largest = support
     while smallest < largest:
         middle = (smallest + largest) // 2
-        if log_step(middle) > 0:
+        if float(log_step(middle)) > 0:
             smallest = middle + 1
         else:
             largest = middle

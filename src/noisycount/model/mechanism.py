@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 
-from noisycount.model.expansion import Expansion
+from noisycount.model.expansion import Expansion, LogStep
 
 __all__ = ["Mechanism"]
 
@@ -19,7 +19,7 @@ class Mechanism(ABC):
         """How ln P[Y = answer | K = centre + d] changes with the integer or real offset d."""
 
     @abstractmethod
-    def log_step(self, answer: float, count: int) -> float:
+    def log_step(self, answer: float, count: int) -> LogStep:
         """The logarithm of P[Y = answer | K = count + 1] / P[Y = answer | K = count]."""
 
     @abstractmethod

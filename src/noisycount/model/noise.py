@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.model.expansion import Expansion, Reals, decimal_ratio
+from noisycount.model.expansion import Expansion, LogStep, Reals, decimal_ratio
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.sampler import RandomIntegers, discrete_laplace, rounded_laplace
 from noisycount.model.validation import positive_number, real_number, whole_number
@@ -52,10 +52,10 @@ class LaplaceKernel(Mechanism):
         slope = decimal_ratio(1 / self.exact_scale)
         return Expansion(slope if to_answer >= 0 else -slope, bend)
 
-    def log_step(self, answer: float, count: int) -> float:
+    def log_step(self, answer: float, count: int) -> LogStep:
         """The logarithm of P[Y = answer | K = count + 1] / P[Y = answer | K = count]."""
-        to_answer = answer - count
-        return max(-1.0, min(1.0, 2 * to_answer - 1)) / float(self.exact_scale)
+        nearer = 2 * (Fraction(answer) - count) - 1
+        return LogStep(shift=max(Fraction(-1), min(Fraction(1), nearer)) / self.exact_scale)
 
     def kink(self, answer: float) -> float:
         """The count at which the two lines meet."""

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 
 from noisycount.model.binomial import binomial_expansion
 from noisycount.model.counts import CountDistribution, most_probable
-from noisycount.model.expansion import Expansion
+from noisycount.model.expansion import Expansion, LogStep
 from noisycount.model.validation import rate_within, whole_number
 
 __all__ = ["Binomial"]
@@ -53,10 +54,10 @@ class Binomial:
             return Expansion(Decimal(0), np.zeros_like)
         return binomial_expansion(self.size, self.rate, centre)
 
-    def log_step(self, count: int) -> float:
+    def log_step(self, count: int) -> LogStep:
         """The logarithm of P[K = count + 1] / P[K = count], for two counts of the support."""
-        odds = self.rate / (1 - self.rate)
-        return float(np.log((self.size - count) / (count + 1)) + np.log(odds))
+        rate = Fraction(self.rate)
+        return LogStep(Fraction(self.size - count, count + 1) * (rate / (1 - rate)))
 
     def distribution(self) -> CountDistribution:
         """The law of the count."""

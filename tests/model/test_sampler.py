@@ -1,0 +1,279 @@
+import os
+from collections import defaultdict
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+from scipy import stats
+
+from noisycount.model import sampler
+from noisycount.model.sampler import (
+    RandomIntegers,
+    bernoulli_exp,
+    discrete_laplace,
+    rounded_laplace,
+)
+from noisycount.model.vector_sampler import _below_by_product, discrete_laplace_array
+
+SCALES = [
+    Fraction(1, 2),
+    Fraction(1),
+    Fraction(7, 3),
+    Fraction(10),
+    Fraction(1000),
+    Fraction(123_456_789_012_345, 98_765_432_101),
+    Fraction(2**53 - 1, 2**53 - 3),
+]
+FALSE_ALARM = 1e-6 / (2 * len(SCALES))
+
+
+class Undecided(Exception):  # noqa: N818  (a signal of the enumeration, not an error)
+    """The script ends at a choice between values of these probabilities."""
+
+    def __init__(self, chances: list[Fraction]) -> None:
+        self.chances = chances
+
+
+class Script(RandomIntegers):
+    """Random integers, and Bernoulli variables, from a given sequence of choices."""
+
+    def __init__(self, choices: tuple[int, ...]) -> None:
+        super().__init__()
+        self.choices = iter(choices)
+
+    def choose(self, chances: list[Fraction]) -> int:
+        """The next choice between values of these probabilities."""
+        value = 0 if len(chances) == 1 else next(self.choices, None)
+        if value is None:
+            raise Undecided(chances)
+        return value
+
+    def bits(self, width: int) -> int:
+        """A uniform choice of that many bits."""
+        return self.choose([Fraction(1, 2**width)] * 2**width)
+
+
+class ScriptOfIntegers(Script):
+    """A script whose choices are whole integers below a bound, not bits."""
+
+    def below(self, bound: int) -> int:
+        """A uniform choice below the bound."""
+        return self.choose([Fraction(1, bound)] * bound)
+
+
+def enumerated(
+    draw: Callable[[Script], object], script: type[Script], smallest: float
+) -> tuple[dict[object, Fraction], Fraction]:
+    """The exact probability of each outcome over all paths of the random choices.
+
+    Paths of a probability below `smallest` are left undecided; their mass is the second result.
+    """
+    masses: dict[object, Fraction] = defaultdict(Fraction)
+    open_paths: list[tuple[tuple[int, ...], Fraction]] = [((), Fraction(1))]
+    while open_paths:
+        path, chance = open_paths.pop()
+        try:
+            masses[draw(script(path))] += chance
+        except Undecided as choice:
+            if chance >= smallest:
+                steps = enumerate(choice.chances)
+                open_paths += [((*path, value), chance * step) for value, step in steps]
+    return masses, 1 - sum(masses.values(), Fraction(0))
+
+
+def probability(value: int, scale: Fraction) -> mpf:
+    """P[Z = value] of the discrete Laplace law."""
+    x = mp.exp(-mpf(scale.denominator) / scale.numerator)
+    return (1 - x) / (1 + x) * x ** abs(value)
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 5, 7, 12])
+def test_below_is_uniform_as_rationals(bound: int) -> None:
+    """Within any number of bits every value below the bound has the same probability."""
+    masses, undecided = enumerated(lambda integers: integers.below(bound), Script, 2**-12)
+    assert set(masses) == set(range(bound))
+    assert len(set(masses.values())) == 1
+    assert undecided < Fraction(1, 4)
+
+
+@pytest.mark.parametrize("gamma", [Fraction(0), Fraction(1, 3), Fraction(1, 2), Fraction(1)])
+def test_bernoulli_exp_is_exact_as_rationals(gamma: Fraction) -> None:
+    """P[stops at trial k] is γ^(k−1)/(k−1)! − γ^k/k!, whose odd terms add up to e^−γ."""
+
+    class Counting(RandomIntegers):
+        def __init__(self, fails_at: int) -> None:
+            super().__init__()
+            self.fails_at, self.trials, self.chance = fails_at, 0, Fraction(1)
+
+        def below(self, bound: int) -> int:
+            self.trials += 1
+            success = Fraction(gamma.numerator, bound)
+            self.chance *= 1 - success if self.trials == self.fails_at else success
+            return gamma.numerator if self.trials == self.fails_at else -1
+
+    power, factorial, total = Fraction(1), 1, Fraction(0)
+    for fails_at in range(1, 12):
+        integers = Counting(fails_at)
+        accepted = bernoulli_exp(gamma.numerator, gamma.denominator, integers)
+        following = power * gamma
+        chance = power / factorial - following / (factorial * fails_at)
+        assert integers.chance == chance
+        assert accepted == (fails_at % 2 == 1)
+        power, factorial = following, factorial * fails_at
+        total += chance if accepted else 0
+    assert abs(float(total) - np.exp(-float(gamma))) < 1e-5
+
+
+SMALL_SCALES = [Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(2)]
+
+
+def bracket(mass: Fraction, undecided: Fraction) -> tuple[mpf, mpf]:
+    """What a probability can be, given the decided and the undecided mass."""
+    high = mass + undecided
+    return mpf(mass.numerator) / mass.denominator, mpf(high.numerator) / high.denominator
+
+
+@pytest.mark.parametrize("scale", SMALL_SCALES)
+def test_small_scales_agree_with_the_enumerated_random_bits(scale: Fraction) -> None:
+    """Every probability lies between the decided mass and the decided plus the undecided mass."""
+    masses, undecided = enumerated(
+        lambda integers: discrete_laplace(scale, integers), ScriptOfIntegers, 1e-5
+    )
+    assert undecided < Fraction(1, 4)
+    for value in range(-6, 7):
+        low, high = bracket(masses[value], undecided)
+        assert low <= probability(value, scale) <= high
+        assert masses[value] == masses[-value]
+
+
+@cache
+def rational_exponential(gamma: Fraction) -> Fraction:
+    """e^−γ in 20 digits."""
+    return Fraction(mp.nstr(mp.exp(-mpf(gamma.numerator) / gamma.denominator), 20))
+
+
+@pytest.fixture
+def _scripted_exponentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each e^−γ becomes one choice of that probability: the steps are tested exact above."""
+
+    def scripted(numerator: int, denominator: int, integers: Script) -> bool:
+        chance = rational_exponential(Fraction(numerator, denominator))
+        return integers.choose([chance, 1 - chance] if numerator else [chance]) == 0
+
+    monkeypatch.setattr(sampler, "bernoulli_exp", scripted)
+
+
+@pytest.mark.usefixtures("_scripted_exponentials")
+@pytest.mark.parametrize("scale", [*SMALL_SCALES, Fraction(7, 3), Fraction(5)])
+def test_small_scales_are_exact_by_enumerating_every_choice(scale: Fraction) -> None:
+    """The decided mass reaches each probability and never exceeds it."""
+    masses, undecided = enumerated(
+        lambda integers: discrete_laplace(scale, integers), ScriptOfIntegers, 2e-6
+    )
+    assert undecided < Fraction(1, 20)
+    for value in range(-8, 9):
+        low, high = bracket(masses[value], undecided)
+        assert low <= probability(value, scale) <= high
+
+
+@pytest.mark.usefixtures("_scripted_exponentials")
+def test_rounded_laplace_is_exact_by_enumerating_every_choice() -> None:
+    """P[|Z| >= j] = e^(−(j − 1/2)/scale) within the undecided mass."""
+    masses, undecided = enumerated(
+        lambda integers: rounded_laplace(Fraction(3, 2), integers), ScriptOfIntegers, 1e-5
+    )
+    assert undecided < Fraction(1, 200)
+    for size in range(1, 8):
+        tail = sum((m for value, m in masses.items() if abs(value) >= size), Fraction(0))
+        low, high = bracket(tail, undecided)
+        assert low <= mp.exp((mpf(1) / 2 - size) * 2 / 3) <= high
+
+
+@pytest.mark.usefixtures("_scripted_exponentials")
+def test_enumeration_refuses_a_scale_a_hundredth_off() -> None:
+    """The bracket of the enumeration is narrow enough to refuse a scale that is 1 % off."""
+    masses, undecided = enumerated(
+        lambda integers: discrete_laplace(Fraction(1, 2), integers), ScriptOfIntegers, 1e-5
+    )
+    low, high = bracket(masses[0], undecided)
+    assert not low <= probability(0, Fraction(101, 200)) <= high
+
+
+def chi_square_p_value(draws: np.ndarray, scale: Fraction) -> float:
+    """The p-value of draws against the exact law, in cells of about a hundredth of the mass."""
+    width = max(1, int(scale / 10))
+    reach = max(6, int(6 * scale / width)) * width
+    edges = np.arange(-reach, reach + 1, width)
+    observed = np.bincount(np.searchsorted(edges, draws, side="right"), minlength=edges.size + 1)
+    x = mp.exp(-mpf(scale.denominator) / scale.numerator)
+
+    def below(edge: int) -> mpf:
+        """P[Z < edge]."""
+        return x ** (1 - edge) / (1 + x) if edge <= 0 else 1 - x**edge / (1 + x)
+
+    levels = [mpf(0), *(below(int(edge)) for edge in edges), mpf(1)]
+    chances = np.array([float(b - a) for a, b in pairwise(levels)])
+    keep = chances * draws.size >= 5
+    table = np.append(observed[keep], observed[~keep].sum())
+    expected = np.append(chances[keep], chances[~keep].sum()) * draws.size
+    expected[-1] = max(expected[-1], 1e-9)
+    return float(stats.chisquare(table, expected * (draws.size / expected.sum())).pvalue)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_single_draws_follow_the_law(scale: Fraction) -> None:
+    """χ² of the scalar path; false-alarm rate of all scales and both paths together 1e-6."""
+    draws = np.array([discrete_laplace(scale, RandomIntegers()) for _ in range(60_000)])
+    assert chi_square_p_value(draws, scale) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_bulk_draws_follow_the_law(scale: Fraction) -> None:
+    """χ² of the vectorised path; false-alarm rate of all scales and both paths together 1e-6."""
+    assert chi_square_p_value(discrete_laplace_array(scale, 1_000_000), scale) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("factor", [Fraction(98, 100), Fraction(102, 100)])
+def test_chi_square_refuses_a_scale_two_percent_off(factor: Fraction) -> None:
+    """The χ² above can fail: it refuses noise whose scale is 2 % too small or too large."""
+    draws = discrete_laplace_array(Fraction(10) * factor, 1_000_000)
+    assert chi_square_p_value(draws, Fraction(10)) < FALSE_ALARM
+
+
+@pytest.mark.parametrize(("bound", "value"), list(product([3, 10, 1000, 2**24 - 3], [0, 1, 2])))
+def test_bulk_integers_are_uniform_word_by_word(bound: int, value: int) -> None:
+    """Each value belongs to exactly ⌊2^32/bound⌋ accepted words of 32 bits."""
+    first = -(-value * 2**32 // bound)
+    after = -(-(value + 1) * 2**32 // bound)
+    words = np.unique(np.clip([first - 1, first, first + 1, after - 1, after], 0, 2**32 - 1))
+    values, fair = _below_by_product(bound, words.size, lambda _: words.astype(np.uint32).tobytes())
+    accepted = words[fair & (values == value)]
+    assert accepted.max() - accepted.min() + 1 == 2**32 // bound
+
+
+def test_bulk_draws_come_from_the_entropy_that_is_given() -> None:
+    """The same bytes give the same draws: no other randomness takes part."""
+    bytes_of_a_run = os.urandom(1 << 20)
+
+    def replay() -> Callable[[int], bytes]:
+        position = 0
+
+        def entropy(size: int) -> bytes:
+            nonlocal position
+            position += size
+            return bytes_of_a_run[position - size : position]
+
+        return entropy
+
+    first = discrete_laplace_array(Fraction(7, 3), 1000, replay())
+    assert np.array_equal(first, discrete_laplace_array(Fraction(7, 3), 1000, replay()))
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 100_001])
+def test_bulk_draws_come_in_the_number_asked(size: int) -> None:
+    """The array has exactly the size asked, across chunk boundaries too."""
+    assert discrete_laplace_array(Fraction(1, 3), size).shape == (size,)
