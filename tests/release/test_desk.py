@@ -277,7 +277,11 @@ def test_an_interrupted_count_keeps_no_context(ledger: Ledger) -> None:
 
 
 def test_a_failure_to_store_does_not_tell_the_true_count(ledger: Ledger, tmp_path: Path) -> None:
-    """The row of the debit is there; the answer is not, and the next try gives one."""
+    """The row of the debit is there; the answer is not, and the next try gives one.
+
+    The noise has a scale of a million, so the noisy answer is almost never the true count.
+    """
+    price = Fraction(1, 10**6)
 
     def damage_the_ledger() -> int:
         ledger.close()
@@ -287,11 +291,11 @@ def test_a_failure_to_store_does_not_tell_the_true_count(ledger: Ledger, tmp_pat
 
     desk = Desk(WatchedSource(damage_the_ledger), ledger, SURVEY)
     with pytest.raises(LedgerError, match="is not a ledger") as raised:
-        desk.count("age >= 50", HALF)
+        desk.count("age >= 50", price)
     assert str(CANARY) not in everything_that_an_error_knows(raised.value)
     ledger.close()
     (tmp_path / "aside.db").replace(tmp_path / "ledger.db")
-    assert Desk(WatchedSource(), ledger, SURVEY).count("age >= 50", HALF).charged == 0
+    assert Desk(WatchedSource(), ledger, SURVEY).count("age >= 50", price).charged == 0
 
 
 @pytest.mark.parametrize("counts", [[], [1, 2], ["many"], [None]])
