@@ -123,6 +123,17 @@ def test_a_locked_ledger_refuses_in_time(path: Path) -> None:
         assert ledger.reserve("other", other(1), BUDGET)[1] == other(1).epsilon
 
 
+def test_a_write_ahead_log_that_is_in_use_is_refused(path: Path) -> None:
+    """No debit is written to the log that a power cut may lose."""
+    shell = sqlite3.connect(path)
+    shell.execute("PRAGMA journal_mode = WAL")
+    shell.execute("BEGIN")
+    shell.execute("SELECT * FROM debits").fetchall()
+    message = refusal(lambda: Ledger.open(f"sqlite:///{path}?timeout=0.05"))
+    shell.close()
+    assert message.endswith("is locked by another process; wait for it and ask again")
+
+
 def test_a_read_only_ledger_is_read_and_refuses_to_reserve(path: Path) -> None:
     """What was spent may be seen; nothing may be spent."""
     url = f"sqlite:///file:{path}?mode=ro&uri=true"
