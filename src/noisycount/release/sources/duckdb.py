@@ -193,8 +193,8 @@ def _readable(path: Path) -> Path:
         raise SourceError(f"{shown} does not exist: check the path of the file") from None
     except (OSError, ValueError):  # ValueError: a path that is no UTF-8, or has a NUL
         raise SourceError(f"{shown} cannot be read: check its path and permissions") from None
-    if "\\" in place.as_posix() and _pattern(place) != place.as_posix():
-        raise SourceError(f"{shown} has a backslash beside one of *?[: rename the file")
+    if "\\" in place.as_posix():
+        raise SourceError(f"{shown} has a backslash, which DuckDB reads as a sign: rename it")
     return place
 
 
@@ -235,12 +235,11 @@ def _database_relation(connection: Connection, place: Path, table: str | None) -
     path = quoted_text(place.as_posix())
     connection.execute(f"ATTACH {path} AS file (READ_ONLY, TYPE duckdb)")
     rows = connection.execute(
-        "SELECT schema_name, table_name, sql FROM duckdb_tables() "
+        "SELECT schema_name, table_name FROM duckdb_tables() "
         "WHERE database_name = 'file' AND NOT internal ORDER BY ALL"
     ).fetchall()
     found = {
-        name if schema == "main" else f"{schema}.{name}": (schema, name, sql)
-        for schema, name, sql in rows
+        name if schema == "main" else f"{schema}.{name}": (schema, name) for schema, name in rows
     }
     if not found:
         raise SourceError(_NO_RECORDS)
@@ -251,12 +250,7 @@ def _database_relation(connection: Connection, place: Path, table: str | None) -
             f"table must name a table of the file, got {table!r}: "
             f"use {close_names(table or '', [*found])}"
         )
-    schema, name, sql = found[table]
-    if "GENERATED ALWAYS AS" in sql:
-        raise SourceError(
-            f"table {table!r} has generated columns, whose formulas can fail on a record: "
-            "copy it to a table of plain columns"
-        )
+    schema, name = found[table]
     return f"file.{quoted_name(schema)}.{quoted_name(name)}"
 
 
