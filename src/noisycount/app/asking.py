@@ -1,0 +1,98 @@
+"""One private count from start to end: what every way of asking shares."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+from noisycount.analysis.accuracy import accuracy
+from noisycount.app.config import Config, DatasetConfig
+from noisycount.errors import ConfigError
+from noisycount.model.noise import DiscreteLaplace
+from noisycount.release.desk import Dataset, Desk, Release
+from noisycount.release.ledger import Ledger
+from noisycount.release.predicate import parse
+from noisycount.release.predicate_text import english
+from noisycount.release.sources.duckdb import DuckDBSource
+
+__all__ = ["Answer", "answer_to", "dataset_asked", "error_within"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A release, and what a reader needs to understand it.
+
+    Attributes:
+        release: What was published.
+        meaning: The question in English.
+        unit: The column whose distinct values were counted; None for rows.
+        budget: The whole budget of the data set, in ε.
+        error: The count lies within ±error of the answer with the confidence, in units.
+        confidence: The probability of that.
+        ledger: Where the answer is kept; None for a server.
+    """
+
+    release: Release
+    meaning: str
+    unit: str | None
+    budget: Fraction
+    error: int
+    confidence: float
+    ledger: Path | None
+
+
+def error_within(noise: DiscreteLaplace, confidence: float) -> int:
+    """The smallest m such that noise lies within ±m with that confidence, in units."""
+    return int(accuracy(noise, 1 - confidence)) - 1
+
+
+def answer_to(
+    where: str, dataset: DatasetConfig, configuration: Config, epsilon: Fraction, confidence: float
+) -> Answer:
+    """Ask a question of a data set: refuse, or charge the ledger and answer.
+
+    Args:
+        where: The question in the predicate language.
+        dataset: Whose records are counted.
+        configuration: Where the ledger is.
+        epsilon: The price of the answer.
+        confidence: With which the error is stated, in (0, 1).
+
+    Raises:
+        NoisyCountError: The question, the file, the budget or the ledger refuses it.
+    """
+    source = DuckDBSource.open(
+        dataset.source, unit=dataset.unit, columns=dataset.columns, table=dataset.table
+    )
+    with source:
+        configuration.make_ledger_folder()
+        with Ledger.open(configuration.ledger_url) as ledger:
+            desk = Desk(source, ledger, Dataset(dataset.name, dataset.budget))
+            release = desk.count(where, epsilon)
+        meaning = english(parse(release.where, source.schema))
+    return Answer(
+        release=release,
+        meaning=meaning,
+        unit=dataset.unit,
+        budget=dataset.budget,
+        error=error_within(DiscreteLaplace(release.scale), confidence),
+        confidence=confidence,
+        ledger=configuration.ledger_file,
+    )
+
+
+def dataset_asked(configuration: Config, source: str, unit: str | None) -> DatasetConfig:
+    """The data set that SOURCE means, counted by the unit that the asker names.
+
+    Raises:
+        ConfigError: SOURCE is unknown, or its owner configured it by another unit.
+    """
+    dataset = configuration.dataset(source)
+    if unit is None or unit == dataset.unit:
+        return dataset
+    if dataset.name in configuration.datasets:
+        chosen = f"counts distinct {dataset.unit!r}" if dataset.unit else "counts rows"
+        raise ConfigError(
+            f"--unit {unit!r}: data set {dataset.name!r} {chosen}, as its owner configured it; "
+            "leave --unit out"
+        )
+    return replace(dataset, unit=unit)

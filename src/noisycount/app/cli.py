@@ -1,0 +1,98 @@
+"""The command group; a command's module is imported only when the command runs."""
+
+import sys
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from noisycount.errors import NoisyCountError
+
+__all__ = ["COMMANDS", "main", "noisycount"]
+
+COMMANDS = {
+    "demo": "Ask one private question of a real health survey, start to end.",
+    "count": "Count what satisfies a question, with noise and a budget.",
+    "plan": "Choose ε from the accuracy that you need.",
+    "refine": "Estimate the true count from a noisy answer and a known rate.",
+    "ledger": "Show what was asked and what is left of the budgets.",
+    "init": "Write a commented noisycount.toml.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands' names and one-line helps without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (Click's signature)
+        """The commands in the order of a first reading."""
+        return list(COMMANDS)
+
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002  (Click's signature)
+        cmd_name: str,
+    ) -> click.Command | None:
+        """The command, from a module of its name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"noisycount.app.commands.{cmd_name}").command
+        return command
+
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002  (Click's signature)
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """Write the list of commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; what noisycount refuses becomes an error of usage."""
+        try:
+            return super().invoke(ctx)
+        except (NoisyCountError, ValueError) as error:
+            raise click.UsageError(str(error)) from error
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:  # noqa: FBT001  (Click calls it so)
+    if asked and not ctx.resilient_parsing:
+        click.echo(f"noisycount {import_module('importlib.metadata').version('noisycount')}")
+        ctx.exit()
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog='Example: noisycount count survey.csv --where "age >= 65" --within 20% --guess 100',
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version and exit.",
+)
+def noisycount() -> None:
+    """Private counts: count, add exact noise, keep the budget, say what the answer means."""
+
+
+def main() -> NoReturn:
+    """Run the command line; every refusal is one line on standard error and exit status 2."""
+    try:
+        sys.exit(noisycount.main(prog_name="noisycount", standalone_mode=False) or 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        sys.exit(2)
+    except click.ClickException as error:
+        click.echo(f"error: {_one_line(error)}", err=True)
+        sys.exit(2)
+    except click.Abort:
+        click.echo("stopped", err=True)
+        sys.exit(130)
+
+
+def _one_line(error: click.ClickException) -> str:
+    """The refusal without line breaks."""
+    return " ".join(error.format_message().split())

@@ -1,0 +1,89 @@
+"""`noisycount count`: one private count."""
+
+from fractions import Fraction
+
+import click
+
+from noisycount.app.asking import answer_to, dataset_asked
+from noisycount.app.config import Config
+from noisycount.app.parameters import (
+    as_confidence,
+    as_epsilon,
+    as_guess,
+    as_within,
+    config_option,
+    json_option,
+)
+from noisycount.app.planned import planned
+from noisycount.app.render import answer_facts, print_facts, print_json
+from noisycount.app.waiting import waiting
+from noisycount.app.wire import answer_object
+
+__all__ = ["command"]
+
+
+@click.command(
+    name="count",
+    epilog="Example: noisycount count survey.csv --where \"age >= 65 and health = 'poor'\" "
+    "--unit person --within 20% --guess 100",
+)
+@click.argument("source")
+@click.option("--where", required=True, metavar="TEXT", help="What to count, as in SQL's WHERE.")
+@click.option(
+    "--epsilon", callback=as_epsilon, metavar="E", help="The price of the answer: 0.1 or 1/3."
+)
+@click.option(
+    "--within", callback=as_within, metavar="20%", help="Or: how far off the answer may be,"
+)
+@click.option(
+    "--guess", callback=as_guess, metavar="100", help="of about how many (a public guess),"
+)
+@click.option(
+    "--confidence",
+    callback=as_confidence,
+    default="95%",
+    show_default=True,
+    help="and how surely; errors are stated at it.",
+)
+@click.option("--unit", metavar="COLUMN", help="Count distinct values of this column, not rows.")
+@config_option
+@json_option
+def command(  # noqa: PLR0913, PLR0917  (one argument an option)
+    source: str,
+    where: str,
+    epsilon: Fraction | None,
+    within: float | None,
+    guess: float | None,
+    confidence: float,
+    unit: str | None,
+    configuration: Config,
+    *,
+    as_json: bool,
+) -> None:
+    """Count what satisfies a question, with noise and a budget.
+
+    SOURCE is a CSV, Parquet or DuckDB file, or a data set of noisycount.toml. The price is either
+    given (--epsilon) or follows from the accuracy that you need (--within and --guess). Asking the
+    identical question again gives the stored answer and costs nothing.
+    """
+    price = _price(epsilon, within, guess, confidence)
+    dataset = dataset_asked(configuration, source, unit)
+    with waiting("counting"):
+        answer = answer_to(where, dataset, configuration, price, confidence)
+    if as_json:
+        print_json(answer_object(answer))
+    else:
+        print_facts(answer_facts(answer))
+
+
+def _price(
+    epsilon: Fraction | None, within: float | None, guess: float | None, confidence: float
+) -> Fraction:
+    """The ε that is given, or that the goal needs."""
+    if epsilon is not None and within is None and guess is None:
+        return epsilon
+    if epsilon is None and within is not None and guess is not None:
+        return planned(guess, within, confidence).epsilon
+    raise click.UsageError(
+        "give either --epsilon, or both --within and --guess, such as --within 20% --guess 100"
+    )

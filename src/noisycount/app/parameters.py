@@ -1,0 +1,109 @@
+"""What people type for an option, and the value that it stands for."""
+
+import math
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from noisycount.app import config
+from noisycount.release.budget import exact_epsilon
+
+__all__ = [
+    "as_confidence",
+    "as_epsilon",
+    "as_guess",
+    "as_rate",
+    "as_within",
+    "config_option",
+    "json_option",
+]
+
+_SHARE = re.compile(r"[±+]?\s*(\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})\s*(%?)")
+_LARGEST_GUESS = 2**53
+Command = TypeVar("Command", bound=Callable[..., None])
+
+
+def as_confidence(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
+    """A confidence such as `95%` or `0.95`."""
+    share = _share(text)
+    if share is None or 0 < share < 1:
+        return share
+    raise click.BadParameter(f"must lie strictly between 0 and 1, such as 95%, got {text!r}")
+
+
+def as_within(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
+    """A relative half-width such as `20%`, `0.2` or `±20 %`."""
+    share = _share(text)
+    if share is None or 0 < share < math.inf:
+        return share
+    raise click.BadParameter(f"must be above 0, such as 20%, got {text!r}")
+
+
+def as_rate(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
+    """A rate such as `30%` or `0.3`."""
+    share = _share(text)
+    if share is None or 0 <= share <= 1:
+        return share
+    raise click.BadParameter(f"must lie between 0 and 1, such as 30%, got {text!r}")
+
+
+def as_epsilon(_: click.Context, __: click.Parameter, text: str | None) -> Fraction | None:
+    """An exact ε such as `0.1` or `1/3`."""
+    try:
+        return None if text is None else exact_epsilon(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def as_guess(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
+    """A positive number of records."""
+    guess = _number(text)
+    if guess is None or 0 < guess <= _LARGEST_GUESS:
+        return guess
+    raise click.BadParameter(f"must be a number of records above 0, such as 100, got {text!r}")
+
+
+def config_option(command: Command) -> Command:
+    """Add `--config`, which gives the command a `Config` named `configuration`."""
+    return click.option(
+        "--config",
+        "configuration",
+        type=click.Path(path_type=Path),
+        callback=_loaded,
+        metavar="FILE",
+        help="The configuration; left out: noisycount.toml here or in a folder above.",
+    )(command)
+
+
+def json_option(command: Command) -> Command:
+    """Add `--json`, which gives the command a flag named `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help="One JSON object, for machines.")(
+        command
+    )
+
+
+def _share(text: str | None) -> float | None:
+    """The share that a text stands for; nan for a text that is no share."""
+    if text is None:
+        return None
+    match = _SHARE.fullmatch(text.strip())
+    return float(Decimal(match[1]) / (100 if match[2] else 1)) if match else math.nan
+
+
+def _number(text: str | None) -> float | None:
+    """The number that a text stands for; nan for a text that is no number."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return math.nan
+
+
+def _loaded(_: click.Context, __: click.Parameter, path: Path | None) -> config.Config:
+    """The configuration that is named or found; an empty one where there is none."""
+    found = path or config.find(Path.cwd())
+    return config.load(found) if found else config.without_file()

@@ -1,0 +1,92 @@
+"""Results as JSON: one shape for every way in which machines ask."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from noisycount.app.asking import Answer
+from noisycount.app.planned import Plan
+from noisycount.app.refined import Refinement
+from noisycount.app.wording import odds_sentence
+from noisycount.release.budget import exact_text
+from noisycount.release.entries import Entry
+
+__all__ = ["answer_object", "entry_objects", "plan_object", "refinement_object"]
+
+Object = dict[str, Any]
+
+
+def answer_object(answer: Answer) -> Object:
+    """A private count; budgets and scales are exact decimals or fractions, as text."""
+    release = answer.release
+    return {
+        "answer": release.answer,
+        "error": answer.error,
+        "confidence": answer.confidence,
+        "dataset": release.dataset,
+        "where": release.where,
+        "meaning": answer.meaning,
+        "unit": answer.unit,
+        "mechanism": release.mechanism,
+        "scale": exact_text(release.scale),
+        "epsilon": exact_text(release.epsilon),
+        "odds": odds_sentence(release.epsilon),
+        "charged": exact_text(release.charged),
+        "remaining": exact_text(release.remaining),
+        "budget": exact_text(answer.budget),
+        "repeated": release.repeated,
+        "key": release.key,
+        "ledger": None if answer.ledger is None else str(answer.ledger),
+    }
+
+
+def plan_object(plan: Plan) -> Object:
+    """A plan; `formula` is ε by eq. (10), `epsilon` the exact one to use."""
+    return {
+        "guess": plan.guess,
+        "within": plan.within,
+        "confidence": plan.confidence,
+        "formula": plan.formula,
+        "epsilon": exact_text(plan.epsilon),
+        "mechanism": "discrete Laplace",
+        "scale": exact_text(plan.noise.scale),
+        "error": plan.width,
+        "reached": plan.reached,
+        "errors": [{"confidence": level, "error": error} for level, error in plan.errors],
+        "odds": odds_sentence(plan.epsilon),
+    }
+
+
+def refinement_object(refinement: Refinement) -> Object:
+    """A Bayes estimate beside the raw answer, in records."""
+    low, high = refinement.interval
+    told = refinement.told
+    return {
+        "answer": refinement.answer,
+        "size": refinement.population.size,
+        "rate": refinement.population.rate,
+        "epsilon": exact_text(refinement.epsilon),
+        "mechanism": "discrete Laplace",
+        "scale": exact_text(refinement.noise.scale),
+        "mean": told.mean,
+        "median": told.median,
+        "mode": told.mode,
+        "standard_deviation": told.variance**0.5,
+        "interval": [low, high],
+        "level": refinement.level,
+    }
+
+
+def entry_objects(entries: Sequence[Entry]) -> list[Object]:
+    """The debits of a ledger, oldest first."""
+    return [
+        {
+            "made": entry.made.isoformat(),
+            "key": entry.key,
+            "dataset": entry.request.dataset,
+            "question": entry.request.question,
+            "epsilon": exact_text(entry.request.epsilon),
+            "spent": exact_text(entry.spent),
+            "answer": entry.answer,
+        }
+        for entry in entries
+    ]

@@ -1,0 +1,67 @@
+"""Numbers as people read them."""
+
+import math
+from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+from noisycount.analysis.privacy import belief_bounds
+from noisycount.release.budget import exact_text
+
+__all__ = ["approximately", "odds_sentence", "percent", "plus_minus", "signed"]
+
+
+def percent(share: float) -> str:
+    """A share in percent with the digits that it needs: 0.95 is `95 %`.
+
+    Example:
+        >>> percent(0.017), percent(0.2)
+        ('1.7 %', '20 %')
+    """
+    return f"{(Decimal(str(share)) * 100).normalize():f} %"
+
+
+def signed(number: float, digits: int = 0) -> str:
+    """A number with thousands separators and a true minus sign.
+
+    Example:
+        >>> signed(-5912), signed(1234.56, 1)
+        ('−5,912', '1,234.6')
+    """
+    return f"{number:,.{digits}f}".replace("-", "−")
+
+
+def plus_minus(error: float) -> str:
+    """An error as `±20`."""
+    return f"±{error:,.6g}"
+
+
+def approximately(value: Fraction) -> str:
+    """An exact rational, with its rounded value where that is easier to read.
+
+    Example:
+        >>> approximately(Fraction(20, 3)), approximately(Fraction(10))
+        ('20/3 ≈ 6.67', '10')
+    """
+    text = exact_text(value)
+    return text if "/" not in text else f"{text} ≈ {float(value):.3g}"
+
+
+def odds_sentence(epsilon: float | Fraction) -> str:
+    """What ε means for one person, in words; the odds are rounded to the side of more risk.
+
+    Example:
+        >>> odds_sentence(0.15)
+        'a 50:50 guess about one person becomes at most 54:46'
+    """
+    unlikely, _ = belief_bounds(epsilon)
+    return f"a 50:50 guess about one person becomes at most {_odds(unlikely)}"
+
+
+def _odds(unlikely: float) -> str:
+    """Odds of 100 in all, from the chance of the less likely side, rounded down."""
+    share = Decimal(unlikely) * 100
+    if share >= 1:
+        low = share.to_integral_value(ROUND_FLOOR)
+    else:
+        low = Context(prec=2, rounding=ROUND_FLOOR).plus(share)
+    return f"{100 - low:f}:{low:f}" if not math.isclose(low, 0) else f"100:{low:.1e}"
