@@ -13,7 +13,7 @@ from noisycount.study.charts import RefinementCurves, refinement_chart, save
 __all__ = ["Caption", "save_picture"]
 
 _MOST_COUNTS = 2000
-_SHOWN = 1e-4
+_SHOWN = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
