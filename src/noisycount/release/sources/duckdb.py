@@ -34,23 +34,21 @@ _CSV_OPTIONS = (
     "dateformat='%Y-%m-%d'"
 )
 
-# The kind of each type, and how a column of that type is brought to the one type of its kind.
-_KINDS = {
-    **dict.fromkeys(
-        ["tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger"],
-        (Kind.INTEGER, "{}"),
-    ),
-    "ubigint": (Kind.INTEGER, "CAST({} AS HUGEINT)"),
-    **dict.fromkeys(["float", "decimal"], (Kind.REAL, "CAST({} AS DOUBLE)")),
-    "double": (Kind.REAL, "{}"),
-    **dict.fromkeys(["varchar", "enum"], (Kind.TEXT, 'CAST({} AS VARCHAR) COLLATE "binary"')),
-    "boolean": (Kind.BOOLEAN, "{}"),
-    "date": (Kind.DATE, "{}"),
-    "timestamp": (Kind.TIMESTAMP, "{}"),
-    **dict.fromkeys(
-        ["timestamp_s", "timestamp_ms", "timestamp_ns"],
-        (Kind.TIMESTAMP, "TRY_CAST({} AS TIMESTAMP)"),
-    ),
+_TYPES = {
+    Kind.INTEGER: "tinyint smallint integer bigint utinyint usmallint uinteger ubigint",
+    Kind.REAL: "float double decimal",
+    Kind.TEXT: "varchar enum",
+    Kind.BOOLEAN: "boolean",
+    Kind.DATE: "date",
+    Kind.TIMESTAMP: "timestamp timestamp_s timestamp_ms timestamp_ns",
+}
+_KINDS = {type_: kind for kind, types in _TYPES.items() for type_ in types.split()}
+
+# How columns of a kind are brought to one type, with one order, and without an error.
+_CONVERSIONS = {
+    Kind.REAL: "CAST({} AS DOUBLE)",
+    Kind.TEXT: 'CAST({} AS VARCHAR) COLLATE "binary"',
+    Kind.TIMESTAMP: "TRY_CAST({} AS TIMESTAMP)",
 }
 
 # Statistics and pushed-down filters would let the time of a count tell which values occur.
@@ -306,7 +304,7 @@ def _view(
     if total == 0:
         raise SourceError(_NO_RECORDS)
     schema = Schema(
-        {name: _KINDS[type_][0] for name, type_ in types.items() if type_ in _KINDS},
+        {name: _KINDS[type_] for name, type_ in types.items() if type_ in _KINDS},
         {name: type_ for name, type_ in types.items() if type_ not in _KINDS},
     ).for_questions(unit, columns)
     if with_unit < total:
@@ -314,8 +312,10 @@ def _view(
             f"unit column {unit!r} has missing values, and a record without a person cannot be "
             "counted for anybody: fill them in or remove those records"
         )
-    names = {name: quoted_name(name) for name in schema}
-    selected = [f"{_KINDS[types[name]][1].format(q)} AS {q}" for name, q in names.items()]
+    selected = [
+        f"{_CONVERSIONS.get(kind, '{}').format(quoted_name(name))} AS {quoted_name(name)}"
+        for name, kind in schema.items()
+    ]
     if unit is not None:
         selected.append(quoted_name(unit))
     connection.execute(
