@@ -64,11 +64,11 @@ def answer_to(
         dataset.source, unit=dataset.unit, columns=dataset.columns, table=dataset.table
     )
     with source:
+        meaning = english(parse(where, source.schema))  # a refused question makes no ledger
         configuration.make_ledger_folder()
         with Ledger.open(configuration.ledger_url) as ledger:
             desk = Desk(source, ledger, Dataset(dataset.name, dataset.budget))
             release = desk.count(where, epsilon)
-        meaning = english(parse(release.where, source.schema))
     return Answer(
         release=release,
         meaning=meaning,
