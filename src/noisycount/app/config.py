@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
+from urllib.parse import quote, unquote
 
 import click
 
@@ -22,6 +23,7 @@ __all__ = [
     "DatasetConfig",
     "find",
     "load",
+    "sqlite_url",
     "without_file",
 ]
 
@@ -92,7 +94,7 @@ class Config:
     def ledger_file(self) -> Path | None:
         """Return the file of a SQLite ledger, None for a server."""
         match = SQLITE_FILE.fullmatch(self.ledger_url)
-        return Path(match["file"]) if match else None
+        return _sqlite_file(match) if match else None
 
     def make_ledger_folder(self) -> None:
         """Make the ledger's folder, readable by its owner alone, where nobody configured one.
@@ -126,10 +128,12 @@ class Config:
         if source in self.datasets:
             return self.datasets[source]
         if not _is_file(source):
-            raise ConfigError(
-                f"SOURCE {source!r} is neither a file nor a data set: "
-                f"{suggestion(source, self.datasets)}"
+            remedy = (
+                suggestion(source, self.datasets)
+                if self.datasets
+                else "check its path, or describe it in a file that `noisycount init` writes"
             )
+            raise ConfigError(f"SOURCE {source!r} is neither a file nor a data set: {remedy}")
         owners = [owner for owner in self.datasets.values() if _same_file(owner.source, source)]
         if len(owners) > 1:
             names = ", ".join(owner.name for owner in owners)
@@ -161,7 +165,16 @@ def load(path: Path) -> Config:
 def without_file() -> Config:
     """Return the configuration where there is no file: a ledger of the user, no data sets."""
     ledger = Path(click.get_app_dir("noisycount")).absolute() / "ledger.db"
-    return Config(None, f"sqlite:///{ledger}", {})
+    return Config(None, sqlite_url(ledger), {})
+
+
+def sqlite_url(file: Path) -> str:
+    """Return the address of a SQLite file, whatever signs its path has.
+
+    >>> sqlite_url(Path("/data/50% of all?/ledger.db"))
+    'sqlite:////data/50%25%20of%20all%3F/ledger.db'
+    """
+    return f"sqlite:///{quote(str(file))}"
 
 
 def _is_file(path: str | Path) -> bool:
@@ -178,15 +191,25 @@ def _ledger_url(table: TomlTable) -> str:
     url = table.text("url") or "sqlite:///ledger.db"
     match = SQLITE_FILE.fullmatch(url)
     if match and match["file"] not in {"", ":memory:"}:
-        file = table.path.parent / match["file"]
-        return f"{match['scheme']}{file}{match['options'] or ''}"
+        file = quote(str(table.path.parent / _sqlite_file(match)))
+        path = f"file:{quote(file)}" if _is_uri(match) else file
+        return f"{match['scheme']}{path}{match['options'] or ''}"
     if SERVER.fullmatch(url):
         return url
     # The value is left out on purpose: an address may hold a password.
     raise ConfigError(
-        f"{table.path}: [{table.name}] url: names no lasting ledger; "
-        'write "sqlite:///ledger.db" or "postgresql+psycopg://user@host/database"'
+        f'{table.path}: [{table.name}] url: names no lasting ledger; write "sqlite:///ledger.db"'
     )
+
+
+def _sqlite_file(match: re.Match[str]) -> Path:
+    """Return the file of a SQLite address; one that SQLite reads as a URI is quoted twice."""
+    path = unquote(match["file"])
+    return Path(unquote(path.removeprefix("file:")) if _is_uri(match) else path)
+
+
+def _is_uri(match: re.Match[str]) -> bool:
+    return "uri=true" in (match["options"] or "")
 
 
 def _dataset(name: str, table: TomlTable) -> DatasetConfig:

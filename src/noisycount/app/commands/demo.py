@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from noisycount.app.asking import Answer, answer_to
-from noisycount.app.config import Config, DatasetConfig
+from noisycount.app.config import Config, DatasetConfig, sqlite_url
 from noisycount.app.parameters import json_option
 from noisycount.app.picture import Caption, save_picture
 from noisycount.app.planned import Plan, planned
@@ -76,8 +76,8 @@ def _answer(plan: Plan, out: Path) -> Answer:
     survey = DatasetConfig(
         name="rand_hie", source=survey_path(), unit="person", size=_SIZE, budget=_BUDGET
     )
-    ledger = f"sqlite:///{(out / 'ledger.db').resolve()}"
-    return answer_to(_WHERE, survey, Config(None, ledger, {}), plan.epsilon, _CONFIDENCE)
+    configuration = Config(None, sqlite_url((out / "ledger.db").resolve()), {})
+    return answer_to(_WHERE, survey, configuration, plan.epsilon, _CONFIDENCE)
 
 
 def _tell(plan: Plan, answer: Answer, refinement: Refinement, files: list[Path]) -> None:
