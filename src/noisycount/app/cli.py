@@ -88,11 +88,20 @@ def main() -> NoReturn:
     except click.ClickException as error:
         click.echo(f"error: {_one_line(error)}", err=True)
         sys.exit(2)
+    except OSError as error:
+        click.echo(
+            f"error: {error.filename or 'output'} cannot be used ({error.strerror}): mend that and "
+            "ask again; an answer that was paid for is kept",
+            err=True,
+        )
+        sys.exit(2)
     except click.Abort:
         click.echo("stopped", err=True)
         sys.exit(130)
 
 
 def _one_line(error: click.ClickException) -> str:
-    """The refusal without line breaks."""
-    return " ".join(error.format_message().split())
+    """The refusal without line breaks; one of Click's own leads to the help."""
+    text = " ".join(error.format_message().split())
+    context = getattr(error, "ctx", None)
+    return text if context is None else f"{text.rstrip('.')}; see `{context.command_path} --help`"

@@ -39,9 +39,9 @@ def as_confidence(_: click.Context, __: click.Parameter, text: str | None) -> fl
 def as_within(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
     """A relative half-width such as `20%`, `0.2` or `±20 %`."""
     share = _share(text)
-    if share is None or 0 < share < math.inf:
+    if share is None or 0 < share <= 1:
         return share
-    raise click.BadParameter(f"must be above 0, such as 20%, got {text!r}")
+    raise click.BadParameter(f"must be above 0 and at most 100%, such as 20%, got {text!r}")
 
 
 def as_rate(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
@@ -105,5 +105,8 @@ def _number(text: str | None) -> float | None:
 
 def _loaded(_: click.Context, __: click.Parameter, path: Path | None) -> config.Config:
     """The configuration that is named or found; an empty one where there is none."""
-    found = path or config.find(Path.cwd())
+    try:
+        found = path or config.find(Path.cwd())
+    except FileNotFoundError:
+        raise click.UsageError("the current folder was removed: change to another") from None
     return config.load(found) if found else config.without_file()

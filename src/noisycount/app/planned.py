@@ -7,10 +7,12 @@ from fractions import Fraction
 from noisycount.analysis.accuracy import failure_probability
 from noisycount.analysis.planning import epsilon_for_relative_error, readable_epsilon
 from noisycount.app.asking import error_within
+from noisycount.errors import NoisyCountError
 from noisycount.model.noise import DiscreteLaplace
 
 __all__ = ["Plan", "planned"]
 
+_LEAST, _MOST = 1e-9, 1e6  # the prices that a ledger keeps
 _CONFIDENCES = (0.5, 0.9, 0.95, 0.99)
 
 
@@ -45,7 +47,17 @@ class Plan:
 
 
 def planned(guess: float, within: float, confidence: float) -> Plan:
-    """The plan for answers within ±within·guess with that confidence; no data is read for it."""
+    """The plan for answers within ±within·guess with that confidence; no data is read for it.
+
+    Raises:
+        NoisyCountError: The goal needs an ε that no ledger keeps.
+    """
+    formula = epsilon_for_relative_error(guess, within, confidence)
+    if not _LEAST <= formula <= _MOST:
+        raise NoisyCountError(
+            f"--within {within:g} of --guess {guess:g} needs ε = {formula:.2g}, outside 1e-9 to "
+            "1e6: choose another goal"
+        )
     epsilon = readable_epsilon(guess, within, confidence)
     noise = DiscreteLaplace.for_epsilon(epsilon)
     width = math.floor(Fraction(str(within)) * Fraction(str(guess)))
@@ -53,7 +65,7 @@ def planned(guess: float, within: float, confidence: float) -> Plan:
         guess=guess,
         within=within,
         confidence=confidence,
-        formula=epsilon_for_relative_error(guess, within, confidence),
+        formula=formula,
         epsilon=epsilon,
         width=width,
         reached=1 - failure_probability(noise, width + 1),
