@@ -1,7 +1,10 @@
 """Results on a terminal, and as JSON for machines."""
 
 import json
+import os.path
 from collections.abc import Iterable
+from decimal import ROUND_CEILING, Context, Decimal
+from pathlib import Path
 
 import click
 from rich.console import Console
@@ -21,6 +24,7 @@ __all__ = [
     "print_json",
     "print_text",
     "refinement_facts",
+    "seen_from_here",
 ]
 
 Facts = list[tuple[str, str]]
@@ -43,6 +47,14 @@ def print_text(text: str = "", style: str = "") -> None:
     console().print(Text(text, style=style))
 
 
+def seen_from_here(place: Path | str) -> str:
+    """A path as short as one would type it: relative below this folder, `~` for the home."""
+    path, home = Path(place), os.path.expanduser("~")  # noqa: PTH111  (Path.home raises without one)
+    if path.is_relative_to(Path.cwd()):
+        return str(path.relative_to(Path.cwd()))
+    return str(Path("~", path.relative_to(home)) if path.is_relative_to(home) else path)
+
+
 def print_facts(facts: Iterable[tuple[str, str]], indent: int = 0) -> None:
     """Names and values in two columns."""
     grid = Table.grid(padding=(0, 2), pad_edge=False)
@@ -60,7 +72,7 @@ def answer_facts(answer: Answer) -> Facts:
     paid = "nothing: this was asked before" if not release.charged else exact_text(release.charged)
     return [
         ("question", f"{release.where}  ({answer.meaning})"),
-        ("data set", f"{release.dataset}, counting {counted}"),
+        ("data set", f"{seen_from_here(release.dataset)}, counting {counted}"),
         ("answer", f"{signed(release.answer)} {plus_minus(answer.error)}"),
         (
             "",
@@ -72,7 +84,7 @@ def answer_facts(answer: Answer) -> Facts:
             "budget",
             f"charged {paid}; {exact_text(release.remaining)} of {exact_text(answer.budget)} left",
         ),
-        ("ledger", str(answer.ledger) if answer.ledger else "on the server of the configuration"),
+        ("ledger", seen_from_here(answer.ledger) if answer.ledger else "on a server"),
     ]
 
 
@@ -88,9 +100,14 @@ def plan_facts(plan: Plan) -> Facts:
         ("ε", f"{exact_text(plan.epsilon)}  (continuous noise: {plan.formula:.4g})"),
         ("noise", f"discrete Laplace, scale {approximately(plan.noise.scale)}"),
         ("error", errors),
-        ("reached", f"{plus_minus(plan.width)} with {plan.reached:.2%} confidence"),
+        ("reached", f"{plus_minus(plan.width)} with {percent(_kept(plan.reached))} confidence"),
         ("privacy", odds_sentence(plan.epsilon)),
     ]
+
+
+def _kept(confidence: float) -> Decimal:
+    """A confidence with two digits of what it lacks, rounded so that it promises no more."""
+    return 1 - Context(prec=2, rounding=ROUND_CEILING).create_decimal_from_float(1 - confidence)
 
 
 def refinement_facts(refinement: Refinement) -> Facts:

@@ -10,7 +10,7 @@ from noisycount.release.budget import exact_text
 __all__ = ["approximately", "odds_sentence", "percent", "plus_minus", "signed"]
 
 
-def percent(share: float) -> str:
+def percent(share: float | Decimal) -> str:
     """A share in percent with the digits that it needs: 0.95 is `95 %`.
 
     Example:

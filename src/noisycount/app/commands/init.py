@@ -23,4 +23,7 @@ def command(folder: Path) -> None:
         raise ConfigError(f"{path} exists already: edit it, or remove it first") from None
     except OSError as error:
         raise ConfigError(f"{path} cannot be written ({error.strerror}): name a folder") from None
-    print_text(f"wrote {path}: put your data set in, then ask `noisycount count NAME --where ...`")
+    print_text(f"wrote {path}")
+    print_text(
+        "Put your data set into it, then ask: noisycount count NAME --where TEXT --epsilon 0.1"
+    )

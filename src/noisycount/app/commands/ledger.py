@@ -10,7 +10,7 @@ from rich.text import Text
 
 from noisycount.app.config import DEFAULT_BUDGET, Config
 from noisycount.app.parameters import config_option, json_option
-from noisycount.app.render import console, print_json, print_text
+from noisycount.app.render import console, print_json, print_text, seen_from_here
 from noisycount.app.wire import entry_objects
 from noisycount.app.wording import signed
 from noisycount.release.budget import exact_text
@@ -28,7 +28,7 @@ def command() -> None:
 @config_option
 @json_option
 def show(configuration: Config, *, as_json: bool) -> None:
-    """Show every answer that was paid for, and what is left of each budget."""
+    """Show what was asked, and what is left of each budget."""
     place = configuration.ledger_file
     if place is not None and not place.exists():
         entries: list[Entry] = []
@@ -39,7 +39,7 @@ def show(configuration: Config, *, as_json: bool) -> None:
     if as_json:
         print_json(_object(configuration, entries, budgets))
     else:
-        print_text(f"ledger: {place or 'on the server of the configuration'}")
+        print_text(f"ledger: {seen_from_here(place) if place else 'on a server'}")
         _print_budgets(budgets)
         _print_entries(entries)
 
@@ -80,7 +80,9 @@ def _print_budgets(budgets: Budgets) -> None:
     table = Table("data set", "budget ε", "spent", "left", title_justify="left")
     for name, (budget, spent) in budgets.items():
         left = max(budget - spent, Fraction(0))
-        table.add_row(Text(name), exact_text(budget), exact_text(spent), exact_text(left))
+        table.add_row(
+            Text(seen_from_here(name)), exact_text(budget), exact_text(spent), exact_text(left)
+        )
     if budgets:
         console().print(table)
 
@@ -95,7 +97,7 @@ def _print_entries(entries: Sequence[Entry]) -> None:
         answer = "not given" if entry.answer is None else signed(entry.answer)
         table.add_row(
             f"{entry.made:%Y-%m-%d %H:%M}",
-            Text(entry.request.dataset, overflow="fold"),
+            Text(seen_from_here(entry.request.dataset), overflow="fold"),
             Text(json.loads(entry.request.question)["where"], overflow="fold"),
             exact_text(entry.request.epsilon),
             answer,
