@@ -64,7 +64,8 @@ def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog='Example: noisycount count survey.csv --where "age >= 65" --within 20% --guess 100',
+    epilog="\b\nExample:\n"
+    '  noisycount count survey.csv --where "age >= 65" --within 20% --guess 100',
 )
 @click.option(
     "--version",

@@ -24,8 +24,9 @@ __all__ = ["command"]
 
 @click.command(
     name="count",
-    epilog="Example: noisycount count survey.csv --where \"age >= 65 and health = 'poor'\" "
-    "--unit person --within 20% --guess 100",
+    epilog="\b\nExample:\n"
+    "  noisycount count survey.csv --where \"age >= 65 and health = 'poor'\" \\\n"
+    "      --unit person --within 20% --guess 100",
 )
 @click.argument("source")
 @click.option("--where", required=True, metavar="TEXT", help="What to count, as in SQL's WHERE.")
@@ -43,6 +44,7 @@ __all__ = ["command"]
     callback=as_confidence,
     default="95%",
     show_default=True,
+    metavar="95%",
     help="and how surely; errors are stated at it.",
 )
 @click.option("--unit", metavar="COLUMN", help="Count distinct values of this column, not rows.")

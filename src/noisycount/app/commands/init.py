@@ -24,6 +24,4 @@ def command(folder: Path) -> None:
     except OSError as error:
         raise ConfigError(f"{path} cannot be written ({error.strerror}): name a folder") from None
     print_text(f"wrote {path}")
-    print_text(
-        "Put your data set into it, then ask: noisycount count NAME --where TEXT --epsilon 0.1"
-    )
+    print_text("Edit it, then ask: noisycount count NAME --where TEXT --epsilon 0.1")

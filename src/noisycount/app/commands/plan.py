@@ -18,7 +18,12 @@ __all__ = ["command"]
 )
 @click.option("--guess", callback=as_guess, required=True, metavar="100", help="Of about how many.")
 @click.option(
-    "--confidence", callback=as_confidence, default="95%", show_default=True, help="How surely."
+    "--confidence",
+    callback=as_confidence,
+    default="95%",
+    show_default=True,
+    metavar="95%",
+    help="How surely.",
 )
 @json_option
 def command(within: float, guess: float, confidence: float, *, as_json: bool) -> None:
