@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 
-from noisycount.model.expansion import Expansion, LogStep
+from noisycount.model.factor import Factor
 
 __all__ = ["Mechanism"]
 
@@ -10,21 +10,19 @@ __all__ = ["Mechanism"]
 class Mechanism(ABC):
     """The law of an answer Y given a count K: what analysis asks of it, and one real answer."""
 
-    @abstractmethod
-    def check_answer(self, answer: float) -> None:
-        """Refuse, with a ValueError, an answer that this mechanism cannot give."""
+    __slots__ = ()
 
     @abstractmethod
-    def expansion(self, answer: float, centre: int) -> Expansion:
-        """How ln P[Y = answer | K = centre + d] changes with the integer or real offset d."""
+    def likelihood(self, answer: float, size: int) -> Factor:
+        """P[Y = answer | K = k] as a function of the count k, up to a constant.
 
-    @abstractmethod
-    def log_step(self, answer: float, count: int) -> LogStep:
-        """The logarithm of P[Y = answer | K = count + 1] / P[Y = answer | K = count]."""
+        Args:
+            answer: The answer, in records.
+            size: The number of records of the database.
 
-    @abstractmethod
-    def kink(self, answer: float) -> float | None:
-        """The count at which the expansion is not smooth, None if there is no such count."""
+        Raises:
+            ValueError: If this mechanism cannot give that answer.
+        """
 
     @abstractmethod
     def release(self, count: int) -> int | float:

@@ -11,13 +11,14 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.model.expansion import Expansion, LogStep, Reals, decimal_ratio
+from noisycount.model.expansion import Expansion, Reals, decimal_ratio
+from noisycount.model.factor import LogStep
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.sampler import RandomIntegers, discrete_laplace, rounded_laplace
 from noisycount.model.validation import positive_number, real_number, whole_number
 from noisycount.model.vector_sampler import LARGEST_TERM, discrete_laplace_array
 
-__all__ = ["DiscreteLaplace", "Laplace", "LaplaceKernel"]
+__all__ = ["DiscreteLaplace", "Laplace", "LaplaceKernel", "LaplaceLikelihood"]
 
 _GRID_BITS = 40
 
@@ -33,6 +34,10 @@ class LaplaceKernel(Mechanism):
         """The scale in records, as the rational that is drawn."""
 
     @abstractmethod
+    def check_answer(self, answer: float) -> None:
+        """Refuse, with a ValueError, an answer that this noise cannot give."""
+
+    @abstractmethod
     def log_tail(self, alpha: float) -> float:
         """The logarithm of P[|Y − K| >= alpha], alpha in records."""
 
@@ -40,26 +45,60 @@ class LaplaceKernel(Mechanism):
     def smallest_error(self, beta: float) -> float:
         """The smallest alpha, in records, with P[|Y − K| >= alpha] <= beta, beta in (0, 1)."""
 
-    def expansion(self, answer: float, centre: int) -> Expansion:
-        """How ln P[Y = answer | K = centre + d] changes with d: two straight lines."""
-        per_record = float(1 / self.exact_scale)
-        to_answer = answer - centre
+    def likelihood(self, answer: float, size: int) -> "LaplaceLikelihood":  # noqa: ARG002  (as additive noise of every size)
+        """The likelihood e^(−|answer − k|/scale) of a count k."""
+        self.check_answer(answer)
+        return LaplaceLikelihood(float(answer), self.exact_scale)
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceLikelihood:
+    """The factor e^(−|answer − k|/scale) of a count k: two straight lines in its logarithm.
+
+    Attributes:
+        answer: The answer, in records.
+        scale: In records.
+    """
+
+    answer: float
+    scale: Fraction
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Every count."""
+        return -math.inf, math.inf
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """The answer, where the two lines meet."""
+        return (self.answer,)
+
+    @property
+    def is_log_concave(self) -> bool:
+        """Always."""
+        return True
+
+    def expansion(self, centre: int) -> Expansion:
+        """The line through the centre as slope; the other line bends away from it."""
+        to_answer = self.answer - centre
+        bend_per_record = -2 * float(1 / self.scale)
 
         def bend(offsets: Reals) -> Reals:
             beyond = offsets - to_answer if to_answer >= 0 else to_answer - offsets
-            return -2 * per_record * np.maximum(beyond, 0)
+            return bend_per_record * np.maximum(beyond, 0)
 
-        slope = decimal_ratio(1 / self.exact_scale)
+        slope = decimal_ratio(1 / self.scale)
         return Expansion(slope if to_answer >= 0 else -slope, bend)
 
-    def log_step(self, answer: float, count: int) -> LogStep:
-        """The logarithm of P[Y = answer | K = count + 1] / P[Y = answer | K = count]."""
-        nearer = 2 * (Fraction(answer) - count) - 1
-        return LogStep(shift=max(Fraction(-1), min(Fraction(1), nearer)) / self.exact_scale)
+    def log_step(self, count: int) -> float:
+        """A step towards the answer gains 1/scale, a step away loses it."""
+        nearer = 2 * (self.answer - count) - 1
+        return max(-1.0, min(1.0, nearer)) / float(self.scale)
 
-    def kink(self, answer: float) -> float:
-        """The count at which the two lines meet."""
-        return answer
+    def exact_log_step(self, count: int) -> LogStep:
+        """The same, exactly."""
+        nearer = 2 * (Fraction(self.answer) - count) - 1
+        return LogStep(shift=max(Fraction(-1), min(Fraction(1), nearer)) / self.scale)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,154 @@
+"""Functions of a count that are multiplied to make its law: a prior, likelihoods of answers."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from operator import add
+from typing import Protocol
+
+from noisycount.model.expansion import DIGITS, Expansion, decimal_ratio
+
+__all__ = ["Factor", "LogStep", "Moved", "Product"]
+
+_CERTAIN = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class LogStep:
+    """The exact change of a logarithm from one count to the next: ln(ratio) + shift.
+
+    Attributes:
+        ratio: A positive rational.
+        shift: A rational number of nats.
+    """
+
+    ratio: Fraction = Fraction(1)
+    shift: Fraction = Fraction(0)
+
+    def __add__(self, other: "LogStep") -> "LogStep":
+        """The step of a product."""
+        return LogStep(self.ratio * other.ratio, self.shift + other.shift)
+
+    @property
+    def is_positive(self) -> bool:
+        """Whether the next count has the larger value, decided in 60 digits."""
+        if not self.shift:
+            return self.ratio > 1
+        return DIGITS.add(DIGITS.ln(decimal_ratio(self.ratio)), decimal_ratio(self.shift)) > 0
+
+
+class Factor(Protocol):
+    """A positive function of a count, known up to a constant."""
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The smallest and the largest count at which it is positive; may be infinite."""
+        ...
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """The counts at which its logarithm is not smooth."""
+        ...
+
+    @property
+    def is_log_concave(self) -> bool:
+        """Whether its steps never grow."""
+        ...
+
+    def expansion(self, centre: int) -> Expansion:
+        """How its logarithm changes around a count of the support."""
+        ...
+
+    def log_step(self, count: int) -> float:
+        """The logarithm of its value at count + 1 over that at count, both in the support."""
+        ...
+
+    def exact_log_step(self, count: int) -> LogStep:
+        """The same, exactly."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A product of factors.
+
+    Attributes:
+        factors: At least one factor.
+    """
+
+    factors: tuple[Factor, ...]
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Where all factors are positive; the first exceeds the second where there is no such."""
+        ends = [factor.support for factor in self.factors]
+        return max(low for low, _ in ends), min(high for _, high in ends)
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """The counts at which any factor is not smooth."""
+        return tuple(sorted({kink for factor in self.factors for kink in factor.kinks}))
+
+    @property
+    def is_log_concave(self) -> bool:
+        """Whether all factors are log-concave."""
+        return all(factor.is_log_concave for factor in self.factors)
+
+    def expansion(self, centre: int) -> Expansion:
+        """The sum of the expansions."""
+        return reduce(add, (factor.expansion(centre) for factor in self.factors))
+
+    def log_step(self, count: int) -> float:
+        """The sum of the steps."""
+        return math.fsum(factor.log_step(count) for factor in self.factors)
+
+    def exact_log_step(self, count: int) -> LogStep:
+        """The sum of the exact steps."""
+        return reduce(add, (factor.exact_log_step(count) for factor in self.factors))
+
+    def rises_after(self, count: int) -> bool:
+        """Whether the next count has the larger value."""
+        step = self.log_step(count)
+        return step > 0 if abs(step) > _CERTAIN else self.exact_log_step(count).is_positive
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A factor of `count + by`, seen as a factor of the count.
+
+    Attributes:
+        factor: The factor.
+        by: How much larger its own count is.
+    """
+
+    factor: Factor
+    by: int
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The counts whose moved counts are in the support."""
+        low, high = self.factor.support
+        return low - self.by, high - self.by
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """The kinks, moved."""
+        return tuple(kink - self.by for kink in self.factor.kinks)
+
+    @property
+    def is_log_concave(self) -> bool:
+        """As the factor."""
+        return self.factor.is_log_concave
+
+    def expansion(self, centre: int) -> Expansion:
+        """The expansion around the moved count."""
+        return self.factor.expansion(centre + self.by)
+
+    def log_step(self, count: int) -> float:
+        """The step after the moved count."""
+        return self.factor.log_step(count + self.by)
+
+    def exact_log_step(self, count: int) -> LogStep:
+        """The exact step after the moved count."""
+        return self.factor.exact_log_step(count + self.by)
