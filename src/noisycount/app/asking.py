@@ -6,6 +6,7 @@ from pathlib import Path
 
 from noisycount.analysis.accuracy import accuracy
 from noisycount.app.config import Config, DatasetConfig
+from noisycount.app.wording import odds_sentence
 from noisycount.errors import ConfigError
 from noisycount.model.noise import DiscreteLaplace
 from noisycount.release.desk import Dataset, Desk, Release
@@ -38,6 +39,11 @@ class Answer:
     error: int
     confidence: float
     ledger: Path | None
+
+    @property
+    def odds(self) -> str:
+        """What ε means for the person or the row that was counted, in words."""
+        return odds_sentence(self.release.epsilon, "person" if self.unit else "row")
 
 
 def error_within(noise: DiscreteLaplace, confidence: float) -> int:

@@ -70,6 +70,7 @@ def answer_facts(answer: Answer) -> Facts:
     release = answer.release
     counted = f"distinct values of {answer.unit}" if answer.unit else "rows"
     paid = "nothing: this was asked before" if not release.charged else exact_text(release.charged)
+    left = f"{approximately(release.remaining)} of {exact_text(answer.budget)} left"
     return [
         ("question", f"{release.where}  ({answer.meaning})"),
         ("data set", f"{seen_from_here(release.dataset)}, counting {counted}"),
@@ -79,11 +80,8 @@ def answer_facts(answer: Answer) -> Facts:
             f"with {percent(answer.confidence)} confidence the true count lies that near",
         ),
         ("noise", f"discrete Laplace, scale {approximately(release.scale)}"),
-        ("privacy", f"ε = {exact_text(release.epsilon)}: {odds_sentence(release.epsilon)}"),
-        (
-            "budget",
-            f"charged {paid}; {exact_text(release.remaining)} of {exact_text(answer.budget)} left",
-        ),
+        ("privacy", f"ε = {exact_text(release.epsilon)}: {answer.odds}"),
+        ("budget", f"charged {paid}; {left}"),
         ("ledger", seen_from_here(answer.ledger) if answer.ledger else "on a server"),
     ]
 

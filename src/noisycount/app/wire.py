@@ -29,7 +29,7 @@ def answer_object(answer: Answer) -> Object:
         "mechanism": release.mechanism,
         "scale": exact_text(release.scale),
         "epsilon": exact_text(release.epsilon),
-        "odds": odds_sentence(release.epsilon),
+        "odds": answer.odds,
         "charged": exact_text(release.charged),
         "remaining": exact_text(release.remaining),
         "budget": exact_text(answer.budget),

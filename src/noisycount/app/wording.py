@@ -46,15 +46,15 @@ def approximately(value: Fraction) -> str:
     return text if "/" not in text else f"{text} ≈ {float(value):.3g}"
 
 
-def odds_sentence(epsilon: float | Fraction) -> str:
-    """What ε means for one person, in words; the odds are rounded to the side of more risk.
+def odds_sentence(epsilon: float | Fraction, protected: str = "person") -> str:
+    """What ε means for one person or row, in words; the odds are rounded to the side of more risk.
 
     Example:
         >>> odds_sentence(0.15)
         'a 50:50 guess about one person becomes at most 54:46'
     """
     unlikely, _ = belief_bounds(epsilon)
-    return f"a 50:50 guess about one person becomes at most {_odds(unlikely)}"
+    return f"a 50:50 guess about one {protected} becomes at most {_odds(unlikely)}"
 
 
 def _odds(unlikely: float) -> str:

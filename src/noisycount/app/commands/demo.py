@@ -14,7 +14,7 @@ from noisycount.app.refined import Refinement, refined
 from noisycount.app.render import print_json, print_text
 from noisycount.app.waiting import waiting
 from noisycount.app.wire import answer_object, plan_object, refinement_object
-from noisycount.app.wording import approximately, odds_sentence, percent, signed
+from noisycount.app.wording import approximately, percent, signed
 from noisycount.data import survey_path
 from noisycount.errors import NoisyCountError
 from noisycount.release.budget import exact_text
@@ -114,8 +114,8 @@ def _tell(plan: Plan, answer: Answer, refinement: Refinement, files: list[Path])
         f"The answer: {signed(release.answer)} ±{answer.error} persons",
         f"With {percent(_CONFIDENCE)} confidence the true count lies within ±{answer.error} of "
         f"{signed(release.answer)}. {paid}; {exact_text(release.remaining)} of the budget of "
-        f"{exact_text(answer.budget)} is left. What anybody can learn about one person: "
-        f"{odds_sentence(release.epsilon)}.",
+        f"{exact_text(answer.budget)} is left. What anybody can learn from it: "
+        f"{answer.odds}.",
     )
     _step(
         4,
