@@ -117,7 +117,7 @@ def test_probabilities_keep_their_digits_in_the_tails(low: int, width: int, answ
 def test_posteriors_averaged_over_answers_give_back_the_prior() -> None:
     """Σ_y P[y]·P[k | y] = P[k]."""
     population, noise = Binomial(12, 0.4), DiscreteLaplace(Fraction(3, 2))
-    prior = population.distribution().pmf(range(13))
+    prior = population.law().pmf(range(13))
     tanh = math.tanh(1 / 3)
     average = 0.0
     for answer in range(-80, 93):

@@ -47,7 +47,7 @@ def test_expansions_match_the_definition_in_fifty_digits(
 @given(size=st.integers(0, 400), rate=st.one_of(RATES, st.sampled_from([0.0, 1.0])))
 def test_the_law_of_a_binomial_count_is_exact(size: int, rate: float) -> None:
     """Mean, variance, mode, median and probabilities against the direct sum."""
-    fast, exact = Binomial(size, rate).distribution(), binomial_law(size, rate)
+    fast, exact = Binomial(size, rate).law(), binomial_law(size, rate)
     assert fast.mean == pytest.approx(float(exact.mean), rel=1e-13, abs=1e-300)
     assert fast.variance == pytest.approx(float(exact.variance), rel=1e-12, abs=1e-300)
     assert (fast.mode, fast.median) == (exact.mode, exact.quantile(0.5))
@@ -60,7 +60,7 @@ def test_the_law_of_a_binomial_count_is_exact(size: int, rate: float) -> None:
 @pytest.mark.parametrize("counts", [[-1], [0.5], [11], [float("nan")]])
 def test_impossible_counts_have_probability_zero(counts: list[float]) -> None:
     """What a count cannot be has probability 0, without a warning."""
-    assert Binomial(10, 0.3).distribution().pmf(counts).tolist() == [0.0]
+    assert Binomial(10, 0.3).law().pmf(counts).tolist() == [0.0]
 
 
 @pytest.mark.parametrize("size", [-1, 1.5, float("nan"), float("inf"), 2**53 + 1, True, "10"])

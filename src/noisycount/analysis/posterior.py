@@ -1,13 +1,15 @@
 """What is the count, given the answer?"""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from noisycount.model.counts import CountDistribution, most_probable
+from noisycount.model.counts import CountDistribution
 from noisycount.model.expansion import Reals
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.populations import Binomial
+from noisycount.model.population import Population
 from noisycount.model.validation import fraction_of_one
 
 __all__ = ["Posterior", "posterior"]
@@ -64,16 +66,22 @@ class Posterior:
         return self.law.pmf(counts)
 
 
-def posterior(answer: float, population: Binomial, mechanism: Mechanism) -> Posterior:
-    """The law of the count given one answer: P[K = k | Y = y] ∝ P[K = k]·f(y | k).
+def posterior(
+    answer: float | Sequence[float] | Reals,
+    population: Population,
+    mechanism: Mechanism | Sequence[Mechanism],
+) -> Posterior:
+    """The law of the count given its answers: P[K = k | Y = y] ∝ P[K = k]·Π f(y | k).
 
     Args:
-        answer: The answer y, in records; any finite number, an integer under discrete noise.
-        population: What is known about the count before the answer.
-        mechanism: The law of the answer given the count.
+        answer: The answer y, in records: any finite number that the mechanism can give; or
+            several answers about one count, each with independent noise.
+        population: What is known about the count before the answers.
+        mechanism: The law of the answer given the count; or as many as there are answers.
 
     Raises:
-        ValueError: If the mechanism cannot give that answer.
+        ValueError: If a mechanism cannot give its answer, or the numbers of answers and mechanisms
+            differ.
 
     Source: Naldi and D'Acquisto (2014), eq. (8)-(11); the mean is their Bayes estimator.
     Numerical error: below 1e-10 posterior standard deviations plus 4 units in the last place in the
@@ -81,16 +89,17 @@ def posterior(answer: float, population: Binomial, mechanism: Mechanism) -> Post
 
     Example:
         >>> from noisycount.model.noise import Laplace
+        >>> from noisycount.model.populations import Binomial
         >>> told = posterior(35.2, Binomial(100, 0.3), Laplace(10))
         >>> round(told.mean, 6), told.median, told.interval(0.95)
         (31.351086, 32, (23, 39))
     """
-    mechanism.check_answer(answer)
-    mode = most_probable(
-        lambda count: population.log_step(count) + mechanism.log_step(answer, count),
-        population.support,
-    )
-    log_weight = population.expansion(mode) + mechanism.expansion(answer, mode)
-    return Posterior(
-        CountDistribution(population.support, mode, log_weight, mechanism.kink(answer))
-    )
+    answers = list(answer) if isinstance(answer, (list, tuple, np.ndarray)) else [answer]
+    mechanisms = [mechanism] if isinstance(mechanism, Mechanism) else list(mechanism)
+    if len(answers) != len(mechanisms) or not answers:
+        raise ValueError(
+            f"answer and mechanism must be equally many and at least one, got {len(answers)} "
+            f"and {len(mechanisms)}"
+        )
+    pairs = zip(answers, mechanisms, strict=True)
+    return Posterior(population.law(*(law.likelihood(y, population.records) for y, law in pairs)))

@@ -48,14 +48,15 @@ def save_picture(refinement: Refinement, caption: Caption, folder: Path, stem: s
 
 def _curves(refinement: Refinement) -> RefinementCurves:
     """The three laws over the counts that hold nearly all of their probability."""
-    prior = refinement.population.distribution()
+    prior = refinement.population.law()
     reach = error_within(refinement.noise, 1 - _SHOWN)
     size = refinement.population.size
     around = sorted(min(size, max(0, refinement.answer + side * reach)) for side in (-1, 1))
     lowest = min(prior.quantile(_SHOWN), around[0])
     highest = max(prior.quantile(1 - _SHOWN), around[1])
     counts = np.unique(np.linspace(lowest, highest, _MOST_COUNTS).round())
-    likelihood = np.exp(refinement.noise.expansion(refinement.answer, 0)(counts))
+    factor = refinement.noise.likelihood(refinement.answer, size)
+    likelihood = np.exp(factor.expansion(refinement.answer)(counts - refinement.answer))
     low, high = refinement.interval
     return RefinementCurves(
         counts=counts.astype(int).tolist(),

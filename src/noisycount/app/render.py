@@ -111,7 +111,7 @@ def _kept(confidence: float) -> Decimal:
 def refinement_facts(refinement: Refinement) -> Facts:
     """A Bayes estimate in words."""
     population, told = refinement.population, refinement.told
-    prior = population.distribution()
+    prior = population.law()
     low, high = refinement.interval
     level, price = percent(refinement.level), exact_text(refinement.epsilon)
     assumed = (

@@ -1,4 +1,4 @@
-"""The binomial's own log-probabilities around a count, without loss of digits at any size."""
+"""Log-probabilities of binomial and beta-binomial counts around a count, without loss of digits."""
 
 from decimal import Decimal
 
@@ -6,7 +6,13 @@ import numpy as np
 
 from noisycount.model.expansion import DIGITS, Expansion, Reals
 
-__all__ = ["binomial_expansion", "log_gamma_bend"]
+__all__ = [
+    "beta_binomial_expansion",
+    "binomial_expansion",
+    "gamma_ratio_change",
+    "log_gamma_bend",
+    "stirling_error",
+]
 
 _SHIFT = 16
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
@@ -14,10 +20,10 @@ _SMALL = 0.1
 _SERIES = tuple((-1.0) ** k / (k * (k - 1)) for k in range(18, 1, -1))
 
 
-def _stirling_error(points: Reals) -> Reals:
-    """Stirling's error ln Γ(x) − [(x − 1/2)·ln x − x + ln(2π)/2] for x >= 1.
+def stirling_error(points: Reals) -> Reals:
+    """Stirling's error δ(x) = ln Γ(x) − [(x − 1/2)·ln x − x + ln(2π)/2] for x > 0.
 
-    Absolute error 1e-15. Below 16 the argument is raised by
+    Absolute error 1e-15 for x >= 1. Below 16 the argument is raised by
     δ(x) − δ(x + 1) = (x + 1/2)·ln(1 + 1/x) − 1.
     """
     small = points < _SHIFT
@@ -59,9 +65,34 @@ def log_gamma_bend(point: float, offsets: Reals) -> Reals:
         offsets: The offsets d with x + d >= 1, any shape.
     """
     ratios = offsets / point
-    errors = _stirling_error(np.append(point + offsets, point))
+    errors = stirling_error(np.append(point + offsets, point))
     change: Reals = point * _deviance(ratios) - np.log1p(ratios) / 2
     change += (errors[:-1] - errors[-1]).reshape(offsets.shape)
+    return change
+
+
+def gamma_ratio_change(count: int, shape: float, offsets: Reals) -> Reals:
+    """The change of ln Γ(k + shape)/Γ(k + 1) from k = count to count + d.
+
+    With x = count + 1 and a = shape − 1 it equals a·ln(1 + d/x) + d·ln(1 + a/(x + d))
+    + (x + a − 1/2)·ln(1 − a·d/((x + d)·(x + a))) + δ(x + d + a) − δ(x + d) − δ(x + a) + δ(x) with
+    Stirling's error δ: the large and equal parts of the two gamma functions are gone.
+
+    Args:
+        count: The count, at least 0.
+        shape: The shape, positive.
+        offsets: The offsets d with count + d >= 0, any shape.
+    """
+    excess = shape - 1
+    lower, upper = count + 1, count + shape
+    moved = count + offsets
+    moved_lower, moved_upper = moved + 1, moved + shape
+    errors = stirling_error(np.stack([moved_upper, moved_lower]))
+    first = stirling_error(np.array([upper, lower]))
+    change: Reals = excess * np.log1p(offsets / lower)
+    change += offsets * np.log1p(excess / moved_lower)
+    change += (upper - 0.5) * np.log1p(-excess * offsets / (moved_lower * upper))
+    change += (errors[0] - errors[1]) - (first[0] - first[1])
     return change
 
 
@@ -79,3 +110,16 @@ def binomial_expansion(size: int, rate: float, centre: int) -> Expansion:
         return -log_gamma_bend(above, offsets) - log_gamma_bend(below, -offsets)
 
     return Expansion(slope, bend)
+
+
+def beta_binomial_expansion(size: int, alpha: float, beta: float, centre: int) -> Expansion:
+    """How ln P[K = centre + d] changes with d for K ~ BetaBin(size, alpha, beta).
+
+    From P[K = k] ∝ Γ(k+α)/Γ(k+1) · Γ(n−k+β)/Γ(n−k+1).
+    """
+
+    def bend(offsets: Reals) -> Reals:
+        rising = gamma_ratio_change(centre, alpha, offsets)
+        return rising + gamma_ratio_change(size - centre, beta, -offsets)
+
+    return Expansion(Decimal(0), bend)

@@ -1,7 +1,6 @@
-"""A log-concave weight on consecutive integers, cut into blocks that few points sum exactly."""
+"""A weight on consecutive integers, cut into blocks that few points sum exactly."""
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,10 +10,9 @@ from noisycount.model.gram import POINTS, gram_rule
 
 __all__ = ["Blocks", "blocks_between"]
 
-_DROP_A_BLOCK = 4.0
+_CHANGE_A_BLOCK = 4.0
 _NEGLIGIBLE = 50.0
-_STEPS = 60
-_DOUBLINGS = 2.0 ** np.arange(54)
+_DYADIC = POINTS * (2.0 ** np.arange(50) - 1)
 
 LogWeight = Callable[[Reals], Reals]
 
@@ -54,65 +52,61 @@ class Blocks:
 
 
 def blocks_between(
-    log_weight: LogWeight, low: float, high: float, kink: float | None = None
+    log_weight: LogWeight, low: float, high: float, cuts: Sequence[float] = ()
 ) -> Blocks:
     """Blocks for the sum of e^log_weight over the integer offsets low..high, low <= high.
 
-    From the largest weight outwards, weights fall by at most e^4 in the first block of each piece;
-    a piece ends at the kink, or after its first block where the weight is e^50 below the largest
-    of the range. Up to `POINTS` integers are summed term by term. Relative error of a sum: 1e-14.
+    Each piece between cuts is halved towards both of its ends, down to `POINTS` integers, which
+    are summed term by term. Blocks that lie e^50 below the largest weight are left out, but for
+    those next to offset 0; the others are divided until the weight changes by at most e^4.
+    Relative error of a sum: 1e-14.
 
     Args:
-        log_weight: The logarithm of the weight at real offsets; concave, largest at offset 0, and
-            smooth but for the kink.
+        log_weight: The logarithm of the weight at real offsets: smooth and monotone between cuts.
         low: The smallest offset.
         high: The largest offset.
-        kink: The offset at which the log-weight is not smooth; None if there is none.
+        cuts: Integer offsets after which a piece ends.
     """
-    pieces = np.array(list(_pieces(low, high, kink)))
-    starts, stops = pieces[:, 0], pieces[:, 1]
-    signs = np.where(stops >= starts, 1.0, -1.0)
-    steps = _block_lengths(log_weight, starts, stops, signs)
-    grid = starts[:, None] + (signs * steps)[:, None] * np.arange(_STEPS)
-    within = (grid - stops[:, None]) * signs[:, None] <= 0
-    logs = np.where(within, log_weight(np.where(within, grid, stops[:, None])), -np.inf)
-    kept = logs >= logs.max() - _NEGLIGIBLE
-    kept[:, 0] = True
-    ends = np.minimum(steps[:, None], np.abs(stops[:, None] - grid) + 1)
-    lowest = np.where(signs[:, None] > 0, grid, grid - ends + 1)
-    return _summed(log_weight, lowest[kept], ends[kept])
+    inner = sorted({cut for cut in cuts if low <= cut < high})
+    firsts = [low, *(cut + 1 for cut in inner)]
+    lasts = [*inner, high]
+    pieces = [_dyadic(first, last) for first, last in zip(firsts, lasts, strict=True)]
+    starts = np.concatenate(pieces)
+    ends = np.append(starts[1:] - 1, high)
+    while True:
+        logs = log_weight(np.concatenate([starts, ends])).reshape(2, -1)
+        kept = logs.max(axis=0) >= logs.max() - _NEGLIGIBLE
+        kept |= (starts <= 1) & (ends >= -1)
+        starts, ends, logs = starts[kept], ends[kept], logs[:, kept]
+        changes = np.abs(logs[0] - logs[1])
+        steep = (changes > _CHANGE_A_BLOCK) & (ends - starts >= POINTS)
+        if not steep.any():
+            return _summed(log_weight, starts, ends - starts + 1)
+        starts, ends = _divided(starts, ends, np.where(steep, changes, 0.0))
 
 
-def _pieces(low: float, high: float, kink: float | None) -> Iterator[tuple[float, float]]:
-    """Runs (start, stop) on which the weight is smooth and falls from start to stop."""
-    top = min(max(0.0, low), high)
-    if kink is not None and top <= kink < high:
-        yield top, math.floor(kink)
-        yield math.floor(kink) + 1, high
-    else:
-        yield top, high
-    if top > low:
-        if kink is not None and low < kink <= top - 1:
-            yield top - 1, math.ceil(kink)
-            yield math.ceil(kink) - 1, low
-        else:
-            yield top - 1, low
+def _dyadic(first: float, last: float) -> Reals:
+    """The first offsets of blocks whose lengths double from both ends of first..last."""
+    steps = _DYADIC[last - first + 1 > 2 * _DYADIC]
+    return np.unique(np.concatenate([first + steps, last + 1 - steps[1:]]))
 
 
-def _block_lengths(log_weight: LogWeight, starts: Reals, stops: Reals, signs: Reals) -> Reals:
-    """For each piece the largest power of two over which the weight falls by at most e^4."""
-    spans = np.abs(stops - starts)[:, None]
-    reached = starts[:, None] + signs[:, None] * np.minimum(_DOUBLINGS, spans)
-    drops = log_weight(starts)[:, None] - log_weight(reached)
-    fits = (drops <= _DROP_A_BLOCK) & (spans >= _DOUBLINGS)
-    lengths: Reals = np.maximum(POINTS, np.where(fits, _DOUBLINGS, 0.0).max(axis=1))
-    return lengths
+def _divided(starts: Reals, ends: Reals, changes: Reals) -> tuple[Reals, Reals]:
+    """Each block in a power of two of nearly equal parts, for a change of e^4 a part on average."""
+    lengths = ends - starts + 1
+    parts = 2 ** np.ceil(np.log2(np.maximum(changes / _CHANGE_A_BLOCK, 1)))
+    parts = np.maximum(np.minimum(parts, 2 ** np.floor(np.log2(lengths))), 1).astype(int)
+    owners = np.repeat(np.arange(starts.size), parts)
+    within = np.arange(owners.size) - np.repeat(np.cumsum(parts) - parts, parts)
+    size = np.maximum(np.ceil(lengths / parts), np.where(parts > 1, POINTS, 0))[owners]
+    new_starts = starts[owners] + within * size
+    new_ends = np.minimum(new_starts + size - 1, ends[owners])
+    inside = new_starts <= ends[owners]
+    return new_starts[inside], new_ends[inside]
 
 
 def _summed(log_weight: LogWeight, starts: Reals, lengths: Reals) -> Blocks:
-    """The blocks in rising order with their points and weights."""
-    order = np.argsort(starts)
-    starts, lengths = starts[order], lengths[order]
+    """The blocks with their points and weights."""
     rules = [gram_rule(int(length)) for length in lengths]
     offsets = starts[:, None] + np.array([nodes for nodes, _ in rules])
     logs = log_weight(offsets)

@@ -41,6 +41,6 @@ class Expansion:
         )
 
     def __call__(self, offsets: Reals) -> Reals:
-        """ln f(c + d) − ln f(c) for each offset d, shape as given."""
+        """Ln f(c + d) − ln f(c) for each offset d, shape as given."""
         change: Reals = float(self.slope) * offsets + self.bend(offsets)
         return change

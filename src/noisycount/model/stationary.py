@@ -1,0 +1,60 @@
+"""Where a function of a count is largest, and where it turns."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from noisycount.model.factor import Product
+
+__all__ = ["mode_and_turns"]
+
+_GROWTH = 1.3
+_TIE = 1e-12
+
+
+def mode_and_turns(product: Product, support: tuple[int, int]) -> tuple[int, list[int]]:
+    """The smallest count of the largest value, and the counts at which the function turns.
+
+    A log-concave product turns once. Of any other, the signs of the steps are taken at counts
+    whose distances to the ends and to the kinks grow by a factor of 1.3.
+
+    Args:
+        product: The function.
+        support: The smallest and the largest count.
+    """
+    smallest, largest = support
+    if product.is_log_concave:
+        mode = _turn(product, smallest, largest, rising=True)
+        return mode, [mode]
+    grid = _grid(product, support)
+    rises = [product.rises_after(count) for count in grid]
+    turns = [
+        _turn(product, low + 1, high, rising=before)
+        for (low, before), (high, after) in pairwise(zip(grid, rises, strict=True))
+        if before != after
+    ]
+    candidates = np.array(sorted({smallest, largest, *turns}))
+    changes = product.expansion(smallest)((candidates - smallest).astype(np.float64))
+    return int(candidates[changes >= changes.max() - _TIE][0]), turns
+
+
+def _turn(product: Product, smallest: int, largest: int, *, rising: bool) -> int:
+    """The first count in smallest..largest − 1 whose step has the other sign, else largest."""
+    while smallest < largest:
+        middle = (smallest + largest) // 2
+        if product.rises_after(middle) == rising:
+            smallest = middle + 1
+        else:
+            largest = middle
+    return smallest
+
+
+def _grid(product: Product, support: tuple[int, int]) -> list[int]:
+    """Counts below the largest, close together near the ends of the support and the kinks."""
+    smallest, largest = support
+    anchors = {smallest, largest, *(round(kink) for kink in product.kinks)}
+    distances = [0]
+    while distances[-1] < largest - smallest:
+        distances.append(int(distances[-1] * _GROWTH) + 1)
+    counts = {anchor + side * step for anchor in anchors for step in distances for side in (-1, 1)}
+    return sorted(count for count in counts if smallest <= count < largest)

@@ -1,0 +1,86 @@
+"""The law of a count as a table of the probabilities on a run of integers."""
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from noisycount.model.counts import TIE, CountDistribution
+from noisycount.model.expansion import Reals
+from noisycount.model.validation import fraction_of_one, real_number
+
+__all__ = ["TableLaw"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableLaw(CountDistribution):
+    """A law that is known up to a factor on first, first + 1, and so on.
+
+    Args:
+        first: The first count of the table.
+        log_weights: The logarithm of the weight of each count; −inf where it is 0.
+    """
+
+    first: int
+    log_weights: Reals
+    _weights: Reals = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        weights = np.exp(self.log_weights - self.log_weights.max())
+        object.__setattr__(self, "_weights", weights)
+
+    @property
+    def _counts(self) -> Reals:
+        """Offsets of the counts from the mode."""
+        return np.arange(self._weights.size, dtype=np.float64) - (self.mode - self.first)
+
+    @property
+    def mean(self) -> float:
+        """The expected count, in records."""
+        return self.mode + float(self._weights @ self._counts) / float(self._weights.sum())
+
+    @property
+    def variance(self) -> float:
+        """The variance of the count, in records²."""
+        offsets, mass = self._counts, float(self._weights.sum())
+        mean = float(self._weights @ offsets) / mass
+        return float(self._weights @ (offsets - mean) ** 2) / mass
+
+    @property
+    def mode(self) -> int:
+        """The smallest count of the largest probability."""
+        return self.first + int(np.argmax(self.log_weights >= self.log_weights.max() - TIE))
+
+    def quantile(self, level: float) -> int:
+        """The smallest count k with P[K <= k] >= level, for a level in (0, 1)."""
+        below = np.cumsum(self._weights)
+        goal = fraction_of_one(level, "level") * below[-1] * (1 - TIE)
+        return self.first + int(np.searchsorted(below, goal))
+
+    def probability(self, low: float, high: float) -> float:
+        """P[low <= K <= high], to full relative precision also far out in a tail."""
+        start = max(0, math.ceil(real_number(low, "low")) - self.first)
+        stop = min(self._weights.size - 1, math.floor(real_number(high, "high")) - self.first)
+        if start > stop:
+            return 0.0
+        part = self.log_weights[start : stop + 1]
+        peak = float(part.max())
+        if peak == -math.inf:
+            return 0.0
+        ratio = float(np.exp(part - peak).sum()) / float(self._weights.sum())
+        return min(1.0, math.exp(peak - float(self.log_weights.max())) * ratio)
+
+    def pmf(self, counts: ArrayLike) -> Reals:
+        """P[K = k] for each count k, shape as given; 0 for what the count cannot be."""
+        asked = np.asarray(counts, dtype=np.float64)
+        places = asked - self.first
+        inside = (places >= 0) & (places < self._weights.size) & (asked == np.floor(asked))
+        weights = self._weights[np.where(inside, places, 0).astype(np.int64)]
+        chances: Reals = np.where(inside, weights / self._weights.sum(), 0.0)
+        return chances
+
+    def moved(self, by: int) -> Self:
+        """The law of the count plus a constant."""
+        return replace(self, first=self.first + by)
