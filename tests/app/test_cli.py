@@ -1,0 +1,106 @@
+import pkgutil
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from noisycount.app import commands
+from noisycount.app.cli import COMMANDS
+from tests.app.conftest import Refused, Run
+
+SCRIPT = Path(sys.executable).with_name("noisycount")
+
+
+def test_every_module_of_commands_is_listed() -> None:
+    """The static list of commands and the folder of commands name the same."""
+    assert set(COMMANDS) == {module.name for module in pkgutil.iter_modules(commands.__path__)}
+
+
+def test_help_lists_every_command_in_one_line(run: Run) -> None:
+    """The help names each command with its summary on one line, and an example."""
+    told = run("--help")
+    assert (told.status, told.errors) == (0, "")
+    lines = [" ".join(line.split()) for line in told.output.splitlines()]
+    assert {f"{name} {summary}" for name, summary in COMMANDS.items()} <= set(lines)
+    assert "Example:" in told.output
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "ledger show"])
+def test_every_command_explains_itself(run: Run, name: str) -> None:
+    """The help of a command fits 80 columns and ends in an example of that very command."""
+    told = run(*name.split(), "--help")
+    assert (told.status, told.errors) == (0, "")
+    assert max(map(len, told.output.splitlines())) <= 80
+    assert re.search(rf"Example:\s+noisycount {name}\b", told.output)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_two_helps_of_a_command_agree(run: Run, name: str) -> None:
+    """The summary in the list is the first sentence of the command's own help."""
+    own = " ".join(run(name, "--help").output.split())
+    assert COMMANDS[name].rstrip(".").lower() in own.lower()
+
+
+def test_version_is_that_of_the_package(run: Run) -> None:
+    """`--version` is one line."""
+    assert run("--version").output == f"noisycount {version('noisycount')}\n"
+
+
+@pytest.mark.parametrize("words", [(), ("ledger",)])
+def test_a_group_without_a_command_shows_its_help(run: Run, words: tuple[str, ...]) -> None:
+    """Nothing was done, so the status says so, and the help goes to standard error."""
+    told = run(*words)
+    assert (told.status, told.output) == (2, "")
+    assert told.errors.startswith("Usage: noisycount")
+
+
+@pytest.mark.parametrize("words", [("cuont",), ("ledger", "shwo"), ("--frobnicate",)])
+def test_an_unknown_word_leads_to_the_help(refused: Refused, words: tuple[str, ...]) -> None:
+    """The message quotes the word and names the command whose help lists the right ones."""
+    message = refused(*words)
+    assert f"'{words[-1]}'" in message
+    assert re.search(r"see `noisycount( ledger)? --help`$", message.strip())
+
+
+def test_help_imports_nothing_heavy() -> None:
+    """`noisycount --help` starts without NumPy, engines, databases, charts and Rich."""
+    heavy = {"numpy", "scipy", "duckdb", "sqlglot", "sqlalchemy", "altair", "rich"}
+    code = (
+        "import sys; from noisycount.app.cli import noisycount\n"
+        "noisycount.main(['--help'], standalone_mode=False)\n"
+        f"print('loaded', *sorted(set(sys.modules) & {heavy}))"
+    )
+    told = subprocess.run(  # noqa: S603  (our own interpreter and code)
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    assert told.stdout.splitlines()[-1] == "loaded"
+
+
+def test_the_installed_command_answers(here: Path) -> None:
+    """The script on the path counts, says so again for free, and refuses with status 2."""
+    count = [SCRIPT, "count", "survey.parquet", "--where", "age > 40", "--epsilon"]
+    answers = [
+        subprocess.run([*count, "0.5"], cwd=here, check=True, capture_output=True, text=True)  # noqa: S603  (our own command)
+        for _ in range(2)
+    ]
+    assert "charged 0.5; 1.5 of 2 left" in answers[0].stdout
+    assert "charged nothing: this was asked before; 1.5 of 2 left" in answers[1].stdout
+    refusal = subprocess.run([*count, "0"], cwd=here, check=False, capture_output=True, text=True)  # noqa: S603  (our own command)
+    assert (refusal.returncode, refusal.stdout) == (2, "")
+    assert refusal.stderr.startswith("error: ")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_an_answer_that_cannot_be_printed_is_one_line(here: Path) -> None:
+    """Where standard output is full, the refusal says that nothing paid for is lost."""
+    words = [SCRIPT, "plan", "--within", "20%", "--guess", "100"]
+    with Path("/dev/full").open("w") as full:
+        told = subprocess.run(  # noqa: S603  (our own command)
+            words, cwd=here, check=False, stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert told.returncode == 2
+    assert told.stderr.count("\n") == 1
+    assert "an answer that was paid for is kept" in told.stderr
