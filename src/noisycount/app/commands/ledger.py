@@ -30,7 +30,7 @@ def command() -> None:
 def show(configuration: Config, *, as_json: bool) -> None:
     """Show what was asked, and what is left of each budget."""
     place = configuration.ledger_file
-    if place is not None and not place.exists():
+    if place is not None and not (place.exists() and place.stat().st_size):
         entries: list[Entry] = []
     else:
         with Ledger.open(configuration.ledger_url, create=False) as ledger:
