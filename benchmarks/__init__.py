@@ -1,0 +1,1 @@
+"""Speed, always beside a named rival that runs in turn with us; `make bench` runs it all."""
