@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -94,7 +95,8 @@ def posterior(
         >>> round(told.mean, 6), told.median, told.interval(0.95)
         (31.351086, 32, (23, 39))
     """
-    answers = list(answer) if isinstance(answer, (list, tuple, np.ndarray)) else [answer]
+    many = isinstance(answer, (list, tuple, np.ndarray))
+    answers = list(cast("Sequence[float]", answer)) if many else [cast("float", answer)]
     mechanisms = [mechanism] if isinstance(mechanism, Mechanism) else list(mechanism)
     if len(answers) != len(mechanisms) or not answers:
         raise ValueError(

@@ -90,9 +90,21 @@ def gamma_ratio_change(count: int, shape: float, offsets: Reals) -> Reals:
     errors = stirling_error(np.stack([moved_upper, moved_lower]))
     first = stirling_error(np.array([upper, lower]))
     change: Reals = excess * np.log1p(offsets / lower)
-    change += offsets * np.log1p(excess / moved_lower)
-    change += (upper - 0.5) * np.log1p(-excess * offsets / (moved_lower * upper))
+    change += offsets * _log_ratio(moved_upper, moved_lower, excess)
+    products = moved_upper * lower, moved_lower * upper
+    change += (upper - 0.5) * _log_ratio(*products, -excess * offsets)
     change += (errors[0] - errors[1]) - (first[0] - first[1])
+    return change
+
+
+def _log_ratio(upper: Reals, lower: Reals, difference: float | Reals) -> Reals:
+    """The logarithm of upper/lower, from their difference where they are nearly equal."""
+    near = 2 * upper > lower
+    change: Reals = np.where(
+        near,
+        np.log1p(np.where(near, difference / lower, 0.0)),
+        np.log(np.where(near, 1.0, upper / lower)),
+    )
     return change
 
 

@@ -87,8 +87,10 @@ def blocks_between(
 
 def _dyadic(first: float, last: float) -> Reals:
     """The first offsets of blocks whose lengths double from both ends of first..last."""
-    steps = _DYADIC[last - first + 1 > 2 * _DYADIC]
-    return np.unique(np.concatenate([first + steps, last + 1 - steps[1:]]))
+    length = last - first + 1
+    rising = _DYADIC[(length > 2 * _DYADIC) | (_DYADIC == POINTS) & (length > POINTS)]
+    falling = _DYADIC[1:][2 * _DYADIC[1:] < length]
+    return np.unique(np.concatenate([first + rising, last + 1 - falling]))
 
 
 def _divided(starts: Reals, ends: Reals, changes: Reals) -> tuple[Reals, Reals]:

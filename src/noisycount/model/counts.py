@@ -1,8 +1,10 @@
 """The law of a count: what every representation answers."""
 
+import math
 from abc import ABC, abstractmethod
 from typing import Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from noisycount.model.expansion import Reals
@@ -43,12 +45,20 @@ class CountDistribution(ABC):
         """The smallest count k with P[K <= k] >= level, for a level in (0, 1)."""
 
     @abstractmethod
-    def probability(self, low: float, high: float) -> float:
-        """P[low <= K <= high], to full relative precision also far out in a tail."""
+    def log_probability(self, low: float, high: float) -> float:
+        """The logarithm of P[low <= K <= high], −inf for 0; in the far tails of smooth laws too."""
 
     @abstractmethod
+    def log_pmf(self, counts: ArrayLike) -> Reals:
+        """The logarithm of P[K = k] for each count k, shape as given, −inf for 0."""
+
+    def probability(self, low: float, high: float) -> float:
+        """P[low <= K <= high]."""
+        return min(1.0, math.exp(self.log_probability(low, high)))
+
     def pmf(self, counts: ArrayLike) -> Reals:
         """P[K = k] for each count k, shape as given; 0 for what the count cannot be."""
+        return np.exp(self.log_pmf(counts))
 
     @abstractmethod
     def moved(self, by: int) -> Self:

@@ -145,8 +145,9 @@ class BetaBinomial(Population):
             ValueError: If no beta law has them.
 
         Example:
-            >>> BetaBinomial.from_rate(100, 0.5, 0.05)
-            BetaBinomial(size=100, alpha=49.5, beta=49.5)
+            >>> population = BetaBinomial.from_rate(100, 0.5, 0.25)
+            >>> population.alpha, population.beta
+            (1.5, 1.5)
         """
         mean, spread = rate_within(rate, "rate"), positive_number(deviation, "deviation")
         seen = mean * (1 - mean) / spread**2 - 1

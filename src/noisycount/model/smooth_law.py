@@ -13,7 +13,7 @@ from noisycount.model.counts import TIE, CountDistribution
 from noisycount.model.expansion import Expansion, Reals
 from noisycount.model.factor import Factor, Product
 from noisycount.model.stationary import mode_and_turns
-from noisycount.model.validation import fraction_of_one, real_number
+from noisycount.model.validation import fraction_of_one, not_nan
 
 __all__ = ["SmoothLaw", "smooth_law"]
 
@@ -37,6 +37,11 @@ class SmoothLaw(CountDistribution):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_whole", self._between(*self.support))
+
+    @property
+    def log_mass(self) -> float:
+        """The logarithm of the sum of all weights, relative to that of the mode."""
+        return self._whole.peak + math.log(self._whole.mass)
 
     @property
     def mean(self) -> float:
@@ -69,23 +74,22 @@ class SmoothLaw(CountDistribution):
                 smallest = middle + 1
         return self.centre + smallest
 
-    def probability(self, low: float, high: float) -> float:
-        """P[low <= K <= high], to full relative precision also far out in a tail."""
-        first = max(math.ceil(real_number(low, "low")), self.support[0])
-        last = min(math.floor(real_number(high, "high")), self.support[1])
+    def log_probability(self, low: float, high: float) -> float:
+        """The logarithm of P[low <= K <= high], −inf for 0; also far out in a tail."""
+        first = math.ceil(max(not_nan(low, "low"), self.support[0]))
+        last = math.floor(min(not_nan(high, "high"), self.support[1]))
         if first > last:
-            return 0.0
+            return -math.inf
         part = self._between(first, last)
-        ratio = part.mass / self._whole.mass
-        return min(1.0, math.exp(part.peak - self._whole.peak) * ratio)
+        return part.peak - self._whole.peak + math.log(part.mass / self._whole.mass)
 
-    def pmf(self, counts: ArrayLike) -> Reals:
-        """P[K = k] for each count k, shape as given; 0 for what the count cannot be."""
+    def log_pmf(self, counts: ArrayLike) -> Reals:
+        """The logarithm of P[K = k] for each count k, shape as given, −inf for 0."""
         asked = np.asarray(counts, dtype=np.float64)
         smallest, largest = self.support
         inside = (asked >= smallest) & (asked <= largest) & (asked == np.floor(asked))
         logs = self.log_weight(np.where(inside, asked - self.centre, 0.0)) - self._whole.peak
-        chances: Reals = np.where(inside, np.exp(logs) / self._whole.mass, 0.0)
+        chances: Reals = np.where(inside, logs - math.log(self._whole.mass), -np.inf)
         return chances
 
     def moved(self, by: int) -> Self:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from noisycount.model.counts import TIE, CountDistribution
 from noisycount.model.expansion import Reals
-from noisycount.model.validation import fraction_of_one, real_number
+from noisycount.model.validation import fraction_of_one, not_nan
 
 __all__ = ["TableLaw"]
 
@@ -30,6 +30,11 @@ class TableLaw(CountDistribution):
     def __post_init__(self) -> None:
         weights = np.exp(self.log_weights - self.log_weights.max())
         object.__setattr__(self, "_weights", weights)
+
+    @property
+    def _log_total(self) -> float:
+        """The logarithm of the sum of the weights."""
+        return float(self.log_weights.max()) + math.log(float(self._weights.sum()))
 
     @property
     def _counts(self) -> Reals:
@@ -59,26 +64,24 @@ class TableLaw(CountDistribution):
         goal = fraction_of_one(level, "level") * below[-1] * (1 - TIE)
         return self.first + int(np.searchsorted(below, goal))
 
-    def probability(self, low: float, high: float) -> float:
-        """P[low <= K <= high], to full relative precision also far out in a tail."""
-        start = max(0, math.ceil(real_number(low, "low")) - self.first)
-        stop = min(self._weights.size - 1, math.floor(real_number(high, "high")) - self.first)
-        if start > stop:
-            return 0.0
-        part = self.log_weights[start : stop + 1]
+    def log_probability(self, low: float, high: float) -> float:
+        """The logarithm of P[low <= K <= high], −inf for 0."""
+        end = self._weights.size - 1
+        start = math.ceil(max(not_nan(low, "low") - self.first, 0))
+        stop = math.floor(min(not_nan(high, "high") - self.first, end))
+        part = self.log_weights[start : stop + 1] if start <= stop else np.full(1, -math.inf)
         peak = float(part.max())
         if peak == -math.inf:
-            return 0.0
-        ratio = float(np.exp(part - peak).sum()) / float(self._weights.sum())
-        return min(1.0, math.exp(peak - float(self.log_weights.max())) * ratio)
+            return -math.inf
+        return peak + math.log(float(np.exp(part - peak).sum())) - self._log_total
 
-    def pmf(self, counts: ArrayLike) -> Reals:
-        """P[K = k] for each count k, shape as given; 0 for what the count cannot be."""
+    def log_pmf(self, counts: ArrayLike) -> Reals:
+        """The logarithm of P[K = k] for each count k, shape as given, −inf for 0."""
         asked = np.asarray(counts, dtype=np.float64)
         places = asked - self.first
         inside = (places >= 0) & (places < self._weights.size) & (asked == np.floor(asked))
-        weights = self._weights[np.where(inside, places, 0).astype(np.int64)]
-        chances: Reals = np.where(inside, weights / self._weights.sum(), 0.0)
+        logs = self.log_weights[np.where(inside, places, 0).astype(np.int64)]
+        chances: Reals = np.where(inside, logs - self._log_total, -math.inf)
         return chances
 
     def moved(self, by: int) -> Self:

@@ -4,7 +4,14 @@ import math
 from fractions import Fraction
 from numbers import Integral, Real
 
-__all__ = ["fraction_of_one", "positive_number", "rate_within", "real_number", "whole_number"]
+__all__ = [
+    "fraction_of_one",
+    "not_nan",
+    "positive_number",
+    "rate_within",
+    "real_number",
+    "whole_number",
+]
 
 LARGEST_WHOLE = 2**53
 
@@ -16,6 +23,13 @@ def real_number(value: float | Fraction, name: str) -> float:
         if math.isfinite(number):
             return number
     raise ValueError(f"{name} must be a finite number, got {value!r}")
+
+
+def not_nan(value: float, name: str) -> float:
+    """The value as a float that may be infinite."""
+    if isinstance(value, Real) and not math.isnan(value):
+        return _as_float(value)
+    raise ValueError(f"{name} must be a number, got {value!r}")
 
 
 def positive_number(value: float | Fraction, name: str) -> float:

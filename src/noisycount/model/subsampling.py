@@ -1,0 +1,263 @@
+"""Answers from a random sample of the records, alone or with noise on top."""
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from noisycount.model.binomial import gamma_ratio_change, log_gamma_bend
+from noisycount.model.expansion import Expansion, Reals
+from noisycount.model.factor import Factor, LogStep
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.sampler import RandomIntegers
+from noisycount.model.smooth_law import smooth_law
+from noisycount.model.validation import real_number, whole_number
+
+__all__ = ["Subsample"]
+
+
+@dataclass(frozen=True, slots=True)
+class Subsample(Mechanism):
+    """The number of positive records among m that are drawn without replacement, plus noise.
+
+    P[S = s | K = k] = C(k, s)·C(n − k, m − s) / C(n, m), and Y = S + Z.
+
+    Args:
+        sample_size: The number m of records drawn, at least 1 and at most the size.
+        noise: Added to the number in the sample; None: nothing is.
+
+    Raises:
+        ValueError: If the sample size is not a positive whole number.
+
+    Source: Breutigam and Reischuk, section 4.1.
+
+    Example:
+        >>> from noisycount.model.populations import Binomial
+        >>> likelihood = Subsample(10).likelihood(3, 100)
+        >>> round(Binomial(100, 0.3).law(likelihood).mean, 9)
+        30.0
+    """
+
+    sample_size: int
+    noise: Mechanism | None = None
+
+    def __post_init__(self) -> None:
+        size = whole_number(self.sample_size, "sample_size", smallest=1)
+        object.__setattr__(self, "sample_size", size)
+
+    def likelihood(self, answer: float, size: int) -> Factor:
+        """P[Y = answer | K = k] as a function of the count k among `size` records."""
+        if self.sample_size > size:
+            raise ValueError(
+                f"sample_size must be at most the {size} records there are, got {self.sample_size}"
+            )
+        if self.noise is not None:
+            return NoisySampleLikelihood(
+                self.noise.likelihood(answer, self.sample_size), self.sample_size, size
+            )
+        in_sample = real_number(answer, "answer")
+        if not in_sample.is_integer() or not 0 <= in_sample <= self.sample_size:
+            raise ValueError(
+                f"answer must be a whole number from 0 to the sample size {self.sample_size}, "
+                f"got {answer!r}"
+            )
+        return SampleLikelihood(int(in_sample), self.sample_size, size)
+
+    def release(self, count: int, size: int | None = None) -> int | float:
+        """One answer: a real sample is drawn by exact integers, then the noise.
+
+        Args:
+            count: The true count.
+            size: The number of records of the database; needed here, as the sample is of them.
+
+        Raises:
+            ValueError: If the size is left out, or smaller than the count or the sample.
+        """
+        if size is None or whole_number(size, "size") < max(self.sample_size, count):
+            raise ValueError(
+                f"size must be given and at least the count and the sample size, got {size!r}: "
+                "release(count, size)"
+            )
+        positives = whole_number(count, "count")
+        integers, drawn = RandomIntegers(), 0
+        for left in range(size, size - self.sample_size, -1):
+            drawn += integers.below(left) < positives - drawn
+        return drawn if self.noise is None else self.noise.release(drawn)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleLikelihood:
+    """The factor C(k, s)·C(n − k, m − s) of a count k.
+
+    Attributes:
+        positives: The number s of positive records in the sample.
+        sample_size: The number m of records in the sample.
+        size: The number n of records.
+    """
+
+    positives: int
+    sample_size: int
+    size: int
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """What is in the sample is in the database."""
+        return self.positives, self.size - (self.sample_size - self.positives)
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """None: the factor is smooth."""
+        return ()
+
+    @property
+    def is_log_concave(self) -> bool:
+        """Always."""
+        return True
+
+    def expansion(self, centre: int) -> Expansion:
+        """From Γ(k+1)/Γ(k−s+1) and its mirror image."""
+        negatives = self.sample_size - self.positives
+        unseen_positives = centre - self.positives
+        unseen_negatives = self.size - centre - negatives
+
+        def bend(offsets: Reals) -> Reals:
+            rising = gamma_ratio_change(unseen_positives, self.positives + 1, offsets)
+            return rising + gamma_ratio_change(unseen_negatives, negatives + 1, -offsets)
+
+        return Expansion(Decimal(0), bend)
+
+    def log_step(self, count: int) -> float:
+        """The logarithm of the factor at count + 1 over that at count."""
+        ratio = self.exact_log_step(count).ratio
+        return math.log(ratio.numerator) - math.log(ratio.denominator)
+
+    def exact_log_step(self, count: int) -> LogStep:
+        """The same, exactly."""
+        left, negatives = self.size - count, self.sample_size - self.positives
+        rising = Fraction(count + 1, count + 1 - self.positives)
+        return LogStep(rising * Fraction(left - negatives, left))
+
+
+@dataclass(frozen=True, slots=True)
+class NoisySampleLikelihood:
+    """The factor E[f(Y − S) | K = k] of a count k, S the positives in the sample.
+
+    Attributes:
+        noisy: The likelihood f of the answer as a factor of S.
+        sample_size: The number m of records in the sample.
+        size: The number n of records.
+    """
+
+    noisy: Factor
+    sample_size: int
+    size: int
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Every count."""
+        return 0, self.size
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """Where the whole database is sampled those of the noise, else none."""
+        return self.noisy.kinks if self.sample_size == self.size else ()
+
+    @property
+    def is_log_concave(self) -> bool:
+        """Not in general."""
+        return False
+
+    def expansion(self, centre: int) -> Expansion:
+        """The logarithm at each count, by a sum over the positives in the sample."""
+        at_centre = self.log_value(float(centre))
+
+        def bend(offsets: Reals) -> Reals:
+            values = [self.log_value(centre + offset) for offset in offsets.ravel().tolist()]
+            return (np.array(values) - at_centre).reshape(offsets.shape)
+
+        return Expansion(Decimal(0), bend)
+
+    def log_step(self, count: int) -> float:
+        """The logarithm of the factor at count + 1 over that at count."""
+        return self.log_value(count + 1.0) - self.log_value(float(count))
+
+    def exact_log_step(self, count: int) -> LogStep:
+        """The same, as the rational that the float stands for."""
+        return LogStep(shift=Fraction(self.log_step(count)))
+
+    def log_value(self, count: float) -> float:
+        """Ln Σ_s P[S = s | K = count]·f(s), relative to f at the middle of the sample.
+
+        The two sums with and without f are taken around their own largest terms, a and b, and
+        joined by the changes of both factors from b to a.
+        """
+        drawn = DrawnPositives(count, self.sample_size, self.size)
+        plain, weighted = smooth_law([drawn]), smooth_law([drawn, self.noisy])
+        middle = self.sample_size // 2
+        move = np.array([float(weighted.mode - plain.mode)])
+        joined = float(drawn.expansion(plain.mode)(move)[0])
+        reached = np.array([float(weighted.mode - middle)])
+        joined += float(self.noisy.expansion(middle)(reached)[0])
+        return weighted.log_mass + joined - plain.log_mass
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnPositives:
+    """The hypergeometric law of the positives S in a sample, as a factor of S.
+
+    Attributes:
+        count: The number k of positive records; real between integers for smooth sums.
+        sample_size: The number m of records in the sample.
+        size: The number n of records.
+    """
+
+    count: float
+    sample_size: int
+    size: int
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The sample holds at most all positives, and at most all negatives."""
+        unsampled = self.size - self.sample_size
+        return max(0, self.count - unsampled), min(self.count, self.sample_size)
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """None: the factor is smooth."""
+        return ()
+
+    @property
+    def is_log_concave(self) -> bool:
+        """Always."""
+        return True
+
+    def expansion(self, centre: int) -> Expansion:
+        """From 1/(Γ(s+1)·Γ(k−s+1)·Γ(m−s+1)·Γ(n−k−m+s+1))."""
+        falling, rising = self._arguments(centre)
+        slope = Decimal(math.fsum(map(math.log, rising)) - math.fsum(map(math.log, falling)))
+
+        def bend(offsets: Reals) -> Reals:
+            up = log_gamma_bend(falling[0], offsets) + log_gamma_bend(falling[1], offsets)
+            return -up - log_gamma_bend(rising[0], -offsets) - log_gamma_bend(rising[1], -offsets)
+
+        return Expansion(slope, bend)
+
+    def log_step(self, count: int) -> float:
+        """The logarithm of the factor at s + 1 over that at s."""
+        falling, rising = self._arguments(count)
+        gains = math.log(rising[0] - 1) + math.log(rising[1] - 1)
+        return gains - math.log(falling[0]) - math.log(falling[1])
+
+    def exact_log_step(self, count: int) -> LogStep:
+        """The same, exactly."""
+        falling, rising = self._arguments(count)
+        gains = (Fraction(rising[0]) - 1) * (Fraction(rising[1]) - 1)
+        return LogStep(gains / (Fraction(falling[0]) * Fraction(falling[1])))
+
+    def _arguments(self, drawn: int) -> tuple[tuple[float, float], tuple[float, float]]:
+        """The arguments of the gamma functions that grow with s, and of those that shrink."""
+        unsampled = self.size - self.sample_size
+        growing = drawn + 1.0, unsampled - self.count + drawn + 1.0
+        return growing, (self.count - drawn + 1.0, self.sample_size - drawn + 1.0)
