@@ -36,6 +36,11 @@ class CountDistribution(ABC):
         """The smallest count of the largest probability."""
 
     @property
+    def depth(self) -> float:
+        """How far below the largest log-probability the others keep their digits, in nats."""
+        return 640.0
+
+    @property
     def median(self) -> int:
         """The smallest count k with P[K <= k] >= 1/2."""
         return self.quantile(0.5)

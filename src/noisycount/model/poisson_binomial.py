@@ -7,9 +7,11 @@ import numpy as np
 from noisycount.model.binomial import binomial_expansion
 from noisycount.model.expansion import Reals
 
-__all__ = ["sum_of_binomials"]
+__all__ = ["WIDE", "sum_of_binomials"]
 
-_WIDE = 5.0
+WIDE = 5.0
+"""From this standard deviation on, in records, a law is found by its frequencies."""
+
 _REACH = 9.0
 _VANISHING = 1e-60
 _BATCH = 64
@@ -33,7 +35,7 @@ def sum_of_binomials(sizes: Reals, rates: Reals, complements: Reals) -> tuple[in
         The first count of the run, and the logarithms of the probabilities, −inf for 0.
     """
     deviation = math.sqrt(float(sizes @ (rates * complements)))
-    if deviation > _WIDE:
+    if deviation > WIDE:
         first, chances = _by_frequencies(sizes, rates, complements, deviation)
     else:
         first, chances = _by_convolution(sizes, rates, complements)

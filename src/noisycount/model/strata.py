@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from noisycount.model.counts import CountDistribution
 from noisycount.model.expansion import Expansion, Reals
 from noisycount.model.factor import Factor, LogStep, Moved, Product
-from noisycount.model.poisson_binomial import sum_of_binomials
+from noisycount.model.poisson_binomial import WIDE, sum_of_binomials
 from noisycount.model.population import Informed, Population, known_records
+from noisycount.model.table_law import TableLaw
 from noisycount.model.tabulated import weighted_table
 from noisycount.model.validation import LARGEST_WHOLE
 
@@ -21,6 +22,10 @@ __all__ = ["Strata"]
 
 _STEEPEST = 740.0
 _HALVINGS = 36
+_STITCH = 3.0
+_STITCHES = 4
+_STITCHED_DEPTH = 70.0
+_NEWTON_STEPS = 8
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
@@ -74,10 +79,12 @@ class Strata(Population):
         if not rates.size:
             return weighted_table(0, np.zeros(1), others).moved(certain)
         log_odds = np.log(rates) - np.log1p(-rates)
+        if not others:
+            first, logs = _stitched(sizes, log_odds)
+            return TableLaw(first + certain, logs, _STITCHED_DEPTH)
         tilt = _balance(sizes, log_odds, others)
         first, logs = sum_of_binomials(sizes, *_rates_of(log_odds + tilt))
-        untilted = (*others, Tilt(-tilt)) if tilt else others
-        return weighted_table(first, logs, untilted).moved(certain)
+        return weighted_table(first, logs, (*others, Tilt(-tilt))).moved(certain)
 
     def given(self, known: ArrayLike, positives: ArrayLike) -> Informed:
         """What somebody knows who holds some records of each group.
@@ -150,13 +157,43 @@ def _rates_of(log_odds: Reals) -> tuple[Reals, Reals]:
     return np.where(log_odds >= 0, large, small), np.where(log_odds >= 0, small, large)
 
 
+def _stitched(sizes: Reals, log_odds: Reals) -> tuple[int, Reals]:
+    """The log-probabilities around the mean, each from a tilt under which it is likely.
+
+    ln P[k] = ln Q_θ[k] + Σ n·ln(1 − p + p·e^θ) − θ·k for the law Q_θ of the tilted rates.
+    """
+    rates, complements = _rates_of(log_odds)
+    mean, variance = float(sizes @ rates), float(sizes @ (rates * complements))
+    if variance <= WIDE**2:
+        return sum_of_binomials(sizes, rates, complements)
+    step, total = _STITCH * math.sqrt(variance), float(sizes.sum())
+    goals = [mean + step * place for place in range(-_STITCHES, _STITCHES + 1)]
+    goals = [goal for goal in goals if 1 <= goal <= total - 1]
+    edges = [max(0, math.ceil(goal - step / 2)) for goal in [*goals, goals[-1] + step]]
+    edges[-1] = min(edges[-1], int(total) + 1)
+    parts, tilt = [], 0.0
+    for goal, start, stop in zip(goals, edges, edges[1:], strict=False):
+        tilt = _tilt_to(goal, sizes, log_odds, tilt)
+        first, logs = sum_of_binomials(sizes, *_rates_of(log_odds + tilt))
+        growth = float(sizes @ (np.log1p(rates * math.expm1(tilt)) - rates * tilt))
+        counts = np.arange(start, stop, dtype=np.float64)
+        parts.append(logs[start - first : stop - first] + growth - tilt * (counts - mean))
+    return edges[0], np.concatenate(parts)
+
+
+def _tilt_to(goal: float, sizes: Reals, log_odds: Reals, tilt: float) -> float:
+    """The tilt that moves the mean to a goal, by Newton's method from a tilt nearby."""
+    for _ in range(_NEWTON_STEPS):
+        rates, complements = _rates_of(log_odds + tilt)
+        tilt += (goal - float(sizes @ rates)) / float(sizes @ (rates * complements))
+    return tilt
+
+
 def _balance(sizes: Reals, log_odds: Reals, likelihoods: Sequence[Factor]) -> float:
     """The tilt θ at which the likelihoods change by e^−θ a record around the tilted mean.
 
     There the tilted law and the likelihoods, with the tilt taken back, are both largest.
     """
-    if not likelihoods:
-        return 0.0
     product = Product(tuple(likelihoods))
     smallest, largest = product.support
     low, high = -_STEEPEST, _STEEPEST

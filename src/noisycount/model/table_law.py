@@ -21,15 +21,22 @@ class TableLaw(CountDistribution):
     Args:
         first: The first count of the table.
         log_weights: The logarithm of the weight of each count; −inf where it is 0.
+        known_depth: How far below the largest the log-weights keep their digits, in nats.
     """
 
     first: int
     log_weights: Reals
+    known_depth: float = 640.0
     _weights: Reals = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         weights = np.exp(self.log_weights - self.log_weights.max())
         object.__setattr__(self, "_weights", weights)
+
+    @property
+    def depth(self) -> float:
+        """How far below the largest log-probability the others keep their digits, in nats."""
+        return self.known_depth
 
     @property
     def _log_total(self) -> float:
