@@ -80,5 +80,5 @@ def ask(path: Path, log: Path, last: int | None = None) -> None:
         desk = Desk(source, ledger, SURVEY)
         first = max(0, len(ledger.entries()) - 5)
         for number in itertools.count(first) if last is None else range(last + 1):
-            release = desk.count(f"age > {number}", PRICE, key=f"{number}")
+            release = desk.release(f"age > {number}", PRICE, key=f"{number}")
             os.write(replies, f"{release.key}: {release.answer}\n".encode())

@@ -60,7 +60,7 @@ def desk(source: WatchedSource, ledger: Ledger) -> Desk:
 
 def test_a_release_is_built_from_the_stored_row(desk: Desk, ledger: Ledger) -> None:
     """Everything that may be said with an answer comes with it."""
-    release = desk.count("age >= 50", HALF)
+    release = desk.release("age >= 50", HALF)
     (entry,) = ledger.entries()
     assert release == Release(
         answer=entry.answer or 0,
@@ -79,14 +79,14 @@ def test_a_release_is_built_from_the_stored_row(desk: Desk, ledger: Ledger) -> N
 def test_an_answer_is_the_count_of_units_and_noise_of_the_stated_scale(desk: Desk) -> None:
     """At a high price the noise is zero, save with a probability of 4e-9."""
     desk = Desk(desk.source, desk.ledger, Dataset("survey", Fraction(100)))
-    assert desk.count("age >= 50", Fraction(20)).answer == 500
+    assert desk.release("age >= 50", Fraction(20)).answer == 500
 
 
 def test_the_question_names_all_that_decides_the_answer(
     desk: Desk, source: WatchedSource, ledger: Ledger
 ) -> None:
     """Predicate, unit, version of the records, mechanism and scale, as canonical text."""
-    desk.count(" AGE>=50 ", Fraction(1, 3))
+    desk.release(" AGE>=50 ", Fraction(1, 3))
     (entry,) = ledger.entries()
     assert json.loads(entry.request.question) == {
         "where": "age >= 50",
@@ -103,8 +103,8 @@ def test_an_identical_question_is_answered_free_of_charge_and_not_counted_again(
     desk: Desk, source: WatchedSource, where: str, key: str | None
 ) -> None:
     """However it is written, and under whatever key."""
-    first = desk.count("age >= 50", HALF)
-    again = desk.count(where, HALF, key)
+    first = desk.release("age >= 50", HALF)
+    again = desk.release(where, HALF, key)
     assert (again.answer, again.charged, again.repeated) == (first.answer, 0, True)
     assert (again.epsilon, again.remaining, again.key) == (HALF, HALF, first.key)
     assert source.counted == 1
@@ -112,24 +112,24 @@ def test_an_identical_question_is_answered_free_of_charge_and_not_counted_again(
 
 def test_a_repeat_tells_what_is_left_now(desk: Desk) -> None:
     """Not what was left when the answer was bought."""
-    desk.count("age >= 50", Fraction(1, 4))
-    desk.count("age >= 60", Fraction(1, 4))
-    assert desk.count("age >= 50", Fraction(1, 4)).remaining == HALF
+    desk.release("age >= 50", Fraction(1, 4))
+    desk.release("age >= 60", Fraction(1, 4))
+    assert desk.release("age >= 50", Fraction(1, 4)).remaining == HALF
 
 
 def test_changed_records_make_another_question(desk: Desk, ledger: Ledger) -> None:
     """An old answer is not passed off as one about new records."""
-    desk.count("age >= 50", HALF)
+    desk.release("age >= 50", HALF)
     newer = MemorySource(PEOPLE[:-1], SCHEMA, unit="person")
-    release = Desk(newer, ledger, SURVEY).count("age >= 50", HALF)
+    release = Desk(newer, ledger, SURVEY).release("age >= 50", HALF)
     assert (release.charged, release.repeated, release.remaining) == (HALF, False, 0)
 
 
 def test_nothing_is_left_of_a_budget_that_was_lowered(desk: Desk) -> None:
     """A stored answer is still given, and what is left is not negative."""
-    first = desk.count("age >= 50", HALF)
+    first = desk.release("age >= 50", HALF)
     poorer = Desk(desk.source, desk.ledger, Dataset("survey", Fraction(1, 4)))
-    again = poorer.count("age >= 50", HALF)
+    again = poorer.release("age >= 50", HALF)
     assert (again.answer, again.remaining) == (first.answer, 0)
 
 
@@ -151,7 +151,7 @@ def test_a_refused_question_is_neither_charged_nor_counted(
 ) -> None:
     """Every check precedes the debit."""
     with pytest.raises(error):
-        desk.count(*question)
+        desk.release(*question)
     assert (source.counted, desk.ledger.entries()) == (0, [])
 
 
@@ -159,7 +159,7 @@ def test_the_debit_precedes_the_count(ledger: Ledger) -> None:
     """While the records are read, the price is already spent."""
     seen = []
     source = WatchedSource(lambda: seen.append(ledger.spent("survey")))
-    Desk(source, ledger, SURVEY).count("age >= 50", HALF)
+    Desk(source, ledger, SURVEY).release("age >= 50", HALF)
     assert seen == [HALF]
 
 
@@ -169,7 +169,7 @@ def test_a_ledger_that_refuses_the_debit_is_not_counted_against(
     """A read-only ledger refuses before the records are touched."""
     with Ledger.open(f"sqlite:///file:{tmp_path}/ledger.db?mode=ro&uri=true") as ledger:
         with pytest.raises(LedgerError, match="is read-only"):
-            Desk(source, ledger, SURVEY).count("age >= 50", HALF)
+            Desk(source, ledger, SURVEY).release("age >= 50", HALF)
         assert source.counted == 0
     assert desk.ledger.entries() == []
 
@@ -180,10 +180,10 @@ def test_whoever_counts_first_answers_everybody(ledger: Ledger) -> None:
     replies = []
 
     def ask_meanwhile() -> None:
-        replies.append(other.count("age >= 50", Fraction(1, 1000)))
+        replies.append(other.release("age >= 50", Fraction(1, 1000)))
 
     desk = Desk(WatchedSource(ask_meanwhile), ledger, other.dataset)
-    release = desk.count("age >= 50", Fraction(1, 1000))
+    release = desk.release("age >= 50", Fraction(1, 1000))
     assert release.charged == Fraction(1, 1000)
     assert [(reply.answer, reply.charged) for reply in replies] == [(release.answer, 0)]
 
@@ -243,11 +243,11 @@ def test_the_canary_can_be_seen_where_nothing_hides_it(failure: Callable[[], int
 def test_a_failing_source_is_replaced_by_fixed_text(ledger: Ledger) -> None:
     """No cell leaves with the error; the debit stays, and a later try completes it."""
     with pytest.raises(SourceError, match=r"\Adata set 'survey' could not be [^\n]*\Z") as raised:
-        Desk(WatchedSource(fail_with_a_cell), ledger, SURVEY).count("age >= 50", HALF)
+        Desk(WatchedSource(fail_with_a_cell), ledger, SURVEY).release("age >= 50", HALF)
     assert str(CANARY) not in everything_that_an_error_knows(raised.value)
     assert "the debit stays" in str(raised.value)
     assert ledger.spent("survey") == HALF
-    resumed = Desk(WatchedSource(), ledger, SURVEY).count("age >= 50", HALF)
+    resumed = Desk(WatchedSource(), ledger, SURVEY).release("age >= 50", HALF)
     assert (resumed.charged, resumed.repeated, resumed.remaining) == (0, False, HALF)
 
 
@@ -263,7 +263,7 @@ def test_a_failing_sampler_does_not_tell_the_true_count(
     monkeypatch.setattr(DiscreteLaplace, "release", release)
     desk = Desk(WatchedSource(count_the_canary), ledger, SURVEY)
     with pytest.raises((SourceError, error)) as raised:
-        desk.count("age >= 50", HALF)
+        desk.release("age >= 50", HALF)
     assert str(CANARY) not in everything_that_an_error_knows(raised.value)
     assert isinstance(raised.value, SourceError) == issubclass(error, Exception)
 
@@ -271,7 +271,7 @@ def test_a_failing_sampler_does_not_tell_the_true_count(
 def test_an_interrupted_count_keeps_no_context(ledger: Ledger) -> None:
     """A keyboard interrupt goes through, without what it interrupted."""
     with pytest.raises(KeyboardInterrupt) as raised:
-        Desk(WatchedSource(interrupt_with_a_cell), ledger, SURVEY).count("age >= 50", HALF)
+        Desk(WatchedSource(interrupt_with_a_cell), ledger, SURVEY).release("age >= 50", HALF)
     assert str(CANARY) not in everything_that_an_error_knows(raised.value)
     assert ledger.spent("survey") == HALF
 
@@ -291,11 +291,11 @@ def test_a_failure_to_store_does_not_tell_the_true_count(ledger: Ledger, tmp_pat
 
     desk = Desk(WatchedSource(damage_the_ledger), ledger, SURVEY)
     with pytest.raises(LedgerError, match="is not a ledger") as raised:
-        desk.count("age >= 50", price)
+        desk.release("age >= 50", price)
     assert str(CANARY) not in everything_that_an_error_knows(raised.value)
     ledger.close()
     (tmp_path / "aside.db").replace(tmp_path / "ledger.db")
-    assert Desk(WatchedSource(), ledger, SURVEY).count("age >= 50", price).charged == 0
+    assert Desk(WatchedSource(), ledger, SURVEY).release("age >= 50", price).charged == 0
 
 
 @pytest.mark.parametrize("counts", [[], [1, 2], ["many"], [None]])
@@ -306,7 +306,7 @@ def test_a_source_that_does_not_give_one_count_is_refused(
     source = WatchedSource()
     source.__class__ = type("Odd", (WatchedSource,), {"__slots__": (), "count": lambda *_: counts})
     with pytest.raises(SourceError, match="could not be counted"):
-        Desk(source, ledger, SURVEY).count("age >= 50", HALF)
+        Desk(source, ledger, SURVEY).release("age >= 50", HALF)
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def answer_to(
         configuration.make_ledger_folder()
         with Ledger.open(configuration.ledger_url) as ledger:
             desk = Desk(source, ledger, Dataset(dataset.name, dataset.budget))
-            release = desk.count(where, epsilon)
+            release = desk.release(where, epsilon)
     return Answer(
         release=release,
         meaning=meaning,

@@ -91,8 +91,8 @@ class Desk:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     with Ledger.open(f"sqlite:///{folder}/ledger.db") as ledger:
         ...         desk = Desk(source, ledger, dataset)
-        ...         release = desk.count("age >= 30", Fraction(1, 2))
-        ...         again = desk.count("AGE >= 30", Fraction(1, 2))
+        ...         release = desk.release("age >= 30", Fraction(1, 2))
+        ...         again = desk.release("AGE >= 30", Fraction(1, 2))
         >>> again.answer == release.answer, release.charged, again.charged, again.remaining
         (True, Fraction(1, 2), Fraction(0, 1), Fraction(3, 2))
     """
@@ -101,7 +101,7 @@ class Desk:
     ledger: Ledger
     dataset: Dataset
 
-    def count(self, where: str, epsilon: Fraction, key: str | None = None) -> Release:
+    def release(self, where: str, epsilon: Fraction, key: str | None = None) -> Release:
         """Give the private count of the units with at least one record that matches.
 
         The price is debited before the records are read, and stays debited whatever follows. The

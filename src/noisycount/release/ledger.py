@@ -316,7 +316,8 @@ def _names_a_file(address: URL) -> bool:
             re.fullmatch(_OPTIONS.get(name, "(?!)"), str(value))
             for name, value in address.query.items()
         )
-        and ("uri" in address.query or "mode" not in address.query)
+        and ("uri" in address.query) >= ("mode" in address.query)
+        and ("uri" in address.query) == database.startswith("file:")
     )
 
 

@@ -24,7 +24,6 @@ Connection: TypeAlias = duckdb.DuckDBPyConnection
 HEADER_BYTES = 65536
 DELIMITERS = ",;\t|"
 
-_NO_RECORDS = "the file has no records: give at least one"
 
 # DuckDB's own detection drops lines that it takes for comments or for a preamble, reads a ragged
 # table as one column of text, and guesses whether 01/02/2020 is in January.
@@ -118,7 +117,7 @@ class DuckDBSource:
         try:
             with _engine(f"{str(path)!r} cannot be read as {form.name}: check that {form.check}"):
                 relation = form.relation(connection, place, table)
-                schema = _view(connection, relation, unit, columns)
+                schema = _view(connection, relation, place, unit, columns)
                 for lock in _LOCKS:
                     connection.execute(f"SET {lock}")
         except BaseException:
@@ -240,7 +239,7 @@ def _database_relation(connection: Connection, place: Path, table: str | None) -
         name if schema == "main" else f"{schema}.{name}": (schema, name) for schema, name in rows
     }
     if not found:
-        raise SourceError(_NO_RECORDS)
+        raise _no_records(place)
     if table is None and len(found) == 1:
         table = next(iter(found))
     if table is None or table not in found:
@@ -288,8 +287,17 @@ def _format(path: Path, table: str | None) -> _Format:
     return form
 
 
+def _no_records(place: Path) -> SourceError:
+    """The refusal of a file with nothing in it to count."""
+    return SourceError(f"{str(place)!r} has no records: give at least one")
+
+
 def _view(
-    connection: Connection, relation: str, unit: str | None, columns: Sequence[str] | None
+    connection: Connection,
+    relation: str,
+    place: Path,
+    unit: str | None,
+    columns: Sequence[str] | None,
 ) -> Schema:
     """Make the view ``records`` of the needed columns, after checking that it can be counted."""
     described = connection.sql(f"SELECT * FROM {relation}")
@@ -302,7 +310,7 @@ def _view(
         f"SELECT count(*), count({present}) FROM {relation}"
     ).fetchall()[0]
     if total == 0:
-        raise SourceError(_NO_RECORDS)
+        raise _no_records(place)
     schema = Schema(
         {name: _KINDS[type_] for name, type_ in types.items() if type_ in _KINDS},
         {name: type_ for name, type_ in types.items() if type_ not in _KINDS},
