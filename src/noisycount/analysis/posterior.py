@@ -1,5 +1,6 @@
 """What is the count, given the answer?"""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -11,6 +12,7 @@ from noisycount.model.counts import CountDistribution
 from noisycount.model.expansion import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.population import Population
+from noisycount.model.tails import Tail
 from noisycount.model.validation import fraction_of_one
 
 __all__ = ["Posterior", "posterior"]
@@ -21,10 +23,14 @@ class Posterior:
     """The law of the count after an answer, and the estimates that follow from it.
 
     Attributes:
-        law: The distribution of the count given the answer.
+        law: The distribution of the count given the answers.
+        population: What was known about the count before.
+        observed: The answers, each with its mechanism.
     """
 
     law: CountDistribution
+    population: Population
+    observed: tuple[tuple[float, Mechanism], ...]
 
     @property
     def mean(self) -> float:
@@ -45,6 +51,16 @@ class Posterior:
     def mode(self) -> int:
         """The smallest most probable count."""
         return self.law.mode
+
+    @property
+    def surprise(self) -> float:
+        """The prior predictive probability of an answer at least as far out.
+
+        min(1, 2·min(P[Y <= y], P[Y >= y])) before any answer; of several answers the smallest,
+        times their number. Below 1e-3 the answer contradicts the assumed population.
+        """
+        least = min(_two_sided(self.population, *pair) for pair in self.observed)
+        return min(1.0, len(self.observed) * least)
 
     def interval(self, level: float = 0.95) -> tuple[int, int]:
         """The equal-tailed interval: the quantiles at (1 − level)/2 and (1 + level)/2.
@@ -103,5 +119,27 @@ def posterior(
             f"answer and mechanism must be equally many and at least one, got {len(answers)} "
             f"and {len(mechanisms)}"
         )
-    pairs = zip(answers, mechanisms, strict=True)
-    return Posterior(population.law(*(law.likelihood(y, population.records) for y, law in pairs)))
+    observed = tuple(zip(answers, mechanisms, strict=True))
+    likelihoods = (law.likelihood(y, population.records) for y, law in observed)
+    return Posterior(population.law(*likelihoods), population, observed)
+
+
+def _two_sided(population: Population, answer: float, mechanism: Mechanism) -> float:
+    """The probability of an answer at least as far out, on either side."""
+    sides = (mechanism.tail(answer, population.records, upper=side) for side in (False, True))
+    return min(1.0, 2 * min(_predictive(population, tail) for tail in sides))
+
+
+def _predictive(population: Population, tail: Tail) -> float:
+    """Σ_k P[K = k]·T(k), read off at the count m where the terms are largest.
+
+    The law proportional to the terms has Q[m] = P[m]·T(m)/Σ, so Σ = P[m]·T(m)/Q[m].
+    """
+    prior = population.law()
+    try:
+        terms = population.law(tail)
+    except ValueError:
+        return 0.0
+    mode = terms.mode
+    largest = float(prior.log_pmf(mode)) + tail.log_value(float(mode))
+    return math.exp(largest - float(terms.log_pmf(mode)))

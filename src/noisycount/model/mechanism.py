@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 
 from noisycount.model.factor import Factor
+from noisycount.model.tails import Tail
 
 __all__ = ["Mechanism"]
 
@@ -22,6 +23,15 @@ class Mechanism(ABC):
 
         Raises:
             ValueError: If this mechanism cannot give that answer.
+        """
+
+    def tail(self, answer: float, size: int, *, upper: bool) -> Tail:
+        """P[Y >= answer | K = k] (upper) or P[Y <= answer | K = k] as a function of the count k.
+
+        Args:
+            answer: The answer, in records.
+            size: The number of records of the database.
+            upper: Which of the two.
         """
 
     @abstractmethod

@@ -1,49 +1,28 @@
 """Noise that is added to a count: Laplace, and the discrete Laplace law that is really released."""
 
 import math
-from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Integral
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.model.additive import AdditiveNoise, check_integer, log_complement
 from noisycount.model.expansion import Expansion, Reals, decimal_ratio
 from noisycount.model.factor import LogStep
-from noisycount.model.mechanism import Mechanism
 from noisycount.model.sampler import RandomIntegers, discrete_laplace, rounded_laplace
+from noisycount.model.scales import as_written, drawable, public_grid
 from noisycount.model.validation import positive_number, real_number, whole_number
-from noisycount.model.vector_sampler import LARGEST_TERM, discrete_laplace_array
+from noisycount.model.vector_sampler import discrete_laplace_array
 
 __all__ = ["DiscreteLaplace", "Laplace", "LaplaceKernel", "LaplaceLikelihood"]
 
-_GRID_BITS = 40
 
-
-class LaplaceKernel(Mechanism):
+class LaplaceKernel(AdditiveNoise):
     """Noise whose law is proportional to e^(−|y − k|/scale): continuous or discrete."""
 
     __slots__ = ()
-
-    @property
-    @abstractmethod
-    def exact_scale(self) -> Fraction:
-        """The scale in records, as the rational that is drawn."""
-
-    @abstractmethod
-    def check_answer(self, answer: float) -> None:
-        """Refuse, with a ValueError, an answer that this noise cannot give."""
-
-    @abstractmethod
-    def log_tail(self, alpha: float) -> float:
-        """The logarithm of P[|Y − K| >= alpha], alpha in records."""
-
-    @abstractmethod
-    def smallest_error(self, beta: float) -> float:
-        """The smallest alpha, in records, with P[|Y − K| >= alpha] <= beta, beta in (0, 1)."""
 
     def likelihood(self, answer: float, size: int) -> "LaplaceLikelihood":  # noqa: ARG002  (as additive noise of every size)
         """The likelihood e^(−|answer − k|/scale) of a count k."""
@@ -142,6 +121,11 @@ class Laplace(LaplaceKernel):
         """The scale as the rational that the float stands for."""
         return Fraction(self.scale)
 
+    @property
+    def variance(self) -> float:
+        """The variance of the noise, 2·scale², in records²."""
+        return 2 * self.scale**2
+
     def check_answer(self, answer: float) -> None:
         """Refuse an answer that is not a finite number."""
         real_number(answer, "answer")
@@ -164,9 +148,9 @@ class Laplace(LaplaceKernel):
         Args:
             count: The true count, a whole number.
         """
-        exponent = min(0, math.frexp(self.scale)[1] - 1 - _GRID_BITS)
-        steps = rounded_laplace(self.exact_scale * 2**-exponent, RandomIntegers())
-        return float(whole_number(count, "count") + Fraction(steps, 2**-exponent))
+        grid = public_grid(self.scale)
+        steps = rounded_laplace(self.exact_scale / grid, RandomIntegers())
+        return float(whole_number(count, "count") + steps * grid)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -194,12 +178,12 @@ class DiscreteLaplace(LaplaceKernel):
     scale: Fraction
 
     def __init__(self, scale: float | Fraction) -> None:
-        object.__setattr__(self, "scale", _drawable(_as_written(scale, "scale")))
+        object.__setattr__(self, "scale", drawable(as_written(scale, "scale")))
 
     @classmethod
     def for_epsilon(cls, epsilon: float | Fraction, sensitivity: float | Fraction = 1) -> Self:
         """The noise that makes a query of that sensitivity ε-differentially private."""
-        return cls(_as_written(sensitivity, "sensitivity") / _as_written(epsilon, "epsilon"))
+        return cls(as_written(sensitivity, "sensitivity") / as_written(epsilon, "epsilon"))
 
     @property
     def epsilon(self) -> Fraction:
@@ -211,17 +195,26 @@ class DiscreteLaplace(LaplaceKernel):
         """The scale."""
         return self.scale
 
+    @property
+    def variance(self) -> float:
+        """The variance of the noise, 2q/(1 − q)² with q = e^(−1/scale), in records²."""
+        per_record = float(self.epsilon)
+        return 2 * math.exp(-per_record) / math.expm1(-per_record) ** 2
+
     def check_answer(self, answer: float) -> None:
         """Refuse an answer that is not an integer."""
-        if not real_number(answer, "answer").is_integer():
-            raise ValueError(f"answer must be an integer under discrete noise, got {answer!r}")
+        check_integer(answer)
+
+    def log_exceedance(self, error: float) -> float:
+        """The logarithm of P[Z >= error]: −error/scale − ln(1 + e^(−1/scale)) above 0."""
+        if error <= 0:
+            return log_complement(self.log_exceedance(1 - error))
+        per_record = float(self.epsilon)
+        return -error * per_record - math.log1p(math.exp(-per_record))
 
     def log_tail(self, alpha: float) -> float:
         """The logarithm of P[|Y − K| >= alpha]: ln 2 − ⌈alpha⌉/scale − ln(1 + e^(−1/scale))."""
-        if alpha <= 0:
-            return 0.0
-        per_record = float(self.epsilon)
-        return math.log(2) - math.ceil(alpha) * per_record - math.log1p(math.exp(-per_record))
+        return math.log(2) + self.log_exceedance(math.ceil(alpha)) if alpha > 0 else 0.0
 
     def smallest_error(self, beta: float) -> int:
         """The smallest integer alpha with P[|Y − K| >= alpha] <= beta."""
@@ -242,28 +235,3 @@ class DiscreteLaplace(LaplaceKernel):
     def samples(self, size: int) -> NDArray[np.int64]:
         """Independent draws of the noise, in records, shape (size,), by the exact sampler."""
         return discrete_laplace_array(self.scale, whole_number(size, "size"))
-
-
-def _as_written(value: float | Fraction, name: str) -> Fraction:
-    """The positive rational that a number stands for: a float is the decimal shown for it."""
-    number = positive_number(value, name)
-    if isinstance(value, Fraction):
-        return value
-    return Fraction(int(value)) if isinstance(value, Integral) else Fraction(str(number))
-
-
-def _drawable(scale: Fraction) -> Fraction:
-    """The scale, rounded up where its terms are too large for the vectorised sampler."""
-    if not Fraction(1, 2**52) <= scale <= 2**52:
-        raise ValueError(f"scale must be between 2**-52 and 2**52 records, got {float(scale)!r}")
-    if max(scale.numerator, scale.denominator) <= LARGEST_TERM:
-        return scale
-    if scale < 1:
-        return 1 / _to_53_bits(1 / scale, math.floor)
-    return _to_53_bits(scale, math.ceil)
-
-
-def _to_53_bits(value: Fraction, rounded: Callable[[Fraction], int]) -> Fraction:
-    """A number of at least 1, rounded to 53 significant bits."""
-    shift = 2 ** (53 - math.floor(value).bit_length())
-    return Fraction(rounded(value * shift), shift)

@@ -13,6 +13,7 @@ from noisycount.model.factor import Factor, LogStep
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.sampler import RandomIntegers
 from noisycount.model.smooth_law import smooth_law
+from noisycount.model.tails import Tail, threshold_tail
 from noisycount.model.validation import real_number, whole_number
 
 __all__ = ["Subsample"]
@@ -64,6 +65,21 @@ class Subsample(Mechanism):
                 f"got {answer!r}"
             )
         return SampleLikelihood(int(in_sample), self.sample_size, size)
+
+    def tail(self, answer: float, size: int, *, upper: bool) -> Tail:
+        """P[Y >= answer | K = k] (upper) or P[Y <= answer | K = k] as a function of the count k."""
+        if self.noise is None:
+            drawn = threshold_tail(answer, math.inf) if upper else threshold_tail(0, answer)
+            support = (answer, size) if upper else (0, size - self.sample_size + answer)
+        else:
+            drawn, support = self.noise.tail(answer, self.sample_size, upper=upper), (0, size)
+        at_middle = drawn.log_value(self.sample_size // 2)
+        relative = NoisySampleLikelihood(drawn, self.sample_size, size)
+        return Tail(
+            lambda count: relative.log_value(count) + at_middle,
+            support=support,
+            is_log_concave=False,
+        )
 
     def release(self, count: int, size: int | None = None) -> int | float:
         """One answer: a real sample is drawn by exact integers, then the noise.

@@ -1,0 +1,98 @@
+"""No noise at all: the answer is the count."""
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
+
+import numpy as np
+
+from noisycount.model.expansion import Expansion
+from noisycount.model.factor import LogStep
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.tails import Tail, threshold_tail
+from noisycount.model.validation import whole_number
+
+__all__ = ["Exact", "ExactLikelihood"]
+
+
+@dataclass(frozen=True, slots=True)
+class Exact(Mechanism):
+    """No mechanism: the answer is the count itself.
+
+    It is not differentially private; what one record can move is hidden only by what an outsider
+    does not know about the other records.
+
+    Source: Breutigam and Reischuk, statistical privacy of the pure query.
+
+    Example:
+        >>> Exact().release(42)
+        42
+    """
+
+    def likelihood(self, answer: float, size: int) -> "ExactLikelihood":
+        """The likelihood of a count k: 1 if it is the answer, else 0.
+
+        Args:
+            answer: The count, in records.
+            size: The number of records of the database.
+
+        Raises:
+            ValueError: If the answer is not a whole number from 0 to the size.
+        """
+        is_number = isinstance(answer, Real) and not isinstance(answer, bool)
+        if is_number and 0 <= answer <= size and answer == math.floor(answer):
+            return ExactLikelihood(int(answer))
+        raise ValueError(
+            f"answer must be a whole number from 0 to {size} without noise, got {answer!r}"
+        )
+
+    def tail(self, answer: float, size: int, *, upper: bool) -> Tail:  # noqa: ARG002  (the count is told as it is)
+        """1 for the counts on that side of the answer, 0 for the others."""
+        return threshold_tail(answer, math.inf) if upper else threshold_tail(-math.inf, answer)
+
+    def release(self, count: int) -> int:
+        """The count.
+
+        Args:
+            count: The true count, a whole number.
+        """
+        return whole_number(count, "count")
+
+
+@dataclass(frozen=True, slots=True)
+class ExactLikelihood:
+    """The factor that is positive at one count alone.
+
+    Attributes:
+        answer: That count, in records.
+    """
+
+    answer: int
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The answer, twice."""
+        return self.answer, self.answer
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """None: it is constant on its support."""
+        return ()
+
+    @property
+    def is_log_concave(self) -> bool:
+        """Always."""
+        return True
+
+    def expansion(self, centre: int) -> Expansion:  # noqa: ARG002  (as every factor; it is flat)
+        """No change at offset 0, the only one in the support."""
+        return Expansion(Decimal(0), np.zeros_like)
+
+    def log_step(self, count: int) -> float:  # noqa: ARG002  (as every factor; it is flat)
+        """No change: no two counts lie in the support."""
+        return 0.0
+
+    def exact_log_step(self, count: int) -> LogStep:  # noqa: ARG002  (as every factor; it is flat)
+        """The same, exactly."""
+        return LogStep()
