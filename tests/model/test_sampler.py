@@ -1,14 +1,11 @@
 import os
-from collections import defaultdict
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 import pytest
 from mpmath import mp, mpf
-from scipy import stats
 
 from noisycount.model import sampler
 from noisycount.model.sampler import (
@@ -18,6 +15,14 @@ from noisycount.model.sampler import (
     rounded_laplace,
 )
 from noisycount.model.vector_sampler import _below_by_product, discrete_laplace_array
+from tests.model.chi_square import chi_square_p_value
+from tests.model.enumeration import (
+    Script,
+    ScriptOfIntegers,
+    bracket,
+    enumerated,
+    scripted_exponential,
+)
 
 SCALES = [
     Fraction(1, 2),
@@ -29,60 +34,6 @@ SCALES = [
     Fraction(2**53 - 1, 2**53 - 3),
 ]
 FALSE_ALARM = 1e-6 / (2 * len(SCALES))
-
-
-class Undecided(Exception):  # noqa: N818  (a signal of the enumeration, not an error)
-    """The script ends at a choice between values of these probabilities."""
-
-    def __init__(self, chances: list[Fraction]) -> None:
-        self.chances = chances
-
-
-class Script(RandomIntegers):
-    """Random integers, and Bernoulli variables, from a given sequence of choices."""
-
-    def __init__(self, choices: tuple[int, ...]) -> None:
-        super().__init__()
-        self.choices = iter(choices)
-
-    def choose(self, chances: list[Fraction]) -> int:
-        """The next choice between values of these probabilities."""
-        value = 0 if len(chances) == 1 else next(self.choices, None)
-        if value is None:
-            raise Undecided(chances)
-        return value
-
-    def bits(self, width: int) -> int:
-        """A uniform choice of that many bits."""
-        return self.choose([Fraction(1, 2**width)] * 2**width)
-
-
-class ScriptOfIntegers(Script):
-    """A script whose choices are whole integers below a bound, not bits."""
-
-    def below(self, bound: int) -> int:
-        """A uniform choice below the bound."""
-        return self.choose([Fraction(1, bound)] * bound)
-
-
-def enumerated(
-    draw: Callable[[Script], object], script: type[Script], smallest: float
-) -> tuple[dict[object, Fraction], Fraction]:
-    """The exact probability of each outcome over all paths of the random choices.
-
-    Paths of a probability below `smallest` are left undecided; their mass is the second result.
-    """
-    masses: dict[object, Fraction] = defaultdict(Fraction)
-    open_paths: list[tuple[tuple[int, ...], Fraction]] = [((), Fraction(1))]
-    while open_paths:
-        path, chance = open_paths.pop()
-        try:
-            masses[draw(script(path))] += chance
-        except Undecided as choice:
-            if chance >= smallest:
-                steps = enumerate(choice.chances)
-                open_paths += [((*path, value), chance * step) for value, step in steps]
-    return masses, 1 - sum(masses.values(), Fraction(0))
 
 
 def probability(value: int, scale: Fraction) -> mpf:
@@ -131,12 +82,6 @@ def test_bernoulli_exp_is_exact_as_rationals(gamma: Fraction) -> None:
 SMALL_SCALES = [Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(2)]
 
 
-def bracket(mass: Fraction, undecided: Fraction) -> tuple[mpf, mpf]:
-    """What a probability can be, given the decided and the undecided mass."""
-    high = mass + undecided
-    return mpf(mass.numerator) / mass.denominator, mpf(high.numerator) / high.denominator
-
-
 @pytest.mark.parametrize("scale", SMALL_SCALES)
 def test_small_scales_agree_with_the_enumerated_random_bits(scale: Fraction) -> None:
     """Every probability lies between the decided mass and the decided plus the undecided mass."""
@@ -150,21 +95,10 @@ def test_small_scales_agree_with_the_enumerated_random_bits(scale: Fraction) -> 
         assert masses[value] == masses[-value]
 
 
-@cache
-def rational_exponential(gamma: Fraction) -> Fraction:
-    """e^−γ in 20 digits."""
-    return Fraction(mp.nstr(mp.exp(-mpf(gamma.numerator) / gamma.denominator), 20))
-
-
 @pytest.fixture
 def _scripted_exponentials(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each e^−γ becomes one choice of that probability: the steps are tested exact above."""
-
-    def scripted(numerator: int, denominator: int, integers: Script) -> bool:
-        chance = rational_exponential(Fraction(numerator, denominator))
-        return integers.choose([chance, 1 - chance] if numerator else [chance]) == 0
-
-    monkeypatch.setattr(sampler, "bernoulli_exp", scripted)
+    monkeypatch.setattr(sampler, "bernoulli_exp", scripted_exponential)
 
 
 @pytest.mark.usefixtures("_scripted_exponentials")
@@ -203,45 +137,35 @@ def test_enumeration_refuses_a_scale_a_hundredth_off() -> None:
     assert not low <= probability(0, Fraction(101, 200)) <= high
 
 
-def chi_square_p_value(draws: np.ndarray, scale: Fraction) -> float:
-    """The p-value of draws against the exact law, in cells of about a hundredth of the mass."""
-    width = max(1, int(scale / 10))
-    reach = max(6, int(6 * scale / width)) * width
-    edges = np.arange(-reach, reach + 1, width)
-    observed = np.bincount(np.searchsorted(edges, draws, side="right"), minlength=edges.size + 1)
+def laplace_p_value(draws: np.ndarray, scale: Fraction) -> float:
+    """The p-value of draws against the discrete Laplace law of that scale."""
     x = mp.exp(-mpf(scale.denominator) / scale.numerator)
 
     def below(edge: int) -> mpf:
         """P[Z < edge]."""
         return x ** (1 - edge) / (1 + x) if edge <= 0 else 1 - x**edge / (1 + x)
 
-    levels = [mpf(0), *(below(int(edge)) for edge in edges), mpf(1)]
-    chances = np.array([float(b - a) for a, b in pairwise(levels)])
-    keep = chances * draws.size >= 5
-    table = np.append(observed[keep], observed[~keep].sum())
-    expected = np.append(chances[keep], chances[~keep].sum()) * draws.size
-    expected[-1] = max(expected[-1], 1e-9)
-    return float(stats.chisquare(table, expected * (draws.size / expected.sum())).pvalue)
+    return chi_square_p_value(draws, float(scale), below)
 
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_single_draws_follow_the_law(scale: Fraction) -> None:
     """χ² of the scalar path; false-alarm rate of all scales and both paths together 1e-6."""
     draws = np.array([discrete_laplace(scale, RandomIntegers()) for _ in range(60_000)])
-    assert chi_square_p_value(draws, scale) > FALSE_ALARM
+    assert laplace_p_value(draws, scale) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_bulk_draws_follow_the_law(scale: Fraction) -> None:
     """χ² of the vectorised path; false-alarm rate of all scales and both paths together 1e-6."""
-    assert chi_square_p_value(discrete_laplace_array(scale, 1_000_000), scale) > FALSE_ALARM
+    assert laplace_p_value(discrete_laplace_array(scale, 1_000_000), scale) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("factor", [Fraction(98, 100), Fraction(102, 100)])
 def test_chi_square_refuses_a_scale_two_percent_off(factor: Fraction) -> None:
     """The χ² above can fail: it refuses noise whose scale is 2 % too small or too large."""
     draws = discrete_laplace_array(Fraction(10) * factor, 1_000_000)
-    assert chi_square_p_value(draws, Fraction(10)) < FALSE_ALARM
+    assert laplace_p_value(draws, Fraction(10)) < FALSE_ALARM
 
 
 @pytest.mark.parametrize(("bound", "value"), list(product([3, 10, 1000, 2**24 - 3], [0, 1, 2])))

@@ -1,0 +1,37 @@
+"""Draws against a law, by Pearson's χ²."""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+from mpmath import mpf
+from scipy import stats
+
+__all__ = ["chi_square_p_value"]
+
+_COMMON = 1000
+
+
+def chi_square_p_value(draws: np.ndarray, scale: float, below: Callable[[int], mpf]) -> float:
+    """The p-value of draws against a law, in cells of a tenth of its scale.
+
+    Cells in which fewer than 1000 draws are expected are one cell, of at least as many: rare cells
+    would raise false alarms, as their numbers are far from normal.
+
+    Args:
+        draws: Independent integers.
+        scale: About how far they spread.
+        below: P[Z < edge] of the law, for integers within 6 scales, and within 6.
+    """
+    width = max(1, int(scale / 10))
+    reach = max(6, int(6 * scale / width)) * width
+    edges = np.arange(-reach, reach + 1, width)
+    observed = np.bincount(np.searchsorted(edges, draws, side="right"), minlength=edges.size + 1)
+    levels = [mpf(0), *(below(int(edge)) for edge in edges), mpf(1)]
+    expected = np.array([float(b - a) for a, b in pairwise(levels)]) * draws.size
+    common = expected >= _COMMON
+    if expected[~common].sum() < _COMMON:
+        common[np.argmin(np.where(common, expected, np.inf))] = False
+    table = np.append(observed[common], observed[~common].sum())
+    theory = np.append(expected[common], expected[~common].sum())
+    return float(stats.chisquare(table, theory * (draws.size / theory.sum())).pvalue)
