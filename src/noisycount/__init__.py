@@ -8,39 +8,69 @@ if TYPE_CHECKING:
     from noisycount.analysis.planning import epsilon_for_relative_error, readable_epsilon
     from noisycount.analysis.posterior import Posterior, posterior
     from noisycount.analysis.privacy import belief_bounds
+    from noisycount.analysis.refine import refine
     from noisycount.errors import NoisyCountError
+    from noisycount.model.exact import Exact
+    from noisycount.model.gaussian import DiscreteGaussian, Gaussian
     from noisycount.model.mechanism import Mechanism
     from noisycount.model.noise import DiscreteLaplace, Laplace
-    from noisycount.model.populations import Binomial
+    from noisycount.model.noise_sum import NoiseSum
+    from noisycount.model.population import Population
+    from noisycount.model.populations import BetaBinomial, Binomial, Known
+    from noisycount.model.strata import Strata
+    from noisycount.model.subsampling import Subsample
+    from noisycount.model.tabulated import Tabulated
 
 __all__ = [
+    "BetaBinomial",
     "Binomial",
+    "DiscreteGaussian",
     "DiscreteLaplace",
+    "Exact",
+    "Gaussian",
+    "Known",
     "Laplace",
     "Mechanism",
+    "NoiseSum",
     "NoisyCountError",
+    "Population",
     "Posterior",
+    "Strata",
+    "Subsample",
+    "Tabulated",
     "accuracy",
     "belief_bounds",
     "epsilon_for_relative_error",
     "failure_probability",
     "posterior",
     "readable_epsilon",
+    "refine",
 ]
 
 _HOMES = {
+    "BetaBinomial": "model.populations",
     "Binomial": "model.populations",
+    "DiscreteGaussian": "model.gaussian",
     "DiscreteLaplace": "model.noise",
+    "Exact": "model.exact",
+    "Gaussian": "model.gaussian",
+    "Known": "model.populations",
     "Laplace": "model.noise",
     "Mechanism": "model.mechanism",
+    "NoiseSum": "model.noise_sum",
     "NoisyCountError": "errors",
+    "Population": "model.population",
     "Posterior": "analysis.posterior",
+    "Strata": "model.strata",
+    "Subsample": "model.subsampling",
+    "Tabulated": "model.tabulated",
     "accuracy": "analysis.accuracy",
     "belief_bounds": "analysis.privacy",
     "epsilon_for_relative_error": "analysis.planning",
     "failure_probability": "analysis.accuracy",
     "posterior": "analysis.posterior",
     "readable_epsilon": "analysis.planning",
+    "refine": "analysis.refine",
 }
 
 

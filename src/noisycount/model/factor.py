@@ -109,8 +109,11 @@ class Product:
 
     def rises_after(self, count: int) -> bool:
         """Whether the next count has the larger value."""
-        step = self.log_step(count)
-        return step > 0 if abs(step) > _CERTAIN else self.exact_log_step(count).is_positive
+        steps = [factor.log_step(count) for factor in self.factors]
+        total = math.fsum(steps)
+        if abs(total) > _CERTAIN * max(1.0, *map(abs, steps)):
+            return total > 0
+        return self.exact_log_step(count).is_positive
 
 
 @dataclass(frozen=True, slots=True)
