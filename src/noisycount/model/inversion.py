@@ -16,8 +16,8 @@ __all__ = [
     "log_density",
 ]
 
-_BEND = 0.41
-_SPACING = 0.09
+_BEND = 0.38
+_SPACING = 0.08
 _PANEL = 16
 _LAST_PANEL = 120
 _CHUNK = 256

@@ -75,11 +75,11 @@ class NoiseSum(Mechanism):
 
         Numerical error: 1e-11 absolute where the logarithm is above −2000.
         """
-        return float(self._law.log_density(np.array([float(error)]), error % 1.0)[0])
+        return float(self._law.log_density(np.array(float(error)), error % 1.0))
 
     def log_exceedance(self, error: float) -> float:
         """The logarithm of P[Z >= error], error in records, as precise as `log_density`."""
-        return float(self._law.log_tail(np.array([float(error)]), error % 1.0)[0])
+        return float(self._law.log_tail(np.array(float(error)), error % 1.0))
 
     def log_tail(self, alpha: float) -> float:
         """The logarithm of P[|Y − K| >= alpha], alpha in records."""
@@ -122,10 +122,10 @@ class NoiseSum(Mechanism):
         phase = side * float(answer) % 1.0
 
         def log_values(counts: Reals) -> Reals:
-            return self._law.log_tail(side * (float(answer) - counts), phase)
+            return self._law.log_tail(np.asarray(side * (float(answer) - counts)), phase)
 
         return SumTail(
-            lambda count: float(log_values(np.array([count]))[0]),
+            lambda count: float(log_values(np.array(count))),
             kinks=(answer - 1, answer, answer + 1),
             log_values=log_values,
         )
@@ -182,7 +182,7 @@ class SumLikelihood:
         return LogStep(shift=Fraction(self.log_step(count)))
 
     def _log_values(self, counts: Reals) -> Reals:
-        return self.law.log_density(self.answer - counts, self.answer % 1.0)
+        return self.law.log_density(np.asarray(self.answer - counts), self.answer % 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,8 +202,13 @@ class SumTail(Tail):
 
 def _differences(log_values: Callable[[Reals], Reals], centre: int) -> Expansion:
     """The differences of logarithms at offsets from a count and at that count."""
-    at_centre = log_values(np.array([float(centre)]))
-    return Expansion(Decimal(0), lambda offsets: log_values(centre + offsets) - at_centre)
+    at_centre = float(log_values(np.array(float(centre))))
+
+    def bend(offsets: Reals) -> Reals:
+        change: Reals = log_values(np.asarray(centre + offsets)) - at_centre
+        return change
+
+    return Expansion(Decimal(0), bend)
 
 
 def _flat(noises: Sequence[Mechanism]) -> tuple[Noise, ...]:
