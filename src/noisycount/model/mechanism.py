@@ -25,6 +25,7 @@ class Mechanism(ABC):
             ValueError: If this mechanism cannot give that answer.
         """
 
+    @abstractmethod
     def tail(self, answer: float, size: int, *, upper: bool) -> Tail:
         """P[Y >= answer | K = k] (upper) or P[Y <= answer | K = k] as a function of the count k.
 
