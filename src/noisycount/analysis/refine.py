@@ -65,7 +65,7 @@ def refine(
         >>> from noisycount.model.noise import Laplace
         >>> from noisycount.model.populations import Binomial
         >>> refine([35.2, 1e9, float("nan")], Binomial(100, 0.3), Laplace(10)).round(6).tolist()
-        [31.351086, 32.143849, nan]
+        [31.351086, 32.141037, nan]
     """
     if by not in ("mean", *_WHOLE):
         raise ValueError(f'by must be "mean", "median" or "mode", got {by!r}')
