@@ -9,7 +9,7 @@ from noisycount.model.expansion import DIGITS, Expansion, Reals
 __all__ = [
     "beta_binomial_expansion",
     "binomial_expansion",
-    "gamma_ratio_change",
+    "gamma_ratio_expansion",
     "log_gamma_bend",
     "stirling_error",
 ]
@@ -71,17 +71,33 @@ def log_gamma_bend(point: float, offsets: Reals) -> Reals:
     return change
 
 
-def gamma_ratio_change(count: int, shape: float, offsets: Reals) -> Reals:
-    """The change of ln Γ(k + shape)/Γ(k + 1) from k = count to count + d.
+def gamma_ratio_expansion(count: int, shape: float) -> Expansion:
+    """How ln Γ(k + shape)/Γ(k + 1) changes from k = count to count + d.
 
-    With x = count + 1 and a = shape − 1 it equals a·ln(1 + d/x) + d·ln(1 + a/(x + d))
-    + (x + a − 1/2)·ln(1 − a·d/((x + d)·(x + a))) + δ(x + d + a) − δ(x + d) − δ(x + a) + δ(x) with
-    Stirling's error δ: the large and equal parts of the two gamma functions are gone.
+    Where the two gamma functions have little in common each is expanded on its own.
 
     Args:
         count: The count, at least 0.
         shape: The shape, positive.
-        offsets: The offsets d with count + d >= 0, any shape.
+    """
+    if shape <= count + 2:
+        return Expansion(Decimal(0), lambda offsets: _gamma_ratio_change(count, shape, offsets))
+    lower, upper = count + 1, count + shape
+    exact_upper = DIGITS.add(Decimal(count), Decimal(shape))
+    slope = DIGITS.ln(DIGITS.divide(exact_upper, Decimal(lower)))
+
+    def bend(offsets: Reals) -> Reals:
+        return log_gamma_bend(upper, offsets) - log_gamma_bend(lower, offsets)
+
+    return Expansion(slope, bend)
+
+
+def _gamma_ratio_change(count: int, shape: float, offsets: Reals) -> Reals:
+    """The change of ln Γ(k + shape)/Γ(k + 1) from k = count to count + d, shape <= count + 2.
+
+    With x = count + 1 and a = shape − 1 it equals a·ln(1 + d/x) + d·ln(1 + a/(x + d))
+    + (x + a − 1/2)·ln(1 − a·d/((x + d)·(x + a))) + δ(x + d + a) − δ(x + d) − δ(x + a) + δ(x) with
+    Stirling's error δ: the large and equal parts of the two gamma functions are gone.
     """
     excess = shape - 1
     lower, upper = count + 1, count + shape
@@ -129,9 +145,5 @@ def beta_binomial_expansion(size: int, alpha: float, beta: float, centre: int) -
 
     From P[K = k] ∝ Γ(k+α)/Γ(k+1) · Γ(n−k+β)/Γ(n−k+1).
     """
-
-    def bend(offsets: Reals) -> Reals:
-        rising = gamma_ratio_change(centre, alpha, offsets)
-        return rising + gamma_ratio_change(size - centre, beta, -offsets)
-
-    return Expansion(Decimal(0), bend)
+    rising = gamma_ratio_expansion(centre, alpha)
+    return rising + gamma_ratio_expansion(size - centre, beta).mirrored

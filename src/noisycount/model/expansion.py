@@ -40,6 +40,11 @@ class Expansion:
             lambda offsets: self.bend(offsets) + other.bend(offsets),
         )
 
+    @property
+    def mirrored(self) -> "Expansion":
+        """How the logarithm changes in the other direction, as ln f(c − d) − ln f(c)."""
+        return Expansion(DIGITS.minus(self.slope), lambda offsets: self.bend(-offsets))
+
     def __call__(self, offsets: Reals) -> Reals:
         """Ln f(c + d) − ln f(c) for each offset d, shape as given."""
         change: Reals = float(self.slope) * offsets + self.bend(offsets)

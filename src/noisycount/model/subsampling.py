@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from noisycount.model.binomial import gamma_ratio_change, log_gamma_bend
+from noisycount.model.binomial import gamma_ratio_expansion, log_gamma_bend
 from noisycount.model.expansion import Expansion, Reals
 from noisycount.model.factor import Factor, LogStep
 from noisycount.model.mechanism import Mechanism
@@ -135,14 +135,9 @@ class SampleLikelihood:
     def expansion(self, centre: int) -> Expansion:
         """From Γ(k+1)/Γ(k−s+1) and its mirror image."""
         negatives = self.sample_size - self.positives
-        unseen_positives = centre - self.positives
-        unseen_negatives = self.size - centre - negatives
-
-        def bend(offsets: Reals) -> Reals:
-            rising = gamma_ratio_change(unseen_positives, self.positives + 1, offsets)
-            return rising + gamma_ratio_change(unseen_negatives, negatives + 1, -offsets)
-
-        return Expansion(Decimal(0), bend)
+        rising = gamma_ratio_expansion(centre - self.positives, self.positives + 1)
+        falling = gamma_ratio_expansion(self.size - centre - negatives, negatives + 1)
+        return rising + falling.mirrored
 
     def log_step(self, count: int) -> float:
         """The logarithm of the factor at count + 1 over that at count."""
