@@ -150,7 +150,7 @@ class BetaBinomial(Population):
             (1.5, 1.5)
         """
         mean, spread = rate_within(rate, "rate"), positive_number(deviation, "deviation")
-        seen = mean * (1 - mean) / spread**2 - 1
+        seen = mean * (1 - mean) / spread / spread - 1
         if not 0 < seen < math.inf:
             raise ValueError(
                 f"deviation must be above 0 and below √(rate·(1 − rate)) = "
@@ -170,7 +170,7 @@ class BetaBinomial(Population):
     def given(self, known: int, positives: int) -> Informed:
         """What somebody knows who holds some records: they also tell about the common rate."""
         held, positive = known_records(known, positives, self.size)
-        alpha, beta = self.alpha + positive, self.beta + held - positive
+        alpha, beta = self.alpha + positive, self.beta + (held - positive)
         return Informed(BetaBinomial(self.size - held, alpha, beta), held, positive)
 
     @property
@@ -229,7 +229,10 @@ class Known(Population):
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", whole_number(self.size, "size", smallest=1))
         if self.count is not None:
-            known_records(self.size - 1, self.count, self.size)
+            largest = self.size - 1
+            if whole_number(self.count, "count") > largest:
+                raise ValueError(f"count must be at most size − 1 = {largest}, got {self.count!r}")
+            object.__setattr__(self, "count", int(self.count))
 
     @property
     def records(self) -> int:
