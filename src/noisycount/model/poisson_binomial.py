@@ -13,7 +13,7 @@ WIDE = 5.0
 """From this standard deviation on, in records, a law is found by its frequencies."""
 
 _REACH = 9.0
-_VANISHING = 1e-60
+_VANISHING = 1e-300
 _BATCH = 64
 _NEGLIGIBLE = 45.0
 _CHUNK = 1 << 20
@@ -72,7 +72,7 @@ def _by_frequencies(
 
 
 def _by_convolution(sizes: Reals, rates: Reals, complements: Reals) -> tuple[int, Reals]:
-    """The convolution of the laws, of which what is below 1e-60 of the largest is left out."""
+    """The convolution of the laws, of which what is below 1e-300 of the largest is left out."""
     single = sizes == 1
     first, law = 0, np.ones(1)
     for start in range(0, int(single.sum()), _BATCH):
@@ -102,13 +102,13 @@ def _of_single_records(laws: Reals) -> Reals:
 
 
 def _of_one_kind(size: int, rate: float, complement: float) -> tuple[int, Reals]:
-    """The binomial law where it is above 1e-60 of its largest probability."""
+    """The binomial law where it is above 1e-300 of its largest probability."""
     if rate > complement:
         first, law = _of_one_kind(size, complement, rate)
         return size - first - law.size + 1, law[::-1]
     if rate == 0:
         return 0, np.ones(1)
-    reach = 17 * math.sqrt(size * rate * complement) + 60
+    reach = 40 * math.sqrt(size * rate * complement) + 160
     first, last = max(0, math.floor(size * rate - reach)), min(size, math.ceil(size * rate + reach))
     centre = min(last, max(first, round(size * rate)))
     offsets = np.arange(first - centre, last - centre + 1, dtype=np.float64)
