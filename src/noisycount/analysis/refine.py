@@ -6,8 +6,9 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisycount.analysis.laplace_cells import laplace_cells
+from noisycount.analysis.laplace_cells import LaplaceCells, laplace_cells
 from noisycount.analysis.posterior import Posterior, posterior
+from noisycount.analysis.wide_cells import WideCells, wide_cells
 from noisycount.model.expansion import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noise import LaplaceKernel
@@ -22,6 +23,7 @@ _WHOLE: dict[str, Callable[[Posterior], int]] = {
     "mode": lambda told: told.mode,
 }
 _FEW = 24
+_WORTH_CELLS = 2000
 _TOLERANCE = 1e-12
 
 
@@ -151,9 +153,11 @@ def _check_all(answers: Reals, population: Population, mechanism: Mechanism) -> 
 def _laplace_means(answers: Reals, population: Population, mechanism: LaplaceKernel) -> Reals:
     """The means by look-up in cells, and one by one where there are no cells."""
     lowest, highest = float(answers.min()), float(answers.max())
-    cells = laplace_cells(
+    cells: LaplaceCells | WideCells | None = laplace_cells(
         population.law(), population.records, float(mechanism.exact_scale), lowest, highest
     )
+    if cells is None and answers.size > _WORTH_CELLS:
+        cells = wide_cells(population, mechanism)
     if cells is None:
         return _means(answers, population, mechanism)
     means = cells.means(answers)

@@ -92,6 +92,11 @@ class SmoothLaw(CountDistribution):
         chances: Reals = np.where(inside, logs - math.log(self._whole.mass), -np.inf)
         return chances
 
+    def part(self, first: int, last: int) -> tuple[float, float]:
+        """The logarithm of the weight of the counts first..last, and their mean, in records."""
+        blocks = self._between(max(first, self.support[0]), min(last, self.support[1]))
+        return blocks.peak + math.log(blocks.mass), self.centre + blocks.mean
+
     def moved(self, by: int) -> Self:
         """The law of the count plus a constant."""
         low, high = self.support
