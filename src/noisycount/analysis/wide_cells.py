@@ -15,6 +15,7 @@ __all__ = ["WideCells", "wide_cells"]
 _POINTS = 24
 _CELLS_A_DEVIATION = 2
 _FARTHEST = 40
+_MARGIN = 2
 _NODES = np.polynomial.chebyshev.chebpts1(_POINTS)
 
 
@@ -55,8 +56,7 @@ class WideCells:
     def _means_in(self, cell: int, answers: Reals, floors: Reals) -> Reals:
         """The means for answers of one cell."""
         middle, half = self.origin + (cell + 0.5) * self.width, self.width / 2
-        nodes = np.clip(np.round(middle + half * _NODES), 0, self.population.records - 1)
-        integers = np.unique(nodes).astype(int)
+        integers = np.unique(np.round(middle + half * _NODES)).astype(int)
         known = np.array([self._known_at(int(integer)) for integer in integers])
         places = (integers - middle) / half
         fitted = np.polynomial.chebyshev.chebfit(places, known, places.size - 1)
@@ -77,9 +77,9 @@ class WideCells:
 
 
 def wide_cells(population: Population, mechanism: LaplaceKernel) -> WideCells | None:
-    """The cells within 40 standard deviations of the expected count, if they are that smooth.
+    """The cells within 40 standard deviations of the expected count, and 2 cells from the ends.
 
-    That is sure of the log-concave laws of records that can be exchanged; None for others.
+    They are that smooth for the log-concave laws of records that can be exchanged; None for others.
 
     Args:
         population: What is known about the count before an answer.
@@ -91,5 +91,7 @@ def wide_cells(population: Population, mechanism: LaplaceKernel) -> WideCells | 
     deviation = law.variance**0.5
     width = max(1, int(deviation / _CELLS_A_DEVIATION))
     reach = int(_FARTHEST * deviation)
-    first, last = max(0, law.mode - reach), min(population.records - 1, law.mode + reach)
+    margin = _MARGIN * width
+    first = max(margin, law.mode - reach)
+    last = min(population.records - margin, law.mode + reach)
     return WideCells(population, mechanism, first, width, (first, last))
