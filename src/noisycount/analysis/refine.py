@@ -23,6 +23,8 @@ _WHOLE: dict[str, Callable[[Posterior], int]] = {
     "mode": lambda told: told.mode,
 }
 _FEW = 24
+_PIECE = 1 << 20
+_EXTREMES = 2
 _WORTH_CELLS = 2000
 _TOLERANCE = 1e-12
 
@@ -144,8 +146,12 @@ def _estimates(answers: Reals, population: Population, mechanism: Mechanism, by:
 
 def _check_all(answers: Reals, population: Population, mechanism: Mechanism) -> None:
     """Refuse answers that the mechanism cannot give: the extremes and a broken number tell."""
-    broken = answers != np.floor(answers)
-    telling = [answers.min(), answers.max(), *answers[broken][:1]]
+    telling = [answers.min(), answers.max()]
+    for start in range(0, answers.size, _PIECE):
+        piece = answers[start : start + _PIECE]
+        telling += piece[piece != np.floor(piece)][:1].tolist()
+        if len(telling) > _EXTREMES:
+            break
     for answer in telling:
         mechanism.likelihood(float(answer), population.records)
 
