@@ -7,11 +7,11 @@ from typing import cast
 
 import numpy as np
 
-from noisycount.model.binomial import log_gamma_bend
 from noisycount.model.counts import CountDistribution
 from noisycount.model.expansion import Reals
 from noisycount.model.factor import Factor, Product
 from noisycount.model.population import Informed, Population, known_records
+from noisycount.model.subsampling import SampleLikelihood
 from noisycount.model.table_law import TableLaw
 
 __all__ = ["Tabulated", "weighted_table"]
@@ -64,21 +64,14 @@ class Tabulated(Population):
         ·C(size − positives − j, known − positives).
         """
         held, positive = known_records(known, positives, self.size)
-        others = np.arange(self.size - held + 1, dtype=np.float64)
-        counts = slice(positive, positive + others.size)
-        logs = self.log_probabilities[counts] + log_choose_run(positive, others)
-        logs = logs + log_choose_run(held - positive, others[::-1])
-        if logs.max() == -math.inf:
+        possible = slice(positive, self.size - (held - positive) + 1)
+        if self.log_probabilities[possible].max() == -math.inf:
             raise ValueError(
                 f"positives cannot be {positives} of {known}: the table gives that probability 0"
             )
-        return Informed(_from_logs(logs), held, positive)
-
-
-def log_choose_run(chosen: int, others: Reals) -> Reals:
-    """The logarithm of C(chosen + j, chosen) for each j, to full relative precision."""
-    run: Reals = log_gamma_bend(1 + chosen, others) + others * math.log1p(chosen)
-    return run - log_gamma_bend(1, others)
+        seen = SampleLikelihood(positive, held, self.size)
+        told = weighted_table(0, self.log_probabilities, [seen])
+        return Informed(_from_logs(told.log_weights), held, positive)
 
 
 def weighted_table(first: int, log_probabilities: Reals, likelihoods: Sequence[Factor]) -> TableLaw:
