@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from noisycount.analysis.accuracy import accuracy, failure_probability
-from noisycount.model.noise import DiscreteLaplace, Laplace, LaplaceKernel
+from noisycount.model.additive import AdditiveNoise
+from noisycount.model.gaussian import DiscreteGaussian, Gaussian
+from noisycount.model.noise import DiscreteLaplace, Laplace
 
 SCALES = st.fractions(min_value=Fraction(1, 100), max_value=10**6)
 BETAS = st.one_of(st.floats(1e-300, 1e-3), st.floats(1e-3, 0.999), st.just(1 - 1e-12))
@@ -63,7 +65,7 @@ def test_many_answers_fail_less_often_than_the_union_bound_says() -> None:
 
 @pytest.mark.parametrize("noise", [Laplace(2), DiscreteLaplace(2)])
 @pytest.mark.parametrize("beta", [0, 1, -0.1, 1.5, float("nan"), True])
-def test_a_beta_outside_the_unit_interval_is_refused(noise: LaplaceKernel, beta: float) -> None:
+def test_a_beta_outside_the_unit_interval_is_refused(noise: AdditiveNoise, beta: float) -> None:
     """Beta is a probability strictly between 0 and 1."""
     with pytest.raises(ValueError, match=r"^beta must lie strictly between 0 and 1, got "):
         accuracy(noise, beta)
@@ -81,3 +83,28 @@ def test_an_error_that_is_no_size_is_refused(alpha: float) -> None:
     """An error is a finite number of records, not negative."""
     with pytest.raises(ValueError, match=r"^alpha must "):
         failure_probability(Laplace(2), alpha)
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 10.0, 1e6])
+@pytest.mark.parametrize("beta", [1e-300, 1e-9, 0.05, 0.9])
+@pytest.mark.parametrize("queries", [1, 10])
+def test_gaussian_accuracy_inverts_the_exact_tail(scale: float, beta: float, queries: int) -> None:
+    """1 − (1 − erfc(alpha/(scale·√2)))^k = beta to 1e-10 relative."""
+    alpha = accuracy(Gaussian(scale), beta, queries)
+    tail = mp.erfc(mpf(alpha) / mpf(scale) / mp.sqrt(2))
+    exact = -mp.expm1(queries * mp.log1p(-tail))
+    assert abs(exact - beta) <= 1e-10 * beta
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(5, 2), Fraction(40)])
+@pytest.mark.parametrize("beta", [1e-9, 0.05, 0.9])
+def test_discrete_gaussian_accuracy_is_the_smallest_integer_that_holds(
+    scale: Fraction, beta: float
+) -> None:
+    """P[|error| >= alpha] <= beta, and not for alpha − 1, by the sum over the integers."""
+    alpha = accuracy(DiscreteGaussian(scale), beta)
+    width = mpf(scale.numerator) / scale.denominator
+    weights = [mp.exp(-((z / width) ** 2) / 2) for z in range(int(60 * width) + 60)]
+    total = 2 * mp.fsum(weights) - 1
+    assert 2 * mp.fsum(weights[alpha:]) / total <= beta
+    assert alpha == 1 or 2 * mp.fsum(weights[alpha - 1 :]) / total > beta

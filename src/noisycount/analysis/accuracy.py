@@ -2,13 +2,13 @@
 
 import math
 
-from noisycount.model.noise import LaplaceKernel
+from noisycount.model.additive import AdditiveNoise
 from noisycount.model.validation import fraction_of_one, real_number, whole_number
 
 __all__ = ["accuracy", "failure_probability"]
 
 
-def accuracy(noise: LaplaceKernel, beta: float, queries: int = 1) -> float:
+def accuracy(noise: AdditiveNoise, beta: float, queries: int = 1) -> float:
     """The smallest alpha with P[any |error| >= alpha] <= beta.
 
     One answer fails with probability b(α) = P[|Z| >= α], any of k independent ones with
@@ -39,7 +39,7 @@ def accuracy(noise: LaplaceKernel, beta: float, queries: int = 1) -> float:
     return noise.smallest_error(-math.expm1(math.log1p(-whole) / answers))
 
 
-def failure_probability(noise: LaplaceKernel, alpha: float, queries: int = 1) -> float:
+def failure_probability(noise: AdditiveNoise, alpha: float, queries: int = 1) -> float:
     """P[any |error| >= alpha], the inverse of `accuracy`.
 
     Args:
