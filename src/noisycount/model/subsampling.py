@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from noisycount.model.binomial import gamma_ratio_expansion, log_gamma_bend
+from noisycount.model.exact import Exact
 from noisycount.model.expansion import Expansion, Reals
 from noisycount.model.factor import Factor, LogStep
 from noisycount.model.mechanism import Mechanism
@@ -27,10 +28,10 @@ class Subsample(Mechanism):
 
     Args:
         sample_size: The number m of records drawn, at least 1 and at most the size.
-        noise: Added to the number in the sample; None: nothing is.
+        noise: Added to the number in the sample; None (or `Exact()`): nothing is.
 
     Raises:
-        ValueError: If the sample size is not a positive whole number.
+        ValueError: If the sample size is not a positive whole number or the noise no mechanism.
 
     Source: Breutigam and Reischuk, section 4.1.
 
@@ -47,6 +48,10 @@ class Subsample(Mechanism):
     def __post_init__(self) -> None:
         size = whole_number(self.sample_size, "sample_size", smallest=1)
         object.__setattr__(self, "sample_size", size)
+        if isinstance(self.noise, Exact):
+            object.__setattr__(self, "noise", None)
+        elif not isinstance(self.noise, Mechanism | None):
+            raise ValueError(f"noise must be a mechanism or None, got {self.noise!r}")  # noqa: TRY004  (a bad value of an argument, as everywhere in model)
 
     def likelihood(self, answer: float, size: int) -> Factor:
         """P[Y = answer | K = k] as a function of the count k among `size` records."""
