@@ -24,7 +24,7 @@ ARROWS = {
     "app": {"", "model", "analysis", "study", "release"},
 }
 HOMES = {
-    "duckdb": "release/sources/duckdb.py",
+    "duckdb": "release/sources/duckdb",  # duckdb.py and its neighbours duckdb_*.py
     "sqlglot": "release/predicate.py",
     "sqlalchemy": "release/ledger.py",
     "altair": "study/charts.py",

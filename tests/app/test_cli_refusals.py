@@ -187,13 +187,6 @@ def test_missing_and_unknown_words_lead_to_the_help(
     assert message.endswith(f"; see `noisycount {words[0]} --help`\n")
 
 
-@pytest.mark.parametrize("answer", ["many", "1.5", "1e3", ""])
-def test_an_answer_that_is_no_whole_number_is_refused(refused: Refused, answer: str) -> None:
-    """Discrete noise gives whole numbers."""
-    message = refused("refine", answer, "--size", "10", "--rate", "2%", "--epsilon", "1")
-    assert f"'ANSWER': {answer!r} is not a valid integer" in message
-
-
 @pytest.mark.parametrize("rate", ["2", "-1%", "nan", "101%", ""])
 def test_a_rate_that_is_no_share_is_refused(refused: Refused, rate: str) -> None:
     """A rate lies between 0 and 1."""

@@ -17,10 +17,11 @@ __all__ = [
     "as_confidence",
     "as_epsilon",
     "as_guess",
-    "as_rate",
     "as_within",
     "config_option",
     "json_option",
+    "number",
+    "share",
 ]
 
 _SHARE = re.compile(r"[±+]?\s*(\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})\s*(%?)")
@@ -30,26 +31,18 @@ Command = TypeVar("Command", bound=Callable[..., None])
 
 def as_confidence(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
     """A confidence such as `95%` or `0.95`."""
-    share = _share(text)
-    if share is None or 0 < share < 1:
-        return share
+    parsed = None if text is None else share(text)
+    if parsed is None or 0 < parsed < 1:
+        return parsed
     raise click.BadParameter(f"must lie strictly between 0 and 1, such as 95%, got {text!r}")
 
 
 def as_within(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
     """A relative half-width such as `20%`, `0.2` or `±20 %`."""
-    share = _share(text)
-    if share is None or 0 < share <= 1:
-        return share
+    parsed = None if text is None else share(text)
+    if parsed is None or 0 < parsed <= 1:
+        return parsed
     raise click.BadParameter(f"must be above 0 and at most 100%, such as 20%, got {text!r}")
-
-
-def as_rate(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
-    """A rate such as `30%` or `0.3`."""
-    share = _share(text)
-    if share is None or 0 <= share <= 1:
-        return share
-    raise click.BadParameter(f"must lie between 0 and 1, such as 30%, got {text!r}")
 
 
 def as_epsilon(_: click.Context, __: click.Parameter, text: str | None) -> Fraction | None:
@@ -62,7 +55,7 @@ def as_epsilon(_: click.Context, __: click.Parameter, text: str | None) -> Fract
 
 def as_guess(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
     """A positive number of records."""
-    guess = _number(text)
+    guess = None if text is None else number(text)
     if guess is None or 0 < guess <= _LARGEST_GUESS:
         return guess
     raise click.BadParameter(f"must be a number of records above 0, such as 100, got {text!r}")
@@ -87,18 +80,16 @@ def json_option(command: Command) -> Command:
     )
 
 
-def _share(text: str | None) -> float | None:
+def share(text: str) -> float:
     """The share that a text stands for; nan for a text that is no share."""
-    if text is None:
-        return None
     match = _SHARE.fullmatch(text.strip())
     return float(Decimal(match[1]) / (100 if match[2] else 1)) if match else math.nan
 
 
-def _number(text: str | None) -> float | None:
+def number(text: str) -> float:
     """The number that a text stands for; nan for a text that is no number."""
     try:
-        return None if text is None else float(text)
+        return float(text)
     except ValueError:
         return math.nan
 

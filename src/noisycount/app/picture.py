@@ -5,15 +5,17 @@ from pathlib import Path
 
 import numpy as np
 
-from noisycount.app.asking import error_within
 from noisycount.app.refined import Refinement
 from noisycount.errors import NoisyCountError
+from noisycount.model.expansion import Reals
+from noisycount.model.factor import Product
 from noisycount.study.charts import RefinementCurves, refinement_chart, save
 
-__all__ = ["Caption", "save_picture"]
+__all__ = ["Caption", "save_picture", "save_plot"]
 
-_MOST_COUNTS = 2000
+_COUNTS = 1000
 _SHOWN = 1e-3
+_PICTURED_LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +48,62 @@ def save_picture(refinement: Refinement, caption: Caption, folder: Path, stem: s
         ) from None
 
 
+def save_plot(refinement: Refinement, file: Path) -> None:
+    """Draw a refinement as one file, SVG or PNG by its ending.
+
+    Raises:
+        NoisyCountError: The file cannot be written.
+    """
+    size, answers = refinement.assumed.population.records, len(refinement.answers)
+    averaged = f"; the answer is the average of {answers}" if answers > 1 else ""
+    subtitle = f"{size:,} records{averaged}"
+    chart = refinement_chart(_curves(refinement), "What is the true count?", subtitle)
+    try:
+        is_svg = file.suffix.lower() == ".svg"
+        chart.save(file, format="svg" if is_svg else "png", scale_factor=2)
+    except OSError as error:
+        raise NoisyCountError(
+            f"{str(file)!r} cannot be written ({error.strerror}): name another file"
+        ) from None
+
+
 def _curves(refinement: Refinement) -> RefinementCurves:
     """The three laws over the counts that hold nearly all of their probability."""
-    prior = refinement.population.law()
-    reach = error_within(refinement.noise, 1 - _SHOWN)
-    size = refinement.population.size
-    around = sorted(min(size, max(0, refinement.answer + side * reach)) for side in (-1, 1))
-    lowest = min(prior.quantile(_SHOWN), around[0])
-    highest = max(prior.quantile(1 - _SHOWN), around[1])
-    counts = np.unique(np.linspace(lowest, highest, _MOST_COUNTS).round())
-    factor = refinement.noise.likelihood(refinement.answer, size)
-    likelihood = np.exp(factor.expansion(refinement.answer)(counts - refinement.answer))
-    low, high = refinement.interval
+    told, prior = refinement.told, refinement.assumed.population.law()
+    counts = _counts(refinement)
+    low, high = told.interval(_PICTURED_LEVEL)
     return RefinementCurves(
         counts=counts.astype(int).tolist(),
         prior=prior.pmf(counts).tolist(),
-        noisy=(likelihood / likelihood.sum()).tolist(),
-        posterior=refinement.told.pmf(counts).tolist(),
+        noisy=_likelihood(refinement, counts).tolist(),
+        posterior=told.pmf(counts).tolist(),
         answer=refinement.answer,
-        estimate=refinement.told.mean,
+        estimate=told.mean,
         low=low,
         high=high,
     )
+
+
+def _counts(refinement: Refinement) -> Reals:
+    """Counts over the whole range, and as many again where the estimate lies."""
+    population, told = refinement.assumed.population, refinement.told
+    prior, reach = population.law(), refinement.noise.smallest_error(_SHOWN)
+    ends = (min(refinement.answers) - reach, max(refinement.answers) + reach)
+    around = [min(population.records, max(0, end)) for end in ends]
+    ranges = [
+        (min(prior.quantile(_SHOWN), around[0]), max(prior.quantile(1 - _SHOWN), around[1])),
+        told.interval(1 - 2 * _SHOWN),
+    ]
+    return np.unique(np.concatenate([np.linspace(*ends, _COUNTS).round() for ends in ranges]))
+
+
+def _likelihood(refinement: Refinement, counts: Reals) -> Reals:
+    """The likelihood of the answers at each count, with a sum of 1 over all counts of the range."""
+    size = refinement.assumed.population.records
+    likelihoods = (refinement.noise.likelihood(each, size) for each in refinement.answers)
+    centre = int(counts[0])
+    logs = Product(tuple(likelihoods)).expansion(centre)(counts - centre)
+    heights = np.exp(logs - logs.max())
+    widths = np.gradient(counts) if counts.size > 1 else np.ones(1)
+    normalised: Reals = heights / (heights @ widths)
+    return normalised

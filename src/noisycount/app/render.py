@@ -5,17 +5,23 @@ import os.path
 from collections.abc import Iterable
 from decimal import ROUND_CEILING, Context, Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from noisycount.app.asking import Answer
-from noisycount.app.planned import Plan
+from noisycount.app.answer_table import RefinedTable
 from noisycount.app.refined import Refinement
+from noisycount.app.surprising import warning
 from noisycount.app.wording import approximately, odds_sentence, percent, plus_minus, signed
+from noisycount.model.noise import DiscreteLaplace
 from noisycount.release.budget import exact_text
+
+if TYPE_CHECKING:  # they load the engine and the ledger, which few commands need
+    from noisycount.app.asking import Answer
+    from noisycount.app.planned import Plan
 
 __all__ = [
     "answer_facts",
@@ -25,6 +31,7 @@ __all__ = [
     "print_text",
     "refinement_facts",
     "seen_from_here",
+    "table_text",
 ]
 
 Facts = list[tuple[str, str]]
@@ -65,7 +72,7 @@ def print_facts(facts: Iterable[tuple[str, str]], indent: int = 0) -> None:
     console().print(grid)
 
 
-def answer_facts(answer: Answer) -> Facts:
+def answer_facts(answer: "Answer") -> Facts:
     """A private count in words."""
     release = answer.release
     counted = f"distinct values of {answer.unit}" if answer.unit else "rows"
@@ -86,7 +93,7 @@ def answer_facts(answer: Answer) -> Facts:
     ]
 
 
-def plan_facts(plan: Plan) -> Facts:
+def plan_facts(plan: "Plan") -> Facts:
     """A plan in words."""
     goal = (
         f"within ±{percent(plan.within)} of about {signed(plan.guess)}, that is "
@@ -110,18 +117,44 @@ def _kept(confidence: float) -> Decimal:
 
 def refinement_facts(refinement: Refinement) -> Facts:
     """A Bayes estimate in words."""
-    population, told = refinement.population, refinement.told
-    prior = population.law()
+    told, several = refinement.told, len(refinement.answers) > 1
     low, high = refinement.interval
-    level, price = percent(refinement.level), exact_text(refinement.epsilon)
-    assumed = (
-        f"each of {signed(population.size)} counts with a chance of {percent(population.rate)}: "
-        f"{signed(prior.mean, 1)} expected, standard deviation {signed(prior.variance**0.5, 1)}"
-    )
-    return [
-        ("assumed", assumed),
-        ("answer", f"{signed(refinement.answer)}, with noise of ε = {price}"),
+    raw = "the average of the answers" if several else "the answer alone"
+    facts = [
+        ("assumed", refinement.assumed.words),
+        ("answers" if several else "answer", _answers(refinement)),
         ("mean", f"{signed(told.mean, 1)}  (least squared error)"),
         ("median", f"{signed(told.median)}  (least absolute error)"),
-        ("interval", f"{signed(low)} to {signed(high)} with {level} probability"),
+        (
+            "interval",
+            f"{signed(low)} to {signed(high)} with {percent(refinement.level)} probability",
+        ),
+        (
+            "deviation",
+            (
+                f"{signed(refinement.deviation, 1)}, against "
+                f"{signed(refinement.answer_deviation, 1)} of {raw}"
+            ),
+        ),
     ]
+    odd = warning(refinement)
+    return facts if odd is None else [*facts, ("warning", odd)]
+
+
+def _answers(refinement: Refinement) -> str:
+    """The answers and their noise."""
+    told = ", ".join(_exact(answer) for answer in refinement.answers)
+    if isinstance(refinement.noise, DiscreteLaplace):
+        return f"{told}, with noise of ε = {exact_text(refinement.noise.epsilon)}"
+    return f"{told}, with {refinement.mechanism} noise of scale {exact_text(refinement.scale)}"
+
+
+def table_text(table: RefinedTable) -> str:
+    """What became of a table of answers, in one line."""
+    empty = f" ({table.missing:,} without an answer)" if table.missing else ""
+    return f"{table.rows:,} rows{empty} in {table.seconds:.1f} s: {seen_from_here(table.out)}"
+
+
+def _exact(answer: float) -> str:
+    """An answer with the digits that it was given in."""
+    return f"{answer:,}".replace("-", "−")

@@ -1,21 +1,25 @@
 """Results as JSON: one shape for every way in which machines ask."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from noisycount.app.asking import Answer
-from noisycount.app.planned import Plan
+from noisycount.app.answer_table import RefinedTable
 from noisycount.app.refined import Refinement
+from noisycount.app.surprising import warning
 from noisycount.app.wording import odds_sentence
 from noisycount.release.budget import exact_text
 from noisycount.release.entries import Entry
 
-__all__ = ["answer_object", "entry_objects", "plan_object", "refinement_object"]
+if TYPE_CHECKING:  # they load the engine and the ledger, which few commands need
+    from noisycount.app.asking import Answer
+    from noisycount.app.planned import Plan
+
+__all__ = ["answer_object", "entry_objects", "plan_object", "refinement_object", "table_object"]
 
 Object = dict[str, Any]
 
 
-def answer_object(answer: Answer) -> Object:
+def answer_object(answer: "Answer") -> Object:
     """A private count; budgets and scales are exact decimals or fractions, as text."""
     release = answer.release
     return {
@@ -39,7 +43,7 @@ def answer_object(answer: Answer) -> Object:
     }
 
 
-def plan_object(plan: Plan) -> Object:
+def plan_object(plan: "Plan") -> Object:
     """A plan; `formula` is ε by eq. (10), `epsilon` the exact one to use."""
     return {
         "guess": plan.guess,
@@ -57,22 +61,41 @@ def plan_object(plan: Plan) -> Object:
 
 
 def refinement_object(refinement: Refinement) -> Object:
-    """A Bayes estimate beside the raw answer, in records."""
-    low, high = refinement.interval
-    told = refinement.told
+    """A Bayes estimate beside the raw answers and their average, in records."""
+    assumed, told = refinement.assumed, refinement.told
+    prior, rate = assumed.population.law(), assumed.rate
     return {
         "answer": refinement.answer,
-        "size": refinement.population.size,
-        "rate": refinement.population.rate,
-        "epsilon": exact_text(refinement.epsilon),
-        "mechanism": "discrete Laplace",
-        "scale": exact_text(refinement.noise.scale),
+        "answers": list(refinement.answers),
+        "answer_deviation": refinement.answer_deviation,
+        "size": assumed.population.records,
+        "rate": None if rate is None else rate.mean,
+        "rate_deviation": None if rate is None else rate.deviation,
+        "groups": assumed.groups,
+        "expected": prior.mean,
+        "expected_deviation": prior.variance**0.5,
+        "epsilon": None if refinement.epsilon is None else exact_text(refinement.epsilon),
+        "mechanism": refinement.mechanism,
+        "scale": exact_text(refinement.scale),
         "mean": told.mean,
         "median": told.median,
         "mode": told.mode,
-        "standard_deviation": told.variance**0.5,
-        "interval": [low, high],
+        "standard_deviation": refinement.deviation,
+        "interval": list(refinement.interval),
         "level": refinement.level,
+        "surprise": told.surprise,
+        "warning": warning(refinement),
+    }
+
+
+def table_object(table: RefinedTable) -> Object:
+    """What became of a table of answers."""
+    return {
+        "rows": table.rows,
+        "missing": table.missing,
+        "level": table.level,
+        "seconds": table.seconds,
+        "out": str(table.out),
     }
 
 

@@ -1,45 +1,187 @@
-"""`noisycount refine`: from a noisy answer to the best estimate."""
+"""`noisycount refine`: from noisy answers to the best estimate."""
 
 from fractions import Fraction
+from pathlib import Path
 
 import click
 
-from noisycount.app.parameters import as_epsilon, as_rate, json_option
-from noisycount.app.refined import refined
-from noisycount.app.render import print_facts, print_json, refinement_facts
-from noisycount.app.wire import refinement_object
+from noisycount.app.answer_table import AnswerTable
+from noisycount.app.assumed import Assumed, Rate
+from noisycount.app.parameters import as_confidence, as_epsilon, json_option
+from noisycount.app.progress import progress
+from noisycount.app.refine_parameters import (
+    NOISE_OPTIONS,
+    as_answers,
+    as_picture,
+    as_rate,
+    as_scale,
+    as_size,
+)
+from noisycount.app.refined import Noise, Refinement
+from noisycount.app.render import print_facts, print_json, print_text, refinement_facts, table_text
+from noisycount.app.waiting import waiting
+from noisycount.app.wire import refinement_object, table_object
+from noisycount.model.gaussian import DiscreteGaussian
+from noisycount.model.noise import DiscreteLaplace
 
 __all__ = ["command"]
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command(
     name="refine",
     context_settings={"ignore_unknown_options": True},
-    epilog="Example: noisycount refine 107 --size 5912 --rate 1.7% --epsilon 0.15",
+    epilog="\b\nExample:\n"
+    "  noisycount refine 107 --size 5912 --rate 1.7% --epsilon 0.15\n"
+    "  noisycount refine 98.2 110.9 --strata towns.csv --noise gaussian --scale 10\n"
+    "  noisycount refine --size 1000 --rate 30%±2% --epsilon 0.5 \\\n"
+    "      --answers towns.csv --column answer --out refined.parquet",
 )
-@click.argument("answer", type=int)
+@click.argument("answers", nargs=-1, metavar="[ANSWER]...", callback=as_answers)
+@click.option("--size", callback=as_size, metavar="N", help="How many records there are,")
 @click.option(
-    "--size", type=int, required=True, metavar="N", help="How many records or persons there are."
+    "--rate",
+    callback=as_rate,
+    metavar="P",
+    help="and the chance that each counts: 30%, or 30%±2% if it has that standard deviation.",
 )
 @click.option(
-    "--rate", callback=as_rate, required=True, metavar="P", help="The chance that each one counts."
+    "--strata",
+    type=_FILE,
+    metavar="FILE",
+    help="Or: groups of records, in a table with the columns size and rate.",
 )
 @click.option(
     "--epsilon",
     callback=as_epsilon,
-    required=True,
     metavar="E",
-    help="The ε of the answer's noise.",
+    help="The ε of each answer, as `noisycount count` tells it.",
+)
+@click.option(
+    "--noise",
+    type=click.Choice(list(NOISE_OPTIONS)),
+    metavar="KIND",
+    help=f"Or: the kind of its noise, {' or '.join(NOISE_OPTIONS)},",
+)
+@click.option(
+    "--scale", callback=as_scale, metavar="S", help="and the noise's scale in records: 10 or 20/3."
+)
+@click.option(
+    "--level",
+    callback=as_confidence,
+    default="95%",
+    show_default=True,
+    metavar="95%",
+    help="The probability of the interval.",
+)
+@click.option(
+    "--plot",
+    type=_FILE,
+    callback=as_picture,
+    metavar="FILE",
+    help="Draw what was assumed, what is answered, and both, as .svg or .png.",
+)
+@click.option(
+    "--answers",
+    "table",
+    type=_FILE,
+    metavar="FILE",
+    help="A table of answers, each about a count of its own:",
+)
+@click.option("--column", metavar="NAME", help="its column of answers,")
+@click.option(
+    "--out",
+    type=_FILE,
+    metavar="FILE",
+    help="and the table to write, with mean, median, low and high added.",
 )
 @json_option
-def command(answer: int, size: int, rate: float, epsilon: Fraction, *, as_json: bool) -> None:
-    """Estimate the true count from a noisy ANSWER and a known rate.
+def command(  # noqa: PLR0913, PLR0917  (one argument an option)
+    answers: tuple[float, ...],
+    size: int | None,
+    rate: Rate | None,
+    strata: Path | None,
+    epsilon: Fraction | None,
+    noise: str | None,
+    scale: Fraction | None,
+    level: float,
+    plot: Path | None,
+    table: Path | None,
+    column: str | None,
+    out: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Estimate the true count from a noisy answer and a known rate.
 
-    The answer has discrete Laplace noise of scale 1/ε, as `noisycount count` gives it; size and
-    rate are public knowledge. It costs no privacy: it only uses what was already told.
+    Several ANSWERs are about ONE count, each with noise of its own, and give one estimate. A table
+    (CSV or Parquet) holds answers about a count each. What is assumed is public knowledge: it
+    costs no privacy, as it only uses what was already told.
     """
-    refinement = refined(answer, size, rate, epsilon)
+    law = _law(epsilon, noise, scale)
+    if answers and not (table or column or out):
+        assumed = _assumed(size, rate, strata)
+        _refine_count(Refinement.of(answers, assumed, law, level), plot, as_json=as_json)
+    elif table and column and out and not (answers or plot):
+        assumed = _assumed(size, rate, strata)
+        _refine_table(AnswerTable(table, column, out), assumed, law, level, as_json=as_json)
+    else:
+        raise click.UsageError(
+            "give either one or more ANSWERs, with --plot FILE if you like, or all of "
+            "--answers FILE, --column NAME and --out FILE"
+        )
+
+
+def _law(epsilon: Fraction | None, noise: str | None, scale: Fraction | None) -> Noise:
+    """The noise of each answer."""
+    if epsilon is not None and noise is None and scale is None:
+        return DiscreteLaplace.for_epsilon(epsilon)
+    if epsilon is None and noise is not None and scale is not None:
+        kind = NOISE_OPTIONS[noise]
+        if issubclass(kind, (DiscreteLaplace, DiscreteGaussian)):
+            return kind(scale)
+        return kind(float(scale))
+    raise click.UsageError(
+        "give either --epsilon, or both --noise and --scale, such as --noise gaussian --scale 10"
+    )
+
+
+def _assumed(size: int | None, rate: Rate | None, strata: Path | None) -> Assumed:
+    """What is known about the count before its answer."""
+    if rate is not None and size is not None and strata is None:
+        return Assumed.of_rate(size, rate)
+    if rate is None and strata is not None:
+        from noisycount.app.strata_file import assumed_of_file  # noqa: PLC0415  (loads DuckDB)
+
+        return assumed_of_file(strata, size)
+    raise click.UsageError(
+        "give either --size and --rate, such as --size 5912 --rate 1.7%, or --strata FILE"
+    )
+
+
+def _refine_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -> None:
+    """Tell the estimate of one count, and draw it."""
+    if plot is not None:
+        from noisycount.app.picture import save_plot  # noqa: PLC0415  (loads Altair)
+
+        with waiting("drawing"):
+            save_plot(refinement, plot)
     if as_json:
         print_json(refinement_object(refinement))
     else:
         print_facts(refinement_facts(refinement))
+
+
+def _refine_table(
+    asked: AnswerTable, assumed: Assumed, law: Noise, level: float, *, as_json: bool
+) -> None:
+    """Write a table of answers with their estimates."""
+    from noisycount.app.refined_table import refined_table  # noqa: PLC0415  (loads DuckDB)
+
+    with progress("refining") as done:
+        written = refined_table(asked, assumed.population, law, level, done)
+    if as_json:
+        print_json(table_object(written))
+    else:
+        print_text(table_text(written))

@@ -1,0 +1,35 @@
+"""A bar for work that may take long."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console, RenderableType
+from rich.progress import Progress
+
+__all__ = ["Done", "progress"]
+
+Done = Callable[[float], None]
+"""What work calls with the share of it that is done, from 0 to 1."""
+
+_PATIENCE = 2.0
+
+
+class LateProgress(Progress):
+    """Bars that appear only where the work has taken more than two seconds."""
+
+    def get_renderables(self) -> Iterator[RenderableType]:
+        """Nothing at first, then the bars."""
+        if all((task.elapsed or 0) > _PATIENCE for task in self.tasks):
+            yield from super().get_renderables()
+
+
+@contextmanager
+def progress(doing: str) -> Iterator[Done]:
+    """Show on a terminal how much is done; nothing where standard error is a file."""
+    terminal = Console(stderr=True)
+    if not terminal.is_terminal:
+        yield lambda _: None
+        return
+    with LateProgress(console=terminal, transient=True) as bars:
+        task = bars.add_task(doing, total=1.0)
+        yield lambda share: bars.update(task, completed=share)

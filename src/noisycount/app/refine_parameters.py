@@ -1,0 +1,90 @@
+"""What people type to `noisycount refine`, and the value that it stands for."""
+
+import math
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import click
+
+from noisycount.app.assumed import Rate
+from noisycount.app.parameters import number, share
+from noisycount.app.refined import NOISES
+from noisycount.model.scales import check_range
+from noisycount.model.validation import LARGEST_WHOLE
+
+__all__ = ["NOISE_OPTIONS", "as_answers", "as_picture", "as_rate", "as_scale", "as_size"]
+
+NOISE_OPTIONS = {words.lower().replace(" ", "-"): noise for words, noise in NOISES.items()}
+"""The kinds of noise by what one types for them."""
+
+_PLUS_MINUS = re.compile(r"±|\+/?-")
+_SCALE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{0,20})?(?:e[+-]?[0-9]{1,2})?)(?:/([0-9]{1,20}))?")
+_WHOLE = re.compile(r"-?[0-9]{1,300}")
+
+
+def as_rate(_: click.Context, __: click.Parameter, text: str | None) -> Rate | None:
+    """A rate such as `30%` or `0.3`, with a standard deviation as in `30%±2%` or `0.3+-0.02`."""
+    if text is None:
+        return None
+    mean, *deviations = (share(part) for part in _PLUS_MINUS.split(text))
+    if len(deviations) > 1 or not all(0 <= part <= 1 for part in (mean, *deviations)):
+        example = "30%±2%" if deviations else "30%"
+        raise click.BadParameter(f"must lie between 0 and 1, such as {example}, got {text!r}")
+    try:
+        return Rate(mean, *deviations)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def as_scale(_: click.Context, __: click.Parameter, text: str | None) -> Fraction | None:
+    """An exact scale in records such as `10`, `6.67` or `20/3`."""
+    if text is None:
+        return None
+    try:
+        scale = _fraction(text.strip().lower())
+        check_range(scale)
+    except ValueError:
+        raise click.BadParameter(
+            f"must be a number of records from 2**-52 to 2**52, such as 10 or 20/3, got {text!r}"
+        ) from None
+    return scale
+
+
+def as_size(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
+    """A public number of records."""
+    if text is None:
+        return None
+    if _WHOLE.fullmatch(text) and 0 < int(text) <= LARGEST_WHOLE:
+        return int(text)
+    raise click.BadParameter(f"must be a whole number of records from 1 to 2**53, got {text!r}")
+
+
+def as_answers(ctx: click.Context, _: click.Parameter, texts: tuple[str, ...]) -> tuple[float, ...]:
+    """Noisy answers such as `107`, `-5` or `35.2`."""
+    return tuple(_answer(ctx, text.strip().replace("−", "-")) for text in texts)
+
+
+def as_picture(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
+    """A file for a picture."""
+    if path is None or path.suffix.lower() in {".svg", ".png"}:
+        return path
+    raise click.BadParameter(f"must end in .svg or .png, got {str(path)!r}")
+
+
+def _fraction(text: str) -> Fraction:
+    """The exact value of a decimal or a fraction; 0 for a text that is neither."""
+    match = _SCALE.fullmatch(text)
+    if match is None or not int(match[2] or 1):
+        return Fraction(0)
+    return Fraction(match[1]) / int(match[2] or 1)
+
+
+def _answer(ctx: click.Context, text: str) -> float:
+    """The answer that a text stands for: an int where it is written as one."""
+    answer = number(text)
+    if math.isfinite(answer):
+        return int(text) if _WHOLE.fullmatch(text) else answer
+    if text.startswith("--"):
+        raise click.NoSuchOption(text, ctx=ctx)
+    raise click.BadParameter(f"must be a finite number of records, got {text!r}")
