@@ -198,15 +198,20 @@ def _means(answers: Reals, population: Population, mechanism: Mechanism) -> Real
 
 
 def _interpolated(run: Reals, told: Callable[[float], Posterior]) -> Reals | None:
-    """The means on a rising run of answers by a polynomial, None where it is not exact enough."""
-    nodes = np.polynomial.chebyshev.chebpts1(_FEW)
+    """The means on a rising run of answers by a polynomial, None where it is not exact enough.
+
+    The points hold both ends of the run: as means never fall, none between can be far from theirs.
+    """
+    nodes = np.polynomial.chebyshev.chebpts2(_FEW)
     middle, half = (run[0] + run[-1]) / 2, (run[-1] - run[0]) / 2
-    points = [told(float(middle + half * node)) for node in nodes]
-    base = points[0].mean
-    changes = np.array([point.mean - base for point in points])
-    coefficients = np.polynomial.chebyshev.chebfit(nodes, changes, _FEW - 1)
+    asked = np.clip(middle + half * nodes, run[0], run[-1])
+    points = [told(float(answer)) for answer in asked]
+    means = np.array([point.mean for point in points])
+    base = float(means[0])
+    coefficients = np.polynomial.chebyshev.chebfit(nodes, means - base, _FEW - 1)
     deviation = min(point.variance for point in points) ** 0.5
-    if np.abs(coefficients[-4:]).max() > _TOLERANCE * deviation:
+    allowed = max(_TOLERANCE * deviation, float(np.spacing(np.abs(means).min())))
+    if max(np.abs(coefficients[-4:]).max(), np.spacing(np.ptp(means))) > allowed:
         return None
     interpolated: Reals = np.polynomial.chebyshev.chebval((run - middle) / half, coefficients)
     return base + interpolated
