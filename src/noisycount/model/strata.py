@@ -26,6 +26,7 @@ _STITCH = 3.0
 _STITCHES = 4
 _STITCHED_DEPTH = 70.0
 _NEWTON_STEPS = 8
+_NEAR_GOAL = 0.1
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
@@ -182,10 +183,13 @@ def _stitched(sizes: Reals, log_odds: Reals) -> tuple[int, Reals]:
 
 
 def _tilt_to(goal: float, sizes: Reals, log_odds: Reals, tilt: float) -> float:
-    """The tilt that moves the mean to a goal, by Newton's method from a tilt nearby."""
+    """The tilt that moves the mean next to a goal, by Newton's method from a tilt nearby."""
     for _ in range(_NEWTON_STEPS):
         rates, complements = _rates_of(log_odds + tilt)
-        tilt += (goal - float(sizes @ rates)) / float(sizes @ (rates * complements))
+        missing, variance = goal - float(sizes @ rates), float(sizes @ (rates * complements))
+        if abs(missing) < _NEAR_GOAL * math.sqrt(variance):
+            break
+        tilt += missing / variance
     return tilt
 
 
