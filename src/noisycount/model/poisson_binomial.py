@@ -16,7 +16,7 @@ _REACH = 9.0
 _VANISHING = 1e-300
 _BATCH = 64
 _NEGLIGIBLE = 45.0
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16
 
 
 def sum_of_binomials(sizes: Reals, rates: Reals, complements: Reals) -> tuple[int, Reals]:
