@@ -1,0 +1,151 @@
+"""Posteriors beside the draws of NumPy, and beside the direct sum of eq. (11) in NumPy."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.special import gammaln, xlog1py, xlogy
+
+from benchmarks.comparison import Comparison, Run, Show, medians, seconds
+from noisycount.analysis.posterior import posterior
+from noisycount.analysis.refine import refine
+from noisycount.model.noise import Laplace
+from noisycount.model.populations import Binomial
+from noisycount.model.strata import Strata
+
+ROUNDS = 7
+ANSWERS = 10**7
+RATE = 0.3
+SCALE = 10.0
+REPEATS = 200
+WINDOW = 10  # standard deviations on each side, in the direct sum of a single posterior
+
+Reals = NDArray[np.float64]
+
+
+def log_prior(size: int, counts: Reals) -> Reals:
+    """The logarithm of the binomial probabilities, up to a constant."""
+    ways = -gammaln(counts + 1) - gammaln(size - counts + 1)
+    chances: Reals = ways + xlogy(counts, RATE) + xlog1py(size - counts, -RATE)
+    return chances
+
+
+def weighted_mean(answer: float, counts: Reals, logs: Reals) -> float:
+    """The two sums of eq. (11) over the counts, from the logarithms of the prior."""
+    weights = np.exp(logs - np.abs(answer - counts) / SCALE)
+    return float(weights @ counts) / float(weights.sum())
+
+
+def direct_mean(size: int, answer: float, counts: Reals) -> float:
+    """Eq. (11) as it stands: the prior, the noise, two sums."""
+    logs = log_prior(size, counts)
+    return weighted_mean(answer, counts, logs - logs.max())
+
+
+def directly(size: int, answers: Reals, *, prior_is_ready: bool) -> Run:
+    """The time of one value of eq. (11) summed over all counts.
+
+    Above a million counts the time of a million is scaled up: the sum is as long as the size.
+    """
+    terms = min(size, 10**6)
+    counts = max(0, round(size * RATE) - terms // 2) + np.arange(terms + 1, dtype=np.float64)
+    logs = log_prior(size, counts)
+    logs -= logs.max()
+
+    def summed() -> None:
+        for answer in answers.tolist():
+            if prior_is_ready:
+                weighted_mean(answer, counts, logs)
+            else:
+                direct_mean(size, answer, counts)
+
+    return lambda: seconds(summed) / answers.size * (size / terms)
+
+
+def windowed_mean(size: int, answer: float) -> float:
+    """The direct sum over the counts within ten standard deviations of the prior."""
+    middle, reach = round(size * RATE), round(WINDOW * math.sqrt(size * RATE * (1 - RATE)))
+    counts = np.arange(middle - reach, middle + reach + 1, dtype=np.float64)
+    return direct_mean(size, answer, counts)
+
+
+def each(times: int, action: Callable[[], object]) -> Run:
+    """The time of one action among several."""
+
+    def repeated() -> None:
+        for _ in range(times):
+            action()
+
+    return lambda: seconds(repeated) / times
+
+
+@pytest.mark.parametrize("size", [10**3, 10**9])
+def test_refining_takes_no_longer_than_drawing_the_noise(show: Show, size: int) -> None:
+    """Ten million answers, beside ten million draws of NumPy; a value, beside the direct sum."""
+    generator, population, noise = np.random.default_rng(1), Binomial(size, RATE), Laplace(SCALE)
+    answers = generator.binomial(size, RATE, ANSWERS) + generator.laplace(0, SCALE, ANSWERS)
+    few = answers[: 300 if size <= 10**6 else 3]
+    ours, drawn, summed, prepared = medians(
+        ROUNDS,
+        lambda: seconds(lambda: refine(answers, population, noise)),
+        lambda: seconds(lambda: generator.laplace(0, SCALE, ANSWERS)),
+        directly(size, few, prior_is_ready=False),
+        directly(size, few, prior_is_ready=True),
+    )
+    value, exponent = ours / ANSWERS, round(math.log10(size))
+    beside_draws = Comparison(f"refine 1e7, n = 1e{exponent}", ours, "NumPy laplace", drawn, drawn)
+    name = f"refined value, n = 1e{exponent}"
+    beside_sum = Comparison(name, value, "eq. (11) in NumPy", summed, summed / 1000)
+    show(beside_draws)
+    show(beside_sum)
+    show(Comparison(name, value, "eq. (11), prior ready", prepared))
+    assert beside_draws.kept
+    assert beside_sum.kept
+
+
+def test_a_posterior_mean_of_1e12_records_takes_at_most_1_ms(show: Show) -> None:
+    """Beside the direct sum over ten standard deviations of the prior on each side."""
+    size = 10**12
+    answer = size * RATE + 12_345.6
+    ours, direct = medians(
+        ROUNDS,
+        each(REPEATS, lambda: posterior(answer, Binomial(size, RATE), Laplace(SCALE)).mean),
+        lambda: seconds(lambda: windowed_mean(size, answer)),
+    )
+    found = Comparison("posterior mean, n = 1e12", ours, "direct sum, ±10 sd", direct, 1e-3)
+    show(found)
+    assert found.kept
+
+
+def fourier_mean(rates: Reals, answer: float) -> float:
+    """The direct sum after NumPy's transform of the characteristic function of all the records."""
+    reach = math.ceil(WINDOW * math.sqrt(float(rates @ (1 - rates))))
+    middle, period = round(float(rates.sum())), 2 * reach + 1
+    waves = np.exp(-2j * np.pi / period * np.arange(reach + 1))
+    logs = np.array([np.log1p(rates * (wave - 1)).sum() for wave in waves])
+    chances = np.fft.irfft(
+        np.exp(logs + 2j * np.pi / period * np.arange(reach + 1) * middle), period
+    )
+    counts = middle + np.fft.fftshift(np.fft.fftfreq(period, 1 / period))
+    weights = np.maximum(np.fft.fftshift(chances), 0) * np.exp(-np.abs(answer - counts) / SCALE)
+    return float(weights @ counts) / float(weights.sum())
+
+
+def test_groups_of_1e5_unequal_records_take_at_most_1_s(show: Show) -> None:
+    """The posterior mean, and the law before any answer, of a Poisson-binomial count."""
+    rates = np.random.default_rng(1).random(10**5)
+    strata, answer = Strata(np.ones_like(rates), rates), float(rates.sum()) + 12.3
+    expected = posterior(answer, strata, Laplace(SCALE)).mean
+    assert fourier_mean(rates, answer) == pytest.approx(expected, rel=1e-9)
+    told, law, direct = medians(
+        3,
+        lambda: seconds(lambda: posterior(answer, strata, Laplace(SCALE)).mean),
+        lambda: seconds(lambda: strata.law().mean),
+        lambda: seconds(lambda: fourier_mean(rates, answer)),
+    )
+    for name, ours in (("posterior mean", told), ("law", law)):
+        found = Comparison(f"{name}, 1e5 unequal records", ours, "NumPy FFT", direct, 1.0)
+        show(found)
+        assert found.kept
