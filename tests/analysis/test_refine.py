@@ -250,3 +250,28 @@ def test_ten_million_answers_need_64_mebibytes_beside_input_and_output(size: int
     command = [sys.executable, "-c", MEMORY.format(size=size)]
     process = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603  (our own text)
     assert int(process.stdout) <= 64 * 1024
+
+
+@pytest.mark.parametrize(
+    ("population", "scale"),
+    [
+        (Binomial(10**12, 0.3), 10.0),
+        (Binomial(10**12, 0.3), 1e6),
+        (BetaBinomial(10**9, 1.5, 1.5), 1e6),
+        (BetaBinomial(10**9, 30, 70), 1e5),
+    ],
+)
+def test_columns_about_very_large_counts_agree_with_single_answers(
+    population: Binomial | BetaBinomial, scale: float
+) -> None:
+    """Thousands of answers over a wide range go through cells, the same as one by one."""
+    law, random = population.law(), np.random.default_rng(5)
+    answers = law.mean + law.variance**0.5 * random.standard_normal(3000)
+    answers += random.laplace(0, scale, 3000)
+    answers[7] = np.nan
+    means = refine(answers, population, Laplace(scale))
+    assert np.isnan(means[7])
+    for place in [*range(7), *range(8, 40)]:
+        told = posterior(float(answers[place]), population, Laplace(scale))
+        tolerance = 1e-10 * told.variance**0.5 + 4 * np.spacing(told.mean)
+        assert abs(means[place] - told.mean) <= tolerance

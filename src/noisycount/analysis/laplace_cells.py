@@ -15,7 +15,7 @@ __all__ = ["LaplaceCells", "laplace_cells"]
 _CHUNK = 1 << 14
 _MANY = 1 << 18
 _FAR = 50.0
-_LARGEST_RUN = 1_200_000
+_LARGEST_RUN = 500_000
 _SOUND = 40.0
 
 

@@ -74,14 +74,7 @@ def refine(
     if by not in ("mean", *_WHOLE):
         raise ValueError(f'by must be "mean", "median" or "mode", got {by!r}')
     asked = _as_reals(answers)
-    flat = asked.reshape(-1)
-    present = ~np.isnan(flat)
-    if present.all():
-        estimates = _estimates(flat, population, mechanism, by)
-    else:
-        estimates = np.full_like(flat, np.nan)
-        estimates[present] = _estimates(flat[present], population, mechanism, by)
-    shaped = estimates.reshape(asked.shape)
+    shaped = _estimates(asked.reshape(-1), population, mechanism, by).reshape(asked.shape)
     return float(shaped) if asked.ndim == 0 else shaped
 
 
@@ -133,23 +126,38 @@ def _as_reals(answers: ArrayLike) -> Reals:
 
 
 def _estimates(answers: Reals, population: Population, mechanism: Mechanism, by: Estimate) -> Reals:
-    """The estimates of answers that are all numbers."""
-    if not answers.size:
-        return np.empty(0)
+    """The estimates of answers, nan for nan."""
+    if np.isnan(answers).all():
+        return answers.copy()
     _check_all(answers, population, mechanism)
-    if by != "mean":
-        return posterior_values(answers, population, mechanism, _WHOLE[by])
-    if isinstance(mechanism, LaplaceKernel):
+    if by == "mean" and isinstance(mechanism, LaplaceKernel):
         return _laplace_means(answers, population, mechanism)
-    return _means(answers, population, mechanism)
+
+    def estimates(present: Reals) -> Reals:
+        if by == "mean":
+            return _means(present, population, mechanism)
+        return posterior_values(present, population, mechanism, _WHOLE[by])
+
+    return _where_present(answers, estimates)
+
+
+def _where_present(answers: Reals, estimates: Callable[[Reals], Reals]) -> Reals:
+    """The estimates of the answers that are numbers, nan for the others."""
+    present = ~np.isnan(answers)
+    if present.all():
+        return estimates(answers)
+    found = np.full_like(answers, np.nan)
+    found[present] = estimates(answers[present])
+    return found
 
 
 def _check_all(answers: Reals, population: Population, mechanism: Mechanism) -> None:
     """Refuse answers that the mechanism cannot give: the extremes and a broken number tell."""
-    telling = [answers.min(), answers.max()]
+    telling = [np.fmin.reduce(answers), np.fmax.reduce(answers)]
     for start in range(0, answers.size, _PIECE):
         piece = answers[start : start + _PIECE]
-        telling += piece[piece != np.floor(piece)][:1].tolist()
+        broken = (piece != np.floor(piece)) & ~np.isnan(piece)
+        telling += piece[broken][:1].tolist()
         if len(telling) > _EXTREMES:
             break
     for answer in telling:
@@ -158,14 +166,14 @@ def _check_all(answers: Reals, population: Population, mechanism: Mechanism) -> 
 
 def _laplace_means(answers: Reals, population: Population, mechanism: LaplaceKernel) -> Reals:
     """The means by look-up in cells, and one by one where there are no cells."""
-    lowest, highest = float(answers.min()), float(answers.max())
+    lowest, highest = float(np.fmin.reduce(answers)), float(np.fmax.reduce(answers))
     cells: LaplaceCells | WideCells | None = laplace_cells(
         population.law(), population.records, float(mechanism.exact_scale), lowest, highest
     )
     if cells is None and answers.size > _WORTH_CELLS:
         cells = wide_cells(population, mechanism)
     if cells is None:
-        return _means(answers, population, mechanism)
+        return _where_present(answers, lambda some: _means(some, population, mechanism))
     means = cells.means(answers)
     first, last = cells.covered
     if lowest < first or highest > last:

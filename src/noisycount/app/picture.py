@@ -15,7 +15,6 @@ __all__ = ["Caption", "save_picture", "save_plot"]
 
 _COUNTS = 1000
 _SHOWN = 1e-3
-_PICTURED_LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ def _curves(refinement: Refinement) -> RefinementCurves:
     """The three laws over the counts that hold nearly all of their probability."""
     told, prior = refinement.told, refinement.assumed.population.law()
     counts = _counts(refinement)
-    low, high = told.interval(_PICTURED_LEVEL)
+    low, high = refinement.interval
     return RefinementCurves(
         counts=counts.astype(int).tolist(),
         prior=prior.pmf(counts).tolist(),
@@ -81,6 +80,7 @@ def _curves(refinement: Refinement) -> RefinementCurves:
         estimate=told.mean,
         low=low,
         high=high,
+        level=refinement.level,
     )
 
 

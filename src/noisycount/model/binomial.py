@@ -17,6 +17,7 @@ __all__ = [
 _SHIFT = 16
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 _SMALL = 0.1
+_LEAST_RATIO = 2.0**-53 - 1  # a ratio of −1 comes from rounding alone
 _SERIES = tuple((-1.0) ** k / (k * (k - 1)) for k in range(18, 1, -1))
 
 
@@ -64,7 +65,7 @@ def log_gamma_bend(point: float, offsets: Reals) -> Reals:
         point: The point x, at least 1.
         offsets: The offsets d with x + d >= 1, any shape.
     """
-    ratios = offsets / point
+    ratios = np.maximum(offsets / point, _LEAST_RATIO)
     errors = stirling_error(np.append(point + offsets, point))
     change: Reals = point * _deviance(ratios) - np.log1p(ratios) / 2
     change += (errors[:-1] - errors[-1]).reshape(offsets.shape)
@@ -105,7 +106,7 @@ def _gamma_ratio_change(count: int, shape: float, offsets: Reals) -> Reals:
     moved_lower, moved_upper = moved + 1, moved + shape
     errors = stirling_error(np.stack([moved_upper, moved_lower]))
     first = stirling_error(np.array([upper, lower]))
-    change: Reals = excess * np.log1p(offsets / lower)
+    change: Reals = excess * _log_ratio(moved_lower, lower, offsets)
     change += offsets * _log_ratio(moved_upper, moved_lower, excess)
     products = moved_upper * lower, moved_lower * upper
     change += (upper - 0.5) * _log_ratio(*products, -excess * offsets)
@@ -113,7 +114,7 @@ def _gamma_ratio_change(count: int, shape: float, offsets: Reals) -> Reals:
     return change
 
 
-def _log_ratio(upper: Reals, lower: Reals, difference: float | Reals) -> Reals:
+def _log_ratio(upper: Reals, lower: float | Reals, difference: float | Reals) -> Reals:
     """The logarithm of upper/lower, from their difference where they are nearly equal."""
     near = 2 * upper > lower
     change: Reals = np.where(

@@ -54,7 +54,7 @@ def _by_frequencies(
     reach = math.ceil(_REACH * deviation) + 1
     centre = round(mean)
     first, last = max(0, centre - reach), min(total, centre + reach)
-    period = 2 * reach + 1
+    period = 2 ** (2 * reach + 1).bit_length()
     most = math.ceil(math.sqrt(2 * _NEGLIGIBLE) * period / (2 * math.pi * deviation) * 1.2)
     angles = 2 * math.pi / period * np.arange(min(most, period // 2) + 1)
     logs, phases = np.zeros(angles.size), np.zeros(angles.size)
@@ -65,10 +65,9 @@ def _by_frequencies(
         logs += (size * np.log1p(-4 * rate * complement * np.sin(angles / 2) ** 2)).sum(0) / 2
         turn = np.arctan2(rate * np.sin(angles), 1 - 2 * rate * np.sin(angles / 2) ** 2)
         phases += (size * (turn - rate * angles)).sum(0)
-    counts = np.arange(first, last + 1)
-    waves = np.cos(np.outer(counts - centre, angles) - (phases + (mean - centre) * angles))
-    waves *= np.exp(logs) * np.where(angles == 0, 1.0, 2.0)
-    return first, waves.sum(1) / period
+    waves = np.exp(logs - 1j * (phases + (mean - centre) * angles))
+    chances: Reals = np.fft.irfft(waves, period)[np.arange(first - centre, last - centre + 1)]
+    return first, chances
 
 
 def _by_convolution(sizes: Reals, rates: Reals, complements: Reals) -> tuple[int, Reals]:

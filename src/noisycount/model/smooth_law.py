@@ -65,14 +65,20 @@ class SmoothLaw(CountDistribution):
         block = min(int(np.searchsorted(below, goal)), below.size - 1)
         before = float(below[block - 1]) if block else 0.0
         start, length = int(self._whole.starts[block]), int(self._whole.lengths[block])
-        smallest, largest = start, start + length - 1
-        while smallest < largest:
-            middle = (smallest + largest) // 2
-            if before + self._mass_of_run(start, middle) >= goal:
-                largest = middle
+        smallest, at_smallest = start - 1, before
+        largest, at_largest = start + length - 1, float(below[block])
+        guessed = True
+        while largest - smallest > 1:
+            share = (goal - at_smallest) / (at_largest - at_smallest) if guessed else 0.5
+            step = min(max(1, round(share * (largest - smallest))), largest - smallest - 1)
+            middle = smallest + step
+            reached = before + self._mass_of_run(start, middle)
+            if reached >= goal:
+                largest, at_largest = middle, reached
             else:
-                smallest = middle + 1
-        return self.centre + smallest
+                smallest, at_smallest = middle, reached
+            guessed = not guessed or step in (1, largest - smallest)
+        return self.centre + largest
 
     def log_probability(self, low: float, high: float) -> float:
         """The logarithm of P[low <= K <= high], −inf for 0; also far out in a tail."""

@@ -229,6 +229,6 @@ def _checked(sizes: ArrayLike, rates: ArrayLike) -> tuple[NDArray[np.int64], Rea
     ):
         if not fine.all():
             raise ValueError(f"{name} must be {meant}, got {float(values[np.argmin(fine)])!r}")
-    if whole.sum() > LARGEST_WHOLE:
+    if whole.sum() > LARGEST_WHOLE or int(whole.astype(np.int64).sum()) > LARGEST_WHOLE:
         raise ValueError(f"sizes must add up to at most 2**53, got {float(whole.sum())!r}")
     return whole.astype(np.int64), shares

@@ -56,8 +56,9 @@ class RefinementCurves:
         posterior: The probability of each count given the answer.
         answer: The noisy answer, in records; it may lie outside the counts.
         estimate: The estimate made from both, in records.
-        low: The smallest count of the 95 % interval.
-        high: The largest count of the 95 % interval.
+        low: The smallest count of the interval.
+        high: The largest count of the interval.
+        level: The probability of the interval.
 
     Raises:
         ValueError: The curves differ in length, are empty or too long, or low exceeds high.
@@ -71,6 +72,7 @@ class RefinementCurves:
     estimate: float
     low: int
     high: int
+    level: float = 0.95
 
     def __post_init__(self) -> None:
         """Refuse curves that cannot be drawn on one axis."""
@@ -125,11 +127,12 @@ def refinement_chart(
         inner,
         [_curve(curves.counts, curves.noisy, VERMILION), answer],
     )
+    interval = f"{_number(curves.low)} to {_number(curves.high)}"
     posterior = _panel(
         [
             "What both say together",
             f"solid line: the estimate, {_number(curves.estimate)} {unit}",
-            f"shaded: {_number(curves.low)} to {_number(curves.high)} {unit}, 95% sure",
+            f"shaded: {interval} {unit}, {curves.level * 100:.6g}% sure",
         ],
         lowest,
         [
