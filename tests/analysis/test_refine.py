@@ -8,8 +8,8 @@ import pytest
 from noisycount.analysis.posterior import posterior
 from noisycount.analysis.refine import Estimate, posterior_values, refine
 from noisycount.model.exact import Exact
-from noisycount.model.expansion import Reals
 from noisycount.model.gaussian import DiscreteGaussian, Gaussian
+from noisycount.model.laws.expansion import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noise import DiscreteLaplace, Laplace
 from noisycount.model.population import Population

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from noisycount.model.factor import Product
 from noisycount.model.gaussian import DiscreteGaussian, Gaussian, GaussianLikelihood
+from noisycount.model.laws.factor import Product
 from noisycount.model.noise import LaplaceLikelihood
 from noisycount.model.vector_sampler import LARGEST_TERM
 

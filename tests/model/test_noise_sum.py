@@ -5,8 +5,8 @@ import pytest
 from mpmath import mp, mpf
 
 from noisycount.model.exact import Exact
-from noisycount.model.factor import LogStep
 from noisycount.model.gaussian import DiscreteGaussian, Gaussian, GaussianLikelihood
+from noisycount.model.laws.factor import LogStep
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noise import DiscreteLaplace, Laplace
 from noisycount.model.noise_sum import NoiseSum

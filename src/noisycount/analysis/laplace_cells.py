@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisycount.model.counts import CountDistribution
-from noisycount.model.expansion import Reals
+from noisycount.model.laws.expansion import Reals
 
 __all__ = ["LaplaceCells", "laplace_cells"]
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noisycount.model.counts import CountDistribution
-from noisycount.model.expansion import Reals
+from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.tails import Tail
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.population import Population
-from noisycount.model.tails import Tail
 from noisycount.model.validation import fraction_of_one
 
 __all__ = ["Posterior", "posterior"]

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from noisycount.analysis.laplace_cells import LaplaceCells, laplace_cells
 from noisycount.analysis.posterior import Posterior, posterior
 from noisycount.analysis.wide_cells import WideCells, wide_cells
-from noisycount.model.expansion import Reals
+from noisycount.model.laws.expansion import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noise import LaplaceKernel
 from noisycount.model.population import Population

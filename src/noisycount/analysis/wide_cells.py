@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisycount.model.expansion import Reals
+from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.noise import LaplaceKernel
 from noisycount.model.population import Population
 from noisycount.model.populations import BetaBinomial, Binomial
-from noisycount.model.smooth_law import smooth_law
 
 __all__ = ["WideCells", "wide_cells"]
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from noisycount.app.refined import Refinement
 from noisycount.errors import NoisyCountError
-from noisycount.model.expansion import Reals
-from noisycount.model.factor import Product
+from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.factor import Product
 from noisycount.study.charts import RefinementCurves, refinement_chart, save
 
 __all__ = ["Caption", "save_picture", "save_plot"]

@@ -10,7 +10,7 @@ from noisycount.analysis.refine import posterior_values, refine
 from noisycount.app.answer_table import AnswerTable, RefinedTable
 from noisycount.app.progress import Done
 from noisycount.app.refined import Noise
-from noisycount.model.expansion import Reals
+from noisycount.model.laws.expansion import Reals
 from noisycount.model.population import Population
 from noisycount.release.sources.duckdb_columns import Column, PublicTable
 

@@ -4,8 +4,8 @@ import math
 from abc import abstractmethod
 from fractions import Fraction
 
+from noisycount.model.laws.tails import Tail
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.tails import Tail
 from noisycount.model.validation import real_number
 
 __all__ = ["AdditiveNoise", "check_integer", "log_complement"]

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from noisycount.model.expansion import DIGITS, Expansion, Reals
+from noisycount.model.laws.expansion import DIGITS, Expansion, Reals
 
 __all__ = [
     "beta_binomial_expansion",

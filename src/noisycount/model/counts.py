@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisycount.model.expansion import Reals
+from noisycount.model.laws.expansion import Reals
 
 __all__ = ["TIE", "CountDistribution"]
 

@@ -7,10 +7,10 @@ from numbers import Real
 
 import numpy as np
 
-from noisycount.model.expansion import Expansion
-from noisycount.model.factor import LogStep
+from noisycount.model.laws.expansion import Expansion
+from noisycount.model.laws.factor import LogStep
+from noisycount.model.laws.tails import Tail, threshold_tail
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.tails import Tail, threshold_tail
 from noisycount.model.validation import whole_number
 
 __all__ = ["Exact", "ExactLikelihood"]

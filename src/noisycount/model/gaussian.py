@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.model.additive import AdditiveNoise, check_integer, log_complement
-from noisycount.model.blocks import blocks_between
-from noisycount.model.expansion import Expansion, Reals, decimal_ratio
-from noisycount.model.factor import LogStep
+from noisycount.model.laws.blocks import blocks_between
+from noisycount.model.laws.expansion import Expansion, Reals, decimal_ratio
+from noisycount.model.laws.factor import LogStep
 from noisycount.model.sampler import RandomIntegers, discrete_gaussian
 from noisycount.model.scales import as_written, check_range, drawable, public_grid
 from noisycount.model.validation import positive_number, real_number, whole_number

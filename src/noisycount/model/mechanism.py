@@ -2,8 +2,8 @@
 
 from abc import ABC, abstractmethod
 
-from noisycount.model.factor import Factor
-from noisycount.model.tails import Tail
+from noisycount.model.laws.factor import Factor
+from noisycount.model.laws.tails import Tail
 
 __all__ = ["Mechanism"]
 

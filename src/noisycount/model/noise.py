@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.model.additive import AdditiveNoise, check_integer, log_complement
-from noisycount.model.expansion import Expansion, Reals, decimal_ratio
-from noisycount.model.factor import LogStep
+from noisycount.model.laws.expansion import Expansion, Reals, decimal_ratio
+from noisycount.model.laws.factor import LogStep
 from noisycount.model.sampler import RandomIntegers, discrete_laplace, rounded_laplace
 from noisycount.model.scales import as_written, drawable, public_grid
 from noisycount.model.validation import positive_number, real_number, whole_number

@@ -9,14 +9,14 @@ from fractions import Fraction
 import numpy as np
 
 from noisycount.model.additive import check_integer
-from noisycount.model.expansion import DIGITS, Expansion, Reals, decimal_ratio
-from noisycount.model.factor import Factor, LogStep
 from noisycount.model.gaussian import DiscreteGaussian, Gaussian, GaussianLikelihood
+from noisycount.model.laws.expansion import DIGITS, Expansion, Reals, decimal_ratio
+from noisycount.model.laws.factor import Factor, LogStep
+from noisycount.model.laws.tails import Tail
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noise import DiscreteLaplace, Laplace
 from noisycount.model.scales import check_range
-from noisycount.model.sum_law import SumLaw
-from noisycount.model.tails import Tail
+from noisycount.model.sums.sum_law import SumLaw
 from noisycount.model.validation import real_number, whole_number
 
 __all__ = ["NoiseSum", "SumLikelihood", "SumTail"]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from noisycount.model.counts import CountDistribution
-from noisycount.model.factor import Factor, Moved
+from noisycount.model.laws.factor import Factor, Moved
 from noisycount.model.validation import whole_number
 
 __all__ = ["Informed", "Population", "known_records"]

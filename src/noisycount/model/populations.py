@@ -10,10 +10,10 @@ import numpy as np
 
 from noisycount.model.binomial import beta_binomial_expansion, binomial_expansion
 from noisycount.model.counts import CountDistribution
-from noisycount.model.expansion import Expansion
-from noisycount.model.factor import Factor, LogStep
+from noisycount.model.laws.expansion import Expansion
+from noisycount.model.laws.factor import Factor, LogStep
+from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.population import Informed, Population, known_records
-from noisycount.model.smooth_law import smooth_law
 from noisycount.model.validation import positive_number, rate_within, whole_number
 
 __all__ = ["BetaBinomial", "Binomial", "Known"]

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisycount.model.counts import CountDistribution
-from noisycount.model.expansion import Expansion, Reals
-from noisycount.model.factor import Factor, LogStep, Moved, Product
-from noisycount.model.poisson_binomial import WIDE, sum_of_binomials
+from noisycount.model.laws.expansion import Expansion, Reals
+from noisycount.model.laws.factor import Factor, LogStep, Moved, Product
+from noisycount.model.laws.poisson_binomial import WIDE, sum_of_binomials
+from noisycount.model.laws.table_law import TableLaw
 from noisycount.model.population import Informed, Population, known_records
-from noisycount.model.table_law import TableLaw
 from noisycount.model.tabulated import weighted_table
 from noisycount.model.validation import LARGEST_WHOLE
 

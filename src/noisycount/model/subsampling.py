@@ -9,12 +9,12 @@ import numpy as np
 
 from noisycount.model.binomial import gamma_ratio_expansion, log_gamma_bend
 from noisycount.model.exact import Exact
-from noisycount.model.expansion import Expansion, Reals
-from noisycount.model.factor import Factor, LogStep
+from noisycount.model.laws.expansion import Expansion, Reals
+from noisycount.model.laws.factor import Factor, LogStep
+from noisycount.model.laws.smooth_law import smooth_law
+from noisycount.model.laws.tails import Tail, threshold_tail
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.sampler import RandomIntegers
-from noisycount.model.smooth_law import smooth_law
-from noisycount.model.tails import Tail, threshold_tail
 from noisycount.model.validation import real_number, whole_number
 
 __all__ = ["Subsample"]

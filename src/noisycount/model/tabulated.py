@@ -8,11 +8,11 @@ from typing import cast
 import numpy as np
 
 from noisycount.model.counts import CountDistribution
-from noisycount.model.expansion import Reals
-from noisycount.model.factor import Factor, Product
+from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.factor import Factor, Product
+from noisycount.model.laws.table_law import TableLaw
 from noisycount.model.population import Informed, Population, known_records
 from noisycount.model.subsampling import SampleLikelihood
-from noisycount.model.table_law import TableLaw
 
 __all__ = ["Tabulated", "weighted_table"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noisycount.model.counts import TIE, CountDistribution
-from noisycount.model.expansion import Reals
+from noisycount.model.laws.expansion import Reals
 from noisycount.model.validation import fraction_of_one, not_nan
 
 __all__ = ["TableLaw"]

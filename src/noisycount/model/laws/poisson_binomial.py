@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from noisycount.model.binomial import binomial_expansion
-from noisycount.model.expansion import Reals
+from noisycount.model.laws.expansion import Reals
 
 __all__ = ["WIDE", "sum_of_binomials"]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisycount.model.expansion import Reals
-from noisycount.model.gram import POINTS, gram_rule
+from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.gram import POINTS, gram_rule
 
 __all__ = ["Blocks", "blocks_between"]
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from noisycount.model.expansion import Expansion, Reals
-from noisycount.model.factor import LogStep
+from noisycount.model.laws.expansion import Expansion, Reals
+from noisycount.model.laws.factor import LogStep
 
 __all__ = ["Tail", "threshold_tail"]
 

@@ -8,11 +8,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisycount.model.blocks import Blocks, blocks_between
 from noisycount.model.counts import TIE, CountDistribution
-from noisycount.model.expansion import Expansion, Reals
-from noisycount.model.factor import Factor, Product
-from noisycount.model.stationary import mode_and_turns
+from noisycount.model.laws.blocks import Blocks, blocks_between
+from noisycount.model.laws.expansion import Expansion, Reals
+from noisycount.model.laws.factor import Factor, Product
+from noisycount.model.laws.stationary import mode_and_turns
 from noisycount.model.validation import fraction_of_one, not_nan
 
 __all__ = ["SmoothLaw", "smooth_law"]

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from noisycount.model.expansion import Reals
-from noisycount.model.tilted import Complexes, Part, Path, Tilt, Tilted
+from noisycount.model.laws.expansion import Reals
+from noisycount.model.sums.tilted import Complexes, Part, Path, Tilt, Tilted
 
 __all__ = [
     "along_line",

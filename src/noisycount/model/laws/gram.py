@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from noisycount.model.expansion import Reals
+from noisycount.model.laws.expansion import Reals
 
 __all__ = ["POINTS", "gram_rule"]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisycount.model.expansion import Reals
-from noisycount.model.tilted import Complexes, Normal, Path, Tilt, Tilted
+from noisycount.model.laws.expansion import Reals
+from noisycount.model.sums.tilted import Complexes, Normal, Path, Tilt, Tilted
 
 __all__ = ["Comb", "Sampled"]
 

@@ -7,7 +7,7 @@ from functools import reduce
 from operator import add
 from typing import Protocol
 
-from noisycount.model.expansion import DIGITS, Expansion, decimal_ratio
+from noisycount.model.laws.expansion import DIGITS, Expansion, decimal_ratio
 
 __all__ = ["Factor", "LogStep", "Moved", "Product"]
 

@@ -6,8 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from noisycount.model.blocks import Blocks, LogWeight, blocks_between
-from noisycount.model.expansion import Reals
+from noisycount.model.laws.blocks import Blocks, LogWeight, blocks_between
+from noisycount.model.laws.expansion import Reals
 from tests.brute_force import Law
 
 ENDS = st.integers(0, 3000)

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from noisycount.model.factor import Product
+from noisycount.model.laws.factor import Product
 
 __all__ = ["mode_and_turns"]
 

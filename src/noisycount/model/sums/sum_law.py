@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.model.combs import Comb, Sampled
-from noisycount.model.expansion import Reals
-from noisycount.model.inversion import (
+from noisycount.model.laws.expansion import Reals
+from noisycount.model.sums.combs import Comb, Sampled
+from noisycount.model.sums.inversion import (
     along_line,
     along_smoothed_line,
     around_all_poles,
     around_period,
     log_density,
 )
-from noisycount.model.tilted import Above, Normal, Part, Poles
+from noisycount.model.sums.tilted import Above, Normal, Part, Poles
 
 __all__ = ["SumLaw"]
 

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.model.expansion import Reals
+from noisycount.model.laws.expansion import Reals
 
 __all__ = ["Above", "Complexes", "Normal", "Part", "Path", "Poles", "Tilt", "Tilted"]
 

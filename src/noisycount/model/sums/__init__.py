@@ -1,0 +1,1 @@
+"""The density of a sum of noises, by inversion of its transform."""
