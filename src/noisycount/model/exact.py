@@ -8,7 +8,7 @@ from numbers import Real
 import numpy as np
 
 from noisycount.model.laws.expansion import Expansion
-from noisycount.model.laws.factor import LogStep
+from noisycount.model.laws.factor import BaseFactor, LogStep
 from noisycount.model.laws.tails import Tail, threshold_tail
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.validation import whole_number
@@ -61,7 +61,7 @@ class Exact(Mechanism):
 
 
 @dataclass(frozen=True, slots=True)
-class ExactLikelihood:
+class ExactLikelihood(BaseFactor):
     """The factor that is positive at one count alone.
 
     Attributes:
@@ -74,16 +74,6 @@ class ExactLikelihood:
     def support(self) -> tuple[float, float]:
         """The answer, twice."""
         return self.answer, self.answer
-
-    @property
-    def kinks(self) -> tuple[float, ...]:
-        """None: it is constant on its support."""
-        return ()
-
-    @property
-    def is_log_concave(self) -> bool:
-        """Always."""
-        return True
 
     def expansion(self, centre: int) -> Expansion:  # noqa: ARG002  (as every factor; it is flat)
         """No change at offset 0, the only one in the support."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from noisycount.model.additive import AdditiveNoise, check_integer, log_complement
 from noisycount.model.laws.blocks import blocks_between
 from noisycount.model.laws.expansion import Expansion, Reals, decimal_ratio
-from noisycount.model.laws.factor import LogStep
+from noisycount.model.laws.factor import BaseFactor, LogStep
 from noisycount.model.sampler import RandomIntegers, discrete_gaussian
 from noisycount.model.scales import as_written, check_range, drawable, public_grid
 from noisycount.model.validation import positive_number, real_number, whole_number
@@ -37,7 +37,7 @@ class GaussianKernel(AdditiveNoise):
 
 
 @dataclass(frozen=True, slots=True)
-class GaussianLikelihood:
+class GaussianLikelihood(BaseFactor):
     """The factor e^(−(answer − k)²/(2·scale²)) of a count k: a parabola in its logarithm.
 
     Attributes:
@@ -54,21 +54,6 @@ class GaussianLikelihood:
     def __post_init__(self) -> None:
         if abs(self.answer) > _FARTHEST_ANSWER:
             raise ValueError(f"answer must lie within 2**600 records of 0, got {self.answer!r}")
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """Every count."""
-        return -math.inf, math.inf
-
-    @property
-    def kinks(self) -> tuple[float, ...]:
-        """None: a parabola is smooth."""
-        return ()
-
-    @property
-    def is_log_concave(self) -> bool:
-        """Always."""
-        return True
 
     def expansion(self, centre: int) -> Expansion:
         """The tangent at the centre as slope, (answer − centre)/scale²; the bend −d²/(2·scale²)."""

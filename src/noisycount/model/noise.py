@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from noisycount.model.additive import AdditiveNoise, check_integer, log_complement
 from noisycount.model.laws.expansion import Expansion, Reals, decimal_ratio
-from noisycount.model.laws.factor import LogStep
+from noisycount.model.laws.factor import BaseFactor, LogStep
 from noisycount.model.sampler import RandomIntegers, discrete_laplace, rounded_laplace
 from noisycount.model.scales import as_written, drawable, public_grid
 from noisycount.model.validation import positive_number, real_number, whole_number
@@ -31,7 +31,7 @@ class LaplaceKernel(AdditiveNoise):
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceLikelihood:
+class LaplaceLikelihood(BaseFactor):
     """The factor e^(−|answer − k|/scale) of a count k: two straight lines in its logarithm.
 
     Attributes:
@@ -43,19 +43,9 @@ class LaplaceLikelihood:
     scale: Fraction
 
     @property
-    def support(self) -> tuple[float, float]:
-        """Every count."""
-        return -math.inf, math.inf
-
-    @property
     def kinks(self) -> tuple[float, ...]:
         """The answer, where the two lines meet."""
         return (self.answer,)
-
-    @property
-    def is_log_concave(self) -> bool:
-        """Always."""
-        return True
 
     def expansion(self, centre: int) -> Expansion:
         """The line through the centre as slope; the other line bends away from it."""

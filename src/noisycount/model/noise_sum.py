@@ -11,7 +11,7 @@ import numpy as np
 from noisycount.model.additive import check_integer
 from noisycount.model.gaussian import DiscreteGaussian, Gaussian, GaussianLikelihood
 from noisycount.model.laws.expansion import DIGITS, Expansion, Reals, decimal_ratio
-from noisycount.model.laws.factor import Factor, LogStep
+from noisycount.model.laws.factor import BaseFactor, Factor, LogStep
 from noisycount.model.laws.tails import Tail
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noise import DiscreteLaplace, Laplace
@@ -142,7 +142,7 @@ class NoiseSum(Mechanism):
 
 
 @dataclass(frozen=True, slots=True)
-class SumLikelihood:
+class SumLikelihood(BaseFactor):
     """The density of a sum of noises at answer − k, as a factor of the count k.
 
     Attributes:
@@ -154,19 +154,9 @@ class SumLikelihood:
     law: SumLaw
 
     @property
-    def support(self) -> tuple[float, float]:
-        """Every count."""
-        return -math.inf, math.inf
-
-    @property
     def kinks(self) -> tuple[float, ...]:
         """The answer, unless Gaussian noise rounds the law as widely as Laplace noise goes."""
         return (self.answer,) if self.law.is_kinked else ()
-
-    @property
-    def is_log_concave(self) -> bool:
-        """Always: convolution keeps log-concavity, on the line and on the integers."""
-        return True
 
     def expansion(self, centre: int) -> Expansion:
         """All of the change as bend."""

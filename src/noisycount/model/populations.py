@@ -11,7 +11,7 @@ import numpy as np
 from noisycount.model.binomial import beta_binomial_expansion, binomial_expansion
 from noisycount.model.counts import CountDistribution
 from noisycount.model.laws.expansion import Expansion
-from noisycount.model.laws.factor import Factor, LogStep
+from noisycount.model.laws.factor import BaseFactor, Factor, LogStep
 from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.population import Informed, Population, known_records
 from noisycount.model.validation import positive_number, rate_within, whole_number
@@ -20,7 +20,7 @@ __all__ = ["BetaBinomial", "Binomial", "Known"]
 
 
 @dataclass(frozen=True, slots=True)
-class Binomial(Population):
+class Binomial(BaseFactor, Population):
     """Independent records, each of which satisfies the predicate at a known rate.
 
     P[K = k] = C(size, k)·rate^k·(1 − rate)^(size − k), k = 0..size.
@@ -71,16 +71,6 @@ class Binomial(Population):
         """The smallest and the largest count that can occur."""
         return (self.size if self.rate == 1 else 0, 0 if self.rate == 0 else self.size)
 
-    @property
-    def kinks(self) -> tuple[float, ...]:
-        """None: the law is smooth."""
-        return ()
-
-    @property
-    def is_log_concave(self) -> bool:
-        """Always."""
-        return True
-
     def expansion(self, centre: int) -> Expansion:
         """How ln P[K = centre + d] changes with the offset d."""
         smallest, largest = self.support
@@ -100,7 +90,7 @@ class Binomial(Population):
 
 
 @dataclass(frozen=True, slots=True)
-class BetaBinomial(Population):
+class BetaBinomial(BaseFactor, Population):
     """Records at a common rate that is itself uncertain, with a beta law.
 
     P[K = k] = C(size, k)·B(k + alpha, size − k + beta) / B(alpha, beta), k = 0..size. The rate has
@@ -177,11 +167,6 @@ class BetaBinomial(Population):
     def support(self) -> tuple[int, int]:
         """The smallest and the largest count that can occur."""
         return 0, self.size
-
-    @property
-    def kinks(self) -> tuple[float, ...]:
-        """None: the law is smooth."""
-        return ()
 
     @property
     def is_log_concave(self) -> bool:

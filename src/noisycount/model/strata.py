@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from noisycount.model.counts import CountDistribution
 from noisycount.model.laws.expansion import Expansion, Reals
-from noisycount.model.laws.factor import Factor, LogStep, Moved, Product
+from noisycount.model.laws.factor import BaseFactor, Factor, LogStep, Moved, Product
 from noisycount.model.laws.poisson_binomial import WIDE, sum_of_binomials
 from noisycount.model.laws.table_law import TableLaw
 from noisycount.model.population import Informed, Population, known_records
@@ -126,7 +126,7 @@ class Strata(Population):
 
 
 @dataclass(frozen=True, slots=True)
-class Tilt:
+class Tilt(BaseFactor):
     """The factor e^(steepness·k) of a count k.
 
     Attributes:
@@ -134,9 +134,6 @@ class Tilt:
     """
 
     steepness: float
-    support: tuple[float, float] = (-math.inf, math.inf)
-    kinks: tuple[float, ...] = ()
-    is_log_concave: bool = True
 
     def expansion(self, _: int) -> Expansion:
         """A straight line."""

@@ -10,7 +10,7 @@ import numpy as np
 from noisycount.model.binomial import gamma_ratio_expansion, log_gamma_bend
 from noisycount.model.exact import Exact
 from noisycount.model.laws.expansion import Expansion, Reals
-from noisycount.model.laws.factor import Factor, LogStep
+from noisycount.model.laws.factor import BaseFactor, Factor, LogStep
 from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.laws.tails import Tail, threshold_tail
 from noisycount.model.mechanism import Mechanism
@@ -109,7 +109,7 @@ class Subsample(Mechanism):
 
 
 @dataclass(frozen=True, slots=True)
-class SampleLikelihood:
+class SampleLikelihood(BaseFactor):
     """The factor C(k, s)·C(n − k, m − s) of a count k.
 
     Attributes:
@@ -126,16 +126,6 @@ class SampleLikelihood:
     def support(self) -> tuple[float, float]:
         """What is in the sample is in the database."""
         return self.positives, self.size - (self.sample_size - self.positives)
-
-    @property
-    def kinks(self) -> tuple[float, ...]:
-        """None: the factor is smooth."""
-        return ()
-
-    @property
-    def is_log_concave(self) -> bool:
-        """Always."""
-        return True
 
     def expansion(self, centre: int) -> Expansion:
         """From Γ(k+1)/Γ(k−s+1) and its mirror image."""
@@ -157,7 +147,7 @@ class SampleLikelihood:
 
 
 @dataclass(frozen=True, slots=True)
-class NoisySampleLikelihood:
+class NoisySampleLikelihood(BaseFactor):
     """The factor E[f(Y − S) | K = k] of a count k, S the positives in the sample.
 
     Attributes:
@@ -220,7 +210,7 @@ class NoisySampleLikelihood:
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnPositives:
+class DrawnPositives(BaseFactor):
     """The hypergeometric law of the positives S in a sample, as a factor of S.
 
     Attributes:
@@ -238,16 +228,6 @@ class DrawnPositives:
         """The sample holds at most all positives, and at most all negatives."""
         unsampled = self.size - self.sample_size
         return max(0, self.count - unsampled), min(self.count, self.sample_size)
-
-    @property
-    def kinks(self) -> tuple[float, ...]:
-        """None: the factor is smooth."""
-        return ()
-
-    @property
-    def is_log_concave(self) -> bool:
-        """Always."""
-        return True
 
     def expansion(self, centre: int) -> Expansion:
         """From 1/(Γ(s+1)·Γ(k−s+1)·Γ(m−s+1)·Γ(n−k−m+s+1))."""

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from noisycount.model.laws.expansion import DIGITS, Expansion, decimal_ratio
 
-__all__ = ["Factor", "LogStep", "Moved", "Product"]
+__all__ = ["BaseFactor", "Factor", "LogStep", "Moved", "Product"]
 
 _CERTAIN = 1e-9
 
@@ -67,6 +67,27 @@ class Factor(Protocol):
     def exact_log_step(self, count: int) -> LogStep:
         """The same, exactly."""
         ...
+
+
+class BaseFactor:
+    """What most factors are: positive at every count, smooth and log-concave."""
+
+    __slots__ = ()
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Every count."""
+        return -math.inf, math.inf
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """None: it is smooth."""
+        return ()
+
+    @property
+    def is_log_concave(self) -> bool:
+        """Its steps never grow."""
+        return True
 
 
 @dataclass(frozen=True, slots=True)
