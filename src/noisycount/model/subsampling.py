@@ -12,7 +12,7 @@ from noisycount.model.exact import Exact
 from noisycount.model.laws.expansion import Expansion, Reals
 from noisycount.model.laws.factor import BaseFactor, Factor, LogStep
 from noisycount.model.laws.smooth_law import smooth_law
-from noisycount.model.laws.tails import Tail, threshold_tail
+from noisycount.model.laws.tails import Tail, ValuedFactor, threshold_tail
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.sampler import RandomIntegers
 from noisycount.model.validation import real_number, whole_number
@@ -147,7 +147,7 @@ class SampleLikelihood(BaseFactor):
 
 
 @dataclass(frozen=True, slots=True)
-class NoisySampleLikelihood(BaseFactor):
+class NoisySampleLikelihood(ValuedFactor):
     """The factor E[f(Y − S) | K = k] of a count k, S the positives in the sample.
 
     Attributes:
@@ -174,24 +174,6 @@ class NoisySampleLikelihood(BaseFactor):
     def is_log_concave(self) -> bool:
         """Not in general."""
         return False
-
-    def expansion(self, centre: int) -> Expansion:
-        """The logarithm at each count, by a sum over the positives in the sample."""
-        at_centre = self.log_value(float(centre))
-
-        def bend(offsets: Reals) -> Reals:
-            values = [self.log_value(centre + offset) for offset in offsets.ravel().tolist()]
-            return (np.array(values) - at_centre).reshape(offsets.shape)
-
-        return Expansion(Decimal(0), bend)
-
-    def log_step(self, count: int) -> float:
-        """The logarithm of the factor at count + 1 over that at count."""
-        return self.log_value(count + 1.0) - self.log_value(float(count))
-
-    def exact_log_step(self, count: int) -> LogStep:
-        """The same, as the rational that the float stands for."""
-        return LogStep(shift=Fraction(self.log_step(count)))
 
     def log_value(self, count: float) -> float:
         """Ln Σ_s P[S = s | K = count]·f(s), relative to f at the middle of the sample.

@@ -101,7 +101,7 @@ def _tell(plan: Plan, answer: Answer, refinement: Refinement, files: list[Path])
         2,
         "Ask",
         f"Count the distinct persons with {release.where}, then add whole-number noise "
-        f"(discrete Laplace, scale {approximately(release.scale)}) drawn by an exact sampler. "
+        f"({release.mechanism}, scale {approximately(release.scale)}) drawn by an exact sampler. "
         "The ledger is charged before anything is counted.",
     )
     paid = (

@@ -11,24 +11,15 @@ import numpy as np
 from noisycount.model.laws.expansion import Expansion, Reals
 from noisycount.model.laws.factor import LogStep
 
-__all__ = ["Tail", "threshold_tail"]
+__all__ = ["Tail", "ValuedFactor", "threshold_tail"]
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
-    """The factor P[Y >= y | K = k], or P[Y <= y | K = k], of a count k, with its absolute size.
+class ValuedFactor:
+    """A factor whose logarithm is known at each count by a sum of its own."""
 
-    Attributes:
-        log_value: Its logarithm at a count; real counts between integers where it is smooth there.
-        kinks: The counts at which its logarithm is not smooth.
-        support: The smallest and the largest count at which it is positive.
-        is_log_concave: Whether its logarithm is concave.
-    """
+    __slots__ = ()
 
     log_value: Callable[[float], float]
-    kinks: tuple[float, ...] = ()
-    support: tuple[float, float] = (-math.inf, math.inf)
-    is_log_concave: bool = True
 
     def expansion(self, centre: int) -> Expansion:
         """The differences of the logarithm."""
@@ -47,6 +38,23 @@ class Tail:
     def exact_log_step(self, count: int) -> LogStep:
         """The same, as the rational that the float stands for."""
         return LogStep(shift=Fraction(self.log_step(count)))
+
+
+@dataclass(frozen=True, slots=True)
+class Tail(ValuedFactor):
+    """The factor P[Y >= y | K = k], or P[Y <= y | K = k], of a count k, with its absolute size.
+
+    Attributes:
+        log_value: Its logarithm at a count; real counts between integers where it is smooth there.
+        kinks: The counts at which its logarithm is not smooth.
+        support: The smallest and the largest count at which it is positive.
+        is_log_concave: Whether its logarithm is concave.
+    """
+
+    log_value: Callable[[float], float]
+    kinks: tuple[float, ...] = ()
+    support: tuple[float, float] = (-math.inf, math.inf)
+    is_log_concave: bool = True
 
 
 def threshold_tail(lowest: float, highest: float) -> Tail:
