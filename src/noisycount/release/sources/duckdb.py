@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeAlias
 
 import duckdb
@@ -15,6 +14,7 @@ from noisycount.errors import SourceError
 from noisycount.release.predicate_sql import duckdb_sql, quoted_name, quoted_text
 from noisycount.release.predicate_tree import Predicate
 from noisycount.release.schema import Kind, Schema, close_names
+from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.interface import require_known_columns
 
 __all__ = ["DuckDBSource"]
@@ -64,7 +64,7 @@ _LOCKS = (
 
 
 @dataclass(frozen=True, slots=True)
-class DuckDBSource:
+class DuckDBSource(Closing):
     r"""Counts the records of one file; made by ``DuckDBSource.open``.
 
     A CSV file is read once, at opening: its first line names the columns, every line has as many
@@ -143,17 +143,6 @@ class DuckDBSource:
     def close(self) -> None:
         """Close the connection."""
         self.connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _count_sql(conditions: Sequence[str], unit: str | None) -> str:

@@ -5,7 +5,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeAlias
 
 import duckdb
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from noisycount.errors import SourceError
 from noisycount.release.predicate_sql import quoted_name, quoted_text
 from noisycount.release.schema import close_names
+from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.duckdb import Connection, _engine, _pattern, _readable
 
 __all__ = ["PublicTable", "table_format"]
@@ -44,7 +44,7 @@ _TEXTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class PublicTable:
+class PublicTable(Closing):
     r"""A table that everybody may see; made by ``PublicTable.open``.
 
     Attributes:
@@ -185,17 +185,6 @@ class PublicTable:
     def close(self) -> None:
         """Close the connection."""
         self.connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _kept(self, form: str) -> str:
         """The columns of the file, with the types that their texts stand for in Parquet."""

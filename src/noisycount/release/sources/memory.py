@@ -7,8 +7,7 @@ from functools import lru_cache
 from hashlib import sha256
 from math import isnan
 from operator import eq, ge, gt, le, lt, ne
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from noisycount.errors import SourceError
 from noisycount.release.predicate_tree import (
@@ -28,6 +27,7 @@ from noisycount.release.predicate_tree import (
     Range,
 )
 from noisycount.release.schema import Kind, Schema
+from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.interface import require_known_columns
 
 __all__ = ["MemorySource"]
@@ -53,7 +53,7 @@ _COMPARISONS: dict[Operator, Callable[[Any, Any], bool]] = {
 }
 
 
-class MemorySource:
+class MemorySource(Closing):
     """Counts records that are already in memory, one by one.
 
     Args:
@@ -114,17 +114,6 @@ class MemorySource:
     def close(self) -> None:
         """Forget the records."""
         self._records = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _value(record: Record, number: int, name: str, kind: Kind) -> object:
