@@ -7,13 +7,26 @@ from pathlib import Path
 
 import click
 
-from noisycount.app.assumed import Rate
-from noisycount.app.parameters import number, share
-from noisycount.app.refined import NOISES
+from noisycount.app.assumed import Assumed, Rate
+from noisycount.app.parameters import Command, number, share
+from noisycount.app.refined import NOISES, Noise
+from noisycount.model.gaussian import DiscreteGaussian
+from noisycount.model.noise import DiscreteLaplace
 from noisycount.model.scales import check_range
 from noisycount.model.validation import LARGEST_WHOLE
 
-__all__ = ["NOISE_OPTIONS", "as_answers", "as_picture", "as_rate", "as_scale", "as_size"]
+__all__ = [
+    "NOISE_OPTIONS",
+    "as_answers",
+    "as_count",
+    "as_picture",
+    "as_rate",
+    "as_scale",
+    "as_size",
+    "assumed_of_options",
+    "noise_of_options",
+    "population_options",
+]
 
 NOISE_OPTIONS = {words.lower().replace(" ", "-"): noise for words, noise in NOISES.items()}
 """The kinds of noise by what one types for them."""
@@ -53,11 +66,12 @@ def as_scale(_: click.Context, __: click.Parameter, text: str | None) -> Fractio
 
 def as_size(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
     """A public number of records."""
-    if text is None:
-        return None
-    if _WHOLE.fullmatch(text) and 0 < int(text) <= LARGEST_WHOLE:
-        return int(text)
-    raise click.BadParameter(f"must be a whole number of records from 1 to 2**53, got {text!r}")
+    return None if text is None else _whole(text, 1)
+
+
+def as_count(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
+    """A number of records that may be none."""
+    return None if text is None else _whole(text, 0)
 
 
 def as_answers(ctx: click.Context, _: click.Parameter, texts: tuple[str, ...]) -> tuple[float, ...]:
@@ -70,6 +84,59 @@ def as_picture(_: click.Context, __: click.Parameter, path: Path | None) -> Path
     if path is None or path.suffix.lower() in {".svg", ".png"}:
         return path
     raise click.BadParameter(f"must end in .svg or .png, got {str(path)!r}")
+
+
+def population_options(command: Command) -> Command:
+    """Add `--size`, `--rate` and `--strata`, from which `assumed_of_options` makes one value."""
+    options = (
+        click.option("--size", callback=as_size, metavar="N", help="How many records there are,"),
+        click.option(
+            "--rate",
+            callback=as_rate,
+            metavar="P",
+            help="and the chance that each counts: 30%, or 30%±2% if it has that standard "
+            "deviation.",
+        ),
+        click.option(
+            "--strata",
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="FILE",
+            help="Or: groups of records, in a table with the columns size and rate.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def assumed_of_options(size: int | None, rate: Rate | None, strata: Path | None) -> Assumed:
+    """What is known about the count before its answer."""
+    if rate is not None and size is not None and strata is None:
+        return Assumed.of_rate(size, rate)
+    if rate is None and strata is not None:
+        from noisycount.app.strata_file import assumed_of_file  # noqa: PLC0415  (loads DuckDB)
+
+        return assumed_of_file(strata, size)
+    raise click.UsageError(
+        "give either --size and --rate, such as --size 5912 --rate 1.7%, or --strata FILE"
+    )
+
+
+def noise_of_options(noise: str, scale: Fraction) -> Noise:
+    """The noise of that kind and scale."""
+    kind = NOISE_OPTIONS[noise]
+    if issubclass(kind, (DiscreteLaplace, DiscreteGaussian)):
+        return kind(scale)
+    return kind(float(scale))
+
+
+def _whole(text: str, smallest: int) -> int:
+    """The number of records that a text stands for."""
+    if _WHOLE.fullmatch(text) and smallest <= int(text) <= LARGEST_WHOLE:
+        return int(text)
+    raise click.BadParameter(
+        f"must be a whole number of records from {smallest} to 2**53, got {text!r}"
+    )
 
 
 def _fraction(text: str) -> Fraction:

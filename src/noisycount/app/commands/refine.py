@@ -13,15 +13,15 @@ from noisycount.app.refine_parameters import (
     NOISE_OPTIONS,
     as_answers,
     as_picture,
-    as_rate,
     as_scale,
-    as_size,
+    assumed_of_options,
+    noise_of_options,
+    population_options,
 )
 from noisycount.app.refined import Noise, Refinement
 from noisycount.app.render import print_facts, print_json, print_text, refinement_facts, table_text
 from noisycount.app.waiting import waiting
 from noisycount.app.wire import refinement_object, table_object
-from noisycount.model.gaussian import DiscreteGaussian
 from noisycount.model.noise import DiscreteLaplace
 
 __all__ = ["command"]
@@ -39,19 +39,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "      --answers towns.csv --column answer --out refined.parquet",
 )
 @click.argument("answers", nargs=-1, metavar="[ANSWER]...", callback=as_answers)
-@click.option("--size", callback=as_size, metavar="N", help="How many records there are,")
-@click.option(
-    "--rate",
-    callback=as_rate,
-    metavar="P",
-    help="and the chance that each counts: 30%, or 30%±2% if it has that standard deviation.",
-)
-@click.option(
-    "--strata",
-    type=_FILE,
-    metavar="FILE",
-    help="Or: groups of records, in a table with the columns size and rate.",
-)
+@population_options
 @click.option(
     "--epsilon",
     callback=as_epsilon,
@@ -121,10 +109,10 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     """
     law = _law(epsilon, noise, scale)
     if answers and not (table or column or out):
-        assumed = _assumed(size, rate, strata)
+        assumed = assumed_of_options(size, rate, strata)
         _refine_count(Refinement.of(answers, assumed, law, level), plot, as_json=as_json)
     elif table and column and out and not (answers or plot):
-        assumed = _assumed(size, rate, strata)
+        assumed = assumed_of_options(size, rate, strata)
         _refine_table(AnswerTable(table, column, out), assumed, law, level, as_json=as_json)
     else:
         raise click.UsageError(
@@ -138,25 +126,9 @@ def _law(epsilon: Fraction | None, noise: str | None, scale: Fraction | None) ->
     if epsilon is not None and noise is None and scale is None:
         return DiscreteLaplace.for_epsilon(epsilon)
     if epsilon is None and noise is not None and scale is not None:
-        kind = NOISE_OPTIONS[noise]
-        if issubclass(kind, (DiscreteLaplace, DiscreteGaussian)):
-            return kind(scale)
-        return kind(float(scale))
+        return noise_of_options(noise, scale)
     raise click.UsageError(
         "give either --epsilon, or both --noise and --scale, such as --noise gaussian --scale 10"
-    )
-
-
-def _assumed(size: int | None, rate: Rate | None, strata: Path | None) -> Assumed:
-    """What is known about the count before its answer."""
-    if rate is not None and size is not None and strata is None:
-        return Assumed.of_rate(size, rate)
-    if rate is None and strata is not None:
-        from noisycount.app.strata_file import assumed_of_file  # noqa: PLC0415  (loads DuckDB)
-
-        return assumed_of_file(strata, size)
-    raise click.UsageError(
-        "give either --size and --rate, such as --size 5912 --rate 1.7%, or --strata FILE"
     )
 
 
