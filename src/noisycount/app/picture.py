@@ -1,5 +1,7 @@
 """The picture of a refinement: what was assumed, what the answer says, what both say."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,9 +11,9 @@ from noisycount.app.refined import Refinement
 from noisycount.errors import NoisyCountError
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.factor import Product
-from noisycount.study.charts import RefinementCurves, refinement_chart, save
+from noisycount.study.charts import RefinementCurves, refinement_chart, save, save_file
 
-__all__ = ["Caption", "save_picture", "save_plot"]
+__all__ = ["Caption", "save_picture", "save_plot", "writing"]
 
 _COUNTS = 1000
 _SHOWN = 1e-3
@@ -57,9 +59,19 @@ def save_plot(refinement: Refinement, file: Path) -> None:
     averaged = f"; the answer is the average of {answers}" if answers > 1 else ""
     subtitle = f"{size:,} records{averaged}"
     chart = refinement_chart(_curves(refinement), "What is the true count?", subtitle)
+    with writing(file):
+        save_file(chart, file)
+
+
+@contextmanager
+def writing(file: Path) -> Iterator[None]:
+    """Name a file that cannot be written.
+
+    Raises:
+        NoisyCountError: What is done inside cannot write the file.
+    """
     try:
-        is_svg = file.suffix.lower() == ".svg"
-        chart.save(file, format="svg" if is_svg else "png", scale_factor=2)
+        yield
     except OSError as error:
         raise NoisyCountError(
             f"{str(file)!r} cannot be written ({error.strerror}): name another file"

@@ -11,7 +11,7 @@ from noisycount.model.gaussian import DiscreteGaussian, Gaussian
 from noisycount.model.noise import DiscreteLaplace, Laplace, LaplaceKernel
 from noisycount.model.scales import as_written
 
-__all__ = ["LEVEL", "NOISES", "Noise", "Refinement", "refined"]
+__all__ = ["LEVEL", "NOISES", "Noise", "Refinement", "kind_of_noise", "refined"]
 
 LEVEL = 0.95
 
@@ -79,7 +79,7 @@ class Refinement:
     @property
     def mechanism(self) -> str:
         """The kind of noise, in words."""
-        return next(words for words, kind in NOISES.items() if isinstance(self.noise, kind))
+        return kind_of_noise(self.noise)
 
     @property
     def scale(self) -> Fraction:
@@ -90,6 +90,11 @@ class Refinement:
     def epsilon(self) -> Fraction | None:
         """The ε of each answer; None for noise that has none."""
         return 1 / self.scale if isinstance(self.noise, LaplaceKernel) else None
+
+
+def kind_of_noise(noise: Noise) -> str:
+    """The name of a kind of noise, in words."""
+    return next(words for words, kind in NOISES.items() if isinstance(noise, kind))
 
 
 def refined(answer: int, size: int, rate: float, epsilon: Fraction) -> Refinement:

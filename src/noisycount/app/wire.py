@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from noisycount.app.answer_table import RefinedTable
+from noisycount.app.assumed import Assumed
 from noisycount.app.refined import Refinement
 from noisycount.app.surprising import warning
 from noisycount.app.wording import odds_sentence
@@ -62,18 +63,12 @@ def plan_object(plan: "Plan") -> Object:
 
 def refinement_object(refinement: Refinement) -> Object:
     """A Bayes estimate beside the raw answers and their average, in records."""
-    assumed, told = refinement.assumed, refinement.told
-    prior, rate = assumed.population.law(), assumed.rate
+    told = refinement.told
     return {
         "answer": refinement.answer,
         "answers": list(refinement.answers),
         "answer_deviation": refinement.answer_deviation,
-        "size": assumed.population.records,
-        "rate": None if rate is None else rate.mean,
-        "rate_deviation": None if rate is None else rate.deviation,
-        "groups": assumed.groups,
-        "expected": prior.mean,
-        "expected_deviation": prior.variance**0.5,
+        **_assumed_members(refinement.assumed),
         "epsilon": None if refinement.epsilon is None else exact_text(refinement.epsilon),
         "mechanism": refinement.mechanism,
         "scale": exact_text(refinement.scale),
@@ -85,6 +80,19 @@ def refinement_object(refinement: Refinement) -> Object:
         "level": refinement.level,
         "surprise": told.surprise,
         "warning": warning(refinement),
+    }
+
+
+def _assumed_members(assumed: Assumed) -> Object:
+    """What was assumed before an answer."""
+    prior, rate = assumed.population.law(), assumed.rate
+    return {
+        "size": assumed.population.records,
+        "rate": None if rate is None else rate.mean,
+        "rate_deviation": None if rate is None else rate.deviation,
+        "groups": assumed.groups,
+        "expected": prior.mean,
+        "expected_deviation": prior.variance**0.5,
     }
 
 

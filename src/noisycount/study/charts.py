@@ -6,7 +6,7 @@ from pathlib import Path
 
 import altair as alt
 
-__all__ = ["RefinementCurves", "refinement_chart", "save"]
+__all__ = ["RefinementCurves", "refinement_chart", "save", "save_file"]
 
 MOST_COUNTS = 5000  # what Altair takes inside a chart
 
@@ -162,8 +162,22 @@ def save(chart: alt.TopLevelMixin, folder: Path, stem: str) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / f"{stem}.svg", folder / f"{stem}.png"]
     for file in files:
-        chart.save(file, scale_factor=2)
+        save_file(chart, file)
     return files
+
+
+def save_file(chart: alt.TopLevelMixin, file: Path) -> None:
+    """Write a chart as SVG, or as PNG of double resolution, by the ending of the file's name.
+
+    Args:
+        chart: Any chart of this module or its neighbours.
+        file: Where to write.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    is_svg = file.suffix.lower() == ".svg"
+    chart.save(file, format="svg" if is_svg else "png", scale_factor=2)
 
 
 def _curve(counts: Sequence[int], probabilities: Sequence[float], color: str) -> alt.Chart:
