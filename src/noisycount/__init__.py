@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from noisycount.analysis.posterior import Posterior, posterior
     from noisycount.analysis.privacy import belief_bounds
     from noisycount.analysis.refine import refine
+    from noisycount.analysis.utility import scale_for_utility_loss, utility_loss
     from noisycount.errors import NoisyCountError
     from noisycount.model.exact import Exact
     from noisycount.model.gaussian import DiscreteGaussian, Gaussian
@@ -45,6 +46,8 @@ __all__ = [
     "posterior",
     "readable_epsilon",
     "refine",
+    "scale_for_utility_loss",
+    "utility_loss",
 ]
 
 _HOMES = {
@@ -71,6 +74,8 @@ _HOMES = {
     "posterior": "analysis.posterior",
     "readable_epsilon": "analysis.planning",
     "refine": "analysis.refine",
+    "scale_for_utility_loss": "analysis.utility",
+    "utility_loss": "analysis.utility",
 }
 
 
