@@ -152,6 +152,19 @@ class Sampled:
         drift = np.full_like(tilt.point, self.phase)
         return TiltedSampled(largest + np.log(total), drift, 0.0, weights / total[:, None])
 
+    def log_mass_around(self) -> float:
+        """The logarithm of P[|H| < phase] = sinh(r·(1 − phase/2))·sinh(r·phase/2)/sinh²(r/2)."""
+        if self.phase == 0:
+            return -math.inf
+        falls = math.expm1(-self.rate * (2 - self.phase)), math.expm1(-self.rate * self.phase)
+        return math.log(falls[0] * falls[1]) - 2 * math.log(-math.expm1(-self.rate))
+
+    def log_masses_below(self) -> tuple[float, float]:
+        """The logarithms of P[H < phase] and P[H < phase − 1]."""
+        (above, _, below), (lift, _, drop) = self._tail()
+        log_below = math.log(below) - drop if below > 0 else -math.inf
+        return math.log1p(-above * math.exp(-lift)), log_below
+
     def _density(self) -> tuple[Reals, Reals]:
         """Factors c and exponents e of the densities c·e^−e of H at phase and at phase − 1."""
         distances = np.array([self.phase, 1 - self.phase])

@@ -18,10 +18,12 @@ from noisycount.model.sums.inversion import (
     log_density,
 )
 from noisycount.model.sums.tilted import Above, Normal, Part, Poles
+from noisycount.model.sums.windows import Window
 
 __all__ = ["SumLaw"]
 
 Flags = NDArray[np.bool_]
+End = Above | Window
 
 _SMOOTH_VARIANCE = 3.0
 _WIDE_VARIANCE = 7.0
@@ -63,7 +65,7 @@ class SumLaw:
     @property
     def is_kinked(self) -> bool:
         """Whether the law bends at 0 within less than its widest Laplace scale."""
-        return self._widest_laplace**2 > self._variance_of_gaussians
+        return self.widest_laplace**2 > self._variance_of_gaussians
 
     def log_density(self, errors: Reals, phase: float = 0.0) -> Reals:
         """The logarithm of the density of Z, or of P[Z = z] if all noises are discrete.
@@ -78,7 +80,7 @@ class SumLaw:
         """
         logarithms = np.empty_like(errors)
         for side, here in ((errors >= 0, phase), (errors < 0, -phase % 1.0)):
-            logarithms[side] = self._logarithms(np.abs(errors[side]), here, is_tail=False)
+            logarithms[side] = self._logarithms(np.abs(errors[side]), here)
         return logarithms
 
     def log_tail(self, errors: Reals, phase: float = 0.0) -> Reals:
@@ -89,49 +91,91 @@ class SumLaw:
             phase: The fractional part, in [0, 1), of the z that are meant.
         """
         logarithms = np.empty_like(errors)
-        is_above = errors > 0
-        logarithms[is_above] = self._logarithms(errors[is_above], phase, is_tail=True)
-        others = (1 if self._is_on_integers else 0) - errors[~is_above]
-        opposite = self._logarithms(others, -phase % 1.0, is_tail=True)
+        is_above, above = errors > 0, Above(is_discrete=not self._is_on_line)
+        logarithms[is_above] = self._logarithms(errors[is_above], phase, above)
+        others = (1 if self.is_on_integers else 0) - errors[~is_above]
+        opposite = self._logarithms(others, -phase % 1.0, above)
         logarithms[~is_above] = np.log1p(-np.exp(opposite))
         return logarithms
 
-    def _logarithms(self, distances: Reals, phase: float, *, is_tail: bool) -> Reals:
-        """Those of the density or of the tail at distances >= 0 from 0, shape (points,)."""
+    def log_within(self, alpha: float) -> float:
+        """The logarithm of P[|Z| < alpha], to full relative precision also where it is tiny.
+
+        Args:
+            alpha: In records, positive.
+        """
         if self._is_on_line:
-            return self._on_line(distances, is_tail=is_tail)
+            return self._log_mass(alpha) + math.log(2)
+        if self.is_on_integers:
+            return self._log_within_integers(math.ceil(alpha))
+        return self._log_within_rough(alpha)
+
+    def _log_mass(self, width: float) -> float:
+        """The logarithm of P[0 <= Z < width], on integers of P[1 <= Z <= width]."""
+        window = Window(width, is_discrete=not self._is_on_line)
+        return float(self._logarithms(np.array([window.centre]), 0.0, window)[0])
+
+    def _log_within_integers(self, alpha: int) -> float:
+        """The logarithm of P[|Z| < alpha] on the integers, alpha >= 1."""
+        at_zero = float(self.log_density(np.zeros(1))[0])
+        if alpha == 1:
+            return at_zero
+        return float(np.logaddexp(at_zero, math.log(2) + self._log_mass(alpha - 1)))
+
+    def _log_within_rough(self, alpha: float) -> float:
+        """The same of continuous Laplace noise beside discrete noise.
+
+        The continuous noise is discrete noise of the same scale plus H on [−1, 1], so that N + H
+        lies within ±(m + φ) for |N| < m, for |N| = m >= 1 with P[H < φ], for N = 0 = m with
+        P[|H| < φ], and for |N| = m + 1 with P[H < φ − 1].
+        """
+        whole, phase = int(alpha), alpha % 1.0
+        (scale,) = self.laplace
+        lattice = SumLaw((), (*self.discrete_laplace, scale), 0.0, self.discrete_gaussian)
+        at, beyond = lattice.log_density(np.array([whole, whole + 1.0])).tolist()
+        smooth = Sampled(1 / scale, phase, is_tail=True)
+        inside, below = smooth.log_masses_below()
+        if whole == 0:
+            return float(np.logaddexp(at + smooth.log_mass_around(), math.log(2) + beyond + below))
+        edges = np.logaddexp(at + inside, beyond + below) + math.log(2)
+        return float(np.logaddexp(lattice.log_within(whole), edges))
+
+    def _logarithms(self, distances: Reals, phase: float, end: End | None = None) -> Reals:
+        """Those of the density at distances >= 0 from 0, or of what an end makes of it."""
+        if self._is_on_line:
+            return self._on_line(distances, end)
         parts = _poles(self._laplaces, 1.0, is_discrete=True) + self._combs()
-        parts += [Sampled(1 / scale, phase, is_tail) for scale in self.laplace]
-        parts += [Above(is_discrete=True)] * is_tail
+        parts += [Sampled(1 / scale, phase, is_tail=end is not None) for scale in self.laplace]
+        parts += [] if end is None else [end]
         pole = _pole(self._laplaces, 1.0)
-        is_open = self._is_open(distances)
+        is_open = self._is_open(np.ones_like(distances) if isinstance(end, Window) else distances)
         logarithms = np.empty_like(distances)
         for some, course in ((is_open, around_all_poles), (~is_open, around_period)):
             logarithms[some] = log_density(parts, pole, distances[some], course)
         return logarithms
 
-    def _on_line(self, distances: Reals, *, is_tail: bool) -> Reals:
+    def _on_line(self, distances: Reals, end: End | None) -> Reals:
         """The same in units in which the widest scale of continuous noises is 1."""
         unit, course = 1.0, along_smoothed_line
         if not self._has_discrete:
-            unit = max(self._widest_laplace, math.sqrt(self.gaussian_variance))
+            unit = max(self.widest_laplace, math.sqrt(self.gaussian_variance))
             course = along_line
         parts = _poles(self.laplace, unit, is_discrete=False)
         parts += _poles(self.discrete_laplace, unit, is_discrete=True)
         parts += self._combs()
         if self.gaussian_variance > 0:
             parts.append(Normal(self.gaussian_variance / unit**2))
-        parts += [Above(is_discrete=False)] * is_tail
         pole = _pole(self._laplaces, unit)
-        logarithms = log_density(parts, pole, distances / unit, course)
-        return logarithms if is_tail else logarithms - math.log(unit)
+        if end is None:
+            return log_density(parts, pole, distances / unit, course) - math.log(unit)
+        return log_density([*parts, end.in_units(unit)], pole, distances / unit, course)
 
     def _is_open(self, distances: Reals) -> Flags:
         """Where the path is to go around all poles, which is smooth between the integers.
 
         It does so for Laplace noises that are wide, farther out than narrow Gaussian ones reach.
         """
-        if self._widest_laplace < _WIDE_SCALE or self._variance_of_gaussians >= _WIDE_VARIANCE:
+        if self.widest_laplace < _WIDE_SCALE or self._variance_of_gaussians >= _WIDE_VARIANCE:
             return np.zeros_like(distances, dtype=np.bool_)
         return distances >= (_OUT_OF_REACH if self._variance_of_gaussians > 0 else 0)
 
@@ -144,7 +188,8 @@ class SumLaw:
         return bool(self.discrete_laplace or self.discrete_gaussian)
 
     @property
-    def _is_on_integers(self) -> bool:
+    def is_on_integers(self) -> bool:
+        """Whether all noises are discrete."""
         return not self.laplace and self.gaussian_variance == 0
 
     @property
@@ -153,7 +198,8 @@ class SumLaw:
         return not self._has_discrete or self.gaussian_variance >= _SMOOTH_VARIANCE
 
     @property
-    def _widest_laplace(self) -> float:
+    def widest_laplace(self) -> float:
+        """The largest scale of a Laplace noise, in records; 0 if there is none."""
         return max(self._laplaces, default=0.0)
 
     @property

@@ -200,6 +200,10 @@ class Above:
 
     is_discrete: bool
 
+    def in_units(self, unit: float) -> "Above":  # noqa: ARG002  (as of every end)
+        """The same in other units of records: a probability has none."""
+        return self
+
     def slopes(self, tilt: Tilt) -> tuple[Reals, Reals]:
         """The first two derivatives of the logarithm."""
         if not self.is_discrete:
