@@ -168,17 +168,15 @@ class TiltedPoles(Tilted):
         The chord is (θ + σ)² − θ² or, for noise on the integers, e^−θ·(cosh(θ + σ) − cosh θ).
         """
         chord = self._chord(path)
-        logarithm, product = np.zeros_like(chord), np.ones_like(chord)
-        for index, (curb, count) in enumerate(zip(self.curbs, self.counts, strict=True), 1):
-            factor = 1 - curb[:, None] * chord
-            if count > 1:
-                logarithm -= count * np.log(factor)
-                continue
-            product *= factor
-            if index % _GROUP == 0:  # before the product overflows
-                logarithm -= np.log(product)
-                product = np.ones_like(chord)
-        return logarithm - np.log(product)
+        logarithm = np.zeros_like(chord)
+        for start in range(0, self.counts.size, _GROUP):
+            some = slice(start, start + _GROUP)
+            factors = 1 - self.curbs[some, :, None] * chord
+            if (self.counts[some] == 1).all():  # few enough for a product that does not overflow
+                logarithm -= np.log(factors.prod(axis=0))
+            else:
+                logarithm -= np.tensordot(self.counts[some], np.log(factors), axes=1)
+        return logarithm
 
     def _chord(self, path: Path) -> Complexes:
         point = self.point[:, None]

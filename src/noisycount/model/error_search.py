@@ -1,0 +1,111 @@
+"""The smallest error that is exceeded no more often than a goal, found by its tail."""
+
+import math
+from collections.abc import Callable
+from typing import Protocol
+
+__all__ = ["log_one_minus_exp", "smallest_error"]
+
+Excess = Callable[[float], float]
+
+_CLOSE = 1e-8  # a secant step this small leaves an error of about its square
+_SECANTS = 60
+
+
+class Tailed(Protocol):
+    """Symmetric noise Z."""
+
+    @property
+    def is_discrete(self) -> bool:
+        """Whether Z is an integer."""
+        ...
+
+    @property
+    def variance(self) -> float:
+        """In records²."""
+        ...
+
+    def log_tail(self, alpha: float) -> float:
+        """The logarithm of P[|Z| >= alpha]."""
+        ...
+
+    def log_within(self, alpha: float) -> float:
+        """The logarithm of P[|Z| < alpha]."""
+        ...
+
+
+def log_one_minus_exp(logarithm: float) -> float:
+    """ln(1 − e^x) for x <= 0, to full relative precision at both ends."""
+    if logarithm > -math.log(2):
+        return math.log(-math.expm1(logarithm)) if logarithm < 0 else -math.inf
+    return math.log1p(-math.exp(logarithm))
+
+
+def smallest_error(noise: Tailed, log_beta: float) -> float:
+    """The smallest alpha, in records, with ln P[|Z| >= alpha] <= log_beta < 0.
+
+    Below beta = 1/2 by secants of the logarithm of the tail, which is concave; above by those of
+    the mass within alpha, which is then the part that keeps its digits.
+
+    Numerical error: 1e-11 relative; an integer is the smallest up to ties within 1e-12 of beta.
+    """
+    deviation = math.sqrt(noise.variance)
+    log_inside = log_one_minus_exp(log_beta)
+    if log_beta < -math.log(2):
+        start = deviation * math.sqrt(-2 * log_beta)
+
+        def excess(alpha: float) -> float:
+            return noise.log_tail(alpha) - log_beta
+    else:
+        start = 1.25 * deviation * math.exp(log_inside)
+
+        def excess(alpha: float) -> float:
+            return log_inside - noise.log_within(alpha)
+
+    if noise.is_discrete:
+        return _first_integer(excess, start)
+    if log_beta < -math.log(2):
+        return _root(excess, start, 0.9 * start)
+    places = math.log(start), math.log(start) - 0.1
+    return math.exp(_root(lambda place: excess(math.exp(place)), *places))
+
+
+def _root(excess: Excess, before: float, here: float) -> float:
+    """The root of a falling function, by secants."""
+    at_before = excess(before)
+    for _ in range(_SECANTS):
+        at_here = excess(here)
+        if at_here == at_before:
+            break
+        step = -at_here * (here - before) / (at_here - at_before)
+        before, at_before, here = here, at_here, here + step
+        if abs(step) <= _CLOSE * abs(here):
+            break
+    return here
+
+
+def _first_integer(excess: Excess, start: float) -> int:
+    """The first integer from 1 on where a falling function is not positive.
+
+    By secants between the largest integer `low` where it is known to be positive and the smallest
+    `high` where it is known not to be; by halves where secants do not end it.
+    """
+    low, high = 0, 0
+    before, at_before = math.nan, math.nan
+    here = max(1, math.ceil(start))
+    for trial in range(_SECANTS + 1100):
+        at_here = excess(float(here))
+        if at_here > 0:
+            low = here
+        else:
+            high = here
+        if high == low + 1:
+            break
+        crossing = here - at_here * (here - before) / (at_here - at_before) if trial else math.nan
+        before, at_before = here, at_here
+        if math.isfinite(crossing) and trial < _SECANTS:
+            here = max(low + 1, math.ceil(crossing))
+        else:
+            here = (low + high) // 2 if high else 2 * here
+        here = min(here, high - 1) if high else here
+    return high
