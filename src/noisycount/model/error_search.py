@@ -8,7 +8,7 @@ __all__ = ["log_one_minus_exp", "smallest_error"]
 
 Excess = Callable[[float], float]
 
-_CLOSE = 1e-8  # a secant step this small leaves an error of about its square
+_CLOSE = 1e-10  # a secant step this small leaves an error of about its square
 _SECANTS = 60
 
 
@@ -101,7 +101,8 @@ def _first_integer(excess: Excess, start: float) -> int:
             high = here
         if high == low + 1:
             break
-        crossing = here - at_here * (here - before) / (at_here - at_before) if trial else math.nan
+        change = at_here - at_before
+        crossing = here - at_here * (here - before) / change if change else math.nan
         before, at_before = here, at_here
         if math.isfinite(crossing) and trial < _SECANTS:
             here = max(low + 1, math.ceil(crossing))
