@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test audit lint format bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/noisycount demo
@@ -14,6 +14,9 @@ test: $(VENV)/developed
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
+
+audit: $(VENV)/developed
+	$(BIN)/python -m pytest audits --override-ini testpaths=audits
 
 lint: $(VENV)/developed
 	$(BIN)/ruff check

@@ -1,0 +1,1 @@
+"""Long checks of theorems on large grids: run `make audit`."""
