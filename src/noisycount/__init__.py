@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from noisycount.analysis.accuracy import accuracy, failure_probability
     from noisycount.analysis.planning import epsilon_for_relative_error, readable_epsilon
     from noisycount.analysis.posterior import Posterior, posterior
-    from noisycount.analysis.privacy import belief_bounds
+    from noisycount.analysis.privacy import PrivacyCurve, belief_bounds, privacy_curve
     from noisycount.analysis.refine import refine
     from noisycount.analysis.utility import scale_for_utility_loss, utility_loss
     from noisycount.errors import NoisyCountError
@@ -36,6 +36,7 @@ __all__ = [
     "NoisyCountError",
     "Population",
     "Posterior",
+    "PrivacyCurve",
     "Strata",
     "Subsample",
     "Tabulated",
@@ -44,6 +45,7 @@ __all__ = [
     "epsilon_for_relative_error",
     "failure_probability",
     "posterior",
+    "privacy_curve",
     "readable_epsilon",
     "refine",
     "scale_for_utility_loss",
@@ -64,6 +66,7 @@ _HOMES = {
     "NoisyCountError": "errors",
     "Population": "model.population",
     "Posterior": "analysis.posterior",
+    "PrivacyCurve": "analysis.privacy",
     "Strata": "model.strata",
     "Subsample": "model.subsampling",
     "Tabulated": "model.tabulated",
@@ -72,6 +75,7 @@ _HOMES = {
     "epsilon_for_relative_error": "analysis.planning",
     "failure_probability": "analysis.accuracy",
     "posterior": "analysis.posterior",
+    "privacy_curve": "analysis.privacy",
     "readable_epsilon": "analysis.planning",
     "refine": "analysis.refine",
     "scale_for_utility_loss": "analysis.utility",

@@ -4,6 +4,8 @@ import math
 from abc import abstractmethod
 from fractions import Fraction
 
+from noisycount.model.error_laws import ErrorLaw
+from noisycount.model.error_search import smallest_error
 from noisycount.model.laws.tails import Tail
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.validation import real_number
@@ -25,6 +27,11 @@ class AdditiveNoise(Mechanism):
     @abstractmethod
     def variance(self) -> float:
         """The variance of the noise, in records²."""
+
+    @property
+    @abstractmethod
+    def errors(self) -> ErrorLaw:
+        """The law of the noise at many errors at once."""
 
     @abstractmethod
     def check_answer(self, answer: float) -> None:
@@ -52,9 +59,22 @@ class AdditiveNoise(Mechanism):
             kinks=(answer - 1, answer, answer + 1),
         )
 
+    @property
+    def is_discrete(self) -> bool:
+        """Whether the answers are integers."""
+        return self.errors.is_discrete
+
     @abstractmethod
+    def log_within(self, alpha: float) -> float:
+        """The logarithm of P[|Y − K| < alpha], alpha in records, also where it is tiny."""
+
     def smallest_error(self, beta: float) -> float:
         """The smallest alpha, in records, with P[|Y − K| >= alpha] <= beta, beta in (0, 1)."""
+        return self.error_with_tail(math.log(beta))
+
+    def error_with_tail(self, log_beta: float) -> float:
+        """The smallest alpha, in records, with ln P[|Y − K| >= alpha] <= log_beta < 0."""
+        return smallest_error(self, log_beta)
 
 
 def log_complement(log_probability: float) -> float:

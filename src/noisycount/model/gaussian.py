@@ -1,16 +1,22 @@
 """Gaussian noise that is added to a count: continuous, and discrete on the integers."""
 
 import math
-from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.model.additive import AdditiveNoise, check_integer, log_complement
-from noisycount.model.laws.blocks import blocks_between
+from noisycount.model.discrete_gaussian_errors import DiscreteGaussianErrors
+from noisycount.model.error_laws import GaussianErrors
+from noisycount.model.error_search import log_one_minus_exp
+from noisycount.model.gaussian_sums import (
+    log_sum_from,
+    log_sum_of_all,
+    log_sum_within,
+    theta,
+)
 from noisycount.model.laws.expansion import Expansion, Reals, decimal_ratio
 from noisycount.model.laws.factor import BaseFactor, LogStep
 from noisycount.model.sampler import RandomIntegers, discrete_gaussian
@@ -22,7 +28,6 @@ __all__ = ["DiscreteGaussian", "Gaussian", "GaussianKernel", "GaussianLikelihood
 
 _FARTHEST_ANSWER = 2.0**600
 _FAR = 37.0
-_NEGLIGIBLE = 50.0
 
 
 class GaussianKernel(AdditiveNoise):
@@ -106,6 +111,11 @@ class Gaussian(GaussianKernel):
         """The variance of the noise, in records²: scale²."""
         return self.scale**2
 
+    @property
+    def errors(self) -> GaussianErrors:
+        """The law of the noise at many errors at once."""
+        return GaussianErrors(self.scale)
+
     def check_answer(self, answer: float) -> None:
         """Refuse an answer that is not a finite number."""
         real_number(answer, "answer")
@@ -117,10 +127,12 @@ class Gaussian(GaussianKernel):
         """
         return _log_normal_tail(max(0.0, alpha / self.scale))
 
-    def smallest_error(self, beta: float) -> float:
-        """The alpha with P[|Y − K| >= alpha] = beta: −scale·Φ⁻¹(beta/2)."""
-        half = max(beta / 2, math.ulp(0.0))  # the smallest float has no half
-        return -self.scale * NormalDist().inv_cdf(half)
+    def log_within(self, alpha: float) -> float:
+        """The logarithm of P[|Y − K| < alpha] = erf(alpha/(scale·√2)), alpha in records."""
+        if alpha > self.scale:
+            return log_one_minus_exp(self.log_tail(alpha))
+        inside = math.erf(alpha / self.scale / math.sqrt(2))
+        return math.log(inside) if inside > 0 else -math.inf
 
     def release(self, count: int) -> float:
         """The count plus an exact draw of the discrete Gaussian law on a public grid.
@@ -175,9 +187,14 @@ class DiscreteGaussian(GaussianKernel):
         """The variance of the noise, in records²: the mean of z² over the law."""
         scale = float(self.scale)
         if scale < 1:
-            return _theta(1 / (2 * scale**2))[1]
+            return theta(1 / (2 * scale**2))[1]
         turned = 2 * math.pi * scale**2
-        return scale**2 - turned**2 * _theta(math.pi * turned)[1]
+        return scale**2 - turned**2 * theta(math.pi * turned)[1]
+
+    @property
+    def errors(self) -> DiscreteGaussianErrors:
+        """The law of the noise at many errors at once."""
+        return DiscreteGaussianErrors(float(self.scale))
 
     def check_answer(self, answer: float) -> None:
         """Refuse an answer that is not an integer."""
@@ -191,25 +208,22 @@ class DiscreteGaussian(GaussianKernel):
         if alpha <= 0:
             return 0.0
         scale = float(self.scale)
-        log_sum = _log_sum_from(math.ceil(alpha), scale)
-        return min(0.0, math.log(2) + log_sum - _log_sum_of_all(scale))
+        log_sum = log_sum_from(math.ceil(alpha), scale)
+        return min(0.0, math.log(2) + log_sum - log_sum_of_all(scale))
 
     def log_exceedance(self, error: float) -> float:
         """The logarithm of P[Z >= error], error in records; smooth between integers above 0."""
         if error <= 0:
             return log_complement(self.log_exceedance(1 - error))
         scale = float(self.scale)
-        return _log_sum_from(error, scale) - _log_sum_of_all(scale)
+        return log_sum_from(error, scale) - log_sum_of_all(scale)
 
-    def smallest_error(self, beta: float) -> int:
-        """The smallest integer alpha with P[|Y − K| >= alpha] <= beta.
-
-        It is found by bisection below scale·√(2·ln(2/beta)), where the subgaussian bound holds.
-        """
-        log_beta = math.log(beta)
-        bound = math.ceil(float(self.scale) * math.sqrt(2 * (math.log(2) - log_beta)))
-        candidates = range(1, bound)
-        return 1 + bisect_left(candidates, True, key=lambda alpha: self.log_tail(alpha) <= log_beta)  # noqa: FBT003  (the value that is searched)
+    def log_within(self, alpha: float) -> float:
+        """The logarithm of P[|Y − K| < alpha], alpha in records, also where it is tiny."""
+        scale = float(self.scale)
+        if alpha > scale:
+            return log_one_minus_exp(self.log_tail(alpha))
+        return log_sum_within(math.ceil(alpha), scale) - log_sum_of_all(scale)
 
     def release(self, count: int) -> int:
         """The count plus one exact draw of the noise.
@@ -236,35 +250,3 @@ def _log_normal_tail(reach: float) -> float:
     for factor in (9, 7, 5, 3, 1):
         series = 1 - factor * nearness * series
     return math.log(2 / math.pi) / 2 + math.log(series) - math.log(reach) - reach * reach / 2
-
-
-def _theta(rate: float) -> tuple[float, float]:
-    """Σ e^(−rate·z²) over the integers, and the mean of z² under these weights; rate >= 1/2."""
-    squares = np.arange(1.0, 10.0) ** 2
-    weights = np.exp(-rate * squares)
-    total = 1 + 2 * float(weights.sum())
-    return total, 2 * float((squares * weights).sum()) / total
-
-
-def _log_sum_of_all(scale: float) -> float:
-    """The logarithm of Σ e^(−z²/(2·scale²)) over the integers; wide sums by Poisson's formula."""
-    if scale < 1:
-        return math.log(_theta(1 / (2 * scale**2))[0])
-    images = _theta(2 * math.pi**2 * scale**2)[0]
-    return math.log(scale * math.sqrt(2 * math.pi) * images)
-
-
-def _log_sum_from(first: float, scale: float) -> float:
-    """The logarithm of Σ e^(−z²/(2·scale²)) over the integers from `first` >= 1 on."""
-    reach = first / scale
-    largest = -reach * reach / 2
-    slope = reach / scale
-    if slope > _NEGLIGIBLE:
-        return largest
-    curvature = 1 / scale**2
-
-    def log_weight(offsets: Reals) -> Reals:
-        return -offsets * (slope + offsets * (curvature / 2))
-
-    blocks = blocks_between(log_weight, 0.0, math.ceil(math.sqrt(2 * _NEGLIGIBLE) * scale))
-    return largest + blocks.peak + math.log(blocks.mass)

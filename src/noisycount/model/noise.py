@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.model.additive import AdditiveNoise, check_integer, log_complement
+from noisycount.model.error_laws import DiscreteLaplaceErrors, LaplaceErrors
+from noisycount.model.error_search import log_one_minus_exp
 from noisycount.model.laws.expansion import Expansion, Reals, decimal_ratio
 from noisycount.model.laws.factor import BaseFactor, LogStep
 from noisycount.model.sampler import RandomIntegers, discrete_laplace, rounded_laplace
@@ -116,6 +118,11 @@ class Laplace(LaplaceKernel):
         """The variance of the noise, 2·scale², in records²."""
         return 2 * self.scale**2
 
+    @property
+    def errors(self) -> LaplaceErrors:
+        """The law of the noise at many errors at once."""
+        return LaplaceErrors(1 / self.exact_scale)
+
     def check_answer(self, answer: float) -> None:
         """Refuse an answer that is not a finite number."""
         real_number(answer, "answer")
@@ -124,9 +131,13 @@ class Laplace(LaplaceKernel):
         """The logarithm of P[|Y − K| >= alpha]: −alpha/scale for alpha >= 0."""
         return min(0.0, -alpha / self.scale)
 
-    def smallest_error(self, beta: float) -> float:
-        """The alpha with P[|Y − K| >= alpha] = beta: −scale·ln(beta)."""
-        return -self.scale * math.log(beta)
+    def log_within(self, alpha: float) -> float:
+        """The logarithm of P[|Y − K| < alpha] = 1 − e^(−alpha/scale), alpha in records."""
+        return log_one_minus_exp(self.log_tail(alpha))
+
+    def error_with_tail(self, log_beta: float) -> float:
+        """The alpha with ln P[|Y − K| >= alpha] = log_beta: −scale·log_beta."""
+        return -self.scale * log_beta
 
     def release(self, count: int) -> float:
         """The count plus noise of the continuous law, rounded to a public grid by an exact sampler.
@@ -191,6 +202,11 @@ class DiscreteLaplace(LaplaceKernel):
         per_record = float(self.epsilon)
         return 2 * math.exp(-per_record) / math.expm1(-per_record) ** 2
 
+    @property
+    def errors(self) -> DiscreteLaplaceErrors:
+        """The law of the noise at many errors at once."""
+        return DiscreteLaplaceErrors(self.epsilon)
+
     def check_answer(self, answer: float) -> None:
         """Refuse an answer that is not an integer."""
         check_integer(answer)
@@ -203,15 +219,22 @@ class DiscreteLaplace(LaplaceKernel):
         return -error * per_record - math.log1p(math.exp(-per_record))
 
     def log_tail(self, alpha: float) -> float:
-        """The logarithm of P[|Y − K| >= alpha]: ln 2 − ⌈alpha⌉/scale − ln(1 + e^(−1/scale))."""
-        return math.log(2) + self.log_exceedance(math.ceil(alpha)) if alpha > 0 else 0.0
+        """The logarithm of P[|Y − K| >= alpha]: −⌈alpha⌉/scale − ln((1 + e^(−1/scale))/2)."""
+        per_record = float(self.epsilon)
+        return -math.ceil(alpha) * per_record + _log_lift(per_record) if alpha > 0 else 0.0
 
-    def smallest_error(self, beta: float) -> int:
-        """The smallest integer alpha with P[|Y − K| >= alpha] <= beta."""
-        excess = self.log_tail(1) + float(self.epsilon) - math.log(beta)
-        alpha = max(1, math.ceil(excess * float(self.scale)))
-        while alpha > 1 and self.log_tail(alpha - 1) <= math.log(beta):
+    def log_within(self, alpha: float) -> float:
+        """The logarithm of P[|Y − K| < alpha], alpha in records, also where it is tiny."""
+        return log_one_minus_exp(self.log_tail(alpha))
+
+    def error_with_tail(self, log_beta: float) -> int:
+        """The smallest integer alpha with ln P[|Y − K| >= alpha] <= log_beta."""
+        lift = _log_lift(float(self.epsilon))
+        alpha = max(1, math.ceil((lift - log_beta) * float(self.scale)))
+        while alpha > 1 and self.log_tail(alpha - 1) <= log_beta:
             alpha -= 1
+        while self.log_tail(alpha) > log_beta:
+            alpha += 1
         return alpha
 
     def release(self, count: int) -> int:
@@ -225,3 +248,8 @@ class DiscreteLaplace(LaplaceKernel):
     def samples(self, size: int) -> NDArray[np.int64]:
         """Independent draws of the noise, in records, shape (size,), by the exact sampler."""
         return discrete_laplace_array(self.scale, whole_number(size, "size"))
+
+
+def _log_lift(per_record: float) -> float:
+    """−ln((1 + e^−ε)/2), also where ε is tiny."""
+    return -math.log1p(math.expm1(-per_record) / 2)

@@ -9,6 +9,8 @@ from fractions import Fraction
 import numpy as np
 
 from noisycount.model.additive import check_integer
+from noisycount.model.error_laws import ErrorLaw, GaussianErrors
+from noisycount.model.error_search import log_one_minus_exp, smallest_error
 from noisycount.model.gaussian import DiscreteGaussian, Gaussian, GaussianLikelihood
 from noisycount.model.laws.expansion import DIGITS, Expansion, Reals, decimal_ratio
 from noisycount.model.laws.factor import BaseFactor, Factor, LogStep
@@ -17,6 +19,7 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noise import DiscreteLaplace, Laplace
 from noisycount.model.scales import check_range
 from noisycount.model.sums.sum_law import SumLaw
+from noisycount.model.sums.summed_errors import SummedErrors
 from noisycount.model.validation import real_number, whole_number
 
 __all__ = ["NoiseSum", "SumLikelihood", "SumTail"]
@@ -67,6 +70,15 @@ class NoiseSum(Mechanism):
         """The variance of the noise, in records²: the sum of the variances."""
         return math.fsum(noise.variance for noise in self.noises)
 
+    @property
+    def errors(self) -> ErrorLaw:
+        """The law of the noise at many errors at once."""
+        if len(self.noises) == 1:
+            return self.noises[0].errors
+        if all(isinstance(noise, Gaussian) for noise in self.noises):
+            return GaussianErrors(math.sqrt(self.variance))
+        return SummedErrors(self._law)
+
     def log_density(self, error: float) -> float:
         """The logarithm of the density of the noise, or of its probability if it is discrete.
 
@@ -87,6 +99,25 @@ class NoiseSum(Mechanism):
             return 0.0
         reach = math.ceil(alpha) if self.is_discrete else alpha
         return min(0.0, math.log(2) + self.log_exceedance(float(reach)))
+
+    def log_within(self, alpha: float) -> float:
+        """The logarithm of P[|Y − K| < alpha], alpha in records, also where it is tiny."""
+        if alpha <= 0:
+            return -math.inf
+        reach = math.ceil(alpha) if self.is_discrete else alpha
+        if reach >= math.sqrt(self.variance):
+            return log_one_minus_exp(self.log_tail(reach))
+        return self._law.log_within(reach)
+
+    def smallest_error(self, beta: float) -> float:
+        """The smallest alpha, in records, with P[|Y − K| >= alpha] <= beta, beta in (0, 1)."""
+        return self.error_with_tail(math.log(beta))
+
+    def error_with_tail(self, log_beta: float) -> float:
+        """The smallest alpha, in records, with ln P[|Y − K| >= alpha] <= log_beta < 0."""
+        if len(self.noises) == 1:
+            return self.noises[0].error_with_tail(log_beta)
+        return smallest_error(self, log_beta)
 
     def check_answer(self, answer: float) -> None:
         """Refuse, with a ValueError, an answer that this noise cannot give."""

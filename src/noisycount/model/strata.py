@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from noisycount.model.counts import CountDistribution
 from noisycount.model.laws.expansion import Expansion, Reals
 from noisycount.model.laws.factor import BaseFactor, Factor, LogStep, Moved, Product
-from noisycount.model.laws.poisson_binomial import WIDE, sum_of_binomials
+from noisycount.model.laws.poisson_binomial import sum_of_binomials
+from noisycount.model.laws.stitched import deep_sum_of_binomials, tilted_rates
 from noisycount.model.laws.table_law import TableLaw
 from noisycount.model.population import Informed, Population, known_records
 from noisycount.model.tabulated import weighted_table
@@ -22,11 +23,7 @@ __all__ = ["Strata"]
 
 _STEEPEST = 740.0
 _HALVINGS = 36
-_STITCH = 3.0
-_STITCHES = 4
-_STITCHED_DEPTH = 70.0
-_NEWTON_STEPS = 8
-_NEAR_GOAL = 0.1
+_DEPTH = 70.0
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
@@ -71,21 +68,36 @@ class Strata(Population):
         Rates are tilted, e^θ·p/(1 − p + e^θ·p), so that the mean moves to where the likelihoods
         and the tilt balance; the factor e^(−θ·k) takes the tilt back.
         """
+        if not likelihoods:
+            return self.table(_DEPTH)
+        certain, sizes, log_odds = self._kinds()
+        others = tuple(Moved(one, certain) for one in likelihoods)
+        if not sizes.size:
+            return weighted_table(0, np.zeros(1), others).moved(certain)
+        tilt = _balance(sizes, log_odds, others)
+        first, logs = sum_of_binomials(sizes, *tilted_rates(log_odds + tilt))
+        return weighted_table(first, logs, (*others, Tilt(-tilt))).moved(certain)
+
+    def table(self, depth: float) -> TableLaw:
+        """The law of the count where it is within e^depth of the largest probability.
+
+        Args:
+            depth: In nats, at most 700.
+        """
+        certain, sizes, log_odds = self._kinds()
+        if not sizes.size:
+            return TableLaw(certain, np.zeros(1))
+        first, logs = deep_sum_of_binomials(sizes, log_odds, depth)
+        return TableLaw(first + certain, logs, depth)
+
+    def _kinds(self) -> tuple[int, Reals, Reals]:
+        """The certain positives, and the sizes and log-odds of the different other rates."""
         certain = int(self.sizes[self.rates == 1].sum())
         open_kinds = (self.rates > 0) & (self.rates < 1) & (self.sizes > 0)
         rates, places = np.unique(self.rates[open_kinds], return_inverse=True)
         weights = self.sizes[open_kinds].astype(np.float64)
         sizes: Reals = np.bincount(places, weights=weights, minlength=rates.size).astype(np.float64)
-        others: tuple[Factor, ...] = tuple(Moved(one, certain) for one in likelihoods)
-        if not rates.size:
-            return weighted_table(0, np.zeros(1), others).moved(certain)
-        log_odds = np.log(rates) - np.log1p(-rates)
-        if not others:
-            first, logs = _stitched(sizes, log_odds)
-            return TableLaw(first + certain, logs, _STITCHED_DEPTH)
-        tilt = _balance(sizes, log_odds, others)
-        first, logs = sum_of_binomials(sizes, *_rates_of(log_odds + tilt))
-        return weighted_table(first, logs, (*others, Tilt(-tilt))).moved(certain)
+        return certain, sizes, np.log(rates) - np.log1p(-rates)
 
     def given(self, known: ArrayLike, positives: ArrayLike) -> Informed:
         """What somebody knows who holds some records of each group.
@@ -148,48 +160,6 @@ class Tilt(BaseFactor):
         return LogStep(shift=Fraction(self.steepness))
 
 
-def _rates_of(log_odds: Reals) -> tuple[Reals, Reals]:
-    """The rates with these log-odds, and their complements."""
-    shrunk = np.exp(-np.abs(log_odds))
-    large, small = 1 / (1 + shrunk), shrunk / (1 + shrunk)
-    return np.where(log_odds >= 0, large, small), np.where(log_odds >= 0, small, large)
-
-
-def _stitched(sizes: Reals, log_odds: Reals) -> tuple[int, Reals]:
-    """The log-probabilities around the mean, each from a tilt under which it is likely.
-
-    ln P[k] = ln Q_θ[k] + Σ n·ln(1 − p + p·e^θ) − θ·k for the law Q_θ of the tilted rates.
-    """
-    rates, complements = _rates_of(log_odds)
-    mean, variance = float(sizes @ rates), float(sizes @ (rates * complements))
-    if variance <= WIDE**2:
-        return sum_of_binomials(sizes, rates, complements)
-    step, total = _STITCH * math.sqrt(variance), float(sizes.sum())
-    goals = [mean + step * place for place in range(-_STITCHES, _STITCHES + 1)]
-    goals = [goal for goal in goals if 1 <= goal <= total - 1]
-    edges = [max(0, math.ceil(goal - step / 2)) for goal in [*goals, goals[-1] + step]]
-    edges[-1] = min(edges[-1], int(total) + 1)
-    parts, tilt = [], 0.0
-    for goal, start, stop in zip(goals, edges, edges[1:], strict=False):
-        tilt = _tilt_to(goal, sizes, log_odds, tilt)
-        first, logs = sum_of_binomials(sizes, *_rates_of(log_odds + tilt))
-        growth = float(sizes @ (np.log1p(rates * math.expm1(tilt)) - rates * tilt))
-        counts = np.arange(start, stop, dtype=np.float64)
-        parts.append(logs[start - first : stop - first] + growth - tilt * (counts - mean))
-    return edges[0], np.concatenate(parts)
-
-
-def _tilt_to(goal: float, sizes: Reals, log_odds: Reals, tilt: float) -> float:
-    """The tilt that moves the mean next to a goal, by Newton's method from a tilt nearby."""
-    for _ in range(_NEWTON_STEPS):
-        rates, complements = _rates_of(log_odds + tilt)
-        missing, variance = goal - float(sizes @ rates), float(sizes @ (rates * complements))
-        if abs(missing) < _NEAR_GOAL * math.sqrt(variance):
-            break
-        tilt += missing / variance
-    return tilt
-
-
 def _balance(sizes: Reals, log_odds: Reals, likelihoods: Sequence[Factor]) -> float:
     """The tilt θ at which the likelihoods change by e^−θ a record around the tilted mean.
 
@@ -200,7 +170,7 @@ def _balance(sizes: Reals, log_odds: Reals, likelihoods: Sequence[Factor]) -> fl
     low, high = -_STEEPEST, _STEEPEST
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        count = math.floor(float(sizes @ _rates_of(log_odds + middle)[0]))
+        count = math.floor(float(sizes @ tilted_rates(log_odds + middle)[0]))
         below = count < smallest
         if below or (count < largest and product.log_step(count) > middle):
             low = middle

@@ -198,6 +198,11 @@ class SumLaw:
         return not self._has_discrete or self.gaussian_variance >= _SMOOTH_VARIANCE
 
     @property
+    def spread(self) -> float:
+        """The root of the sum of the squared scales, in records."""
+        return math.hypot(*self._laplaces, math.sqrt(self._variance_of_gaussians))
+
+    @property
     def widest_laplace(self) -> float:
         """The largest scale of a Laplace noise, in records; 0 if there is none."""
         return max(self._laplaces, default=0.0)

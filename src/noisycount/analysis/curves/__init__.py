@@ -1,0 +1,1 @@
+"""How far two laws of an answer differ: the parts of a privacy curve."""

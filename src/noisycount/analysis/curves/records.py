@@ -1,0 +1,120 @@
+"""The pairs of laws between which an outsider has to tell, one for each kind of record."""
+
+import numpy as np
+
+from noisycount.analysis.curves.exchangeable import (
+    count_pair,
+    known_count_pair,
+    known_sample_pair,
+    sample_pair,
+)
+from noisycount.analysis.curves.pair import Pair
+from noisycount.analysis.curves.tables import sampled_pair, stratum_pair
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.population import Informed, Population
+from noisycount.model.populations import BetaBinomial, Binomial, Known
+from noisycount.model.strata import Strata
+from noisycount.model.subsampling import Subsample
+from noisycount.model.tabulated import Tabulated
+
+__all__ = ["record_pairs"]
+
+
+def record_pairs(mechanism: Mechanism, population: Population | None) -> list[Pair]:
+    """The laws of what gets the noise, if one record is positive and if it is negative.
+
+    Raises:
+        ValueError: If the property is certain, or the population does not say what is needed.
+    """
+    sample_size = _sample_size(mechanism, population)
+    if population is None:
+        return [known_count_pair()]
+    rest = population.rest if isinstance(population, Informed) else population
+    if isinstance(rest, Known):
+        return _known_pairs(rest, sample_size)
+    if isinstance(rest, Strata):
+        return _stratum_pairs(rest, population, sample_size)
+    if not isinstance(rest, Binomial | BetaBinomial | Tabulated):
+        raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere in analysis)
+            f"population must be one of noisycount's populations or None, got {population!r}"
+        )
+    _refuse_certain(rest)
+    if sample_size is None:
+        return [count_pair(rest)]
+    if population is rest and not isinstance(rest, Tabulated):
+        return [sample_pair(rest, sample_size)]
+    pair = count_pair(rest)
+    return [sampled_pair(pair, _centre(rest, population), population.records, sample_size)]
+
+
+def _sample_size(mechanism: Mechanism, population: Population | None) -> int | None:
+    """How many records are drawn; None: all of them."""
+    if not isinstance(mechanism, Subsample):
+        return None
+    if population is None:
+        raise ValueError(
+            "population must be given for Subsample, whose worst case depends on the number of "
+            "records: use Known(size)"
+        )
+    if mechanism.sample_size > population.records:
+        raise ValueError(
+            f"sample_size must be at most the {population.records} records there are, "
+            f"got {mechanism.sample_size}"
+        )
+    return None if mechanism.sample_size == population.records else mechanism.sample_size
+
+
+def _known_pairs(population: Known, sample_size: int | None) -> list[Pair]:
+    """The worst counts of the other records are none and all: there a sample hides least.
+
+    By advanced joint convexity no count has a δ(ε) above λ·δ(ln(1 + (e^ε − 1)/λ)) of the noise
+    alone, λ the share that is drawn; δ₊ reaches it where no other record is positive and δ₋ where
+    all are.
+    """
+    if sample_size is None:
+        return [known_count_pair()]
+    size = population.size
+    counts = {0, size - 1} if population.count is None else {population.count}
+    return [known_sample_pair(size, count, sample_size) for count in sorted(counts)]
+
+
+def _stratum_pairs(rest: Strata, population: Population, sample_size: int | None) -> list[Pair]:
+    """A pair for each different rate."""
+    pairs: list[Pair] = []
+    rates = rest.rates[rest.sizes > 0]
+    if not rates.size or rates.min() == 0 or rates.max() == 1:
+        raise ValueError(
+            "rates must lie between 0 and 1 in every stratum that has unknown records, got "
+            f"{rates.tolist()[:5]}: a certain property has no neighbours"
+        )
+    known = population.positives if isinstance(population, Informed) else 0
+    for rate in np.unique(rates):
+        group = int(np.flatnonzero((rest.rates == rate) & (rest.sizes > 0))[0])
+        others = rest.sizes.copy()
+        others[group] -= 1
+        pair, centre = stratum_pair(Strata(others, rest.rates))
+        if sample_size is None:
+            pairs.append(pair)
+        else:
+            pairs.append(sampled_pair(pair, centre + known, population.records, sample_size))
+    return pairs
+
+
+def _refuse_certain(rest: Binomial | BetaBinomial | Tabulated) -> None:
+    """A property that is certain, or no unknown record."""
+    if rest.size == 0:
+        raise ValueError("population must leave at least one record unknown, got none")
+    mean = rest.law().mean
+    if not 0 < mean < rest.size:
+        raise ValueError(
+            f"population must leave the property uncertain, got {rest!r}: "
+            "a certain property has no neighbours"
+        )
+
+
+def _centre(rest: Binomial | BetaBinomial | Tabulated, population: Population) -> int:
+    """The count that is offset 0 of the pair of `count_pair`."""
+    known = population.positives if isinstance(population, Informed) else 0
+    if isinstance(rest, Tabulated):
+        return int(np.argmax(rest.log_probabilities)) + known
+    return rest.law().mode + known

@@ -1,0 +1,121 @@
+"""The terms of δ at one ε: what each count adds to the advantage of one law over another."""
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from noisycount.analysis.curves.certified import Certified
+from noisycount.analysis.curves.pair import Advantage, Pair
+from noisycount.model.error_laws import DiscreteLaplaceErrors, ErrorLaw, LaplaceErrors
+from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.mesh import MeshPoints
+
+__all__ = ["Terms"]
+
+_CANCELLED = 100.0
+_STEEPEST = 50.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Terms:
+    """Sums Σ Q·w·f over counts, for answers about them with noise.
+
+    Attributes:
+        pair: The two laws.
+        errors: The law of the noise.
+        epsilon: ε.
+        advantage: w of that ε.
+        points: Points that sum over Q, exact for noise that bends where they are fine.
+    """
+
+    pair: Pair
+    errors: ErrorLaw
+    epsilon: float
+    advantage: Advantage
+    points: MeshPoints
+    _values: Reals = field(init=False, repr=False)
+    _logs: Reals = field(init=False, repr=False)
+    _negative: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        offsets = self.points.offsets
+        values = self.advantage.at(offsets)
+        with np.errstate(divide="ignore"):
+            logs = self.points.log_weights + np.log(np.abs(values))
+        object.__setattr__(self, "_values", np.exp(self.points.log_weights) * values)
+        object.__setattr__(self, "_logs", logs)
+        negative = int(np.searchsorted(offsets, self.advantage.crossing))
+        object.__setattr__(self, "_negative", negative)
+
+    def log_odds(self, answer: float) -> float:
+        """The logarithm of Σ Q·w·f over w > 0, over that of −w over w < 0, f the density there."""
+        logs = self._logs + self.errors.log_density(answer - self.points.offsets)
+        if self._negative in (0, logs.size):
+            return -math.inf if self._negative else math.inf
+        return _log_sum(logs[self._negative :]) - _log_sum(logs[: self._negative])
+
+    def beyond(self, answer: float) -> Certified:
+        """P₊[Y >= answer] − e^ε·P₋[Y >= answer], from the sum that cancels least."""
+        best = self._plain(answer)
+        for other in (self._from_crossing, self._from_exponential):
+            if best.error <= _CANCELLED * self.pair.rounding * best.value:
+                return best
+            best = min(best, other(answer), key=lambda one: one.error)
+        return best
+
+    def _plain(self, answer: float) -> Certified:
+        """Σ Q·w·S(answer − k)."""
+        parts = self._values * self.errors.exceedance(answer - self.points.offsets)
+        gains, losses = parts[self._negative :].sum(), -parts[: self._negative].sum()
+        return self._difference(float(gains), float(losses))
+
+    def _from_crossing(self, answer: float) -> Certified:
+        """Σ Q·w·(S(answer − k) − S(answer − k*)) − (e^ε − 1)·S(answer − k*), k* the crossing.
+
+        No term of the sum is negative.
+        """
+        at_crossing = np.array(answer - self.advantage.crossing)
+        errors = answer - self.points.offsets
+        above, below = errors[self._negative :], errors[: self._negative]
+        gains = self._values[self._negative :] @ self.errors.between(above, at_crossing)
+        gains -= self._values[: self._negative] @ self.errors.between(at_crossing, below)
+        losses = math.expm1(self.epsilon) * self.errors.exceedance(at_crossing)
+        return self._difference(float(gains), float(losses))
+
+    def _from_exponential(self, answer: float) -> Certified:
+        """What Laplace noise would be if it rose for ever, less what it lacks above the answer.
+
+        For P₊ that is P₋ moved by one record and r = 1/scale,
+        (e^r − e^ε)·Σ P₋·e^(r·(k − answer))/2 − Σ_{k > answer} Q·w·(cosh(r·(k − answer)) − 1).
+        """
+        steepest = self.errors.steepest
+        is_laplace = isinstance(self.errors, LaplaceErrors | DiscreteLaplaceErrors)
+        if not is_laplace or not self.pair.is_shift or steepest is None:
+            return Certified(0.0, math.inf)
+        rises = (self.points.offsets - answer) * float(steepest)
+        if rises[-1] > _STEEPEST:
+            return Certified(0.0, math.inf)
+        weights = np.exp(self.points.log_weights + rises)
+        gap = math.exp(self.epsilon) * math.expm1(float(steepest - Fraction(self.epsilon)))
+        gains = gap * float(weights @ self.pair.ratio_minus(self.points.offsets))
+        above = rises > 0
+        rises, values = rises[above], self._values[above]
+        if not self.errors.is_discrete:
+            return self._difference(gains / 2, float(values @ (2 * np.sinh(rises / 2) ** 2)))
+        shrunk = math.exp(-float(steepest))
+        lacks = -np.expm1(-rises) * (np.exp(rises) - shrunk)
+        return self._difference(gains / (1 + shrunk), float(values @ lacks) / (1 + shrunk))
+
+    def _difference(self, gains: float, losses: float) -> Certified:
+        """Gains less losses, each a sum of terms that are not negative."""
+        return Certified(gains - losses, self.pair.rounding * (gains + abs(losses)))
+
+
+def _log_sum(logs: Reals) -> float:
+    """The logarithm of Σ e^logs."""
+    largest = float(logs.max())
+    if math.isinf(largest):
+        return largest
+    return largest + math.log(float(np.exp(logs - largest).sum()))

@@ -1,0 +1,102 @@
+"""The law of discrete Gaussian noise at many errors at once."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.polynomial import Chebyshev
+from numpy.polynomial.legendre import leggauss
+
+from noisycount.model.error_laws import GaussianErrors
+from noisycount.model.gaussian_sums import log_sum_from, log_sum_of_all
+from noisycount.model.laws.expansion import Reals
+
+__all__ = ["DiscreteGaussianErrors"]
+
+_FARTHEST = 40.0  # scales, beyond which a tail is below 1e-340
+_DEGREE = 90
+_WIDE = 64.0
+_NODES, _WEIGHTS = leggauss(12)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteGaussianErrors:
+    """Discrete Gaussian noise.
+
+    Attributes:
+        scale: In records.
+    """
+
+    scale: float
+
+    @property
+    def is_discrete(self) -> bool:
+        """It is."""
+        return True
+
+    @property
+    def steepest(self) -> None:
+        """There is no bound."""
+        return
+
+    @property
+    def spread(self) -> float:
+        """The scale."""
+        return self.scale
+
+    def log_density(self, errors: Reals) -> Reals:
+        """−z²/(2·scale²)."""
+        return GaussianErrors(self.scale).log_density(errors)
+
+    def exceedance(self, errors: Reals) -> Reals:
+        """The sum over the integers from z on, over that of all."""
+        is_above = errors > 0
+        tail = self._tail(np.where(is_above, errors, 1 - errors))
+        return np.where(is_above, tail, 1 - tail)
+
+    def between(self, low: Reals, high: Reals) -> Reals:
+        """From the integers from 1 on and those up to 0."""
+        return self._from(1.0, low, high) + self._from(0.0, 1 - high, 1 - low)
+
+    def _from(self, least: float, low: Reals, high: Reals) -> Reals:
+        """The mass of the integers from l on and below h, of those that are at least so large."""
+        first, last = np.broadcast_arrays(np.maximum(low, least), np.maximum(high, least))
+        if self.scale < _WIDE:
+            return self._tail(first) - self._tail(last)
+        return self._smooth_mass(first, last)
+
+    def _smooth_mass(self, first: Reals, last: Reals) -> Reals:
+        """Near errors: the normal mass half a record lower, corrected for the steps of a sum.
+
+        Σ_{z=a}^{b−1} f(z) = ∫ (f − f''/24 + 7f''''/5760 − 31f''''''/967680) from a − 1/2 to
+        b − 1/2, and the integrals of the derivatives are differences of lower ones.
+        """
+        near = last - first < self.scale / 4
+        masses: Reals = np.zeros(first.shape)
+        masses[~near] = self._tail(first[~near]) - self._tail(last[~near])
+        low, high = first[near] - 0.5, last[near] - 0.5
+        points = (low[..., None] + (high - low)[..., None] * ((1 + _NODES) / 2)) / self.scale
+        squares, inverse = points * points, 1 / self.scale**2
+        correction = 1 - inverse * (squares - 1) / 24
+        correction += inverse**2 * 7 / 5760 * ((squares - 6) * squares + 3)
+        correction -= inverse**3 * 31 / 967680 * (((squares - 15) * squares + 45) * squares - 15)
+        densities = np.exp(-squares / 2 - log_sum_of_all(self.scale)) * correction
+        masses[near] = densities @ _WEIGHTS * ((high - low) / 2)
+        return masses
+
+    def _tail(self, errors: Reals) -> Reals:
+        """P[Z >= z] for z >= 0."""
+        units = np.minimum(errors / self.scale, _FARTHEST)
+        ratios = np.exp(_log_tail_ratio(self.scale)(units))
+        tails: Reals = ratios * np.exp(-units * units / 2 - log_sum_of_all(self.scale))
+        return tails
+
+
+@lru_cache(maxsize=64)
+def _log_tail_ratio(scale: float) -> Chebyshev:
+    """The logarithm of Σ_{j >= 0} f(z + j)/f(z) as a polynomial in z/scale from 0 to 40."""
+
+    def ratios(units: Reals) -> Reals:
+        return np.array([log_sum_from(unit * scale, scale) + unit**2 / 2 for unit in units])
+
+    return Chebyshev.interpolate(ratios, _DEGREE, domain=[0.0, _FARTHEST])
