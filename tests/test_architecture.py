@@ -27,8 +27,8 @@ HOMES = {
     "duckdb": "release/sources/duckdb",  # duckdb.py and its neighbours duckdb_*.py
     "sqlglot": "release/predicate.py",
     "sqlalchemy": "release/ledger.py",
-    "altair": "study/charts.py",
-    "vl_convert": "study/charts.py",
+    "altair": "study/charts",  # charts.py and its neighbours charts_*.py
+    "vl_convert": "study/charts",
     "click": "app/",
     "rich": "app/",
 }
