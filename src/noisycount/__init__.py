@@ -4,11 +4,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from noisycount.analysis.accuracy import accuracy, failure_probability
-    from noisycount.analysis.planning import epsilon_for_relative_error, readable_epsilon
+    from noisycount.analysis.accuracy import accuracy, chan_bound, failure_probability
+    from noisycount.analysis.out_of_range import out_of_range_bounds, out_of_range_probability
+    from noisycount.analysis.planning import (
+        affordable_answers,
+        epsilon_for_accuracy,
+        epsilon_of_group,
+        readable_epsilon,
+        readable_epsilon_within,
+    )
     from noisycount.analysis.posterior import Posterior, posterior
     from noisycount.analysis.privacy import PrivacyCurve, belief_bounds, privacy_curve
     from noisycount.analysis.refine import refine
+    from noisycount.analysis.relative_error import (
+        count_for_relative_error,
+        epsilon_for_relative_error,
+        iso_epsilon_curves,
+        relative_confidence,
+        relative_error,
+    )
     from noisycount.analysis.utility import scale_for_utility_loss, utility_loss
     from noisycount.errors import NoisyCountError
     from noisycount.model.exact import Exact
@@ -41,13 +55,24 @@ __all__ = [
     "Subsample",
     "Tabulated",
     "accuracy",
+    "affordable_answers",
     "belief_bounds",
+    "chan_bound",
+    "count_for_relative_error",
+    "epsilon_for_accuracy",
     "epsilon_for_relative_error",
+    "epsilon_of_group",
     "failure_probability",
+    "iso_epsilon_curves",
+    "out_of_range_bounds",
+    "out_of_range_probability",
     "posterior",
     "privacy_curve",
     "readable_epsilon",
+    "readable_epsilon_within",
     "refine",
+    "relative_confidence",
+    "relative_error",
     "scale_for_utility_loss",
     "utility_loss",
 ]
@@ -71,13 +96,24 @@ _HOMES = {
     "Subsample": "model.subsampling",
     "Tabulated": "model.tabulated",
     "accuracy": "analysis.accuracy",
+    "affordable_answers": "analysis.planning",
     "belief_bounds": "analysis.privacy",
-    "epsilon_for_relative_error": "analysis.planning",
+    "chan_bound": "analysis.accuracy",
+    "count_for_relative_error": "analysis.relative_error",
+    "epsilon_for_accuracy": "analysis.planning",
+    "epsilon_for_relative_error": "analysis.relative_error",
+    "epsilon_of_group": "analysis.planning",
     "failure_probability": "analysis.accuracy",
+    "iso_epsilon_curves": "analysis.relative_error",
+    "out_of_range_bounds": "analysis.out_of_range",
+    "out_of_range_probability": "analysis.out_of_range",
     "posterior": "analysis.posterior",
     "privacy_curve": "analysis.privacy",
     "readable_epsilon": "analysis.planning",
+    "readable_epsilon_within": "analysis.planning",
     "refine": "analysis.refine",
+    "relative_confidence": "analysis.relative_error",
+    "relative_error": "analysis.relative_error",
     "scale_for_utility_loss": "analysis.utility",
     "utility_loss": "analysis.utility",
 }

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from noisycount.analysis.planning import epsilon_for_relative_error, readable_epsilon
+from noisycount.analysis.planning import readable_epsilon
+from noisycount.analysis.relative_error import epsilon_for_relative_error
 
 GUESSES = st.integers(1, 10**6)
 WIDTHS = st.sampled_from([0.001, 0.01, 0.1, 0.199, 0.2, 0.5, 1.0, 3.0])

@@ -14,7 +14,7 @@ from noisycount.model.validation import (
     whole_number,
 )
 
-__all__ = ["accuracy", "added_noise", "chan_bound", "failure_probability"]
+__all__ = ["accuracy", "added_noise", "chan_bound", "failure_probability", "log_beta_of_one"]
 
 _NO_LOSS = 1e-290  # below, 1 − (1 − b)^k is k·b to the last digit, and b/k may underflow
 
@@ -52,7 +52,7 @@ def accuracy(noise: Mechanism, beta: float, queries: int = 1) -> float:
         41.13
     """
     answers = whole_number(queries, "queries", smallest=1)
-    return added_noise(noise).error_with_tail(_log_beta_of_one(beta, answers))
+    return added_noise(noise).error_with_tail(log_beta_of_one(beta, answers))
 
 
 def failure_probability(noise: Mechanism, alpha: float, queries: int = 1) -> float:
@@ -125,7 +125,7 @@ def added_noise(noise: Mechanism) -> AdditiveNoise | NoiseSum:
     )
 
 
-def _log_beta_of_one(beta: float, answers: int) -> float:
+def log_beta_of_one(beta: float, answers: int) -> float:
     """The logarithm of the b with 1 − (1 − b)^k = beta."""
     whole = fraction_of_one(beta, "beta")
     if answers == 1 or whole < _NO_LOSS:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from noisycount.analysis.accuracy import failure_probability
-from noisycount.analysis.planning import epsilon_for_relative_error, readable_epsilon
+from noisycount.analysis.planning import readable_epsilon
+from noisycount.analysis.relative_error import epsilon_for_relative_error
 from noisycount.app.asking import error_within
 from noisycount.errors import NoisyCountError
 from noisycount.model.noise import DiscreteLaplace

@@ -4,12 +4,13 @@ import math
 from collections.abc import Callable
 from typing import Protocol
 
-__all__ = ["log_one_minus_exp", "smallest_error"]
+__all__ = ["excess", "falling_root", "log_one_minus_exp", "smallest_error"]
 
-Excess = Callable[[float], float]
+Falling = Callable[[float], float]
 
 _CLOSE = 1e-10  # a secant step this small leaves an error of about its square
 _SECANTS = 60
+_HALF = -math.log(2)
 
 
 class Tailed(Protocol):
@@ -36,45 +37,47 @@ class Tailed(Protocol):
 
 def log_one_minus_exp(logarithm: float) -> float:
     """ln(1 − e^x) for x <= 0, to full relative precision at both ends."""
-    if logarithm > -math.log(2):
+    if logarithm > _HALF:
         return math.log(-math.expm1(logarithm)) if logarithm < 0 else -math.inf
     return math.log1p(-math.exp(logarithm))
+
+
+def excess(noise: Tailed, alpha: float, log_beta: float) -> float:
+    """Positive where P[|Z| >= alpha] exceeds beta, falling in alpha, and smooth where Z is not.
+
+    Below beta = 1/2 the difference of the logarithms of the tails, which are concave; above that of
+    the masses within alpha, which are then the part that keeps its digits.
+    """
+    if log_beta < _HALF:
+        return noise.log_tail(alpha) - log_beta
+    return log_one_minus_exp(log_beta) - noise.log_within(alpha)
 
 
 def smallest_error(noise: Tailed, log_beta: float) -> float:
     """The smallest alpha, in records, with ln P[|Z| >= alpha] <= log_beta < 0.
 
-    Below beta = 1/2 by secants of the logarithm of the tail, which is concave; above by those of
-    the mass within alpha, which is then the part that keeps its digits.
-
     Numerical error: 1e-11 relative; an integer is the smallest up to ties within 1e-12 of beta.
     """
     deviation = math.sqrt(noise.variance)
-    log_inside = log_one_minus_exp(log_beta)
-    if log_beta < -math.log(2):
+    if log_beta < _HALF:
         start = deviation * math.sqrt(-2 * log_beta)
-
-        def excess(alpha: float) -> float:
-            return noise.log_tail(alpha) - log_beta
     else:
-        start = 1.25 * deviation * math.exp(log_inside)
-
-        def excess(alpha: float) -> float:
-            return log_inside - noise.log_within(alpha)
-
+        start = 1.25 * deviation * math.exp(log_one_minus_exp(log_beta))
     if noise.is_discrete:
-        return _first_integer(excess, start)
-    if log_beta < -math.log(2):
-        return _root(excess, start, 0.9 * start)
-    places = math.log(start), math.log(start) - 0.1
-    return math.exp(_root(lambda place: excess(math.exp(place)), *places))
+        return _first_integer(lambda alpha: excess(noise, alpha, log_beta), start)
+    if log_beta < _HALF:
+        return falling_root(lambda alpha: excess(noise, alpha, log_beta), start, 0.9 * start)
+    place = math.log(start)
+    return math.exp(
+        falling_root(lambda at: excess(noise, math.exp(at), log_beta), place, place - 0.1)
+    )
 
 
-def _root(excess: Excess, before: float, here: float) -> float:
+def falling_root(function: Falling, before: float, here: float) -> float:
     """The root of a falling function, by secants."""
-    at_before = excess(before)
+    at_before = function(before)
     for _ in range(_SECANTS):
-        at_here = excess(here)
+        at_here = function(here)
         if at_here == at_before:
             break
         step = -at_here * (here - before) / (at_here - at_before)
@@ -84,7 +87,7 @@ def _root(excess: Excess, before: float, here: float) -> float:
     return here
 
 
-def _first_integer(excess: Excess, start: float) -> int:
+def _first_integer(function: Falling, start: float) -> int:
     """The first integer from 1 on where a falling function is not positive.
 
     By secants between the largest integer `low` where it is known to be positive and the smallest
@@ -94,7 +97,7 @@ def _first_integer(excess: Excess, start: float) -> int:
     before, at_before = math.nan, math.nan
     here = max(1, math.ceil(start))
     for trial in range(_SECANTS + 1100):
-        at_here = excess(float(here))
+        at_here = function(float(here))
         if at_here > 0:
             low = here
         else:
