@@ -14,6 +14,7 @@ COMMANDS = {
     "demo": "Ask one private question of a real health survey, start to end.",
     "count": "Count what satisfies a question, with noise and a budget.",
     "plan": "Choose ε from the accuracy that you need.",
+    "risk": "Tell what an answer reveals about one person.",
     "refine": "Estimate the true count from a noisy answer and a known rate.",
     "ledger": "Show what was asked and what is left of the budgets.",
     "init": "Write a commented noisycount.toml.",

@@ -2,7 +2,7 @@
 
 import json
 import os.path
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ __all__ = [
     "plan_facts",
     "print_facts",
     "print_json",
+    "print_table",
     "print_text",
     "refinement_facts",
     "seen_from_here",
@@ -70,6 +71,14 @@ def print_facts(facts: Iterable[tuple[str, str]], indent: int = 0) -> None:
     for name, value in facts:
         grid.add_row(Text(" " * indent + name), Text(value))
     console().print(grid)
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Rows of cells below the names of their columns."""
+    table = Table(*header)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console().print(table)
 
 
 def answer_facts(answer: "Answer") -> Facts:

@@ -1,21 +1,32 @@
 """Results as JSON: one shape for every way in which machines ask."""
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from noisycount.app.answer_table import RefinedTable
 from noisycount.app.assumed import Assumed
-from noisycount.app.refined import Refinement
+from noisycount.app.refined import Refinement, kind_of_noise
+from noisycount.app.risk_words import cautions, meanings
 from noisycount.app.surprising import warning
 from noisycount.app.wording import odds_sentence
+from noisycount.model.exact import Exact
 from noisycount.release.budget import exact_text
 from noisycount.release.entries import Entry
 
 if TYPE_CHECKING:  # they load the engine and the ledger, which few commands need
     from noisycount.app.asking import Answer
     from noisycount.app.planned import Plan
+    from noisycount.app.risks import Risks
 
-__all__ = ["answer_object", "entry_objects", "plan_object", "refinement_object", "table_object"]
+__all__ = [
+    "answer_object",
+    "entry_objects",
+    "plan_object",
+    "refinement_object",
+    "risks_object",
+    "table_object",
+]
 
 Object = dict[str, Any]
 
@@ -104,6 +115,41 @@ def table_object(table: RefinedTable) -> Object:
         "level": table.level,
         "seconds": table.seconds,
         "out": str(table.out),
+    }
+
+
+def risks_object(risks: "Risks") -> Object:
+    """What an answer reveals to each adversary; an ε that no answer has is null."""
+    setting = risks.setting
+    size = setting.assumed.population.records
+    return {
+        **_assumed_members(setting.assumed),
+        "mechanism": "none" if isinstance(setting.noise, Exact) else kind_of_noise(setting.noise),
+        "scale": None if setting.scale is None else exact_text(setting.scale),
+        "sample": setting.sample,
+        "known": setting.known,
+        "known_positives": setting.known_positives,
+        "epsilon": exact_text(risks.epsilon),
+        "odds": odds_sentence(risks.epsilon),
+        "utility_loss": risks.loss,
+        "standard_error": risks.standard_error * size,
+        "standard_error_share": risks.standard_error,
+        "adversaries": [
+            {
+                "adversary": risk.adversary.name,
+                "knows": risk.adversary.knows,
+                "delta": risk.delta,
+                "bracket": list(risk.bracket),
+                "guess": risk.guess,
+                "usual_delta": risks.usual_delta,
+                "usual_epsilon": risk.usual_epsilon if isfinite(risk.usual_epsilon) else None,
+                "meaning": meaning,
+            }
+            for risk, (_, meaning) in zip(risks.risks, meanings(risks), strict=True)
+        ],
+        "overlapping_delta": risks.overlapping,
+        "beyond_worst": [risk.adversary.name for risk in risks.beyond_worst],
+        "cautions": dict(cautions(risks)),
     }
 
 

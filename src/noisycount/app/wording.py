@@ -1,13 +1,23 @@
 """Numbers as people read them."""
 
-import math
-from decimal import ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from noisycount.analysis.privacy import belief_bounds
 from noisycount.release.budget import exact_text
 
-__all__ = ["approximately", "odds_sentence", "percent", "plus_minus", "signed"]
+__all__ = [
+    "approximately",
+    "at_least",
+    "at_most",
+    "odds_sentence",
+    "percent",
+    "plus_minus",
+    "signed",
+]
+
+_CERTAIN = Decimal("1e-4")
+_READABLE = Decimal("1e-3")
 
 
 def percent(share: float | Decimal) -> str:
@@ -46,6 +56,32 @@ def approximately(value: Fraction) -> str:
     return text if "/" not in text else f"{text} ≈ {float(value):.3g}"
 
 
+def at_most(bound: float) -> str:
+    """A finite number that is not negative, rounded up to three digits.
+
+    Example:
+        >>> at_most(0.15012), at_most(0.1493), at_most(3.4567e-9), at_most(0)
+        ('0.151', '0.150', '3.46e-9', '0')
+    """
+    return _three_digits(bound, ROUND_CEILING)
+
+
+def at_least(bound: float) -> str:
+    """A finite number that is not negative, rounded down to three digits.
+
+    Example:
+        >>> at_least(0.15097)
+        '0.150'
+    """
+    return _three_digits(bound, ROUND_FLOOR)
+
+
+def _three_digits(bound: float, rounding: str) -> str:
+    rounded = Context(prec=3, rounding=rounding).create_decimal_from_float(float(bound))
+    tiny = 0 < rounded < _READABLE
+    return f"{rounded:{'e' if tiny else 'f'}}"
+
+
 def odds_sentence(epsilon: float | Fraction, protected: str = "person") -> str:
     """What ε means for one person or row, in words; the odds are rounded to the side of more risk.
 
@@ -60,8 +96,10 @@ def odds_sentence(epsilon: float | Fraction, protected: str = "person") -> str:
 def _odds(unlikely: float) -> str:
     """Odds of 100 in all, from the chance of the less likely side, rounded down."""
     share = Decimal(unlikely) * 100
+    if share < _CERTAIN:
+        return "100:0"
     if share >= 1:
         low = share.to_integral_value(ROUND_FLOOR)
     else:
         low = Context(prec=2, rounding=ROUND_FLOOR).plus(share)
-    return f"{100 - low:f}:{low:f}" if not math.isclose(low, 0) else f"100:{low:.1e}"
+    return f"{100 - low:f}:{low:f}"
