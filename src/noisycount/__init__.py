@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from noisycount.analysis.accuracy import accuracy, chan_bound, failure_probability
+    from noisycount.analysis.amplification import amplified_delta
     from noisycount.analysis.out_of_range import out_of_range_bounds, out_of_range_probability
     from noisycount.analysis.planning import (
         affordable_answers,
@@ -56,6 +57,7 @@ __all__ = [
     "Tabulated",
     "accuracy",
     "affordable_answers",
+    "amplified_delta",
     "belief_bounds",
     "chan_bound",
     "count_for_relative_error",
@@ -97,6 +99,7 @@ _HOMES = {
     "Tabulated": "model.tabulated",
     "accuracy": "analysis.accuracy",
     "affordable_answers": "analysis.planning",
+    "amplified_delta": "analysis.amplification",
     "belief_bounds": "analysis.privacy",
     "chan_bound": "analysis.accuracy",
     "count_for_relative_error": "analysis.relative_error",

@@ -51,7 +51,7 @@ def utility_loss(mechanism: Mechanism, population: Population) -> float:
             neither additive noise, nor a sample, nor `Exact`.
 
     Source: Breutigam and Reischuk, Definitions 7 and 8, Lemmas 7 to 9.
-    Numerical error: 1e-14 relative; 1e-12 for `Tabulated`.
+    Numerical error: 1e-14 relative from 1e-300 on; 1e-12 for `Tabulated`.
 
     Example:
         >>> from noisycount.model.populations import Binomial
