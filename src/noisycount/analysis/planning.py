@@ -76,7 +76,7 @@ def epsilon_for_accuracy(
         return excess(added_up(each, summands), reach, log_beta)
 
     place = math.log(epsilon)
-    root = math.exp(falling_root(lambda at: too_often(math.exp(at)), place, place - 0.1))
+    root = math.exp(falling_root(lambda at: too_often(math.exp(at)), place, place - 0.1, unit=1))
     return _first_kept(root, too_often)
 
 

@@ -8,7 +8,7 @@ __all__ = ["excess", "falling_root", "log_one_minus_exp", "smallest_error"]
 
 Falling = Callable[[float], float]
 
-_CLOSE = 1e-10  # a secant step this small leaves an error of about its square
+_CLOSE = 1e-15  # the product of two secant steps is about the error that the second leaves
 _SECANTS = 60
 _HALF = -math.log(2)
 
@@ -69,20 +69,28 @@ def smallest_error(noise: Tailed, log_beta: float) -> float:
         return falling_root(lambda alpha: excess(noise, alpha, log_beta), start, 0.9 * start)
     place = math.log(start)
     return math.exp(
-        falling_root(lambda at: excess(noise, math.exp(at), log_beta), place, place - 0.1)
+        falling_root(lambda at: excess(noise, math.exp(at), log_beta), place, place - 0.1, unit=1)
     )
 
 
-def falling_root(function: Falling, before: float, here: float) -> float:
-    """The root of a falling function, by secants."""
+def falling_root(function: Falling, before: float, here: float, unit: float = 0.0) -> float:
+    """The root of a falling function, by secants.
+
+    Args:
+        function: Smooth where the argument changes by less than a unit.
+        before: A place near the root.
+        here: Another one.
+        unit: What steps are small against; left out: the place itself.
+    """
     at_before = function(before)
     for _ in range(_SECANTS):
         at_here = function(here)
         if at_here == at_before:
             break
-        step = -at_here * (here - before) / (at_here - at_before)
+        last = here - before
+        step = -at_here * last / (at_here - at_before)
         before, at_before, here = here, at_here, here + step
-        if abs(step) <= _CLOSE * abs(here):
+        if abs(step * last) <= _CLOSE * (unit or here) ** 2:
             break
     return here
 
