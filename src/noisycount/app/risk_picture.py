@@ -71,7 +71,7 @@ def _line(risk: Risk, end: float, floor: float, asked: float) -> PrivacyLine:
     is_shown = asked <= end and risk.delta >= floor
     return PrivacyLine(
         name=risk.adversary.name,
-        note=f"δ = {at_most(risk.bracket[1])}",
+        note=f"δ = {at_most(risk.delta)}",
         epsilons=epsilons.tolist(),
         deltas=deltas.tolist(),
         mark=risk.delta if is_shown else None,

@@ -47,7 +47,7 @@ def risk_rows(risks: "Risks") -> list[tuple[str, ...]]:
         (
             risk.adversary.name,
             risk.adversary.knows,
-            at_most(risk.bracket[1]),
+            at_most(risk.delta),
             _percent_at_most(risk.guess),
             at_most(risk.usual_epsilon) if math.isfinite(risk.usual_epsilon) else "none",
         )
@@ -81,10 +81,7 @@ def _meaning(risk: "Risk", risks: "Risks") -> str:
     if risk.bracket[1] == 0:
         return odds
     if risk.bracket[1] < 1:
-        return (
-            f"at worst is told outright with probability {at_most(risk.bracket[1])}; otherwise "
-            f"{odds}"
-        )
+        return f"at worst is told outright with probability {at_most(risk.delta)}; otherwise {odds}"
     if isinstance(risks.setting.mechanism, Exact):
         return "learns everything: without noise, the known records leave this one as the rest"
     return "learns everything: the answer gives the person away"
@@ -115,7 +112,9 @@ def _scope(risks: "Risks") -> str:
         f"below the worst case, only if {trusted} right"
     )
     independent = assumed.rate is None or not assumed.rate.deviation
-    return f"{scope}. Whoever may know more is the worst case." if independent else f"{scope}."
+    return (
+        f"{scope}. Treat whoever may know more as the worst case." if independent else f"{scope}."
+    )
 
 
 def _dependence(risks: "Risks") -> str:
@@ -149,4 +148,5 @@ def _together(risks: "Risks") -> str:
 
 def _percent_at_most(chance: float) -> str:
     """A chance in percent, rounded up to two decimals."""
-    return f"{(Decimal(chance) * 100).quantize(Decimal('0.01'), ROUND_CEILING)} %"
+    told = Decimal(f"{chance:.9f}") * 100
+    return f"{told.quantize(Decimal('0.01'), ROUND_CEILING)} %"

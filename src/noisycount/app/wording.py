@@ -60,8 +60,8 @@ def at_most(bound: float) -> str:
     """A finite number that is not negative, rounded up to three digits.
 
     Example:
-        >>> at_most(0.15012), at_most(0.1493), at_most(3.4567e-9), at_most(0)
-        ('0.151', '0.150', '3.46e-9', '0')
+        >>> at_most(0.15012), at_most(0.1 + 1e-12), at_most(3.4567e-9), at_most(0)
+        ('0.151', '0.100', '3.46e-9', '0')
     """
     return _three_digits(bound, ROUND_CEILING)
 
@@ -77,9 +77,12 @@ def at_least(bound: float) -> str:
 
 
 def _three_digits(bound: float, rounding: str) -> str:
-    rounded = Context(prec=3, rounding=rounding).create_decimal_from_float(float(bound))
-    tiny = 0 < rounded < _READABLE
-    return f"{rounded:{'e' if tiny else 'f'}}"
+    """Three digits of the first nine, as 0.1 plus the error of a float is 0.1."""
+    told = Context(prec=9).create_decimal_from_float(float(bound))
+    rounded = Context(prec=3, rounding=rounding).plus(told)
+    if rounded == rounded.to_integral_value():
+        return f"{rounded:.0f}"
+    return f"{rounded:{'e' if rounded < _READABLE else 'f'}}"
 
 
 def odds_sentence(epsilon: float | Fraction, protected: str = "person") -> str:
