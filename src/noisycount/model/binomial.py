@@ -46,13 +46,23 @@ def stirling_error(points: Reals) -> Reals:
 def _deviance(ratios: Reals) -> Reals:
     """(1 + u)·ln(1 + u) − u for u > −1, to full relative precision also near u = 0."""
     small = np.abs(ratios) < _SMALL
-    near = np.where(small, ratios, 0.0)
+    if small.all():
+        return _near_deviance(ratios)
     far = np.where(small, 1.0, ratios)
-    series = np.zeros_like(ratios)
-    for coefficient in _SERIES:
-        series = series * near + coefficient
-    deviance: Reals = np.where(small, series * near * near, (1 + far) * np.log1p(far) - far)
+    near = _near_deviance(np.where(small, ratios, 0.0))
+    deviance: Reals = np.where(small, near, (1 + far) * np.log1p(far) - far)
     return deviance
+
+
+def _near_deviance(ratios: Reals) -> Reals:
+    """The same by its series, for |u| < 1/10."""
+    series = np.full_like(ratios, _SERIES[0])
+    for coefficient in _SERIES[1:]:
+        series *= ratios
+        series += coefficient
+    series *= ratios
+    series *= ratios
+    return series
 
 
 def log_gamma_bend(point: float, offsets: Reals) -> Reals:

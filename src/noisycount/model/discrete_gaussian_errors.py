@@ -6,6 +6,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.polynomial import Chebyshev
 from numpy.polynomial.legendre import leggauss
+from numpy.typing import NDArray
 
 from noisycount.model.error_laws import GaussianErrors
 from noisycount.model.gaussian_sums import log_sum_from, log_sum_of_all
@@ -15,6 +16,7 @@ __all__ = ["DiscreteGaussianErrors"]
 
 _FARTHEST = 40.0  # scales, beyond which a tail is below 1e-340
 _DEGREE = 90
+_PER_SCALE = 512.0
 _WIDE = 64.0
 _NODES, _WEIGHTS = leggauss(12)
 
@@ -44,6 +46,15 @@ class DiscreteGaussianErrors:
         """The scale."""
         return self.scale
 
+    @property
+    def smooth_over(self) -> float:
+        """The scale."""
+        return self.scale
+
+    def reach(self, depth: float) -> float:
+        """The scale times √(2·depth)."""
+        return GaussianErrors(self.scale).reach(depth)
+
     def log_density(self, errors: Reals) -> Reals:
         """−z²/(2·scale²)."""
         return GaussianErrors(self.scale).log_density(errors)
@@ -54,13 +65,14 @@ class DiscreteGaussianErrors:
         tail = self._tail(np.where(is_above, errors, 1 - errors))
         return np.where(is_above, tail, 1 - tail)
 
-    def between(self, low: Reals, high: Reals) -> Reals:
+    def between(self, low: Reals, widths: Reals) -> Reals:
         """From the integers from 1 on and those up to 0."""
-        return self._from(1.0, low, high) + self._from(0.0, 1 - high, 1 - low)
+        return self._from(1.0, low, widths) + self._from(0.0, 1 - low - widths, widths)
 
-    def _from(self, least: float, low: Reals, high: Reals) -> Reals:
-        """The mass of the integers from l on and below h, of those that are at least so large."""
-        first, last = np.broadcast_arrays(np.maximum(low, least), np.maximum(high, least))
+    def _from(self, least: float, low: Reals, widths: Reals) -> Reals:
+        """The mass of the integers from low on and so wide, of those that are at least so large."""
+        high = np.maximum(low + widths, least)
+        first, last = np.broadcast_arrays(np.maximum(low, least), high)
         if self.scale < _WIDE:
             return self._tail(first) - self._tail(last)
         return self._smooth_mass(first, last)
@@ -87,16 +99,33 @@ class DiscreteGaussianErrors:
     def _tail(self, errors: Reals) -> Reals:
         """P[Z >= z] for z >= 0."""
         units = np.minimum(errors / self.scale, _FARTHEST)
-        ratios = np.exp(_log_tail_ratio(self.scale)(units))
-        tails: Reals = ratios * np.exp(-units * units / 2 - log_sum_of_all(self.scale))
+        places = units * _PER_SCALE
+        whole = np.minimum(np.maximum(np.floor(places), 1.0), _FARTHEST * _PER_SCALE - 2.0)
+        ratios = _interpolated(_log_tail_ratios(self.scale), whole.astype(np.int64), places - whole)
+        tails: Reals = np.exp(ratios - units * units / 2 - log_sum_of_all(self.scale))
         return tails
 
 
+def _interpolated(table: Reals, places: NDArray[np.int64], shares: Reals) -> Reals:
+    """The cubic through the four values around each place, at a share of the way to the next.
+
+    With values 1/512 of a scale apart its error is below 1e-13.
+    """
+    before, here, after, last = (table[places + node] for node in range(-1, 3))
+    slope = after - before / 3 - here / 2 - last / 6
+    bend = (after + before) / 2 - here
+    turn = (last - before) / 6 + (here - after) / 2
+    values: Reals = here + shares * (slope + shares * (bend + shares * turn))
+    return values
+
+
 @lru_cache(maxsize=64)
-def _log_tail_ratio(scale: float) -> Chebyshev:
-    """The logarithm of Σ_{j >= 0} f(z + j)/f(z) as a polynomial in z/scale from 0 to 40."""
+def _log_tail_ratios(scale: float) -> Reals:
+    """The logarithm of Σ_{j >= 0} f(z + j)/f(z) at 512 values of z a scale, from 0 to 40 scales."""
 
     def ratios(units: Reals) -> Reals:
         return np.array([log_sum_from(unit * scale, scale) + unit**2 / 2 for unit in units])
 
-    return Chebyshev.interpolate(ratios, _DEGREE, domain=[0.0, _FARTHEST])
+    smooth = Chebyshev.interpolate(ratios, _DEGREE, domain=[0.0, _FARTHEST])
+    values: Reals = smooth(np.arange(_FARTHEST * _PER_SCALE + 1) / _PER_SCALE)
+    return values

@@ -34,6 +34,15 @@ class ErrorLaw(Protocol):
         """A typical size of the noise, in records."""
         ...
 
+    @property
+    def smooth_over(self) -> float:
+        """The length in records over which the density has no bend; 0 if it has a kink."""
+        ...
+
+    def reach(self, depth: float) -> float:
+        """The distance from 0, in records, at which the density has fallen by e^depth."""
+        ...
+
     def log_density(self, errors: Reals) -> Reals:
         """The logarithm of the density, or of the probability, up to a constant."""
         ...
@@ -42,8 +51,8 @@ class ErrorLaw(Protocol):
         """P[Z >= error], to full relative precision; smooth between integers if Z is discrete."""
         ...
 
-    def between(self, low: Reals, high: Reals) -> Reals:
-        """P[low <= Z < high] for low <= high, to full relative precision also where it is small."""
+    def between(self, low: Reals, widths: Reals) -> Reals:
+        """P[low <= Z < low + width] for widths >= 0, to full relative precision."""
         ...
 
 
@@ -71,6 +80,15 @@ class LaplaceErrors:
         """The scale."""
         return 1 / self._rate
 
+    @property
+    def smooth_over(self) -> float:
+        """It has a kink."""
+        return 0.0
+
+    def reach(self, depth: float) -> float:
+        """The scale times the depth."""
+        return depth / self._rate
+
     def log_density(self, errors: Reals) -> Reals:
         """−|z|/scale."""
         logs: Reals = -self._rate * np.abs(errors)
@@ -81,15 +99,10 @@ class LaplaceErrors:
         tail = np.exp(-self._rate * np.abs(errors)) / 2
         return np.where(errors >= 0, tail, 1 - tail)
 
-    def between(self, low: Reals, high: Reals) -> Reals:
+    def between(self, low: Reals, widths: Reals) -> Reals:
         """From the parts on each side of 0."""
-        return (self._from_zero(low, high) + self._from_zero(-high, -low)) / 2
-
-    def _from_zero(self, low: Reals, high: Reals) -> Reals:
-        """e^(−l/scale) − e^(−h/scale) of what lies above 0."""
-        first, last = np.maximum(low, 0), np.maximum(high, 0)
-        part: Reals = -np.exp(-self._rate * first) * np.expm1(-self._rate * (last - first))
-        return part
+        above = _fall_from(self._rate, 0.0, low, widths)
+        return (above + _fall_from(self._rate, 0.0, -low - widths, widths)) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +129,15 @@ class DiscreteLaplaceErrors:
         """The scale."""
         return 1 / self._rate
 
+    @property
+    def smooth_over(self) -> float:
+        """It has a kink."""
+        return 0.0
+
+    def reach(self, depth: float) -> float:
+        """The scale times the depth."""
+        return depth / self._rate
+
     def log_density(self, errors: Reals) -> Reals:
         """−|z|/scale."""
         logs: Reals = -self._rate * np.abs(errors)
@@ -127,20 +149,14 @@ class DiscreteLaplaceErrors:
         tail = np.exp(-self._rate * np.where(is_above, errors, 1 - errors)) / self._both
         return np.where(is_above, tail, 1 - tail)
 
-    def between(self, low: Reals, high: Reals) -> Reals:
+    def between(self, low: Reals, widths: Reals) -> Reals:
         """From the integers from 1 on and those up to 0."""
-        above = self._from(1.0, low, high)
-        return (above + self._from(0.0, 1 - high, 1 - low)) / self._both
+        above = _fall_from(self._rate, 1.0, low, widths)
+        return (above + _fall_from(self._rate, 0.0, 1 - low - widths, widths)) / self._both
 
     @property
     def _both(self) -> float:
         return 1 + math.exp(-self._rate)
-
-    def _from(self, least: float, low: Reals, high: Reals) -> Reals:
-        """q^l − q^h of what is at least so large."""
-        first, last = np.maximum(low, least), np.maximum(high, least)
-        part: Reals = -np.exp(-self._rate * first) * np.expm1(-self._rate * (last - first))
-        return part
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +184,15 @@ class GaussianErrors:
         """The scale."""
         return self.scale
 
+    @property
+    def smooth_over(self) -> float:
+        """The scale."""
+        return self.scale
+
+    def reach(self, depth: float) -> float:
+        """The scale times √(2·depth)."""
+        return self.scale * math.sqrt(2 * depth)
+
     def log_density(self, errors: Reals) -> Reals:
         """−z²/(2·scale²)."""
         units = errors / self.scale
@@ -181,18 +206,24 @@ class GaussianErrors:
         tails: Reals = ndtr(-errors / self.scale)
         return tails
 
-    def between(self, low: Reals, high: Reals) -> Reals:
+    def between(self, low: Reals, widths: Reals) -> Reals:
         """A Gauss rule over near errors; a difference of the smaller tails of far ones."""
-        lows, highs = np.broadcast_arrays(low / self.scale, high / self.scale)
-        widths = highs - lows
-        near = widths < _NEAR
-        masses = np.empty(widths.shape)
-        masses[near] = _normal_mass(lows[near], widths[near])
-        flipped = lows[~near] + highs[~near] < 0
-        first = np.where(flipped, -highs[~near], lows[~near]) * self.scale
-        last = np.where(flipped, -lows[~near], highs[~near]) * self.scale
-        masses[~near] = self.exceedance(first) - self.exceedance(last)
+        lows, lengths = np.broadcast_arrays(low, widths)
+        near = lengths < _NEAR * self.scale
+        masses = np.empty(lows.shape)
+        masses[near] = _normal_mass(lows[near] / self.scale, lengths[near] / self.scale)
+        first, last = lows[~near], lows[~near] + lengths[~near]
+        flipped = first + last < 0
+        masses[~near] = self.exceedance(np.where(flipped, -last, first))
+        masses[~near] -= self.exceedance(np.where(flipped, -first, last))
         return masses
+
+
+def _fall_from(rate: float, least: float, low: Reals, widths: Reals) -> Reals:
+    """e^(−rate·l) − e^(−rate·(l + width)) of what is at least so large."""
+    lengths = np.minimum(widths, np.maximum(low + widths - least, 0))
+    fall: Reals = -np.exp(-rate * np.maximum(low, least)) * np.expm1(-rate * lengths)
+    return fall
 
 
 def _normal_mass(lows: Reals, widths: Reals) -> Reals:

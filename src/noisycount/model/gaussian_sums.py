@@ -1,6 +1,7 @@
 """Sums of e^(−z²/(2·scale²)) over the integers."""
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -20,6 +21,7 @@ def theta(rate: float) -> tuple[float, float]:
     return total, 2 * float((squares * weights).sum()) / total
 
 
+@lru_cache(maxsize=64)
 def log_sum_of_all(scale: float) -> float:
     """The logarithm of Σ e^(−z²/(2·scale²)) over the integers; wide sums by Poisson's formula."""
     if scale < 1:

@@ -116,7 +116,7 @@ class Laplace(LaplaceKernel):
     @property
     def variance(self) -> float:
         """The variance of the noise, 2·scale², in records²."""
-        return 2 * self.scale**2
+        return 2 * self.scale * self.scale
 
     @property
     def errors(self) -> LaplaceErrors:

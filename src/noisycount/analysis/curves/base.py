@@ -15,7 +15,7 @@ from noisycount.model.laws.smooth_law import SmoothLaw
 __all__ = ["Base", "SmoothBase", "TableBase"]
 
 _LEFT_OUT = 80.0
-_GROWTH = 1.2
+_STRIDES = 1.25 ** np.arange(20)
 _FINEST = 24.0
 
 
@@ -38,7 +38,7 @@ class Base(Protocol):
         ...
 
     def points(
-        self, fine: tuple[float, float], highest: float, coarsest: float = math.inf
+        self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf
     ) -> MeshPoints:
         """Points whose weights are probabilities, for sums that may bend in a run of offsets.
 
@@ -46,7 +46,7 @@ class Base(Protocol):
         `highest` to the right.
 
         Args:
-            fine: The first and the last offset of the run.
+            fine: The first and the last offset of the run; None: sums do not bend.
             highest: The offset up to which sums reach.
             coarsest: How far apart points may lie where the law is smooth, times 24, in records.
         """
@@ -92,15 +92,16 @@ class SmoothBase:
         )
 
     def points(
-        self, fine: tuple[float, float], highest: float, coarsest: float = math.inf
+        self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf
     ) -> MeshPoints:
         """Points whose weights are probabilities; see `Base`."""
         low, high = self.support
-        first = min(max(min(fine[0], 0.0), low), high)
-        last = max(min(max(fine[1], highest, 0.0), high), low)
+        places = [] if fine is None else [fine]
+        first = max(low, min(high, 0.0, *(place[0] for place in places)))
+        last = min(high, max(low, 0.0, highest, *(place[1] for place in places)))
         ends = self._end(first, low, _LEFT_OUT), self._end(last, high, _LEFT_OUT)
-        length = max(_FINEST, min(coarsest, self.deviation / 2))
-        return mesh_points(self.log_probability, ends, self.support, [fine], length)
+        length = max(_FINEST, min(coarsest, self.deviation))
+        return mesh_points(self.log_probability, ends, self.support, places, length)
 
     def reach(self, depth: float) -> tuple[float, float]:
         """The offsets to the left and right at which the law has fallen by e^depth."""
@@ -108,12 +109,16 @@ class SmoothBase:
 
     def _end(self, start: float, limit: float, depth: float) -> float:
         """Where the law has fallen by e^depth on the way from an offset to that of the limit."""
-        way = abs(limit - start)
-        steps = np.minimum(_GROWTH ** np.arange(math.ceil(math.log(way + 2, _GROWTH)) + 1), way)
-        offsets = start + math.copysign(1.0, limit - start) * np.floor(steps)
-        logs = self.log_probability(np.append(offsets, start))
-        fallen = np.flatnonzero(logs[:-1] < logs[-1] - depth)
-        return float(offsets[fallen[0]]) if fallen.size else limit
+        way, side = abs(limit - start), math.copysign(1.0, limit - start)
+        step = math.ceil(self.deviation)
+        while step < way:
+            offsets = start + side * np.minimum(np.ceil(step * _STRIDES), way)
+            logs = self.log_probability(np.append(offsets, start))
+            fallen = np.flatnonzero(logs[:-1] < logs[-1] - depth)
+            if fallen.size:
+                return float(offsets[fallen[0]])
+            step = math.ceil(2 * step * _STRIDES[-1])
+        return limit
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +153,7 @@ class TableBase:
 
     def points(
         self,
-        fine: tuple[float, float],  # noqa: ARG002  (a table has every point)
+        fine: tuple[float, float] | None,  # noqa: ARG002  (a table has every point)
         highest: float,  # noqa: ARG002  (the same)
         coarsest: float = math.inf,  # noqa: ARG002  (the same)
     ) -> MeshPoints:

@@ -1,8 +1,10 @@
-"""A number with a bound of its error."""
+"""A probability with a bound of its error."""
 
 from dataclasses import dataclass
 
 __all__ = ["NOTHING", "Certified"]
+
+_UNDERFLOW = 1e-301
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +19,11 @@ class Certified:
     value: float
     error: float
 
+    @classmethod
+    def probability(cls, value: float, error: float) -> "Certified":
+        """A number that is known to lie in [0, 1], from a sum that may lack terms below 1e-300."""
+        return cls(min(1.0, max(0.0, value)), error + _UNDERFLOW)
+
     @property
     def lower(self) -> float:
         """The least that it can be, not negative."""
@@ -24,8 +31,8 @@ class Certified:
 
     @property
     def upper(self) -> float:
-        """The most that it can be."""
-        return self.value + self.error
+        """The most that it can be, at most 1."""
+        return min(1.0, self.value + self.error)
 
 
 NOTHING = Certified(0.0, 0.0)

@@ -36,10 +36,9 @@ def _without_noise(pair: Pair, epsilons: list[float]) -> list[Certified]:
             stop += 1
         last = crossings[stop - 1]
         points = pair.base.points((crossings[start], last), last)
-        chances = np.exp(points.log_weights)
         for advantage in advantages[start:stop]:
             first = int(np.searchsorted(points.offsets, advantage.crossing))
-            value = float(chances[first:] @ advantage.at(points.offsets[first:]))
-            values.append(Certified(value, pair.rounding * value))
+            value = float(points.weights[first:] @ advantage.at(points.offsets[first:]))
+            values.append(Certified.probability(value, pair.rounding * value))
         start = stop
     return values + [NOTHING] * (len(epsilons) - len(values))

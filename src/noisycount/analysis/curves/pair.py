@@ -14,6 +14,8 @@ from noisycount.model.laws.expansion import DIGITS, Reals, decimal_ratio
 
 __all__ = ["Advantage", "LinearPair", "Pair", "TablePair"]
 
+_STEEPEST = 1e280  # what is steeper adds nothing but at the crossing
+
 
 class Advantage(Protocol):
     """w = (P₊ − e^ε·P₋)/Q of one ε as a function of the offset: it rises through 0 once."""
@@ -64,7 +66,7 @@ class Pair(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class LinearPair:
     """P₊/Q = 1 + (k − mean)/rise and P₋/Q = 1 − (k − mean)/fall: records that can be exchanged.
 
@@ -92,16 +94,29 @@ class LinearPair:
         )
 
     def advantage(self, epsilon: float) -> "LinearAdvantage":
-        """W = c·(k − k*) with c = 1/rise + e^ε/fall and k* = mean + (e^ε − 1)/c, in 60 digits."""
-        growth = DIGITS.exp(Decimal(epsilon))
-        slope = DIGITS.add(
-            decimal_ratio(1 / self.rise), DIGITS.multiply(growth, decimal_ratio(1 / self.fall))
+        """W = c·(k − k*) with c = 1/rise + e^ε/fall, in 60 digits.
+
+        k* = top − (rise + fall)/(rise·c) where P₋ ends at top = mean + fall.
+        """
+        per_rise, per_fall, top, top_part, whole = self._decimals
+        slope = DIGITS.fma(DIGITS.exp(Decimal(epsilon)), per_fall, per_rise)
+        below_top = DIGITS.divide(whole, slope)
+        root = DIGITS.subtract(top_part, below_top)
+        above = root.to_integral_value(ROUND_CEILING)
+        at_crossing = DIGITS.multiply(slope, DIGITS.subtract(above, root))
+        return LinearAdvantage(float(top + above), float(at_crossing), min(float(slope), _STEEPEST))
+
+    @cached_property
+    def _decimals(self) -> tuple[Decimal, Decimal, Decimal, Decimal, Decimal]:
+        """1/rise, 1/fall, the floor of mean + fall, what is above it, and fall/rise + 1."""
+        top = self.mean + self.fall
+        return (
+            decimal_ratio(1 / self.rise),
+            decimal_ratio(1 / self.fall),
+            Decimal(math.floor(top)),
+            decimal_ratio(top - math.floor(top)),
+            decimal_ratio(self.fall / self.rise + 1),
         )
-        beyond = DIGITS.divide(DIGITS.subtract(growth, Decimal(1)), slope)
-        root = DIGITS.add(decimal_ratio(self.mean), beyond)
-        crossing = root.to_integral_value(ROUND_CEILING)
-        gap = DIGITS.subtract(crossing, root)
-        return LinearAdvantage(float(crossing), float(gap), float(slope))
 
     def ratio_plus(self, offsets: Reals) -> Reals:
         """P₊/Q at offsets."""
@@ -114,21 +129,21 @@ class LinearPair:
 
 @dataclass(frozen=True, slots=True)
 class LinearAdvantage:
-    """w = slope·(k − crossing + gap).
+    """A straight line.
 
     Attributes:
         crossing: The smallest offset at which it is not negative.
-        gap: How far the root lies below it, in [0, 1).
+        at_crossing: Its value there.
         slope: Per record.
     """
 
     crossing: float
-    gap: float
+    at_crossing: float
     slope: float
 
     def at(self, offsets: Reals) -> Reals:
         """Its values."""
-        values: Reals = self.slope * ((offsets - self.crossing) + self.gap)
+        values: Reals = self.slope * (offsets - self.crossing) + self.at_crossing
         return values
 
 
@@ -176,7 +191,8 @@ class TablePair:
         with np.errstate(over="ignore", invalid="ignore"):
             low = math.exp(epsilon) * np.expm1(np.maximum(ratios - epsilon, -745.0)) / (1 + shrunk)
         values = 2 * np.where(ratios >= 0, high, low)
-        return TableAdvantage(self.first, values)
+        likeliest = int(np.argmax(self.base.log_probabilities))
+        return TableAdvantage(self.first, values, likeliest)
 
     def ratio_plus(self, offsets: Reals) -> Reals:
         """P₊/Q at offsets."""
@@ -197,17 +213,20 @@ class TableAdvantage:
 
     Attributes:
         first: The offset of the first value.
-        values: From there on.
+        values: From there on; those far below the likeliest offset may lack all digits.
+        likeliest: The index of the likeliest offset.
     """
 
     first: float
     values: Reals
+    likeliest: int
 
     @property
     def crossing(self) -> float:
         """The smallest offset at which it is not negative."""
-        rising = np.flatnonzero(self.values >= 0)
-        return self.first + float(rising[0] if rising.size else self.values.size)
+        rising = np.flatnonzero(self.values[self.likeliest :] >= 0)
+        place = self.likeliest + rising[0] if rising.size else self.values.size
+        return self.first + float(place)
 
     def at(self, offsets: Reals) -> Reals:
         """Its values."""

@@ -104,7 +104,7 @@ def _refuse_certain(rest: Binomial | BetaBinomial | Tabulated) -> None:
     """A property that is certain, or no unknown record."""
     if rest.size == 0:
         raise ValueError("population must leave at least one record unknown, got none")
-    mean = rest.law().mean
+    mean = rest.size * rest.rate if isinstance(rest, Binomial) else rest.law().mean
     if not 0 < mean < rest.size:
         raise ValueError(
             f"population must leave the property uncertain, got {rest!r}: "

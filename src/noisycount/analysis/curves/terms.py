@@ -16,6 +16,9 @@ __all__ = ["Terms"]
 
 _CANCELLED = 100.0
 _STEEPEST = 50.0
+_LEFT_OUT = 80.0
+_NEARBY = 80.0
+_FLAT = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +31,7 @@ class Terms:
         epsilon: ε.
         advantage: w of that ε.
         points: Points that sum over Q, exact for noise that bends where they are fine.
+        around: About the answer that is asked for, within 80 records.
     """
 
     pair: Pair
@@ -35,26 +39,58 @@ class Terms:
     epsilon: float
     advantage: Advantage
     points: MeshPoints
+    around: float
+    _near: slice = field(init=False, repr=False)
+    _offsets: Reals = field(init=False, repr=False)
     _values: Reals = field(init=False, repr=False)
     _logs: Reals = field(init=False, repr=False)
     _negative: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        offsets = self.points.offsets
+        near = self._reached()
+        offsets = self.points.offsets[near]
         values = self.advantage.at(offsets)
         with np.errstate(divide="ignore"):
-            logs = self.points.log_weights + np.log(np.abs(values))
-        object.__setattr__(self, "_values", np.exp(self.points.log_weights) * values)
+            logs = self.points.log_weights[near] + np.log(np.abs(values))
+        object.__setattr__(self, "_near", near)
+        object.__setattr__(self, "_offsets", offsets)
+        object.__setattr__(self, "_values", self.points.weights[near] * values)
         object.__setattr__(self, "_logs", logs)
         negative = int(np.searchsorted(offsets, self.advantage.crossing))
         object.__setattr__(self, "_negative", negative)
 
+    def _reached(self) -> slice:
+        """The points that noise can bring to answers near `around`, but for e^−80 of the sums."""
+        logs, offsets = self.points.log_weights, self.points.offsets
+        here = float(logs[min(int(np.searchsorted(offsets, self.around)), logs.size - 1)])
+        reach = self.errors.reach(_LEFT_OUT + self.points.highest_log_weight - here) + _NEARBY
+        start, stop = np.searchsorted(offsets, [self.around - reach, self.around + reach])
+        return slice(int(start), int(stop))
+
+    @property
+    def reaches_all(self) -> bool:
+        """Whether noise can bring every point there."""
+        return self._near == slice(0, self.points.offsets.size)
+
     def log_odds(self, answer: float) -> float:
-        """The logarithm of Σ Q·w·f over w > 0, over that of −w over w < 0, f the density there."""
-        logs = self._logs + self.errors.log_density(answer - self.points.offsets)
+        """The logarithm of Σ Q·w·f over w > 0, over that of −w over w < 0, f the density there.
+
+        Under wide noise, which hardly tells one count from another, Σ Q·w·(f/f* − 1) − (e^ε − 1)
+        with the density f* at the crossing: that has the same sign and does not cancel.
+        """
+        densities = self.errors.log_density(answer - self._offsets)
+        if self._is_flat(densities):
+            at_crossing = self.errors.log_density(np.array(answer - self.advantage.crossing))
+            gains = self._values @ np.expm1(densities - at_crossing)
+            return float(gains - math.expm1(self.epsilon)) / float(np.abs(self._values).max())
+        logs = self._logs + densities
         if self._negative in (0, logs.size):
             return -math.inf if self._negative else math.inf
         return _log_sum(logs[self._negative :]) - _log_sum(logs[: self._negative])
+
+    def _is_flat(self, densities: Reals) -> bool:
+        """Whether the density changes little over all points."""
+        return self.reaches_all and float(densities.max() - densities.min()) < _FLAT
 
     def beyond(self, answer: float) -> Certified:
         """P₊[Y >= answer] − e^ε·P₋[Y >= answer], from the sum that cancels least."""
@@ -67,9 +103,12 @@ class Terms:
 
     def _plain(self, answer: float) -> Certified:
         """Σ Q·w·S(answer − k)."""
-        parts = self._values * self.errors.exceedance(answer - self.points.offsets)
-        gains, losses = parts[self._negative :].sum(), -parts[: self._negative].sum()
-        return self._difference(float(gains), float(losses))
+        parts = self._values * self.errors.exceedance(answer - self._offsets)
+        beyond = slice(self._near.stop, None)
+        certain = self.points.weights[beyond] * self.advantage.at(self.points.offsets[beyond])
+        gains = parts[self._negative :].sum() + np.maximum(certain, 0).sum()
+        losses = parts[: self._negative].sum() + np.minimum(certain, 0).sum()
+        return self._difference(float(gains), -float(losses))
 
     def _from_crossing(self, answer: float) -> Certified:
         """Σ Q·w·(S(answer − k) − S(answer − k*)) − (e^ε − 1)·S(answer − k*), k* the crossing.
@@ -78,9 +117,11 @@ class Terms:
         """
         at_crossing = np.array(answer - self.advantage.crossing)
         errors = answer - self.points.offsets
-        above, below = errors[self._negative :], errors[: self._negative]
-        gains = self._values[self._negative :] @ self.errors.between(above, at_crossing)
-        gains -= self._values[: self._negative] @ self.errors.between(at_crossing, below)
+        values = self.points.weights * self.advantage.at(self.points.offsets)
+        distances = self.points.offsets - self.advantage.crossing
+        negative = distances < 0
+        gains = values[~negative] @ self.errors.between(errors[~negative], distances[~negative])
+        gains -= values[negative] @ self.errors.between(at_crossing, -distances[negative])
         losses = math.expm1(self.epsilon) * self.errors.exceedance(at_crossing)
         return self._difference(float(gains), float(losses))
 
@@ -97,11 +138,12 @@ class Terms:
         rises = (self.points.offsets - answer) * float(steepest)
         if rises[-1] > _STEEPEST:
             return Certified(0.0, math.inf)
-        weights = np.exp(self.points.log_weights + rises)
+        weights = self.points.weights * np.exp(rises)
         gap = math.exp(self.epsilon) * math.expm1(float(steepest - Fraction(self.epsilon)))
         gains = gap * float(weights @ self.pair.ratio_minus(self.points.offsets))
         above = rises > 0
-        rises, values = rises[above], self._values[above]
+        rises = rises[above]
+        values = self.points.weights[above] * self.advantage.at(self.points.offsets[above])
         if not self.errors.is_discrete:
             return self._difference(gains / 2, float(values @ (2 * np.sinh(rises / 2) ** 2)))
         shrunk = math.exp(-float(steepest))

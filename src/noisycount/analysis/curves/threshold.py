@@ -3,65 +3,100 @@
 import math
 from collections.abc import Callable
 
-__all__ = ["root"]
+__all__ = ["first_whole", "root"]
 
 _MOST_STEPS = 200
+_GROWTH = 8.0
+_STRAIGHT = 1 / 16
 _PRECISE = 1e-5
 
 
 def root(
-    log_odds: Callable[[float], float], guess: float, step: float, limit: float, *, whole: bool
+    log_odds: Callable[[float], float],
+    guess: float,
+    step: float,
+    length: float,
+    limit: float,
 ) -> float:
     """The answer at which rising log-odds pass 0; inf if they do not below the limit.
 
-    Secants inside a bracket, halved where a secant gains little; each new point lies inside it.
+    Secants; each stays inside the bracket that is known, or near the last two points.
 
     Args:
-        log_odds: Rising with the answer; may be infinite.
+        log_odds: Rises with the answer; may be infinite.
         guess: An answer nearby.
-        step: A distance in records over which the log-odds change; the root is found to 1e-5 of it.
-        limit: An answer from which on they are constant, or inf.
-        whole: Whether answers are integers: then the first integer with log-odds >= 0.
+        step: About how far the guess is off, in records.
+        length: Over which the log-odds are about straight, in records; 1e-5 of it is precise.
+        limit: An answer from which on the log-odds are constant, or inf.
     """
-    below, above = _bracket(log_odds, guess, step, limit, whole=whole)
-    if math.isinf(above[0]):
-        return math.inf
-    tolerance = 1.0 if whole else max(_PRECISE * step, 4 * math.ulp(abs(guess) + step))
-    narrowed = True
+    before = min(guess, limit)
+    at_before = log_odds(before)
+    low, high = (before, math.inf) if at_before < 0 else (-math.inf, before)
+    here = before + math.copysign(step, -at_before)
     for _ in range(_MOST_STEPS):
-        (low, at_low), (high, at_high) = below, above
-        if high - low <= tolerance or at_high == 0:
-            break
-        secant = low - at_low * (high - low) / (at_high - at_low)
-        middle = secant if narrowed and math.isfinite(secant) else (low + high) / 2
-        if whole:
-            middle = min(max(round(middle), low + 1), high - 1)
+        at_here = log_odds(here)
+        if at_here < 0:
+            low = max(low, here)
         else:
-            middle = min(max(middle, low + tolerance / 2), high - tolerance / 2)
-        reached = log_odds(middle)
-        if reached >= 0:
-            above = middle, reached
-        else:
-            below = middle, reached
-        narrowed = above[0] - below[0] <= (high - low) / 2 or not narrowed
-    return above[0]
+            high = min(high, here)
+        if low >= limit:
+            return math.inf
+        following = _secant(before, at_before, here, at_here)
+        bend = abs(following - here) * abs(following - before) / length
+        is_straight = abs(here - before) <= _STRAIGHT * length
+        if (is_straight and bend <= _PRECISE * length) or high - low <= _PRECISE * length:
+            return following if low <= following <= high else high
+        farthest = _GROWTH * abs(here - before)
+        if abs(following - here) > farthest or not low <= following <= high:
+            following = (low + high) / 2
+            if math.isinf(following):
+                following = here + math.copysign(farthest, -at_here)
+        before, at_before, here = here, at_here, following
+    return high
 
 
-def _bracket(
-    log_odds: Callable[[float], float], guess: float, step: float, limit: float, *, whole: bool
-) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Answers with negative and with other log-odds; the second is inf if there is none."""
-    start = min(guess, limit)
-    start = float(math.ceil(start)) if whole else start
-    value = log_odds(start)
-    side = -1 if value >= 0 else 1
-    distance = math.ceil(step) if whole else step
+def _secant(before: float, at_before: float, here: float, at_here: float) -> float:
+    """Where the straight line through two points meets 0; infinite if it does not."""
+    rise = at_here - at_before
+    if not rise or not math.isfinite(rise):
+        return math.copysign(math.inf, -at_here)
+    return here - at_here * (here - before) / rise
+
+
+def first_whole(
+    log_odds: Callable[[float], float], guess: float, step: float, limit: float
+) -> float:
+    """The first integer at which rising log-odds are not negative; inf if none below the limit.
+
+    Args:
+        log_odds: Rises with the answer; may be infinite.
+        guess: An answer nearby.
+        step: About how far the guess is off, in records.
+        limit: An answer from which on the log-odds are constant, or inf.
+    """
+    start = float(math.ceil(min(guess, limit)))
+    at_start = log_odds(start)
+    side, distance = (-1 if at_start >= 0 else 1), float(math.ceil(step))
     while True:
         if side > 0 and start >= limit:
-            return (start, value), (math.inf, math.inf)
+            return math.inf
         other = start + side * distance
-        reached = log_odds(other)
-        if (reached >= 0) != (value >= 0):
-            ends = (start, value), (other, reached)
-            return ends if side > 0 else (ends[1], ends[0])
-        start, value, distance = other, reached, 2 * distance
+        at_other = log_odds(other)
+        if (at_other >= 0) != (at_start >= 0):
+            break
+        start, at_start, distance = other, at_other, 2 * distance
+    ends = (start, at_start), (other, at_other)
+    (low, at_low), (high, at_high) = ends if side > 0 else ends[::-1]
+    halve = False
+    while high - low > 1:
+        middle = (low + high) / 2
+        if not halve and math.isfinite(at_low) and math.isfinite(at_high):
+            middle = low - at_low * (high - low) / (at_high - at_low)
+        middle = min(max(float(round(middle)), low + 1), high - 1)
+        width, at_middle = high - low, log_odds(middle)
+        if at_middle >= 0:
+            high, at_high = middle, at_middle
+        else:
+            low, at_low = middle, at_middle
+        halve = not halve and high - low > width / 2
+    return high

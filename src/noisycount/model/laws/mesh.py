@@ -1,7 +1,7 @@
 """Blocks of consecutive integers that are fine where a sum may bend, and coarse elsewhere."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -26,10 +26,18 @@ class MeshPoints:
     Attributes:
         offsets: In rising order, shape (points,).
         log_weights: The logarithm of what each point adds to a sum, shape (points,).
+        weights: What it adds.
+        highest_log_weight: The largest of the logarithms.
     """
 
     offsets: Reals
     log_weights: Reals
+    weights: Reals = field(init=False, repr=False)
+    highest_log_weight: float = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", np.exp(self.log_weights))
+        object.__setattr__(self, "highest_log_weight", float(self.log_weights.max()))
 
     @property
     def is_every_integer(self) -> bool:

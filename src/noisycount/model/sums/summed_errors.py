@@ -1,5 +1,6 @@
 """The law of a sum of noises at many errors at once."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -37,6 +38,15 @@ class SummedErrors:
         """The scale of Gaussian noise about as wide."""
         return self.law.spread
 
+    @property
+    def smooth_over(self) -> float:
+        """Taken for kinked, as sums of Laplace noises are."""
+        return 0.0
+
+    def reach(self, depth: float) -> float:  # noqa: ARG002  (no bound is needed)
+        """Any distance."""
+        return math.inf
+
     def log_density(self, errors: Reals) -> Reals:
         """The logarithm of the density or of the probability; all errors on one lattice."""
         return self.law.log_density(errors, _phase(errors))
@@ -46,9 +56,9 @@ class SummedErrors:
         tails: Reals = np.exp(self.law.log_tail(errors, _phase(errors)))
         return tails
 
-    def between(self, low: Reals, high: Reals) -> Reals:
+    def between(self, low: Reals, widths: Reals) -> Reals:
         """The difference of the smaller tails, to the precision of the larger of them."""
-        lows, highs = np.broadcast_arrays(low, high)
+        lows, highs = np.broadcast_arrays(low, low + widths)
         flipped = lows + highs < 0
         masses = np.empty(lows.shape)
         masses[~flipped] = self._difference(lows[~flipped], highs[~flipped])
