@@ -1,42 +1,11 @@
-import math
 import re
 from fractions import Fraction
 from pathlib import Path
-
-import pytest
 
 from noisycount.app.config import TEMPLATE, load
 from tests.app.conftest import Refused, Run, configure
 
 REFINE = ("refine", "95", "--size", "5912", "--rate", "1.7%", "--epsilon", "0.15")
-
-
-def test_a_plan_keeps_its_promise(run: Run) -> None:
-    """The price of ±20 % of 100 keeps the discrete noise within ±20 with at least 95 %."""
-    told = run("plan", "--within", "20%", "--guess", "100", "--json").object
-    epsilon = float(Fraction(told["epsilon"]))
-    outside = 2 * math.exp(-21 * epsilon) / (1 + math.exp(-epsilon))
-    assert told["error"] == 20
-    assert told["reached"] == pytest.approx(1 - outside, abs=1e-12)
-    assert told["reached"] >= told["confidence"] == 0.95
-    assert told["formula"] == pytest.approx(-math.log(0.05) / 20)
-    assert told["formula"] < epsilon
-
-
-@pytest.mark.parametrize("within", ["20%", "0.2", "±20 %", "+.2", "20.0%"])
-def test_a_share_is_written_in_many_ways(run: Run, within: str) -> None:
-    """Per cent and fractions of one are the same goal."""
-    goal = ("--guess", "100", "--confidence", "0.95", "--json")
-    assert run("plan", "--within", within, *goal).object["epsilon"] == "0.15"
-
-
-def test_a_plan_reads_no_data_and_makes_no_file(run: Run, here: Path) -> None:
-    """A plan in an empty folder leaves it empty."""
-    (here / "survey.parquet").unlink()
-    told = run("plan", "--within", "20%", "--guess", "100")
-    assert (told.status, told.errors) == (0, "")
-    assert "reached  ±20 with 95.3 % confidence" in told.output
-    assert list(here.parent.rglob("*.*")) == []
 
 
 def test_refining_lies_between_the_answer_and_the_rate(run: Run) -> None:

@@ -3,10 +3,9 @@
 import math
 from collections.abc import Sequence
 
-from noisycount.model.additive import AdditiveNoise
+from noisycount.model.additive import SymmetricNoise
 from noisycount.model.error_search import log_one_minus_exp
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noise_sum import NoiseSum
 from noisycount.model.validation import (
     fraction_of_one,
     positive_number,
@@ -45,7 +44,7 @@ def accuracy(noise: Mechanism, beta: float, queries: int = 1) -> float:
     up to ties within 1e-12 of beta.
 
     Example:
-        >>> from noisycount.model.noise import DiscreteLaplace, Laplace
+        >>> from noisycount import DiscreteLaplace, Laplace, NoiseSum
         >>> accuracy(DiscreteLaplace.for_epsilon(0.15), 0.05)
         21
         >>> round(accuracy(NoiseSum([Laplace(10), Laplace(10)]), 0.05), 4)
@@ -111,13 +110,13 @@ def chan_bound(scales: Sequence[float], beta: float) -> float:
     return width * math.sqrt(8 * log_odds)
 
 
-def added_noise(noise: Mechanism) -> AdditiveNoise | NoiseSum:
+def added_noise(noise: Mechanism) -> SymmetricNoise:
     """The mechanism, if it adds noise to the count.
 
     Raises:
         ValueError: If it does not.
     """
-    if isinstance(noise, AdditiveNoise | NoiseSum):
+    if isinstance(noise, SymmetricNoise):
         return noise
     raise ValueError(
         "noise must be Laplace, Gaussian, DiscreteLaplace, DiscreteGaussian or a NoiseSum of "

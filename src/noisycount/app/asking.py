@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
-from noisycount.analysis.accuracy import accuracy
+from noisycount.analysis.planning import error_within
 from noisycount.app.config import Config, DatasetConfig
 from noisycount.app.wording import odds_sentence
 from noisycount.errors import ConfigError
@@ -15,7 +15,7 @@ from noisycount.release.predicate import parse
 from noisycount.release.predicate_text import english
 from noisycount.release.sources.duckdb import DuckDBSource
 
-__all__ = ["Answer", "answer_to", "dataset_asked", "error_within"]
+__all__ = ["Answer", "answer_to", "dataset_asked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,6 @@ class Answer:
     def odds(self) -> str:
         """What ε means for the person or the row that was counted, in words."""
         return odds_sentence(self.release.epsilon, "person" if self.unit else "row")
-
-
-def error_within(noise: DiscreteLaplace, confidence: float) -> int:
-    """The smallest m such that noise lies within ±m with that confidence, in units."""
-    return int(accuracy(noise, 1 - confidence)) - 1
 
 
 def answer_to(

@@ -1,5 +1,6 @@
 """The command group; a command's module is imported only when the command runs."""
 
+import os
 import sys
 from importlib import import_module
 from typing import NoReturn
@@ -82,6 +83,8 @@ def noisycount() -> None:
 
 def main() -> NoReturn:
     """Run the command line; every refusal is one line on standard error and exit status 2."""
+    # No command multiplies large matrices, and NumPy's threads take longer to start than a plan.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         sys.exit(noisycount.main(prog_name="noisycount", standalone_mode=False) or 0)
     except click.exceptions.NoArgsIsHelpError as error:

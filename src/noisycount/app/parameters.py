@@ -17,6 +17,7 @@ __all__ = [
     "as_confidence",
     "as_epsilon",
     "as_guess",
+    "as_picture",
     "as_within",
     "config_option",
     "json_option",
@@ -59,6 +60,13 @@ def as_guess(_: click.Context, __: click.Parameter, text: str | None) -> float |
     if guess is None or 0 < guess <= _LARGEST_GUESS:
         return guess
     raise click.BadParameter(f"must be a number of records above 0, such as 100, got {text!r}")
+
+
+def as_picture(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
+    """A file for a picture."""
+    if path is None or path.suffix.lower() in {".svg", ".png"}:
+        return path
+    raise click.BadParameter(f"must end in .svg or .png, got {str(path)!r}")
 
 
 def config_option(command: Command) -> Command:

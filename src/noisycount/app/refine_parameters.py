@@ -19,7 +19,6 @@ __all__ = [
     "NOISE_OPTIONS",
     "as_answers",
     "as_count",
-    "as_picture",
     "as_rate",
     "as_scale",
     "as_size",
@@ -77,13 +76,6 @@ def as_count(_: click.Context, __: click.Parameter, text: str | None) -> int | N
 def as_answers(ctx: click.Context, _: click.Parameter, texts: tuple[str, ...]) -> tuple[float, ...]:
     """Noisy answers such as `107`, `-5` or `35.2`."""
     return tuple(_answer(ctx, text.strip().replace("−", "-")) for text in texts)
-
-
-def as_picture(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
-    """A file for a picture."""
-    if path is None or path.suffix.lower() in {".svg", ".png"}:
-        return path
-    raise click.BadParameter(f"must end in .svg or .png, got {str(path)!r}")
 
 
 def population_options(command: Command) -> Command:

@@ -3,7 +3,6 @@
 import json
 import os.path
 from collections.abc import Iterable, Sequence
-from decimal import ROUND_CEILING, Context, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,27 +11,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from noisycount.app.answer_table import RefinedTable
-from noisycount.app.refined import Refinement
-from noisycount.app.surprising import warning
-from noisycount.app.wording import approximately, odds_sentence, percent, plus_minus, signed
-from noisycount.model.noise import DiscreteLaplace
+from noisycount.app.wording import approximately, percent, plus_minus, signed
 from noisycount.release.budget import exact_text
 
 if TYPE_CHECKING:  # they load the engine and the ledger, which few commands need
     from noisycount.app.asking import Answer
-    from noisycount.app.planned import Plan
 
 __all__ = [
     "answer_facts",
-    "plan_facts",
     "print_facts",
     "print_json",
     "print_table",
     "print_text",
-    "refinement_facts",
     "seen_from_here",
-    "table_text",
 ]
 
 Facts = list[tuple[str, str]]
@@ -100,70 +91,3 @@ def answer_facts(answer: "Answer") -> Facts:
         ("budget", f"charged {paid}; {left}"),
         ("ledger", seen_from_here(answer.ledger) if answer.ledger else "on a server"),
     ]
-
-
-def plan_facts(plan: "Plan") -> Facts:
-    """A plan in words."""
-    goal = (
-        f"within ±{percent(plan.within)} of about {signed(plan.guess)}, that is "
-        f"{plus_minus(plan.width)}, with {percent(plan.confidence)} confidence"
-    )
-    errors = ", ".join(f"{plus_minus(error)} ({percent(level)})" for level, error in plan.errors)
-    return [
-        ("goal", goal),
-        ("ε", f"{exact_text(plan.epsilon)}  (continuous noise: {plan.formula:.4g})"),
-        ("noise", f"discrete Laplace, scale {approximately(plan.noise.scale)}"),
-        ("error", errors),
-        ("reached", f"{plus_minus(plan.width)} with {percent(_kept(plan.reached))} confidence"),
-        ("privacy", odds_sentence(plan.epsilon)),
-    ]
-
-
-def _kept(confidence: float) -> Decimal:
-    """A confidence with two digits of what it lacks, rounded so that it promises no more."""
-    return 1 - Context(prec=2, rounding=ROUND_CEILING).create_decimal_from_float(1 - confidence)
-
-
-def refinement_facts(refinement: Refinement) -> Facts:
-    """A Bayes estimate in words."""
-    told, several = refinement.told, len(refinement.answers) > 1
-    low, high = refinement.interval
-    raw = "the average of the answers" if several else "the answer alone"
-    facts = [
-        ("assumed", refinement.assumed.words),
-        ("answers" if several else "answer", _answers(refinement)),
-        ("mean", f"{signed(told.mean, 1)}  (least squared error)"),
-        ("median", f"{signed(told.median)}  (least absolute error)"),
-        (
-            "interval",
-            f"{signed(low)} to {signed(high)} with {percent(refinement.level)} probability",
-        ),
-        (
-            "deviation",
-            (
-                f"{signed(refinement.deviation, 1)}, against "
-                f"{signed(refinement.answer_deviation, 1)} of {raw}"
-            ),
-        ),
-    ]
-    odd = warning(refinement)
-    return facts if odd is None else [*facts, ("warning", odd)]
-
-
-def _answers(refinement: Refinement) -> str:
-    """The answers and their noise."""
-    told = ", ".join(_exact(answer) for answer in refinement.answers)
-    if isinstance(refinement.noise, DiscreteLaplace):
-        return f"{told}, with noise of ε = {exact_text(refinement.noise.epsilon)}"
-    return f"{told}, with {refinement.mechanism} noise of scale {exact_text(refinement.scale)}"
-
-
-def table_text(table: RefinedTable) -> str:
-    """What became of a table of answers, in one line."""
-    empty = f" ({table.missing:,} without an answer)" if table.missing else ""
-    return f"{table.rows:,} rows{empty} in {table.seconds:.1f} s: {seen_from_here(table.out)}"
-
-
-def _exact(answer: float) -> str:
-    """An answer with the digits that it was given in."""
-    return f"{answer:,}".replace("-", "−")

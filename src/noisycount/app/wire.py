@@ -16,13 +16,11 @@ from noisycount.release.entries import Entry
 
 if TYPE_CHECKING:  # they load the engine and the ledger, which few commands need
     from noisycount.app.asking import Answer
-    from noisycount.app.planned import Plan
     from noisycount.app.risks import Risks
 
 __all__ = [
     "answer_object",
     "entry_objects",
-    "plan_object",
     "refinement_object",
     "risks_object",
     "table_object",
@@ -52,23 +50,6 @@ def answer_object(answer: "Answer") -> Object:
         "repeated": release.repeated,
         "key": release.key,
         "ledger": None if answer.ledger is None else str(answer.ledger),
-    }
-
-
-def plan_object(plan: "Plan") -> Object:
-    """A plan; `formula` is ε by eq. (10), `epsilon` the exact one to use."""
-    return {
-        "guess": plan.guess,
-        "within": plan.within,
-        "confidence": plan.confidence,
-        "formula": plan.formula,
-        "epsilon": exact_text(plan.epsilon),
-        "mechanism": "discrete Laplace",
-        "scale": exact_text(plan.noise.scale),
-        "error": plan.width,
-        "reached": plan.reached,
-        "errors": [{"confidence": level, "error": error} for level, error in plan.errors],
-        "odds": odds_sentence(plan.epsilon),
     }
 
 

@@ -1,9 +1,9 @@
 """Numbers as people read them."""
 
+import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
-from noisycount.analysis.privacy import belief_bounds
 from noisycount.release.budget import exact_text
 
 __all__ = [
@@ -41,8 +41,13 @@ def signed(number: float, digits: int = 0) -> str:
 
 
 def plus_minus(error: float) -> str:
-    """An error as `±20`."""
-    return f"±{error:,.6g}"
+    """An error as `±20`, whole where it is whole.
+
+    Example:
+        >>> plus_minus(2995732), plus_minus(15.5)
+        ('±2,995,732', '±15.5')
+    """
+    return f"±{int(error):,}" if error == int(error) else f"±{error:,.6g}"
 
 
 def approximately(value: Fraction) -> str:
@@ -92,7 +97,8 @@ def odds_sentence(epsilon: float | Fraction, protected: str = "person") -> str:
         >>> odds_sentence(0.15)
         'a 50:50 guess about one person becomes at most 54:46'
     """
-    unlikely, _ = belief_bounds(epsilon)
+    shrunk = math.exp(-epsilon)  # odds of 1:1 become 1:e^ε, as `belief_bounds` says for any odds
+    unlikely = shrunk / (1 + shrunk)
     return f"a 50:50 guess about one {protected} becomes at most {_odds(unlikely)}"
 
 

@@ -10,18 +10,13 @@ from noisycount.model.laws.tails import Tail
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.validation import real_number
 
-__all__ = ["AdditiveNoise", "check_integer", "log_complement"]
+__all__ = ["AdditiveNoise", "SymmetricNoise", "check_integer", "log_complement"]
 
 
-class AdditiveNoise(Mechanism):
-    """A mechanism Y = K + Z whose noise Z is symmetric and does not depend on the count."""
+class SymmetricNoise(Mechanism):
+    """A mechanism Y = K + Z: the noise Z is symmetric, one-peaked and independent of the count."""
 
     __slots__ = ()
-
-    @property
-    @abstractmethod
-    def exact_scale(self) -> Fraction:
-        """The scale in records, as the rational that is drawn."""
 
     @property
     @abstractmethod
@@ -33,6 +28,11 @@ class AdditiveNoise(Mechanism):
     def errors(self) -> ErrorLaw:
         """The law of the noise at many errors at once."""
 
+    @property
+    def is_discrete(self) -> bool:
+        """Whether the answers are integers."""
+        return self.errors.is_discrete
+
     @abstractmethod
     def check_answer(self, answer: float) -> None:
         """Refuse, with a ValueError, an answer that this noise cannot give."""
@@ -40,6 +40,33 @@ class AdditiveNoise(Mechanism):
     @abstractmethod
     def log_tail(self, alpha: float) -> float:
         """The logarithm of P[|Y − K| >= alpha], alpha in records."""
+
+    @abstractmethod
+    def log_within(self, alpha: float) -> float:
+        """The logarithm of P[|Y − K| < alpha], alpha in records, also where it is tiny."""
+
+    @abstractmethod
+    def log_exceedance(self, error: float) -> float:
+        """The logarithm of P[Z >= error], error in records."""
+
+    def smallest_error(self, beta: float) -> float:
+        """The smallest alpha, in records, with P[|Y − K| >= alpha] <= beta, beta in (0, 1)."""
+        return self.error_with_tail(math.log(beta))
+
+    def error_with_tail(self, log_beta: float) -> float:
+        """The smallest alpha, in records, with ln P[|Y − K| >= alpha] <= log_beta < 0."""
+        return smallest_error(self, log_beta)
+
+
+class AdditiveNoise(SymmetricNoise):
+    """Noise of one kind and one scale."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def exact_scale(self) -> Fraction:
+        """The scale in records, as the rational that is drawn."""
 
     def log_exceedance(self, error: float) -> float:
         """The logarithm of P[Z >= error], error in records.
@@ -58,23 +85,6 @@ class AdditiveNoise(Mechanism):
             lambda count: self.log_exceedance(side * (answer - count)),
             kinks=(answer - 1, answer, answer + 1),
         )
-
-    @property
-    def is_discrete(self) -> bool:
-        """Whether the answers are integers."""
-        return self.errors.is_discrete
-
-    @abstractmethod
-    def log_within(self, alpha: float) -> float:
-        """The logarithm of P[|Y − K| < alpha], alpha in records, also where it is tiny."""
-
-    def smallest_error(self, beta: float) -> float:
-        """The smallest alpha, in records, with P[|Y − K| >= alpha] <= beta, beta in (0, 1)."""
-        return self.error_with_tail(math.log(beta))
-
-    def error_with_tail(self, log_beta: float) -> float:
-        """The smallest alpha, in records, with ln P[|Y − K| >= alpha] <= log_beta < 0."""
-        return smallest_error(self, log_beta)
 
 
 def log_complement(log_probability: float) -> float:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from noisycount.model.additive import check_integer
+from noisycount.model.additive import SymmetricNoise, check_integer
 from noisycount.model.error_laws import ErrorLaw, GaussianErrors
 from noisycount.model.error_search import log_one_minus_exp, smallest_error
 from noisycount.model.gaussian import DiscreteGaussian, Gaussian, GaussianLikelihood
@@ -30,7 +30,7 @@ _FARTHEST_ANSWER = 2.0**56
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class NoiseSum(Mechanism):
+class NoiseSum(SymmetricNoise):
     """The sum of independent noises: its density is the convolution of theirs.
 
     Discrete noises may be joined by one `Laplace` noise, or by any continuous ones if Gaussian
@@ -108,10 +108,6 @@ class NoiseSum(Mechanism):
         if reach >= math.sqrt(self.variance):
             return log_one_minus_exp(self.log_tail(reach))
         return self._law.log_within(reach)
-
-    def smallest_error(self, beta: float) -> float:
-        """The smallest alpha, in records, with P[|Y − K| >= alpha] <= beta, beta in (0, 1)."""
-        return self.error_with_tail(math.log(beta))
 
     def error_with_tail(self, log_beta: float) -> float:
         """The smallest alpha, in records, with ln P[|Y − K| >= alpha] <= log_beta < 0."""

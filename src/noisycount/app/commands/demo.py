@@ -9,11 +9,12 @@ from noisycount.app.asking import Answer, answer_to
 from noisycount.app.config import Config, DatasetConfig, sqlite_url
 from noisycount.app.parameters import json_option
 from noisycount.app.picture import Caption, save_picture
+from noisycount.app.plan_wire import plan_object
 from noisycount.app.planned import Plan, planned
 from noisycount.app.refined import Refinement, refined
 from noisycount.app.render import print_json, print_text
 from noisycount.app.waiting import waiting
-from noisycount.app.wire import answer_object, plan_object, refinement_object
+from noisycount.app.wire import answer_object, refinement_object
 from noisycount.app.wording import approximately, percent, signed
 from noisycount.data import survey_path
 from noisycount.errors import NoisyCountError

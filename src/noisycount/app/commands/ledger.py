@@ -8,13 +8,14 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from noisycount.app.booked import booked
 from noisycount.app.config import DEFAULT_BUDGET, Config
 from noisycount.app.parameters import config_option, json_option
 from noisycount.app.render import console, print_json, print_text, seen_from_here
 from noisycount.app.wire import entry_objects
 from noisycount.app.wording import signed
 from noisycount.release.budget import exact_text
-from noisycount.release.ledger import Entry, Ledger
+from noisycount.release.ledger import Entry
 
 __all__ = ["command"]
 
@@ -29,12 +30,7 @@ def command() -> None:
 @json_option
 def show(configuration: Config, *, as_json: bool) -> None:
     """Show what was asked, and what is left of each budget."""
-    place = configuration.ledger_file
-    if place is not None and not (place.exists() and place.stat().st_size):
-        entries: list[Entry] = []
-    else:
-        with Ledger.open(configuration.ledger_url, create=False) as ledger:
-            entries = ledger.entries()
+    place, entries = configuration.ledger_file, booked(configuration)
     budgets = _budgets(configuration, entries)
     if as_json:
         print_json(_object(configuration, entries, budgets))

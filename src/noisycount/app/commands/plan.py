@@ -1,22 +1,50 @@
-"""`noisycount plan`: from accuracy to ε."""
+"""`noisycount plan`: from accuracy to ε, or from ε to accuracy."""
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
 
 import click
 
-from noisycount.app.parameters import as_confidence, as_guess, as_within, json_option
-from noisycount.app.planned import planned
-from noisycount.app.render import plan_facts, print_facts, print_json
-from noisycount.app.wire import plan_object
+from noisycount.app.config import DEFAULT_BUDGET, Config
+from noisycount.app.parameters import (
+    as_confidence,
+    as_epsilon,
+    as_guess,
+    as_picture,
+    as_within,
+    config_option,
+    json_option,
+)
+from noisycount.app.plan_parameters import as_budget, as_error, as_queries
+from noisycount.app.plan_wire import plan_object
+from noisycount.app.plan_words import plan_facts, preview, preview_heading
+from noisycount.app.planned import Plan, planned, planned_epsilon, planned_error
+from noisycount.app.render import console, print_facts, print_json, print_text
 
 __all__ = ["command"]
 
 
 @click.command(
-    name="plan", epilog="Example: noisycount plan --within 20% --confidence 95% --guess 100"
+    name="plan",
+    epilog="\b\nExample:\n"
+    "  noisycount plan --within 20% --confidence 95% --guess 100\n"
+    "  noisycount plan --error 15 --queries 10\n"
+    "  noisycount plan --epsilon 0.1 --guess 100",
+)
+@click.option("--within", callback=as_within, metavar="20%", help="How far off at most, as a share")
+@click.option(
+    "--guess", callback=as_guess, metavar="100", help="of about how many: a public guess."
 )
 @click.option(
-    "--within", callback=as_within, required=True, metavar="20%", help="How far off at most."
+    "--guess-from",
+    metavar="KEY",
+    help="The guess is an old answer, by its key in the ledger or the beginning of it.",
 )
-@click.option("--guess", callback=as_guess, required=True, metavar="100", help="Of about how many.")
+@click.option(
+    "--error", callback=as_error, metavar="15", help="Or: how far off at most, in records."
+)
+@click.option("--epsilon", callback=as_epsilon, metavar="E", help="Or: what would this ε give?")
 @click.option(
     "--confidence",
     callback=as_confidence,
@@ -25,14 +53,117 @@ __all__ = ["command"]
     metavar="95%",
     help="How surely.",
 )
+@click.option(
+    "--queries",
+    callback=as_queries,
+    default="1",
+    show_default=True,
+    metavar="N",
+    help="That many answers, all of them within that error.",
+)
+@click.option(
+    "--budget",
+    callback=as_budget,
+    metavar="E",
+    help=f"How many answers does this budget pay for?  [default: {DEFAULT_BUDGET}]",
+)
+@click.option(
+    "--dataset", metavar="SOURCE", help="Or: what is left of the budget of this data set?"
+)
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=as_picture,
+    metavar="FILE",
+    help="Draw fifty possible answers, and what other goals cost, as .svg or .png.",
+)
+@config_option
 @json_option
-def command(within: float, guess: float, confidence: float, *, as_json: bool) -> None:
+def command(  # noqa: PLR0913, PLR0917  (one argument an option)
+    within: float | None,
+    guess: float | None,
+    guess_from: str | None,
+    error: Fraction | None,
+    epsilon: Fraction | None,
+    confidence: float,
+    queries: int,
+    budget: Fraction | None,
+    dataset: str | None,
+    plot: Path | None,
+    configuration: Config,
+    *,
+    as_json: bool,
+) -> None:
     """Choose ε from the accuracy that you need.
 
-    The guess is public: something that everybody may know, never the true count. No data is read.
+    The guess is public: something that everybody may know, never the true count. No data is read;
+    the ledger is read only for --guess-from and --dataset.
     """
-    plan = planned(guess, within, confidence)
+    guess, guessed_from = _guess(guess, guess_from, configuration)
+    goal = _plan(within, error, epsilon, guess, confidence, queries)
+    owner, paying = _budget(budget, dataset, configuration)
+    plan = replace(goal, guessed_from=guessed_from, budget=paying, dataset=owner)
+    if plot is not None:
+        from noisycount.app.plan_picture import save_plan_plot  # noqa: PLC0415  (loads Altair)
+        from noisycount.app.waiting import waiting  # noqa: PLC0415  (as it is needed only here)
+
+        with waiting("drawing"):
+            save_plan_plot(plan, plot)
     if as_json:
         print_json(plan_object(plan))
     else:
         print_facts(plan_facts(plan))
+        print_text()
+        print_text(preview_heading(plan))
+        click.echo("\n".join(["", *preview(plan, console().width)]))
+
+
+def _guess(
+    guess: float | None, key: str | None, configuration: Config
+) -> tuple[float | None, str | None]:
+    """The guess that is given, or an old answer and where it comes from."""
+    if key is None:
+        return guess, None
+    if guess is not None:
+        raise _misused("give either --guess or --guess-from, not both")
+    from noisycount.app.plan_ledger import old_answer  # noqa: PLC0415  (loads SQLAlchemy)
+
+    old = old_answer(key, configuration)
+    return float(old.answer), old.words
+
+
+def _plan(  # noqa: PLR0913, PLR0917  (one argument an option)
+    within: float | None,
+    error: Fraction | None,
+    epsilon: Fraction | None,
+    guess: float | None,
+    confidence: float,
+    queries: int,
+) -> Plan:
+    """The plan for the one goal that is given."""
+    goals = [goal for goal in (within, error, epsilon) if goal is not None]
+    if len(goals) == 1 and within is not None and guess is not None:
+        return planned(guess, within, confidence, queries)
+    if len(goals) == 1 and error is not None:
+        return planned_error(error, confidence, queries, guess)
+    if len(goals) == 1 and epsilon is not None:
+        return planned_epsilon(epsilon, confidence, queries, guess)
+    raise _misused("give one goal: --within 20% with --guess 100, or --error 15, or --epsilon 0.1")
+
+
+def _budget(
+    budget: Fraction | None, dataset: str | None, configuration: Config
+) -> tuple[str | None, Fraction]:
+    """Whose budget pays, and how much it is."""
+    if dataset is None:
+        return None, DEFAULT_BUDGET if budget is None else budget
+    if budget is not None:
+        raise _misused("give either --budget or --dataset, not both")
+    from noisycount.app.plan_ledger import left_of  # noqa: PLC0415  (loads SQLAlchemy)
+
+    return left_of(dataset, configuration)
+
+
+def _misused(message: str) -> click.UsageError:
+    """A refusal that leads to the help."""
+    return click.UsageError(message, ctx=click.get_current_context())

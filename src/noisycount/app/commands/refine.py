@@ -7,19 +7,19 @@ import click
 
 from noisycount.app.answer_table import AnswerTable
 from noisycount.app.assumed import Assumed, Rate
-from noisycount.app.parameters import as_confidence, as_epsilon, json_option
+from noisycount.app.parameters import as_confidence, as_epsilon, as_picture, json_option
 from noisycount.app.progress import progress
 from noisycount.app.refine_parameters import (
     NOISE_OPTIONS,
     as_answers,
-    as_picture,
     as_scale,
     assumed_of_options,
     noise_of_options,
     population_options,
 )
+from noisycount.app.refine_words import refinement_facts, table_text
 from noisycount.app.refined import Noise, Refinement
-from noisycount.app.render import print_facts, print_json, print_text, refinement_facts, table_text
+from noisycount.app.render import print_facts, print_json, print_text
 from noisycount.app.waiting import waiting
 from noisycount.app.wire import refinement_object, table_object
 from noisycount.model.noise import DiscreteLaplace

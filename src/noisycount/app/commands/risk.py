@@ -6,12 +6,11 @@ from pathlib import Path
 import click
 
 from noisycount.app.assumed import Rate
-from noisycount.app.parameters import as_epsilon, json_option
+from noisycount.app.parameters import as_epsilon, as_picture, json_option
 from noisycount.app.progress import progress
 from noisycount.app.refine_parameters import (
     NOISE_OPTIONS,
     as_count,
-    as_picture,
     as_scale,
     as_size,
     assumed_of_options,
