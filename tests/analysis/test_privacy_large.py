@@ -60,7 +60,7 @@ def test_a_billion_records_of_an_even_rate_are_exact(
         (10**9, 0.25, 10**6, 240_000, 260_000, [1e-7, 1e-6]),
     ],
 )
-def test_large_samples_are_exact(  # noqa: PLR0913  (a row of the table)
+def test_large_samples_are_exact(  # noqa: PLR0913, PLR0917  (a row of the table)
     size: int, rate: float, sample_size: int, first: int, last: int, epsilons: Sequence[float]
 ) -> None:
     """Samples to a million, alone and under noise."""
