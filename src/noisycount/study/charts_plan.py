@@ -11,6 +11,7 @@ __all__ = ["GoalLine", "PossibleAnswers", "plan_chart"]
 
 _WIDTH, _HEIGHT = 480, 220
 _LARGEST_DOT = 18.0
+_LEAST_REACH = 3  # records on each side, so that whole numbers are marked
 _NUMBER = "format(datum.value, ',d')"
 _OFFSET = "datum.value == 0 ? '0' : format(datum.value, '+,d')"
 _STYLES = ((BLUE, [2, 3]), (INK, [1, 0]), (VERMILION, [9, 4]))  # told apart in grey, too
@@ -120,7 +121,7 @@ def _answers(answers: PossibleAnswers) -> alt.LayerChart:
     """Return the dots over a band that is the goal."""
     farthest = max(abs(value - answers.centre) for value, _ in answers.places) + answers.gap
     tallest = max(level for _, level in answers.places)
-    reach = max(farthest, answers.high - answers.centre + 1)
+    reach = max(_LEAST_REACH, farthest, answers.high - answers.centre + 1)
     across = min(_LARGEST_DOT, _WIDTH / (2 * reach / answers.gap), _HEIGHT / (tallest + 1))
     x = alt.X(
         "value:Q",
