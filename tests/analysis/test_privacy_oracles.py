@@ -160,10 +160,10 @@ def told(noise: nc.Mechanism, law: Table) -> Table:
 def test_statistical_privacy_lies_between_the_estimates_of_dp_accounting(
     noise: nc.Mechanism, rate: float, margin: float
 ) -> None:
-    """N = 1000. Rounded answers hide more: the lower estimate stays below, the upper one may not.
+    """Of 1,000 records. A rounded answer hides more: the upper estimate gets a margin for it.
 
-    Only the cell around the threshold hides, at most its width² times the steepest density,
-    2·0.242/3² a record²: below 1e-4.
+    Only the cell around the threshold hides: an eighth of its width² times the steepest change of
+    P₊ − e^ε·P₋, which is below 0.13 a record² here. That is below 1e-4.
     """
     others = stats.binom.pmf(np.arange(1000), 999, rate)
     sides = [told(noise, np.concatenate(one)) for one in (([0.0], others), (others, [0.0]))]
