@@ -123,6 +123,25 @@ def test_two_equal_discrete_noises_give_the_smallest_integer(scale: int, beta: f
 
 
 @pytest.mark.parametrize("beta", BETAS)
+@pytest.mark.parametrize("queries", [1, 10_000])
+@pytest.mark.parametrize("scale", [Fraction(1, 2**52), Fraction(7, 3), 10**6, 10**15])
+def test_one_discrete_noise_gives_the_smallest_integer(
+    scale: Fraction, queries: int, beta: float
+) -> None:
+    """P[|Z| >= m] = 2q^m/(1 + q); at wide scales too, where q rounds to 1; ties within 1e-11."""
+    fall = mp.exp(-1 / (mpf(Fraction(scale).numerator) / Fraction(scale).denominator))
+
+    def any_tail(alpha: int) -> mpf:
+        tail = 2 * fall**alpha / (1 + fall)
+        return -mp.expm1(queries * mp.log1p(-tail)) if alpha else mpf(1)
+
+    alpha = int(accuracy(DiscreteLaplace(scale), beta, queries))
+    tie = min(mpf(beta), 1 - mpf(beta)) * mpf(10) ** -11
+    assert any_tail(alpha) <= beta + tie
+    assert any_tail(alpha - 1) > beta - tie
+
+
+@pytest.mark.parametrize("beta", BETAS)
 @pytest.mark.parametrize("scale", [Fraction(1, 2**52), Fraction(1, 3), Fraction(7), Fraction(1000)])
 def test_discrete_gaussian_noise_gives_the_smallest_integer(scale: Fraction, beta: float) -> None:
     """By the sum over the integers, in 60 digits; ties within 1e-11."""
