@@ -63,6 +63,15 @@ def test_unequal_laplace_noises_have_partial_fractions(scales: list[float], beta
 
 
 @pytest.mark.parametrize("beta", BETAS)
+def test_ten_thousand_unequal_noises_near_one_scale_are_nearly_equal(beta: float) -> None:
+    """Scales of mean 1 that all differ, by 1e-8 at most: the law differs by 1e-16."""
+    scales = [1 + (index - 4999.5) * 2e-12 for index in range(10_000)]
+    assert len(set(scales)) == 10_000
+    noise = NoiseSum([Laplace(scale) for scale in scales])
+    assert_inverts(noise, sum_tails.equal_laplace(10_000, 1.0), beta)
+
+
+@pytest.mark.parametrize("beta", BETAS)
 @pytest.mark.parametrize("deviation", [1e-6, 0.03, 1.0, 30.0, 1e6])
 def test_laplace_and_gaussian_noise_have_their_closed_form(deviation: float, beta: float) -> None:
     """Whichever of the two is wider."""
