@@ -7,15 +7,10 @@ if TYPE_CHECKING:
     from noisycount.analysis.accuracy import accuracy, chan_bound, failure_probability
     from noisycount.analysis.amplification import amplified_delta
     from noisycount.analysis.out_of_range import out_of_range_bounds, out_of_range_probability
-    from noisycount.analysis.planning import (
-        affordable_answers,
-        epsilon_for_accuracy,
-        epsilon_of_group,
-        readable_epsilon,
-        readable_epsilon_within,
-    )
+    from noisycount.analysis.planning import epsilon_for_accuracy
     from noisycount.analysis.posterior import Posterior, posterior
     from noisycount.analysis.privacy import PrivacyCurve, belief_bounds, privacy_curve
+    from noisycount.analysis.readable import readable_epsilon, readable_epsilon_within
     from noisycount.analysis.refine import refine
     from noisycount.analysis.relative_error import (
         count_for_relative_error,
@@ -24,6 +19,7 @@ if TYPE_CHECKING:
         relative_confidence,
         relative_error,
     )
+    from noisycount.analysis.spending import affordable_answers, epsilon_of_group
     from noisycount.analysis.utility import scale_for_utility_loss, utility_loss
     from noisycount.errors import NoisyCountError
     from noisycount.model.exact import Exact
@@ -98,22 +94,22 @@ _HOMES = {
     "Subsample": "model.subsampling",
     "Tabulated": "model.tabulated",
     "accuracy": "analysis.accuracy",
-    "affordable_answers": "analysis.planning",
+    "affordable_answers": "analysis.spending",
     "amplified_delta": "analysis.amplification",
     "belief_bounds": "analysis.privacy",
     "chan_bound": "analysis.accuracy",
     "count_for_relative_error": "analysis.relative_error",
     "epsilon_for_accuracy": "analysis.planning",
     "epsilon_for_relative_error": "analysis.relative_error",
-    "epsilon_of_group": "analysis.planning",
+    "epsilon_of_group": "analysis.spending",
     "failure_probability": "analysis.accuracy",
     "iso_epsilon_curves": "analysis.relative_error",
     "out_of_range_bounds": "analysis.out_of_range",
     "out_of_range_probability": "analysis.out_of_range",
     "posterior": "analysis.posterior",
     "privacy_curve": "analysis.privacy",
-    "readable_epsilon": "analysis.planning",
-    "readable_epsilon_within": "analysis.planning",
+    "readable_epsilon": "analysis.readable",
+    "readable_epsilon_within": "analysis.readable",
     "refine": "analysis.refine",
     "relative_confidence": "analysis.relative_error",
     "relative_error": "analysis.relative_error",

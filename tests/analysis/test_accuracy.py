@@ -11,6 +11,8 @@ from noisycount.model.additive import AdditiveNoise
 from noisycount.model.gaussian import DiscreteGaussian, Gaussian
 from noisycount.model.noise import DiscreteLaplace, Laplace
 
+mp.dps = 50
+
 SCALES = st.fractions(min_value=Fraction(1, 100), max_value=10**6)
 BETAS = st.one_of(st.floats(1e-300, 1e-3), st.floats(1e-3, 0.999), st.just(1 - 1e-12))
 QUERIES = st.sampled_from([1, 2, 10, 10_000])

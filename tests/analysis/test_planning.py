@@ -1,75 +1,83 @@
 import math
-from decimal import Decimal
-from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from noisycount.analysis.planning import readable_epsilon
-from noisycount.analysis.relative_error import epsilon_for_relative_error
+from noisycount.analysis.accuracy import accuracy, failure_probability
+from noisycount.analysis.planning import epsilon_for_accuracy
+from noisycount.model.gaussian import Gaussian
+from noisycount.model.noise import DiscreteLaplace, Laplace
+from noisycount.model.noise_sum import NoiseSum
 
-GUESSES = st.integers(1, 10**6)
-WIDTHS = st.sampled_from([0.001, 0.01, 0.1, 0.199, 0.2, 0.5, 1.0, 3.0])
-CONFIDENCES = st.sampled_from([0.01, 0.5, 0.8, 0.95, 0.99, 1 - 1e-9])
+mp.dps = 50
+
+ALPHAS = st.floats(0.3, 1e9)
+BETAS = st.one_of(st.floats(1e-300, 1e-3), st.floats(1e-3, 0.999), st.just(1 - 1e-12))
+QUERIES = st.sampled_from([1, 2, 10, 10_000])
 
 
-def test_the_interval_of_equation_3_follows_from_epsilon() -> None:
-    """Naldi and D'Acquisto (2015), eq. (3): at ε = 0.01 the ratio lies in [0.99, 1.01]."""
-    assert [round(math.exp(sign * 0.01), 2) for sign in (-1, 1)] == [0.99, 1.01]
+@given(alpha=ALPHAS, beta=BETAS, queries=QUERIES)
+def test_epsilon_is_the_inverse_of_accuracy(alpha: float, beta: float, queries: int) -> None:
+    """Laplace noise of that ε reaches alpha with probability beta, in 50 digits."""
+    epsilon = epsilon_for_accuracy(alpha, beta, queries)
+    tail = mp.exp(-mpf(alpha) * mpf(epsilon))
+    assert abs(-mp.expm1(queries * mp.log1p(-tail)) / beta - 1) <= 1e-10
+    assert accuracy(Laplace.for_epsilon(epsilon), beta, queries) == pytest.approx(alpha, rel=1e-10)
 
 
-@given(guess=GUESSES, within=WIDTHS, confidence=CONFIDENCES)
-def test_the_readable_epsilon_keeps_the_promise_for_the_discrete_noise(
-    guess: int, within: float, confidence: float
+@given(alpha=ALPHAS, beta=BETAS, queries=QUERIES)
+def test_discrete_noise_of_that_epsilon_keeps_the_goal(
+    alpha: float, beta: float, queries: int
 ) -> None:
-    """P[|Z| <= ⌊w·c⌋] >= confidence, in 50 digits, and ε is not below eq. (10)."""
-    epsilon = readable_epsilon(guess, within, confidence)
-    width = math.floor(Fraction(str(within)) * guess)
-    x = mp.exp(-mpf(epsilon.numerator) / epsilon.denominator)
-    assert 1 - 2 * x ** (width + 1) / (1 + x) >= mpf(confidence)
-    assert epsilon >= Fraction(epsilon_for_relative_error(guess, within, confidence))
+    """It never reaches alpha too often; a little less ε would not do."""
+    assume(beta < 0.999 or alpha < 100)  # else ε < 2^−52, which discrete noise does not take
+    epsilon = epsilon_for_accuracy(alpha, beta, queries, DiscreteLaplace)
+    noise = DiscreteLaplace.for_epsilon(epsilon)
+    assert failure_probability(noise, alpha, queries) <= beta * (1 + 1e-12)
+    fall = mp.exp(-mpf(epsilon) * (1 - mpf(10) ** -9))
+    tail = 2 * fall ** math.ceil(alpha) / (1 + fall)
+    assert -mp.expm1(queries * mp.log1p(-tail)) > beta
 
 
-@given(guess=GUESSES, within=WIDTHS, confidence=CONFIDENCES)
-def test_the_readable_epsilon_is_the_next_decimal_of_two_digits(
-    guess: int, within: float, confidence: float
+@pytest.mark.parametrize("noise", [Laplace, DiscreteLaplace])
+@pytest.mark.parametrize("parts", [1, 2, 30])
+@pytest.mark.parametrize("queries", [1, 10])
+@pytest.mark.parametrize("beta", [1e-9, 0.05, 0.6])
+def test_a_total_of_parts_keeps_the_goal(
+    noise: type[Laplace], parts: int, queries: int, beta: float
 ) -> None:
-    """Two significant digits, and one step less would break the promise or eq. (10)."""
-    epsilon = readable_epsilon(guess, within, confidence)
-    decimal = Decimal(epsilon.numerator) / Decimal(epsilon.denominator)
-    assert len(decimal.normalize().as_tuple().digits) <= 2
-    step = Fraction(10) ** (decimal.adjusted() - 1)
-    lower = epsilon - step
-    if lower > 0:
-        width = math.floor(Fraction(str(within)) * guess)
-        x = mp.exp(-mpf(lower.numerator) / lower.denominator)
-        keeps = 1 - 2 * x ** (width + 1) / (1 + x) >= mpf(confidence)
-        enough = lower >= Fraction(epsilon_for_relative_error(guess, within, confidence))
-        assert not (keeps and enough)
+    """The noises of the parts add up; with 1e-6 less ε the total would miss the goal."""
+    epsilon = epsilon_for_accuracy(50, beta, queries, noise, parts)
+    for price, kept in ((epsilon * (1 + 1e-9), True), (epsilon * (1 - 1e-6), False)):
+        total = NoiseSum([noise.for_epsilon(price)] * parts)
+        assert (failure_probability(total, 50, queries) <= beta) is kept
 
 
-def test_discrete_noise_needs_more_where_the_width_is_not_whole() -> None:
-    """±20 % of 9 is ±1.8, so an integer answer has to lie within ±1."""
-    continuous = epsilon_for_relative_error(9, 0.2, 0.95)
-    assert float(readable_epsilon(9, 0.2, 0.95)) > 1.05 * continuous
+def test_the_example_of_the_blog_in_exact_numbers() -> None:
+    """Two disjoint parts, one total: (1 + αε/2)·e^(−αε) = β, at less than √2 of one part's ε."""
+    epsilon = epsilon_for_accuracy(20, 0.05, parts=2)
+    reach = 20 * mpf(epsilon)
+    assert abs((1 + reach / 2) * mp.exp(-reach) - 0.05) < 1e-11
+    assert 1.37 < epsilon / epsilon_for_accuracy(20, 0.05) < 1.38
 
 
 @pytest.mark.parametrize(
-    ("arguments", "name"),
+    ("arguments", "message"),
     [
-        ((0, 0.2, 0.95), "count"),
-        ((-5, 0.2, 0.95), "count"),
-        ((float("nan"), 0.2, 0.95), "count"),
-        ((100, 0, 0.95), "within"),
-        ((100, -0.2, 0.95), "within"),
-        ((100, 0.2, 0), "confidence"),
-        ((100, 0.2, 1), "confidence"),
-        ((100, 0.2, 95), "confidence"),
+        ((0, 0.05), r"^alpha must be positive and finite, got 0"),
+        ((-3, 0.05), r"^alpha must be positive and finite, got -3"),
+        ((math.nan, 0.05), r"^alpha must be positive and finite, got nan"),
+        ((20, 0), r"^beta must lie strictly between 0 and 1, got 0"),
+        ((20, 1.0), r"^beta must lie strictly between 0 and 1, got 1.0"),
+        ((20, 0.05, 0), r"^queries must be a whole number from 1 to 2\*\*53, got 0"),
+        ((20, 0.05, 1.5), r"^queries must be a whole number from 1 to 2\*\*53, got 1.5"),
+        ((20, 0.05, 1, Gaussian), r"^noise must be Laplace or DiscreteLaplace, got <class "),
+        ((20, 0.05, 1, Laplace, 0), r"^parts must be a whole number from 1 to 2\*\*53, got 0"),
     ],
 )
-def test_bad_goals_are_refused_by_name(arguments: tuple[float, float, float], name: str) -> None:
-    """A guess, width or confidence that cannot be is named with its value."""
-    with pytest.raises(ValueError, match=rf"^{name} must .*, got "):
-        readable_epsilon(*arguments)
+def test_goals_that_cannot_be_are_refused(arguments: tuple[float, float], message: str) -> None:
+    """Each argument by its name, with its value."""
+    with pytest.raises(ValueError, match=message):
+        epsilon_for_accuracy(*arguments)

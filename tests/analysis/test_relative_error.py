@@ -15,6 +15,8 @@ from noisycount.analysis.relative_error import (
     relative_error,
 )
 
+mp.dps = 50
+
 COUNTS = st.floats(0.5, 1e12)
 WIDTHS = st.floats(1e-6, 10)
 CONFIDENCES = st.one_of(st.floats(1e-12, 0.999), st.sampled_from([1e-250, 0.95, 1 - 2**-53]))

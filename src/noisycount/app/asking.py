@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
-from noisycount.analysis.planning import error_within
+from noisycount.analysis.readable import error_within
 from noisycount.app.config import Config, DatasetConfig
 from noisycount.app.wording import odds_sentence
 from noisycount.errors import ConfigError

@@ -6,11 +6,7 @@ from fractions import Fraction
 
 from noisycount.analysis.accuracy import failure_probability
 from noisycount.analysis.out_of_range import negative_probability
-from noisycount.analysis.planning import (
-    epsilon_within,
-    error_within,
-    readable_epsilon_within,
-)
+from noisycount.analysis.readable import epsilon_within, error_within, readable_epsilon_within
 from noisycount.app.config import DEFAULT_BUDGET
 from noisycount.errors import NoisyCountError
 from noisycount.model.noise import DiscreteLaplace
