@@ -8,8 +8,11 @@ from mpmath import mp, mpf
 
 from noisycount.analysis.accuracy import accuracy, failure_probability
 from noisycount.model.additive import AdditiveNoise
+from noisycount.model.exact import Exact
 from noisycount.model.gaussian import DiscreteGaussian, Gaussian
+from noisycount.model.mechanism import Mechanism
 from noisycount.model.noise import DiscreteLaplace, Laplace
+from noisycount.model.subsampling import Subsample
 
 mp.dps = 50
 
@@ -110,3 +113,12 @@ def test_discrete_gaussian_accuracy_is_the_smallest_integer_that_holds(
     total = 2 * mp.fsum(weights) - 1
     assert 2 * mp.fsum(weights[alpha:]) / total <= beta
     assert alpha == 1 or 2 * mp.fsum(weights[alpha - 1 :]) / total > beta
+
+
+@pytest.mark.parametrize("mechanism", [Exact(), Subsample(10), None, 3.0])
+def test_what_adds_no_noise_has_no_accuracy(mechanism: Mechanism) -> None:
+    """A sample's error depends on the count, and the count itself has none."""
+    with pytest.raises(ValueError, match=r"^noise must be Laplace, Gaussian, .*, got "):
+        accuracy(mechanism, 0.05)
+    with pytest.raises(ValueError, match=r"^noise must be Laplace, Gaussian, .*, got "):
+        failure_probability(mechanism, 1)

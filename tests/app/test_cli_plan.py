@@ -91,6 +91,15 @@ def test_fractions_of_a_record_are_told_as_whole_ones(run: Run) -> None:
     )
 
 
+@pytest.mark.parametrize(("guess", "told"), [("100.5", "100"), ("101.5", "102"), ("0.4", "0")])
+def test_a_guess_is_rounded_in_one_way(run: Run, guess: str, told: str) -> None:
+    """A share is of the guess itself; what is about a count is about one whole number."""
+    shown = " ".join(run("plan", "--epsilon", "0.1", "--guess", guess).output.split())
+    assert f"% of about {guess}, with" in shown
+    assert f"if the count is {told} privacy" in shown
+    assert f"answers if the count is {told}," in shown
+
+
 @pytest.mark.parametrize("within", ["20%", "0.2", "±20 %", "+.2", "20.0%"])
 def test_a_share_is_written_in_many_ways(run: Run, within: str) -> None:
     """Per cent and fractions of one are the same goal."""

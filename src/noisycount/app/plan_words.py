@@ -44,7 +44,7 @@ def goal_words(plan: Plan) -> str:
     several = f"all {plan.queries:,} answers " if plan.queries > 1 else ""
     sure = f"with {percent(plan.confidence)} confidence"
     if plan.within is not None and plan.guess is not None:
-        of_guess = f"±{percent(plan.within)} of about {signed(plan.guess)}"
+        of_guess = f"±{percent(plan.within)} of about {_digits(plan.guess)}"
         return f"{several}within {of_guess}, that is {plus_minus(plan.width)}, {sure}"
     asked = plus_minus(float(plan.error))
     if plan.error == plan.width:
@@ -81,7 +81,7 @@ def _reached(plan: Plan) -> str:
     """The interval that the discrete noise keeps, and how surely."""
     share = ""
     if plan.guess is not None and plan.within is None:
-        share = f", {percent(_two_digits(plan.width / plan.guess))} of about {signed(plan.guess)},"
+        share = f", {percent(_two_digits(plan.width / plan.guess))} of about {_digits(plan.guess)},"
     several = f"all {plan.queries:,} answers " if plan.queries > 1 else ""
     return (
         f"{several}{plus_minus(plan.width)}{share} with {percent(_kept(plan.reached))} confidence"
@@ -90,10 +90,10 @@ def _reached(plan: Plan) -> str:
 
 def _negative(plan: Plan) -> str:
     """How likely an answer below 0 is."""
-    if plan.negative is None or plan.guess is None:
+    if plan.negative is None:
         return ""
     chance = at_most(plan.negative) if plan.negative > 0 else "less than 1e-300"
-    return f"an answer below 0 has a probability of {chance} if the count is {signed(plan.guess)}"
+    return f"an answer below 0 has a probability of {chance} if the count is {signed(plan.centre)}"
 
 
 def _privacy(plan: Plan) -> str:
@@ -113,6 +113,11 @@ def _budget(plan: Plan) -> str:
         return f"{exact_text(plan.budget)} pays for {paid}{missing}"
     owner = seen_from_here(plan.dataset)
     return f"{approximately(plan.budget)} is left of {owner}: it pays for {paid}{missing}"
+
+
+def _digits(guess: float) -> str:
+    """A guess, whole where it is whole."""
+    return plus_minus(guess).removeprefix("±")
 
 
 def _kept(confidence: float) -> Decimal:

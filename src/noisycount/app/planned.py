@@ -73,7 +73,7 @@ class Plan:
     @property
     def negative(self) -> float | None:
         """The probability that an answer is below 0, if the guess is right."""
-        return None if self.guess is None else negative_probability(self.guess, self.noise)
+        return None if self.guess is None else negative_probability(self.centre, self.noise)
 
     @property
     def affordable(self) -> int:
@@ -83,7 +83,7 @@ class Plan:
     @property
     def centre(self) -> int:
         """The count that possible answers are about: the guess, rounded, or 0 for errors alone."""
-        return 0 if self.guess is None else math.floor(self.guess + 0.5)
+        return 0 if self.guess is None else round(self.guess)
 
     @property
     def possible_errors(self) -> tuple[int, ...]:
