@@ -36,7 +36,7 @@ INVERTED: list[tuple[nc.Mechanism, nc.Population | None, Sequence[float]]] = [
     (nc.DiscreteGaussian(3), None, [0.1, 1e-9, 1e-30]),
     (nc.Laplace(3.0), None, [0.1, 1e-3, 1e-9, 1e-15]),
     (nc.DiscreteLaplace(3), None, [0.1, 1e-3, 1e-9, 1e-15]),
-    (nc.Exact(), nc.Binomial(1000, 0.1), [0.03, 1e-2, 1e-6, 1e-30, 1e-200]),
+    (nc.Exact(), nc.Binomial(1000, 0.5), [0.01, 1e-6, 1e-30, 1e-200]),
     (nc.Laplace(3.0), nc.Binomial(1000, 0.1), [0.03, 1e-2, 1e-6, 1e-30]),
     (nc.Gaussian(3.0), nc.Binomial(1000, 0.1), [0.03, 1e-2, 1e-6, 1e-30]),
     (nc.Subsample(100), nc.Binomial(1000, 0.1), [0.01, 1e-3, 1e-9]),

@@ -31,33 +31,23 @@ def test_large_databases_are_exact(
     assert_exact(nc.privacy_curve(mechanism, population), mechanism, pairs(), epsilons)
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "epsilons"),
-    [
-        (nc.Exact(), [0.0, 1e-4, 2e-4]),
-        (nc.Laplace(3.0), [1e-4]),
-        (nc.Gaussian(3.0), [1e-4]),
-        (nc.DiscreteGaussian(3), [1e-4]),
-    ],
-    ids=str,
-)
-def test_a_billion_records_of_an_even_rate_are_exact(
-    mechanism: nc.Mechanism, epsilons: Sequence[float]
-) -> None:
-    """The others' counts within 14 deviations: 1e-43 is left out."""
-    half, reach = 5 * 10**8, 220_000
+@pytest.mark.parametrize("mechanism", [nc.Exact(), nc.Gaussian(3.0)], ids=str)
+def test_a_billion_records_of_an_even_rate_are_exact(mechanism: nc.Mechanism) -> None:
+    """The others' counts within 9 deviations: 1e-19 is left out."""
+    half, reach = 5 * 10**8, 145_000
     pairs = binomial_pairs(10**9, 0.5, half - reach, half + reach)
-    assert_exact(nc.privacy_curve(mechanism, nc.Binomial(10**9, 0.5)), mechanism, pairs, epsilons)
+    curve = nc.privacy_curve(mechanism, nc.Binomial(10**9, 0.5))
+    assert_exact(curve, mechanism, pairs, [1e-4])
 
 
 @pytest.mark.parametrize(
     ("size", "rate", "sample_size", "first", "last", "epsilons"),
     [
         (1000, 0.1, 100, 0, 100, [0.0, 0.01, 0.3]),
-        (10**4, 0.5, 10**4 - 1, 3500, 6500, [0.0, 0.01]),
+        (10**4, 0.5, 10**4 - 1, 4300, 5700, [0.0, 0.01]),
         (10**6, 1e-4, 10**5, 0, 600, [0.001, 0.05]),
         (10**9, 1e-5, 10**6, 0, 600, [1e-5, 1e-3]),
-        (10**9, 0.25, 10**6, 240_000, 260_000, [1e-7, 1e-6]),
+        (10**9, 0.25, 10**6, 245_000, 255_000, [1e-7, 1e-6]),
     ],
 )
 def test_large_samples_are_exact(  # noqa: PLR0913, PLR0917  (a row of the table)
