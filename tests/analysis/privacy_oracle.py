@@ -80,11 +80,23 @@ def _plus(pair: Pair, noise: Noise | None, factor: mpf) -> mpf:
     threshold = _threshold(pair, weights, noise)
     if threshold == mp.inf:
         return mpf(0)
-    is_long = len(weights) > _FULL
-    beyond = [_exceedance(noise, threshold - k, is_long) for k in pair.counts]
-    value, positive = mp.fdot(weights, beyond), mp.fdot(pair.positive, beyond)
+    start, stop = _near(pair, noise, threshold)
+    beyond = [noise.exceedance(threshold - k) for k in pair.counts[start:stop]]
+    value, positive = (
+        mp.fdot(side[start:stop], beyond) + mp.fsum(side[stop:])
+        for side in (weights, pair.positive)
+    )
     assert value > positive * mpf(10) ** (20 - DIGITS), "too few digits are left: raise DIGITS"
     return value
+
+
+def _near(pair: Pair, noise: Noise, answer: mpf) -> tuple[int, int]:
+    """The counts of a long law that are within the reach of noise from an answer; all of others."""
+    stop = len(pair.positive)
+    if stop <= _FULL:
+        return 0, stop
+    start = max(0, int(mp.floor(answer - noise.reach)) - pair.first)
+    return start, min(stop, int(mp.ceil(answer + noise.reach)) - pair.first + 1)
 
 
 def _is_reached(weights: list[mpf], noise: Noise) -> bool:
@@ -124,23 +136,13 @@ def _threshold(pair: Pair, weights: list[mpf], noise: Noise) -> mpf:
 
 def _excess(pair: Pair, weights: list[mpf], noise: Noise, answer: mpf) -> mpf:
     """P₊ − e^ε·P₋ at an answer: its density, or its probability."""
-    start, stop = 0, len(weights)
-    if stop > _FULL:
-        start = max(0, int(mp.floor(answer - noise.reach)) - pair.first)
-        stop = min(stop, int(mp.ceil(answer + noise.reach)) - pair.first + 1)
+    start, stop = _near(pair, noise, answer)
     nearest = answer - (pair.first + start)
     if noise.run is not None:
         values = noise.run(nearest, stop - start)
     else:
         values = [noise.density(nearest - j) for j in range(stop - start)]
     return mp.fdot(weights[start:stop], values)
-
-
-def _exceedance(noise: Noise, error: mpf, is_long: bool) -> mpf:  # noqa: FBT001  (of the law)
-    """P[Z >= error]; in long sums 0 or 1 where it is within e^−3000 of them."""
-    if is_long and abs(error) > 2 * noise.reach:
-        return mpf(error < 0)
-    return noise.exceedance(error)
 
 
 def delta_over_all_answers(
