@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from noisycount.analysis.accuracy import accuracy, chan_bound, failure_probability
     from noisycount.analysis.amplification import amplified_delta
+    from noisycount.analysis.belief import belief_bounds
     from noisycount.analysis.out_of_range import out_of_range_bounds, out_of_range_probability
     from noisycount.analysis.planning import epsilon_for_accuracy
     from noisycount.analysis.posterior import Posterior, posterior
-    from noisycount.analysis.privacy import PrivacyCurve, belief_bounds, privacy_curve
+    from noisycount.analysis.privacy import PrivacyCurve, privacy_curve
     from noisycount.analysis.readable import readable_epsilon, readable_epsilon_within
     from noisycount.analysis.refine import refine
     from noisycount.analysis.relative_error import (
@@ -96,7 +97,7 @@ _HOMES = {
     "accuracy": "analysis.accuracy",
     "affordable_answers": "analysis.spending",
     "amplified_delta": "analysis.amplification",
-    "belief_bounds": "analysis.privacy",
+    "belief_bounds": "analysis.belief",
     "chan_bound": "analysis.accuracy",
     "count_for_relative_error": "analysis.relative_error",
     "epsilon_for_accuracy": "analysis.planning",

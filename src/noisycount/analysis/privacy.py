@@ -1,9 +1,8 @@
-"""How much can one record move what an outsider believes?"""
+"""How much can one record move the law of an answer?"""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import overload
 
 import numpy as np
@@ -22,12 +21,12 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noise_sum import NoiseSum
 from noisycount.model.population import Population
 from noisycount.model.subsampling import Subsample
-from noisycount.model.validation import fraction_of_one, positive_number
 
-__all__ = ["PrivacyCurve", "belief_bounds", "privacy_curve"]
+__all__ = ["PrivacyCurve", "privacy_curve"]
 
+_LEAST_EPSILON = 2.0**-30
 _LARGEST_EPSILON = 700.0
-_UNDERFLOW = 1e-301
+_UNDERFLOW = 1e-305
 
 
 def privacy_curve(mechanism: Mechanism, population: Population | None = None) -> "PrivacyCurve":
@@ -89,10 +88,10 @@ class PrivacyCurve:
         """δ(ε), an array for an array.
 
         Args:
-            epsilon: ε from 0 to 700, a number or an array of any shape.
+            epsilon: ε, at least 0 and finite, a number or an array of any shape.
 
         Raises:
-            ValueError: If an ε is not in that range.
+            ValueError: If an ε is negative, infinite or no number.
 
         Example:
             >>> from noisycount import Laplace
@@ -180,11 +179,11 @@ class PrivacyCurve:
 
         def excess(epsilon: float) -> float:
             upper = self._bounds([epsilon])[0][1]
-            return -math.inf if upper == 0 else math.log(upper) - math.log(goal or _UNDERFLOW)
+            return -math.inf if upper == 0 else math.log(upper) - math.log(max(goal, _UNDERFLOW))
 
         if excess(0.0) <= 0:
             return 0.0
-        low, high = 0.0, 0.5
+        low, high = 0.0, _LEAST_EPSILON
         while excess(high) > 0:
             if high >= _LARGEST_EPSILON:
                 return math.inf
@@ -215,13 +214,13 @@ class PrivacyCurve:
 
 
 def _checked(epsilon: ArrayLike) -> list[float]:
-    """ε as a list of numbers from 0 to 700."""
+    """ε as a list of numbers."""
     try:
         numbers = np.asarray(epsilon, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"epsilon must be numbers, got {epsilon!r}") from None
-    if not ((numbers >= 0) & (numbers <= _LARGEST_EPSILON)).all():
-        raise ValueError(f"epsilon must be from 0 to {_LARGEST_EPSILON:g}, got {epsilon!r}")
+    if not ((numbers >= 0) & (numbers < np.inf)).all():
+        raise ValueError(f"epsilon must be at least 0 and finite, got {epsilon!r}")
     flat: list[float] = numbers.ravel().tolist()
     return flat
 
@@ -230,29 +229,3 @@ def _shaped(values: Sequence[float], like: ArrayLike) -> float | Reals:
     """The values in the shape of an argument."""
     shape = np.shape(like)
     return np.array(values).reshape(shape) if shape else values[0]
-
-
-def belief_bounds(epsilon: float | Fraction, prior: float = 0.5) -> tuple[float, float]:
-    """The least and the greatest belief in a fact about one person after an ε-private answer.
-
-    Bayes' rule with a likelihood ratio between e^−ε and e^ε: the belief π becomes at most
-    π/(π + (1 − π)·e^−ε) and at least π/(π + (1 − π)·e^ε), whatever else is known.
-
-    Args:
-        epsilon: The privacy loss ε of the answer, positive.
-        prior: The belief π before it, in (0, 1).
-
-    Raises:
-        ValueError: If ε is not positive and finite, or the prior is not in (0, 1).
-
-    Source: the definition of ε-differential privacy; Naldi and D'Acquisto (2015), eq. (2).
-
-    Example:
-        >>> low, high = belief_bounds(0.15)
-        >>> round(low, 4), round(high, 4)
-        (0.4626, 0.5374)
-    """
-    before = fraction_of_one(prior, "prior")
-    shrink = math.exp(-positive_number(epsilon, "epsilon"))
-    low = before * shrink / (before * shrink + (1 - before))
-    return low, before / (before + (1 - before) * shrink)

@@ -59,6 +59,10 @@ class DiscreteGaussianErrors:
         """−z²/(2·scale²)."""
         return GaussianErrors(self.scale).log_density(errors)
 
+    def log_change(self, error: float, steps: Reals) -> Reals:
+        """step·(2·error − step)/(2·scale²)."""
+        return GaussianErrors(self.scale).log_change(error, steps)
+
     def exceedance(self, errors: Reals) -> Reals:
         """The sum over the integers from z on, over that of all."""
         is_above = errors > 0

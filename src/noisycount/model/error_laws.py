@@ -13,6 +13,7 @@ from noisycount.model.laws.expansion import Reals
 __all__ = ["DiscreteLaplaceErrors", "ErrorLaw", "GaussianErrors", "LaplaceErrors"]
 
 _NODES, _WEIGHTS = leggauss(16)
+_STEEPEST = 1e280  # noise that narrow changes no integer
 _NEAR = 1.0  # standard deviations over which 16 Gauss points hold a normal density
 
 
@@ -47,6 +48,10 @@ class ErrorLaw(Protocol):
         """The logarithm of the density, or of the probability, up to a constant."""
         ...
 
+    def log_change(self, error: float, steps: Reals) -> Reals:
+        """How the logarithm of the density changes from an error to error − step."""
+        ...
+
     def exceedance(self, errors: Reals) -> Reals:
         """P[Z >= error], to full relative precision; smooth between integers if Z is discrete."""
         ...
@@ -68,7 +73,7 @@ class LaplaceErrors:
     _rate: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_rate", float(self.steepest))
+        object.__setattr__(self, "_rate", min(float(self.steepest), _STEEPEST))
 
     @property
     def is_discrete(self) -> bool:
@@ -94,6 +99,10 @@ class LaplaceErrors:
         logs: Reals = -self._rate * np.abs(errors)
         return logs
 
+    def log_change(self, error: float, steps: Reals) -> Reals:
+        """A line up to the step that reaches 0, and down beyond."""
+        return _log_change(self._rate, error, steps)
+
     def exceedance(self, errors: Reals) -> Reals:
         """e^(−z/scale)/2 above 0, and what is missing to 1 below."""
         tail = np.exp(-self._rate * np.abs(errors)) / 2
@@ -117,7 +126,7 @@ class DiscreteLaplaceErrors:
     _rate: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_rate", float(self.steepest))
+        object.__setattr__(self, "_rate", min(float(self.steepest), _STEEPEST))
 
     @property
     def is_discrete(self) -> bool:
@@ -142,6 +151,10 @@ class DiscreteLaplaceErrors:
         """−|z|/scale."""
         logs: Reals = -self._rate * np.abs(errors)
         return logs
+
+    def log_change(self, error: float, steps: Reals) -> Reals:
+        """A line up to the step that reaches 0, and down beyond."""
+        return _log_change(self._rate, error, steps)
 
     def exceedance(self, errors: Reals) -> Reals:
         """q^z/(1 + q) from 1 on, and 1 − q^(1 − z)/(1 + q) below."""
@@ -199,6 +212,11 @@ class GaussianErrors:
         logs: Reals = -units * units / 2
         return logs
 
+    def log_change(self, error: float, steps: Reals) -> Reals:
+        """step·(2·error − step)/(2·scale²)."""
+        change: Reals = (steps / self.scale) * ((2 * error - steps) / self.scale) / 2
+        return change
+
     def exceedance(self, errors: Reals) -> Reals:
         """Φ(−z/scale)."""
         from scipy.special import ndtr  # noqa: PLC0415  (SciPy loads slowly)
@@ -217,6 +235,13 @@ class GaussianErrors:
         masses[~near] = self.exceedance(np.where(flipped, -last, first))
         masses[~near] -= self.exceedance(np.where(flipped, -first, last))
         return masses
+
+
+def _log_change(rate: float, error: float, steps: Reals) -> Reals:
+    """−rate·(|error − step| − |error|), without cancellation."""
+    side = math.copysign(1.0, error)
+    change: Reals = rate * np.minimum(side * steps, 2 * abs(error) - side * steps)
+    return change
 
 
 def _fall_from(rate: float, least: float, low: Reals, widths: Reals) -> Reals:

@@ -1,10 +1,12 @@
 """A probability with a bound of its error."""
 
+import math
 from dataclasses import dataclass
 
 __all__ = ["NOTHING", "Certified"]
 
 _UNDERFLOW = 1e-301
+_ROUNDED_EXPONENT = 2e-15
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,12 @@ class Certified:
 
     @classmethod
     def probability(cls, value: float, error: float) -> "Certified":
-        """A number that is known to lie in [0, 1], from a sum that may lack terms below 1e-300."""
+        """A number in [0, 1], from a sum of exponentials that may lack terms below 1e-300.
+
+        Exponents are rounded in proportion to their size.
+        """
+        if value > 0:
+            error -= _ROUNDED_EXPONENT * math.log(value) * value
         return cls(min(1.0, max(0.0, value)), error + _UNDERFLOW)
 
     @property

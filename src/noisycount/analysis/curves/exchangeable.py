@@ -4,8 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from noisycount.analysis.curves.base import Base, SmoothBase, TableBase
-from noisycount.analysis.curves.pair import LinearPair
+from noisycount.analysis.curves.base import SmoothBase, TableBase
+from noisycount.analysis.curves.pair import LinearPair, Pair
+from noisycount.analysis.curves.tables import narrow_pair
 from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.populations import BetaBinomial, Binomial
 from noisycount.model.subsampling import DrawnPositives
@@ -13,36 +14,49 @@ from noisycount.model.tabulated import Tabulated
 
 __all__ = ["count_pair", "known_count_pair", "known_sample_pair", "sample_pair"]
 
+_RAREST = 1e-200
+_NARROW = 64.0  # records², a variance below which a table is short
 
-def count_pair(population: Binomial | BetaBinomial | Tabulated) -> LinearPair:
-    """The laws of the count: P₊ ∝ k·P and P₋ ∝ (n − k)·P."""
+
+def count_pair(population: Binomial | BetaBinomial | Tabulated) -> tuple[Pair, int]:
+    """The laws of the count, P₊ ∝ k·P and P₋ ∝ (n − k)·P, and the count that is offset 0."""
     if isinstance(population, Tabulated):
         return _table_pair(population)
     return sample_pair(population, population.size)
 
 
-def sample_pair(population: Binomial | BetaBinomial, sample_size: int) -> LinearPair:
-    """The laws of the number S of positive records among m of n.
+def sample_pair(population: Binomial | BetaBinomial, sample_size: int) -> tuple[Pair, int]:
+    """The laws of the number S of positive records among m of n, and the number that is offset 0.
 
     P₊/Q = E[K | S]/E[K] with E[K | S = s] = s + (n − m)·E[rate | S = s], linear in s.
     """
     size = population.size
     if isinstance(population, Binomial):
+        if _is_best_as_table(population, sample_size):
+            return narrow_pair(population, sample_size)
         sampled: Binomial | BetaBinomial = Binomial(sample_size, population.rate)
         rate, gain = Fraction(population.rate), Fraction(1)
     else:
         sampled = BetaBinomial(sample_size, population.alpha, population.beta)
-        alpha, both = Fraction(population.alpha), Fraction(population.alpha + population.beta)
+        alpha = Fraction(population.alpha)
         both = alpha + Fraction(population.beta)
         rate, gain = alpha / both, (size + both) / (sample_size + both)
     law = smooth_law([sampled])
-    return LinearPair(
+    pair = LinearPair(
         SmoothBase.around_centre(law),
         sample_size * rate - law.centre,
         size * rate / gain,
         size * (1 - rate) / gain,
         is_shift=isinstance(population, Binomial) and sample_size == size,
     )
+    return pair, law.centre
+
+
+def _is_best_as_table(population: Binomial, sample_size: int) -> bool:
+    """Whether the laws are narrow and one moved by a record, or so rare that ratios overflow."""
+    rate, size = population.rate, population.size
+    is_narrow = sample_size == size and size * rate * (1 - rate) < _NARROW
+    return is_narrow or min(rate, 1 - rate) < _RAREST
 
 
 def known_count_pair() -> LinearPair:
@@ -70,12 +84,13 @@ def known_sample_pair(size: int, count: int, sample_size: int) -> LinearPair:
     )
 
 
-def _table_pair(population: Tabulated) -> LinearPair:
-    """The laws of the count of a table, seen from its most likely count."""
+def _table_pair(population: Tabulated) -> tuple[LinearPair, int]:
+    """The laws of the count of a table, and its most likely count, which is offset 0."""
     logs = population.log_probabilities
     centre = int(np.argmax(logs))
     offsets = np.arange(logs.size, dtype=np.float64) - centre
-    mean = Fraction(float(np.exp(logs) @ offsets)) / Fraction(float(np.exp(logs).sum()))
-    base: Base = TableBase(float(-centre), logs)
+    chances = np.exp(logs)
+    mean = Fraction(float(chances @ offsets)) / Fraction(float(chances.sum()))
     above = mean + centre
-    return LinearPair(base, mean, above, population.size - above)
+    base = TableBase(float(-centre), logs)
+    return LinearPair(base, mean, above, population.size - above), centre

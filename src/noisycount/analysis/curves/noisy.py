@@ -7,7 +7,7 @@ from noisycount.analysis.curves.certified import NOTHING, Certified
 from noisycount.analysis.curves.pair import Advantage, Pair
 from noisycount.analysis.curves.terms import Terms
 from noisycount.analysis.curves.threshold import first_whole, root
-from noisycount.model.error_laws import ErrorLaw
+from noisycount.model.error_laws import DiscreteLaplaceErrors, ErrorLaw, LaplaceErrors
 from noisycount.model.laws.mesh import MeshPoints
 
 __all__ = ["NoisyPair"]
@@ -16,8 +16,12 @@ _WIDEST_MESH = 2.0**13
 _NEARBY = 40.0
 _MOST_MESHES = 20
 _SMOOTH = 48.0
+_PARABOLA = 3
+_TILTED = 13.0
+_SHORTEST = 1e-3
 _BELOW_SUPREMUM = 1e-10
-_FAR_OUT = 60.0
+_FAR_OUT = 750.0
+_UNDECIDED = 1e-11
 
 
 Asked = tuple[float, Advantage]
@@ -60,7 +64,7 @@ class NoisyPair:
             answer, terms = self._threshold(one, *self._expected(one, path), common)
             values.append(self._supremum(answer, terms))
             if math.isfinite(answer):
-                path = [*path[-1:], (one[0], answer)]
+                path = [*path[1 - _PARABOLA :], (one[0], answer)]
         return values
 
     def _common_points(self, asked: list[Asked]) -> MeshPoints | None:
@@ -74,49 +78,77 @@ class NoisyPair:
         last, _ = self._threshold(asked[-1], *self._expected(asked[-1], []), None)
         if not math.isfinite(last) or last - first > _WIDEST_MESH:
             return None
-        return self.pair.base.points((math.floor(first), math.ceil(last)), max(last, crossing))
+        return self.pair.base.points(
+            (math.floor(first), math.ceil(last)), self._highest(last, asked[-1][1])
+        )
 
     def _threshold(
         self, asked: Asked, around: float, step: float, common: MeshPoints | None
     ) -> tuple[float, Terms]:
         """The answer at which the densities have the ratio e^ε, and the terms around it."""
         epsilon, advantage = asked
-        bounded, deviation = self.errors.steepest is not None, self.pair.base.deviation
-        limit = self.pair.base.support[1] + _FAR_OUT * self.errors.spread if bounded else math.inf
+        deviation = self.pair.base.deviation
         for _ in range(_MOST_MESHES):
             points = common or self.pair.base.points(
-                (math.floor(around), math.ceil(around)), max(around, advantage.crossing)
+                (math.floor(around), math.ceil(around)), self._highest(around, advantage)
             )
             terms = Terms(self.pair, self.errors, epsilon, advantage, points, around)
             if self.errors.is_discrete:
-                answer = first_whole(terms.log_odds, around, step, limit)
+                answer = first_whole(terms.log_odds, around, step, self._limit)
             else:
-                length = min(self.errors.spread, max(1.0, deviation))
-                answer = root(terms.log_odds, around, step, length, limit)
+                length = max(_SHORTEST, min(self.errors.spread, max(1.0, deviation)))
+                answer = root(terms.log_odds, around, step, length, self._limit)
             fits = points.is_every_integer and terms.reaches_all
             if fits or math.isinf(answer) or abs(answer - around) <= _NEARBY:
                 return answer, terms
             around, step = answer, self.errors.spread / 16
         raise ArithmeticError(f"no threshold was found at epsilon = {epsilon!r}")
 
+    def _beyond_limit(self, terms: Terms) -> Certified:
+        """δ where no answer below the limit has a ratio of e^ε: exactly 0 under Laplace noise.
+
+        Its ratios no longer change there; ε can lie within rounding of the last one.
+        """
+        is_bounded = self.errors.steepest is not None
+        if is_bounded and terms.log_odds(self._limit) >= -_UNDECIDED:
+            return Certified.probability(0.0, _UNDECIDED)
+        is_laplace = isinstance(self.errors, LaplaceErrors | DiscreteLaplaceErrors)
+        return NOTHING if is_laplace else Certified.probability(0.0, 0.0)
+
+    @property
+    def _limit(self) -> float:
+        """An answer that all counts exceed with a probability below 1e-300."""
+        reach = min(self.errors.reach(_FAR_OUT), 2 * _FAR_OUT * self.errors.spread)
+        return self.pair.base.support[1] + reach
+
+    def _highest(self, answer: float, advantage: Advantage) -> float:
+        """The offset up to which sums reach: just below 1/scale of Laplace noise, far beyond."""
+        tilted = self.pair.is_shift and self.errors.steepest is not None
+        beyond = _TILTED * self.pair.base.deviation if tilted else 0.0
+        return max(answer, advantage.crossing) + beyond
+
     def _expected(self, asked: Asked, path: list[tuple[float, float]]) -> tuple[float, float]:
-        """About the threshold, and about how far off that is: from those before, if there are two.
+        """About the threshold, and about how far off that is: on the parabola through three others.
 
         The first guess is that for laws that are about normal, near the crossing.
         """
         spread = self.errors.spread
-        if len(path) > 1:
-            (epsilon, answer), (last_epsilon, last_answer) = path
-            move = last_answer - answer
-            move *= (asked[0] - last_epsilon) / (last_epsilon - epsilon)
-            return last_answer + move, max(abs(move) / 64, spread / 256)
-        crossing = asked[1].crossing
-        beyond = crossing * (spread / self.pair.base.deviation) ** 2
-        return crossing + max(-3 * spread, min(3 * spread, beyond)), spread
+        if len(path) < _PARABOLA:
+            crossing, deviation = asked[1].crossing, self.pair.base.deviation
+            beyond, most = crossing * (spread / deviation) ** 2, 3 * spread
+            if self.errors.steepest is not None:
+                most = min(most, deviation)
+            return crossing + max(-most, min(most, beyond)), max(most, _SHORTEST)
+        (first, at_first), (second, at_second), (third, at_third) = path
+        slope = (at_third - at_second) / (third - second)
+        bend = (slope - (at_second - at_first) / (second - first)) / (third - first)
+        ahead = asked[0] - third
+        curved = ahead * (asked[0] - second) * bend
+        return at_third + ahead * slope + curved, max(abs(curved) / 4, spread / 1024, _SHORTEST)
 
     def _supremum(self, answer: float, terms: Terms) -> Certified:
         """δ at a threshold, which is the supremum but for what the threshold is off."""
         if math.isinf(answer):
-            return NOTHING
+            return self._beyond_limit(terms)
         found = terms.beyond(answer)
         return Certified.probability(found.value, found.error + _BELOW_SUPREMUM * abs(found.value))

@@ -15,6 +15,7 @@ from noisycount.model.laws.expansion import DIGITS, Reals, decimal_ratio
 __all__ = ["Advantage", "LinearPair", "Pair", "TablePair"]
 
 _STEEPEST = 1e280  # what is steeper adds nothing but at the crossing
+_LARGEST = 640.0  # the same for e^ε
 
 
 class Advantage(Protocol):
@@ -103,8 +104,13 @@ class LinearPair:
         below_top = DIGITS.divide(whole, slope)
         root = DIGITS.subtract(top_part, below_top)
         above = root.to_integral_value(ROUND_CEILING)
-        at_crossing = DIGITS.multiply(slope, DIGITS.subtract(above, root))
-        return LinearAdvantage(float(top + above), float(at_crossing), min(float(slope), _STEEPEST))
+        gap = DIGITS.subtract(above, root)
+        return LinearAdvantage(
+            float(top + above),
+            float(DIGITS.multiply(slope, gap)),
+            float(DIGITS.multiply(slope, DIGITS.subtract(gap, Decimal(1)))),
+            min(float(slope), _STEEPEST),
+        )
 
     @cached_property
     def _decimals(self) -> tuple[Decimal, Decimal, Decimal, Decimal, Decimal]:
@@ -134,17 +140,21 @@ class LinearAdvantage:
     Attributes:
         crossing: The smallest offset at which it is not negative.
         at_crossing: Its value there.
+        before_crossing: Its value one record before.
         slope: Per record.
     """
 
     crossing: float
     at_crossing: float
+    before_crossing: float
     slope: float
 
     def at(self, offsets: Reals) -> Reals:
         """Its values."""
-        values: Reals = self.slope * (offsets - self.crossing) + self.at_crossing
-        return values
+        steps = offsets - self.crossing
+        above = self.slope * steps + self.at_crossing
+        below = self.slope * (steps + 1) + self.before_crossing
+        return np.where(steps >= 0, above, below)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +199,11 @@ class TablePair:
         shrunk = np.exp(-np.abs(ratios))
         high = -np.expm1(np.minimum(epsilon - ratios, 700.0)) / (1 + shrunk)
         with np.errstate(over="ignore", invalid="ignore"):
-            low = math.exp(epsilon) * np.expm1(np.maximum(ratios - epsilon, -745.0)) / (1 + shrunk)
+            low = (
+                math.exp(min(epsilon, _LARGEST))
+                * np.expm1(np.maximum(ratios - epsilon, -745.0))
+                / (1 + shrunk)
+            )
         values = 2 * np.where(ratios >= 0, high, low)
         likeliest = int(np.argmax(self.base.log_probabilities))
         return TableAdvantage(self.first, values, likeliest)

@@ -39,12 +39,13 @@ def record_pairs(mechanism: Mechanism, population: Population | None) -> list[Pa
             f"population must be one of noisycount's populations or None, got {population!r}"
         )
     _refuse_certain(rest)
+    if sample_size is not None and population is rest and not isinstance(rest, Tabulated):
+        return [sample_pair(rest, sample_size)[0]]
+    pair, centre = count_pair(rest)
     if sample_size is None:
-        return [count_pair(rest)]
-    if population is rest and not isinstance(rest, Tabulated):
-        return [sample_pair(rest, sample_size)]
-    pair = count_pair(rest)
-    return [sampled_pair(pair, _centre(rest, population), population.records, sample_size)]
+        return [pair]
+    known = population.positives if isinstance(population, Informed) else 0
+    return [sampled_pair(pair, centre + known, population.records, sample_size)]
 
 
 def _sample_size(mechanism: Mechanism, population: Population | None) -> int | None:
@@ -79,13 +80,13 @@ def _known_pairs(population: Known, sample_size: int | None) -> list[Pair]:
 
 
 def _stratum_pairs(rest: Strata, population: Population, sample_size: int | None) -> list[Pair]:
-    """A pair for each different rate."""
+    """A pair for each different rate; certain records have no neighbours and are as if known."""
     pairs: list[Pair] = []
-    rates = rest.rates[rest.sizes > 0]
-    if not rates.size or rates.min() == 0 or rates.max() == 1:
+    rates = rest.rates[(rest.sizes > 0) & (rest.rates > 0) & (rest.rates < 1)]
+    if not rates.size:
         raise ValueError(
-            "rates must lie between 0 and 1 in every stratum that has unknown records, got "
-            f"{rates.tolist()[:5]}: a certain property has no neighbours"
+            "rates must lie between 0 and 1 in a stratum that has unknown records, got "
+            f"{rest.rates.tolist()[:5]}: a certain property has no neighbours"
         )
     known = population.positives if isinstance(population, Informed) else 0
     for rate in np.unique(rates):
@@ -110,11 +111,3 @@ def _refuse_certain(rest: Binomial | BetaBinomial | Tabulated) -> None:
             f"population must leave the property uncertain, got {rest!r}: "
             "a certain property has no neighbours"
         )
-
-
-def _centre(rest: Binomial | BetaBinomial | Tabulated, population: Population) -> int:
-    """The count that is offset 0 of the pair of `count_pair`."""
-    known = population.positives if isinstance(population, Informed) else 0
-    if isinstance(rest, Tabulated):
-        return int(np.argmax(rest.log_probabilities)) + known
-    return rest.law().mode + known

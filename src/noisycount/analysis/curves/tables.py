@@ -5,11 +5,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.analysis.curves.base import SmoothBase
 from noisycount.analysis.curves.pair import Pair, TablePair
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.smooth_law import smooth_law
+from noisycount.model.populations import Binomial
 from noisycount.model.strata import Strata
 
-__all__ = ["sampled_pair", "stratum_pair"]
+__all__ = ["narrow_pair", "sampled_pair", "stratum_pair"]
 
 _DEEPEST = 700.0
 _FARTHEST = 40.0
@@ -19,17 +22,43 @@ _ROUNDING = 1e-11
 
 
 def stratum_pair(others: Strata) -> tuple[TablePair, int]:
-    """The laws of the count with one more record, and the count that is offset 0.
-
-    P₊ is the law of the others, moved up by one record, and P₋ is not moved.
-    """
+    """The laws of the count with one more record, and the count that is offset 0."""
     law = others.table(_DEEPEST)
     logs = law.log_weights - law.log_weights.max()
     logs = logs - math.log(float(np.exp(logs).sum()))
+    return _one_more(logs, float(law.first - law.mode), 1.0, 0.0), law.mode
+
+
+def narrow_pair(population: Binomial, sample_size: int) -> tuple[TablePair, int]:
+    """The laws of the number S of positive records among m of n, and the number that is offset 0.
+
+    With the share λ = m/n the record is drawn, so that P₊ = (λ + (1 − λ)·p)·B(s − 1) +
+    (1 − λ)·(1 − p)·B(s) for the law B of m − 1 records; P₋ likewise.
+    """
+    others = smooth_law([Binomial(sample_size - 1, population.rate)])
+    low, high = SmoothBase.around_centre(others).reach(_DEEPEST)
+    logs = others.log_pmf(others.centre + np.arange(low, high + 1))
+    share = sample_size / population.size
+    return _one_more(logs, low, share, population.rate), others.centre
+
+
+def _one_more(logs: Reals, first: float, share: float, rate: float) -> TablePair:
+    """The laws of a sample with one more record: this one if it is drawn, else another one.
+
+    Args:
+        logs: The logarithms of the law of the others.
+        first: The offset of the first of them.
+        share: The probability that this record is drawn.
+        rate: That another one is positive.
+    """
     nothing = np.full(1, -np.inf)
-    first = float(law.first - law.mode)
-    plus, minus = np.concatenate([nothing, logs]), np.concatenate([logs, nothing])
-    return TablePair(first, plus, minus, is_shift=True), law.mode
+    more, same = np.concatenate([nothing, logs]), np.concatenate([logs, nothing])
+    with np.errstate(divide="ignore"):
+        positive = np.log([share + (1 - share) * rate, (1 - share) * (1 - rate)])
+        negative = np.log([(1 - share) * rate, share + (1 - share) * (1 - rate)])
+    plus = np.logaddexp(more + positive[0], same + positive[1])
+    minus = np.logaddexp(more + negative[0], same + negative[1])
+    return TablePair(first, plus, minus, is_shift=share == 1)
 
 
 def sampled_pair(pair: Pair, centre: int, size: int, sample_size: int) -> TablePair:

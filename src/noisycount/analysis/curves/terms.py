@@ -2,23 +2,24 @@
 
 import math
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 import numpy as np
 
 from noisycount.analysis.curves.certified import Certified
+from noisycount.analysis.curves.near_bound import NearBound
 from noisycount.analysis.curves.pair import Advantage, Pair
-from noisycount.model.error_laws import DiscreteLaplaceErrors, ErrorLaw, LaplaceErrors
+from noisycount.analysis.curves.sums import difference, log_sum
+from noisycount.model.error_laws import ErrorLaw
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.mesh import MeshPoints
 
 __all__ = ["Terms"]
 
 _CANCELLED = 100.0
-_STEEPEST = 50.0
 _LEFT_OUT = 80.0
 _NEARBY = 80.0
 _FLAT = 0.5
+_LARGEST = 640.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +46,7 @@ class Terms:
     _values: Reals = field(init=False, repr=False)
     _logs: Reals = field(init=False, repr=False)
     _negative: int = field(init=False, repr=False)
+    _bound: NearBound | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         near = self._reached()
@@ -58,11 +60,17 @@ class Terms:
         object.__setattr__(self, "_logs", logs)
         negative = int(np.searchsorted(offsets, self.advantage.crossing))
         object.__setattr__(self, "_negative", negative)
+        bound = None
+        if NearBound.applies(self.pair, self.errors, self.epsilon):
+            bound = NearBound(self.pair, self.errors, self.epsilon, self.advantage, self.points)
+        object.__setattr__(self, "_bound", bound)
 
     def _reached(self) -> slice:
         """The points that noise can bring to answers near `around`, but for e^−80 of the sums."""
         logs, offsets = self.points.log_weights, self.points.offsets
-        here = float(logs[min(int(np.searchsorted(offsets, self.around)), logs.size - 1)])
+        nearest = min(int(np.searchsorted(offsets, self.around)), logs.size - 1)
+        distance = np.array(offsets[nearest] - self.around)
+        here = float(logs[nearest] + self.errors.log_change(0.0, distance))
         reach = self.errors.reach(_LEFT_OUT + self.points.highest_log_weight - here) + _NEARBY
         start, stop = np.searchsorted(offsets, [self.around - reach, self.around + reach])
         return slice(int(start), int(stop))
@@ -78,15 +86,20 @@ class Terms:
         Under wide noise, which hardly tells one count from another, Σ Q·w·(f/f* − 1) − (e^ε − 1)
         with the density f* at the crossing: that has the same sign and does not cancel.
         """
+        if self._bound is not None:
+            return self._bound.log_odds(answer)
         densities = self.errors.log_density(answer - self._offsets)
         if self._is_flat(densities):
-            at_crossing = self.errors.log_density(np.array(answer - self.advantage.crossing))
-            gains = self._values @ np.expm1(densities - at_crossing)
-            return float(gains - math.expm1(self.epsilon)) / float(np.abs(self._values).max())
+            crossing = self.advantage.crossing
+            changes = self.errors.log_change(answer - crossing, self._offsets - crossing)
+            gains = self._values @ np.expm1(changes)
+            return float(gains - math.expm1(min(self.epsilon, _LARGEST))) / float(
+                np.abs(self._values).max()
+            )
         logs = self._logs + densities
         if self._negative in (0, logs.size):
             return -math.inf if self._negative else math.inf
-        return _log_sum(logs[self._negative :]) - _log_sum(logs[: self._negative])
+        return log_sum(logs[self._negative :]) - log_sum(logs[: self._negative])
 
     def _is_flat(self, densities: Reals) -> bool:
         """Whether the density changes little over all points."""
@@ -95,10 +108,10 @@ class Terms:
     def beyond(self, answer: float) -> Certified:
         """P₊[Y >= answer] − e^ε·P₋[Y >= answer], from the sum that cancels least."""
         best = self._plain(answer)
-        for other in (self._from_crossing, self._from_exponential):
-            if best.error <= _CANCELLED * self.pair.rounding * best.value:
-                return best
-            best = min(best, other(answer), key=lambda one: one.error)
+        others = [self._from_crossing, *([] if self._bound is None else [self._bound.beyond])]
+        for other in others:
+            if best.error > _CANCELLED * self.pair.rounding * best.value:
+                best = min(best, other(answer), key=lambda one: one.error)
         return best
 
     def _plain(self, answer: float) -> Certified:
@@ -115,6 +128,8 @@ class Terms:
 
         No term of the sum is negative.
         """
+        if self.epsilon > _LARGEST:
+            return Certified(0.0, math.inf)
         at_crossing = np.array(answer - self.advantage.crossing)
         errors = answer - self.points.offsets
         values = self.points.weights * self.advantage.at(self.points.offsets)
@@ -125,39 +140,6 @@ class Terms:
         losses = math.expm1(self.epsilon) * self.errors.exceedance(at_crossing)
         return self._difference(float(gains), float(losses))
 
-    def _from_exponential(self, answer: float) -> Certified:
-        """What Laplace noise would be if it rose for ever, less what it lacks above the answer.
-
-        For P₊ that is P₋ moved by one record and r = 1/scale,
-        (e^r − e^ε)·Σ P₋·e^(r·(k − answer))/2 − Σ_{k > answer} Q·w·(cosh(r·(k − answer)) − 1).
-        """
-        steepest = self.errors.steepest
-        is_laplace = isinstance(self.errors, LaplaceErrors | DiscreteLaplaceErrors)
-        if not is_laplace or not self.pair.is_shift or steepest is None:
-            return Certified(0.0, math.inf)
-        rises = (self.points.offsets - answer) * float(steepest)
-        if rises[-1] > _STEEPEST:
-            return Certified(0.0, math.inf)
-        weights = self.points.weights * np.exp(rises)
-        gap = math.exp(self.epsilon) * math.expm1(float(steepest - Fraction(self.epsilon)))
-        gains = gap * float(weights @ self.pair.ratio_minus(self.points.offsets))
-        above = rises > 0
-        rises = rises[above]
-        values = self.points.weights[above] * self.advantage.at(self.points.offsets[above])
-        if not self.errors.is_discrete:
-            return self._difference(gains / 2, float(values @ (2 * np.sinh(rises / 2) ** 2)))
-        shrunk = math.exp(-float(steepest))
-        lacks = -np.expm1(-rises) * (np.exp(rises) - shrunk)
-        return self._difference(gains / (1 + shrunk), float(values @ lacks) / (1 + shrunk))
-
     def _difference(self, gains: float, losses: float) -> Certified:
         """Gains less losses, each a sum of terms that are not negative."""
-        return Certified(gains - losses, self.pair.rounding * (gains + abs(losses)))
-
-
-def _log_sum(logs: Reals) -> float:
-    """The logarithm of Σ e^logs."""
-    largest = float(logs.max())
-    if math.isinf(largest):
-        return largest
-    return largest + math.log(float(np.exp(logs - largest).sum()))
+        return difference(gains, losses, self.pair.rounding)

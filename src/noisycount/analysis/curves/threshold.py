@@ -7,7 +7,8 @@ __all__ = ["first_whole", "root"]
 
 _MOST_STEPS = 200
 _GROWTH = 8.0
-_STRAIGHT = 1 / 16
+_NEAR = 1 / 16
+_SHORTEST = 1e-9
 _PRECISE = 1e-5
 
 
@@ -42,10 +43,11 @@ def root(
         if low >= limit:
             return math.inf
         following = _secant(before, at_before, here, at_here)
-        bend = abs(following - here) * abs(following - before) / length
-        is_straight = abs(here - before) <= _STRAIGHT * length
-        if (is_straight and bend <= _PRECISE * length) or high - low <= _PRECISE * length:
-            return following if low <= following <= high else high
+        straight = _straight_over(length, before, at_before, here, at_here)
+        bend = abs(following - here) * abs(following - before) / straight
+        is_near = abs(here - before) <= _NEAR * straight
+        if (is_near and bend <= _PRECISE * straight) or high - low <= _PRECISE * straight:
+            return min(max(following, low), high)
         farthest = _GROWTH * abs(here - before)
         if abs(following - here) > farthest or not low <= following <= high:
             following = (low + high) / 2
@@ -53,6 +55,15 @@ def root(
                 following = here + math.copysign(farthest, -at_here)
         before, at_before, here = here, at_here, following
     return high
+
+
+def _straight_over(
+    length: float, before: float, at_before: float, here: float, at_here: float
+) -> float:
+    """A length over which the log-odds change by at most 1, no longer than `length`."""
+    rise = abs(at_here - at_before)
+    change = abs(here - before) / rise if rise and math.isfinite(rise) else 0.0
+    return max(min(length, change), _SHORTEST)
 
 
 def _secant(before: float, at_before: float, here: float, at_here: float) -> float:

@@ -76,8 +76,8 @@ def mesh_points(
     for _ in range(level):
         starts, levels = _halved(starts, levels, _is_near(starts, levels, places))
     while True:
-        firsts, lasts = np.maximum(starts, support[0]), starts + POINTS * 2.0**levels - 1
-        logs = log_weight(np.concatenate([firsts, np.minimum(lasts, support[1])])).reshape(2, -1)
+        ends_of_blocks = np.concatenate([starts, starts + POINTS * 2.0**levels - 1])
+        logs = log_weight(np.clip(ends_of_blocks, *support)).reshape(2, -1)
         steep = (np.abs(logs[0] - logs[1]) > _CHANGE_A_BLOCK) & (levels > 0)
         if not steep.any():
             return _points(log_weight, starts, levels, support)

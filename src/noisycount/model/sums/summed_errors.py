@@ -51,6 +51,10 @@ class SummedErrors:
         """The logarithm of the density or of the probability; all errors on one lattice."""
         return self.law.log_density(errors, _phase(errors))
 
+    def log_change(self, error: float, steps: Reals) -> Reals:
+        """A difference of logarithms."""
+        return self.log_density(error - steps) - self.log_density(np.array(error))
+
     def exceedance(self, errors: Reals) -> Reals:
         """P[Z >= error]; all errors on one lattice."""
         tails: Reals = np.exp(self.law.log_tail(errors, _phase(errors)))

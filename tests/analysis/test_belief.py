@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.analysis.privacy import belief_bounds
+from noisycount.analysis.belief import belief_bounds
 
 
 @given(epsilon=st.floats(1e-9, 700), prior=st.floats(1e-9, 1 - 1e-9))
