@@ -6,7 +6,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.polynomial import Chebyshev
 from numpy.polynomial.legendre import leggauss
-from numpy.typing import NDArray
 
 from noisycount.model.error_laws import GaussianErrors
 from noisycount.model.gaussian_sums import log_sum_from, log_sum_of_all
@@ -57,7 +56,9 @@ class DiscreteGaussianErrors:
 
     def log_density(self, errors: Reals) -> Reals:
         """−z²/(2·scale²)."""
-        return GaussianErrors(self.scale).log_density(errors)
+        units = errors / self.scale
+        logs: Reals = -units * units / 2
+        return logs
 
     def log_change(self, error: float, steps: Reals) -> Reals:
         """step·(2·error − step)/(2·scale²)."""
@@ -103,33 +104,35 @@ class DiscreteGaussianErrors:
     def _tail(self, errors: Reals) -> Reals:
         """P[Z >= z] for z >= 0."""
         units = np.minimum(errors / self.scale, _FARTHEST)
-        places = units * _PER_SCALE
-        whole = np.minimum(np.maximum(np.floor(places), 1.0), _FARTHEST * _PER_SCALE - 2.0)
-        ratios = _interpolated(_log_tail_ratios(self.scale), whole.astype(np.int64), places - whole)
+        places = (units * _PER_SCALE).astype(np.int64)
+        shares = units * _PER_SCALE - places
+        level, slope, bend, turn = _log_tail_ratios(self.scale)[places].T
+        ratios = level + shares * (slope + shares * (bend + shares * turn))
         tails: Reals = np.exp(ratios - units * units / 2 - log_sum_of_all(self.scale))
         return tails
 
 
-def _interpolated(table: Reals, places: NDArray[np.int64], shares: Reals) -> Reals:
-    """The cubic through the four values around each place, at a share of the way to the next.
-
-    With values 1/512 of a scale apart its error is below 1e-13.
-    """
-    before, here, after, last = (table[places + node] for node in range(-1, 3))
-    slope = after - before / 3 - here / 2 - last / 6
-    bend = (after + before) / 2 - here
-    turn = (last - before) / 6 + (here - after) / 2
-    values: Reals = here + shares * (slope + shares * (bend + shares * turn))
-    return values
-
-
 @lru_cache(maxsize=64)
 def _log_tail_ratios(scale: float) -> Reals:
-    """The logarithm of Σ_{j >= 0} f(z + j)/f(z) at 512 values of z a scale, from 0 to 40 scales."""
+    """The logarithm of Σ_{j >= 0} f(z + j)/f(z) from z = 0 to 40 scales, as cubics.
+
+    Each goes through the four values around 1/512 of a scale, which it keeps to 1e-13.
+
+    Returns:
+        The coefficients of the share of the way from one value to the next, in rising powers, shape
+        (values, 4).
+    """
 
     def ratios(units: Reals) -> Reals:
         return np.array([log_sum_from(unit * scale, scale) + unit**2 / 2 for unit in units])
 
     smooth = Chebyshev.interpolate(ratios, _DEGREE, domain=[0.0, _FARTHEST])
-    values: Reals = smooth(np.arange(_FARTHEST * _PER_SCALE + 1) / _PER_SCALE)
-    return values
+    values = smooth(np.arange(_FARTHEST * _PER_SCALE + 1) / _PER_SCALE)
+    padded = np.concatenate(
+        [[3 * (values[0] - values[1]) + values[2]], values, values[-1:], values[-1:]]
+    )
+    before, here, after, last = (padded[node : node + values.size] for node in range(4))
+    slope = after - before / 3 - here / 2 - last / 6
+    bend = (after + before) / 2 - here
+    turn = (last - before) / 6 + (here - after) / 2
+    return np.stack([here, slope, bend, turn], axis=1)

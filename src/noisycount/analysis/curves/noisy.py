@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from noisycount.analysis.curves.certified import NOTHING, Certified
 from noisycount.analysis.curves.pair import Advantage, Pair
 from noisycount.analysis.curves.terms import Terms
-from noisycount.analysis.curves.threshold import first_whole, root
+from noisycount.analysis.curves.threshold import extrapolated, first_whole, root
 from noisycount.model.error_laws import DiscreteLaplaceErrors, ErrorLaw, LaplaceErrors
 from noisycount.model.laws.mesh import MeshPoints
 
@@ -16,7 +16,7 @@ _WIDEST_MESH = 2.0**13
 _NEARBY = 40.0
 _MOST_MESHES = 20
 _SMOOTH = 48.0
-_PARABOLA = 3
+_BEFORE = 3
 _TILTED = 13.0
 _SHORTEST = 1e-3
 _BELOW_SUPREMUM = 1e-10
@@ -25,6 +25,21 @@ _UNDECIDED = 1e-11
 
 
 Asked = tuple[float, Advantage]
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """Where the answers begin that a positive record makes likelier by more than e^ε.
+
+    Attributes:
+        answer: The first of them; inf if there are none.
+        passed: About where the ratio is e^ε, if answers are integers, else the same.
+        terms: The terms of δ around it.
+    """
+
+    answer: float
+    passed: float
+    terms: Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +76,10 @@ class NoisyPair:
         values: list[Certified] = []
         path: list[tuple[float, float]] = []
         for one in asked:
-            answer, terms = self._threshold(one, *self._expected(one, path), common)
-            values.append(self._supremum(answer, terms))
-            if math.isfinite(answer):
-                path = [*path[1 - _PARABOLA :], (one[0], answer)]
+            threshold = self._threshold(one, *self._expected(one, path), common)
+            values.append(self._supremum(threshold))
+            if math.isfinite(threshold.passed):
+                path = [*path[1 - _BEFORE :], (one[0], threshold.passed)]
         return values
 
     def _common_points(self, asked: list[Asked]) -> MeshPoints | None:
@@ -74,8 +89,8 @@ class NoisyPair:
             return self.pair.base.points(None, crossing, self.errors.smooth_over)
         if len(asked) == 1:
             return None
-        first, _ = self._threshold(asked[0], *self._expected(asked[0], []), None)
-        last, _ = self._threshold(asked[-1], *self._expected(asked[-1], []), None)
+        first = self._threshold(asked[0], *self._expected(asked[0], []), None).answer
+        last = self._threshold(asked[-1], *self._expected(asked[-1], []), None).answer
         if not math.isfinite(last) or last - first > _WIDEST_MESH:
             return None
         return self.pair.base.points(
@@ -84,23 +99,24 @@ class NoisyPair:
 
     def _threshold(
         self, asked: Asked, around: float, step: float, common: MeshPoints | None
-    ) -> tuple[float, Terms]:
-        """The answer at which the densities have the ratio e^ε, and the terms around it."""
+    ) -> Threshold:
+        """The answer at which the densities have the ratio e^ε."""
         epsilon, advantage = asked
         deviation = self.pair.base.deviation
         for _ in range(_MOST_MESHES):
             points = common or self.pair.base.points(
                 (math.floor(around), math.ceil(around)), self._highest(around, advantage)
             )
-            terms = Terms(self.pair, self.errors, epsilon, advantage, points, around)
+            margin = _NEARBY if common is None else min(_NEARBY, 16 * step + 1)
+            terms = Terms(self.pair, self.errors, epsilon, advantage, points, around, margin)
             if self.errors.is_discrete:
-                answer = first_whole(terms.log_odds, around, step, self._limit)
+                answer, passed = first_whole(terms.log_odds, around, step, self._limit)
             else:
                 length = max(_SHORTEST, min(self.errors.spread, max(1.0, deviation)))
-                answer = root(terms.log_odds, around, step, length, self._limit)
+                answer = passed = root(terms.log_odds, around, step, length, self._limit)
             fits = points.is_every_integer and terms.reaches_all
-            if fits or math.isinf(answer) or abs(answer - around) <= _NEARBY:
-                return answer, terms
+            if fits or math.isinf(answer) or abs(answer - around) <= margin:
+                return Threshold(answer, passed, terms)
             around, step = answer, self.errors.spread / 16
         raise ArithmeticError(f"no threshold was found at epsilon = {epsilon!r}")
 
@@ -128,27 +144,23 @@ class NoisyPair:
         return max(answer, advantage.crossing) + beyond
 
     def _expected(self, asked: Asked, path: list[tuple[float, float]]) -> tuple[float, float]:
-        """About the threshold, and about how far off that is: on the parabola through three others.
+        """About the threshold, and about how far off that is, from three before.
 
         The first guess is that for laws that are about normal, near the crossing.
         """
         spread = self.errors.spread
-        if len(path) < _PARABOLA:
+        if len(path) < _BEFORE:
             crossing, deviation = asked[1].crossing, self.pair.base.deviation
             beyond, most = crossing * (spread / deviation) ** 2, 3 * spread
             if self.errors.steepest is not None:
                 most = min(most, deviation)
             return crossing + max(-most, min(most, beyond)), max(most, _SHORTEST)
-        (first, at_first), (second, at_second), (third, at_third) = path
-        slope = (at_third - at_second) / (third - second)
-        bend = (slope - (at_second - at_first) / (second - first)) / (third - first)
-        ahead = asked[0] - third
-        curved = ahead * (asked[0] - second) * bend
-        return at_third + ahead * slope + curved, max(abs(curved) / 4, spread / 1024, _SHORTEST)
+        answer, correction = extrapolated(path, asked[0])
+        return answer, max(abs(correction) / 4, spread / 1024, _SHORTEST)
 
-    def _supremum(self, answer: float, terms: Terms) -> Certified:
+    def _supremum(self, threshold: Threshold) -> Certified:
         """δ at a threshold, which is the supremum but for what the threshold is off."""
-        if math.isinf(answer):
-            return self._beyond_limit(terms)
-        found = terms.beyond(answer)
+        if math.isinf(threshold.answer):
+            return self._beyond_limit(threshold.terms)
+        found = threshold.terms.beyond(threshold.answer)
         return Certified.probability(found.value, found.error + _BELOW_SUPREMUM * abs(found.value))

@@ -151,10 +151,12 @@ class LinearAdvantage:
 
     def at(self, offsets: Reals) -> Reals:
         """Its values."""
-        steps = offsets - self.crossing
-        above = self.slope * steps + self.at_crossing
-        below = self.slope * (steps + 1) + self.before_crossing
-        return np.where(steps >= 0, above, below)
+        values: Reals = self.slope * (offsets - self.crossing) + self.at_crossing
+        negative = offsets < self.crossing
+        if negative.any():
+            steps = offsets[negative] - (self.crossing - 1)
+            values[negative] = self.slope * steps + self.before_crossing
+        return values
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,9 +16,9 @@ from noisycount.model.laws.mesh import MeshPoints
 __all__ = ["Terms"]
 
 _CANCELLED = 100.0
-_LEFT_OUT = 80.0
-_NEARBY = 80.0
+_LEFT_OUT = 60.0
 _FLAT = 0.5
+_SMALL = 1e-250
 _LARGEST = 640.0
 
 
@@ -32,7 +32,8 @@ class Terms:
         epsilon: ε.
         advantage: w of that ε.
         points: Points that sum over Q, exact for noise that bends where they are fine.
-        around: About the answer that is asked for, within 80 records.
+        around: About the answer that is asked for.
+        margin: How far from there it may lie, in records.
     """
 
     pair: Pair
@@ -41,6 +42,7 @@ class Terms:
     advantage: Advantage
     points: MeshPoints
     around: float
+    margin: float
     _near: slice = field(init=False, repr=False)
     _offsets: Reals = field(init=False, repr=False)
     _values: Reals = field(init=False, repr=False)
@@ -54,6 +56,8 @@ class Terms:
         values = self.advantage.at(offsets)
         with np.errstate(divide="ignore"):
             logs = self.points.log_weights[near] + np.log(np.abs(values))
+        if logs.size:
+            logs -= logs.max()
         object.__setattr__(self, "_near", near)
         object.__setattr__(self, "_offsets", offsets)
         object.__setattr__(self, "_values", self.points.weights[near] * values)
@@ -66,12 +70,12 @@ class Terms:
         object.__setattr__(self, "_bound", bound)
 
     def _reached(self) -> slice:
-        """The points that noise can bring to answers near `around`, but for e^−80 of the sums."""
+        """The points that noise can bring to answers near `around`, but for e^−60 of the sums."""
         logs, offsets = self.points.log_weights, self.points.offsets
         nearest = min(int(np.searchsorted(offsets, self.around)), logs.size - 1)
         distance = np.array(offsets[nearest] - self.around)
         here = float(logs[nearest] + self.errors.log_change(0.0, distance))
-        reach = self.errors.reach(_LEFT_OUT + self.points.highest_log_weight - here) + _NEARBY
+        reach = self.errors.reach(_LEFT_OUT + self.points.highest_log_weight - here) + self.margin
         start, stop = np.searchsorted(offsets, [self.around - reach, self.around + reach])
         return slice(int(start), int(stop))
 
@@ -99,6 +103,10 @@ class Terms:
         logs = self._logs + densities
         if self._negative in (0, logs.size):
             return -math.inf if self._negative else math.inf
+        weights = np.exp(logs)
+        above, below = weights[self._negative :].sum(), weights[: self._negative].sum()
+        if min(above, below) > _SMALL:
+            return math.log(above / below)
         return log_sum(logs[self._negative :]) - log_sum(logs[: self._negative])
 
     def _is_flat(self, densities: Reals) -> bool:
@@ -116,11 +124,15 @@ class Terms:
 
     def _plain(self, answer: float) -> Certified:
         """Σ Q·w·S(answer − k)."""
-        parts = self._values * self.errors.exceedance(answer - self._offsets)
-        beyond = slice(self._near.stop, None)
-        certain = self.points.weights[beyond] * self.advantage.at(self.points.offsets[beyond])
-        gains = parts[self._negative :].sum() + np.maximum(certain, 0).sum()
-        losses = parts[: self._negative].sum() + np.minimum(certain, 0).sum()
+        chances = self.errors.exceedance(answer - self._offsets)
+        gains = self._values[self._negative :] @ chances[self._negative :]
+        losses = self._values[: self._negative] @ chances[: self._negative]
+        certain = slice(self._near.stop, None)
+        offsets, weights = self.points.offsets[certain], self.points.weights[certain]
+        values = self.advantage.at(offsets)
+        crossing = int(np.searchsorted(offsets, self.advantage.crossing))
+        gains += weights[crossing:] @ values[crossing:]
+        losses += weights[:crossing] @ values[:crossing]
         return self._difference(float(gains), -float(losses))
 
     def _from_crossing(self, answer: float) -> Certified:

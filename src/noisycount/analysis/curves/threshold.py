@@ -1,9 +1,9 @@
 """The answer from which on a positive record is the better explanation."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-__all__ = ["first_whole", "root"]
+__all__ = ["extrapolated", "first_whole", "root"]
 
 _MOST_STEPS = 200
 _GROWTH = 8.0
@@ -76,7 +76,7 @@ def _secant(before: float, at_before: float, here: float, at_here: float) -> flo
 
 def first_whole(
     log_odds: Callable[[float], float], guess: float, step: float, limit: float
-) -> float:
+) -> tuple[float, float]:
     """The first integer at which rising log-odds are not negative; inf if none below the limit.
 
     Args:
@@ -84,13 +84,16 @@ def first_whole(
         guess: An answer nearby.
         step: About how far the guess is off, in records.
         limit: An answer from which on the log-odds are constant, or inf.
+
+    Returns:
+        The integer, and about where the log-odds pass 0 before it.
     """
     start = float(math.ceil(min(guess, limit)))
     at_start = log_odds(start)
     side, distance = (-1 if at_start >= 0 else 1), float(math.ceil(step))
     while True:
         if side > 0 and start >= limit:
-            return math.inf
+            return math.inf, math.inf
         other = start + side * distance
         at_other = log_odds(other)
         if (at_other >= 0) != (at_start >= 0):
@@ -110,4 +113,26 @@ def first_whole(
         else:
             low, at_low = middle, at_middle
         halve = not halve and high - low > width / 2
-    return high
+    passed = at_high / (at_high - at_low) if math.isfinite(at_high - at_low) else 0.5
+    return high, high - passed
+
+
+def extrapolated(path: Sequence[tuple[float, float]], place: float) -> tuple[float, float]:
+    """The value at a place of the polynomial through some points, and its last correction.
+
+    Args:
+        path: At least two points: places that differ, and the values there.
+        place: Where the value is asked for.
+    """
+    places = [one for one, _ in path]
+    values = [value for _, value in path]
+    before = values[-1]
+    for level in range(1, len(path)):
+        before = values[-1]
+        values = [
+            ((place - first) * right - (place - last) * left) / (last - first)
+            for first, last, left, right in zip(
+                places, places[level:], values, values[1:], strict=False
+            )
+        ]
+    return values[0], values[0] - before
