@@ -110,7 +110,7 @@ def _is_reached(weights: list[mpf], noise: Noise) -> bool:
 
 
 def _threshold(pair: Pair, weights: list[mpf], noise: Noise) -> mpf:
-    """The smallest favourable answer: within 1e-25 widths or 1e-30, or among the integers."""
+    """The smallest favourable answer: within 1e-16 widths or 1e-30, or among the integers."""
     step = 2 * noise.width + 2
     high, low = mpf(pair.last), mpf(pair.first - 1)
     while _excess(pair, weights, noise, high) <= 0:
@@ -122,7 +122,7 @@ def _threshold(pair: Pair, weights: list[mpf], noise: Noise) -> mpf:
         low, step = low - step, 2 * step
     if noise.is_discrete:
         low, high = mp.floor(low), mp.ceil(high)
-    smallest = mpf(1) if noise.is_discrete else max(noise.width * mpf(10) ** -25, mpf("1e-30"))
+    smallest = mpf(1) if noise.is_discrete else max(noise.width * mpf(10) ** -16, mpf("1e-30"))
     while high - low > smallest:
         middle = (low + high) / 2
         if noise.is_discrete:
