@@ -6,43 +6,15 @@ from pathlib import Path
 
 import altair as alt
 
+from noisycount.study.theme import BLUE, CONFIG, GREEN, INK, VERMILION
+
 __all__ = ["RefinementCurves", "refinement_chart", "save", "save_file"]
 
 MOST_COUNTS = 5000  # what Altair takes inside a chart
 
-# From the palette of Okabe and Ito, which every kind of colour vision tells apart.
-BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
-INK, MUTED, GRID = "#222222", "#555555", "#E4E4E4"
 WIDTH, HEIGHT = 420, 96
 
-THEME = alt.Config(
-    background="white",
-    padding=12,
-    title=alt.TitleConfig(
-        anchor="start",
-        color=INK,
-        fontSize=15,
-        offset=8,
-        subtitleColor=MUTED,
-        subtitleFontSize=14,
-        subtitleLineHeight=18,
-    ),
-    axis=alt.AxisConfig(
-        domainColor=MUTED,
-        gridColor=GRID,
-        labelColor=MUTED,
-        labelFlush=False,
-        labelFontSize=13,
-        tickColor=MUTED,
-        titleColor=INK,
-        titleFontSize=14,
-        titleFontWeight="normal",
-        titlePadding=8,
-    ),
-    axisX=alt.AxisConfig(grid=False, tickCount=8),
-    axisY=alt.AxisConfig(domain=False, format=".2~p", labelPadding=6, tickCount=3, ticks=False),
-    view=alt.ViewConfig(stroke=None),
-)
+THEME = alt.Config(**CONFIG)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from noisycount.study.charts import BLUE, GREEN, GRID, INK, THEME, VERMILION
+from noisycount.study.charts import THEME
+from noisycount.study.theme import BLUE, GREEN, GRID, INK, LEVELS
 
 __all__ = ["GoalLine", "PossibleAnswers", "plan_chart"]
 
@@ -14,7 +15,6 @@ _LARGEST_DOT = 18.0
 _LEAST_REACH = 3  # records on each side, so that whole numbers are marked
 _NUMBER = "format(datum.value, ',d')"
 _OFFSET = "datum.value == 0 ? '0' : format(datum.value, '+,d')"
-_STYLES = ((BLUE, [2, 3]), (INK, [1, 0]), (VERMILION, [9, 4]))  # told apart in grey, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,14 +163,21 @@ def _goals(lines: Sequence[GoalLine], goal: tuple[float, float]) -> alt.LayerCha
         scale=alt.Scale(nice=True, zero=True),
     )
     layers = []
-    for line, (colour, dash) in zip(lines, _STYLES, strict=False):
+    for line, style in zip(lines, LEVELS, strict=False):
         points = zip(line.confidences, line.errors, strict=True)
         curve = _chart([{"confidence": float(at), "error": float(error)} for at, error in points])
         end = _chart([{"confidence": line.confidences[-1], "error": line.errors[-1]}])
         layers += [
-            curve.mark_line(color=colour, strokeDash=dash, strokeWidth=2.5).encode(x=x, y=y),
+            curve.mark_line(
+                color=style.colour, strokeDash=list(style.dash), strokeWidth=style.width
+            ).encode(x=x, y=y),
             end.mark_text(
-                align="left", baseline="middle", color=colour, dx=8, fontSize=14, fontWeight="bold"
+                align="left",
+                baseline="middle",
+                color=style.colour,
+                dx=8,
+                fontSize=14,
+                fontWeight="bold",
             ).encode(x=x, y=y, text=alt.value(line.name)),
         ]
     mark = _chart([{"confidence": goal[0], "error": goal[1]}])

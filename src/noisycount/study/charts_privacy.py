@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import altair as alt
 
-from noisycount.study.charts import BLUE, GREEN, INK, MUTED, THEME, VERMILION
+from noisycount.study.charts import THEME
+from noisycount.study.theme import INK, MUTED, Style, styles
 
 __all__ = ["PrivacyAxes", "PrivacyLine", "privacy_chart"]
 
-_STYLES = ((VERMILION, [1, 0]), (BLUE, [9, 4]), (GREEN, [2, 3]))  # told apart in grey, too
 _WIDTH, _HEIGHT = 560, 340
 _HEIGHTS = (0.5, 0.68, 0.86)  # where labels stand, as shares from the top, outer lines first
 _TEXT_WIDTH, _TEXT_HEIGHT, _GAP = 140, 40, 10
@@ -115,11 +115,12 @@ def privacy_chart(
         340
     """
     layers = _asked(axes) if axes.asked <= axes.epsilon else []
-    for line, (colour, dash) in zip(lines, _STYLES, strict=False):
-        layers += [_curve(line, colour, dash), *_mark(line, axes, colour)]
-    colours = {line.name: colour for line, (colour, _) in zip(lines, _STYLES, strict=False)}
+    names = [line.name for line in lines]
+    drawn = dict(zip(names, styles(names), strict=True))
+    for line in lines:
+        layers += [_curve(line, drawn[line.name]), *_mark(line, axes, drawn[line.name].colour)]
     for label in _labels(lines, axes):
-        layers += label.layers(colours[label.line.name])
+        layers += label.layers(drawn[label.line.name].colour)
     x = alt.X("epsilon:Q", title="ε", scale=alt.Scale(domain=[0, axes.epsilon], nice=False))
     y = alt.Y(
         "delta:Q",
@@ -200,9 +201,11 @@ def _chart(points: Sequence[tuple[float, float]]) -> alt.Chart:
     return alt.Chart(alt.InlineData(values))
 
 
-def _curve(line: PrivacyLine, colour: str, dash: list[int]) -> alt.Chart:
+def _curve(line: PrivacyLine, style: Style) -> alt.Chart:
     chart = _chart(list(zip(line.epsilons, line.deltas, strict=True)))
-    curve: alt.Chart = chart.mark_line(color=colour, strokeDash=dash, strokeWidth=2.5)
+    curve: alt.Chart = chart.mark_line(
+        color=style.colour, strokeDash=list(style.dash), strokeWidth=style.width
+    )
     return curve
 
 
