@@ -5,6 +5,7 @@ __all__ = [
     "ConfigError",
     "LedgerError",
     "NoisyCountError",
+    "OverrunError",
     "PredicateError",
     "SourceError",
 ]
@@ -20,6 +21,10 @@ class PredicateError(NoisyCountError):
 
 class SourceError(NoisyCountError):
     """Records that cannot be read or counted; the text never quotes a cell."""
+
+
+class OverrunError(NoisyCountError):
+    """A count that was not done when its reply had to leave; the debit stays."""
 
 
 class LedgerError(NoisyCountError):

@@ -71,7 +71,7 @@ def test_a_release_is_built_from_the_stored_row(desk: Desk, ledger: Ledger) -> N
         where="age >= 50",
         mechanism="discrete Laplace",
         scale=Fraction(2),
-        key=entry.request.digest,
+        key=entry.key,
         repeated=False,
     )
 
@@ -95,6 +95,17 @@ def test_the_question_names_all_that_decides_the_answer(
         "mechanism": "discrete Laplace",
         "scale": "3",
     }
+
+
+def test_a_reply_has_no_digest_of_the_records(desk: Desk, source: WatchedSource) -> None:
+    """Whoever knows all records but one could try each value of that one until the digest fits."""
+    release = desk.release("age >= 50", HALF)
+    (entry,) = desk.ledger.entries()
+    assert release.key == entry.key
+    assert release.key not in (entry.request.digest, source.version)
+    told = repr(release)
+    assert entry.request.digest not in told
+    assert source.version not in told
 
 
 @pytest.mark.parametrize("where", ["age >= 50", "AGE>=50", " (age >= 50) "])

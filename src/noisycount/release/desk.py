@@ -1,18 +1,21 @@
 """From a question to a published answer: reserve, count, add noise, store, reply."""
 
 import json
+import secrets
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import cast
 
 from noisycount.errors import SourceError
 from noisycount.model.noise import DiscreteLaplace
 from noisycount.release.budget import exact_epsilon, exact_text
-from noisycount.release.entries import Request, check_text
+from noisycount.release.entries import Entry, Request, check_text
 from noisycount.release.ledger import Ledger
 from noisycount.release.predicate import parse
 from noisycount.release.predicate_text import canonical_text
 from noisycount.release.predicate_tree import Predicate
+from noisycount.release.slot import Slot
 from noisycount.release.sources.interface import Source
 
 __all__ = ["Dataset", "Desk", "Release"]
@@ -81,6 +84,8 @@ class Desk:
         source: The records.
         ledger: Who keeps the budget and the answers.
         dataset: The name and the budget of the records.
+        slot: When answers leave; None: as soon as they are there, after a time that can tell
+            something about the records.
 
     Example:
         >>> import tempfile
@@ -100,6 +105,7 @@ class Desk:
     source: Source
     ledger: Ledger
     dataset: Dataset
+    slot: Slot | None = None
 
     def release(self, where: str, epsilon: Fraction, key: str | None = None) -> Release:
         """Give the private count of the units with at least one record that matches.
@@ -111,7 +117,7 @@ class Desk:
         Args:
             where: A question in the predicate language.
             epsilon: The price, in units of privacy loss; the scale of the noise is 1/epsilon.
-            key: What the asker calls the question; left out: the digest of the request.
+            key: What the asker calls the question; left out: a random name.
 
         Raises:
             ValueError: `epsilon` or `key` is out of range; nothing was charged.
@@ -119,15 +125,18 @@ class Desk:
             BudgetError: The price exceeds what is left; nothing was charged.
             LedgerError: The key belongs to another question, or the ledger cannot be used.
             SourceError: The records could not be counted; the debit stays.
+            OverrunError: The count took longer than the slot; the debit stays.
         """
         predicate = parse(where, self.source.schema)
         mechanism = DiscreteLaplace.for_epsilon(exact_epsilon(epsilon))
         request = self._request(predicate, mechanism, exact_epsilon(epsilon))
-        key = request.digest if key is None else key
+        # Not the digest, which depends on the version: that is the size of the file, or its hash.
+        key = secrets.token_hex(16) if key is None else key
         entry, charged = self.ledger.reserve(key, request, self.dataset.budget)
         repeated = entry.answer is not None
         if not repeated:
-            entry = self.ledger.store(entry, self._noisy_count(predicate, mechanism))
+            answered = partial(self._answered, entry, predicate, mechanism)
+            entry = answered() if self.slot is None else self.slot.reply(answered)
         left = self.dataset.budget - self.ledger.spent(self.dataset.name)
         return Release(
             answer=cast("int", entry.answer),  # stored by now, here or before
@@ -154,6 +163,10 @@ class Desk:
             "scale": exact_text(mechanism.scale),
         }
         return Request(self.dataset.name, json.dumps(question, sort_keys=True), epsilon)
+
+    def _answered(self, entry: Entry, predicate: Predicate, mechanism: DiscreteLaplace) -> Entry:
+        """Give the entry with a stored answer."""
+        return self.ledger.store(entry, self._noisy_count(predicate, mechanism))
 
     def _noisy_count(self, predicate: Predicate, mechanism: DiscreteLaplace) -> int:
         """Give the true count with its noise."""

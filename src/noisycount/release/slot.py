@@ -1,0 +1,101 @@
+"""When replies leave: at fixed ticks, so that no duration tells anything about the records."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Event, Thread
+from typing import Generic, TypeVar
+
+from noisycount.errors import OverrunError
+
+__all__ = ["Slot"]
+
+LONGEST = 3600.0
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Lets the reply to a request of one slot leave at the end of the next slot, never between.
+
+    Slots follow each other without gaps and are the same for all requests. Work has one to two
+    slots of time. Work that takes longer is not waited for: its asker gets a fixed text at the tick
+    at which any reply would have left, and what the work stores is there for a later request.
+
+    Args:
+        seconds: The length of a slot: above 0, at most 3600 s.
+
+    Raises:
+        ValueError: The length is out of range.
+
+    Example:
+        >>> Slot(0.01).reply(lambda: 42)
+        42
+    """
+
+    seconds: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.seconds <= LONGEST:
+            raise ValueError(f"slot must be above 0 and at most 3600 s, got {self.seconds!r}")
+
+    def leaving(self, arrival: float) -> float:
+        """Give the tick at which the reply to a request leaves: that after the next.
+
+        Args:
+            arrival: When the request came in, on the clock of `time.monotonic`, in s.
+
+        Example:
+            >>> Slot(0.5).leaving(7.2), Slot(0.5).leaving(7.5)
+            (8.0, 8.5)
+        """
+        return (math.floor(arrival / self.seconds) + 2) * self.seconds
+
+    def reply(self, work: Callable[[], Result]) -> Result:
+        """Give what work gives, or raise what it raises, when the reply may leave.
+
+        Args:
+            work: What is done meanwhile, in a thread of its own.
+
+        Raises:
+            OverrunError: The work was not done by then; it goes on without its asker.
+        """
+        leaving = self.leaving(time.monotonic())
+        outcome: _Outcome[Result] = _Outcome()
+        Thread(target=outcome.become, args=(work,), daemon=True).start()
+        while (left := leaving - time.monotonic()) > 0:
+            time.sleep(left)
+        return outcome.now()
+
+
+@dataclass(slots=True)
+class _Outcome(Generic[Result]):
+    """What became of some work; errors are kept without the frames in which they arose."""
+
+    finished: Event = field(default_factory=Event)
+    results: list[Result] = field(default_factory=list)
+    error: Exception | None = None
+
+    def become(self, work: Callable[[], Result]) -> None:
+        """Do the work."""
+        try:
+            self.results.append(work())
+        except Exception as error:  # noqa: BLE001 - it is raised again where the reply leaves
+            error.__traceback__ = error.__cause__ = error.__context__ = None
+            self.error = error
+        except BaseException:  # noqa: BLE001 - a thread cannot pass it on, and would print it
+            return
+        self.finished.set()
+
+    def now(self) -> Result:
+        """Give the result, or raise the error, if there is one by now."""
+        if not self.finished.is_set():
+            raise OverrunError(
+                "the answer was not ready when replies left; the debit stays: ask the same"
+                " question again, free of charge"
+            )
+        if self.error is not None:
+            raise self.error
+        return self.results[0]

@@ -1,0 +1,151 @@
+import time
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from threading import Event, active_count
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noisycount.errors import BudgetError, OverrunError, PredicateError, SourceError
+from noisycount.release.desk import Dataset, Desk
+from noisycount.release.ledger import Ledger
+from noisycount.release.slot import Slot
+from tests.release.test_desk import (
+    CANARY,
+    HALF,
+    SURVEY,
+    WatchedSource,
+    everything_that_an_error_knows,
+    fail_with_a_cell,
+)
+
+SLOT = Slot(0.05)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    """Give a new ledger."""
+    with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger:
+        yield ledger
+
+
+def leaving(slot: Slot, work: Callable[[], object]) -> tuple[float, float]:
+    """Give the tick at which a reply should leave, and when it left."""
+    while True:
+        arrival = time.monotonic()
+        slot.reply(work)
+        left = time.monotonic()
+        if slot.leaving(arrival) == slot.leaving(arrival + slot.seconds / 10):
+            return slot.leaving(arrival), left
+
+
+@given(st.floats(1e-3, 3600), st.floats(0, 1e7))
+def test_a_tick_depends_on_the_arrival_alone(seconds: float, arrival: float) -> None:
+    """It is a multiple of the slot, one to two slots away; rounding moves it by a microsecond."""
+    tick = Slot(seconds).leaving(arrival)
+    assert abs(tick / seconds - round(tick / seconds)) * seconds < 1e-6
+    assert seconds - 1e-6 <= tick - arrival <= 2 * seconds + 1e-6
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf"), 3601.0])
+def test_a_slot_has_a_length(seconds: float) -> None:
+    """Nothing else is a slot."""
+    with pytest.raises(ValueError, match="slot must be above 0 and at most 3600 s"):
+        Slot(seconds)
+
+
+@pytest.mark.parametrize("work", [lambda: None, lambda: time.sleep(0.02)])
+def test_no_reply_leaves_before_its_tick(work: Callable[[], object]) -> None:
+    """Quick work and slow work alike; a loaded machine can only make it later."""
+    tick, left = leaving(SLOT, work)
+    assert left >= tick
+
+
+def fail() -> int:
+    """Fail as work does."""
+    raise SourceError("could not be counted")
+
+
+def test_an_error_leaves_at_the_tick_too() -> None:
+    """Neither its time nor its frames tell what happened."""
+    arrival = time.monotonic()
+    with pytest.raises(SourceError, match=r"\Acould not be counted\Z") as raised:
+        SLOT.reply(fail)
+    assert time.monotonic() >= SLOT.leaving(arrival)
+    assert all(entry.name != "fail" for entry in raised.traceback)
+
+
+def test_work_that_overruns_is_answered_at_the_tick_with_a_fixed_text() -> None:
+    """The asker does not wait for it, and learns nothing but that."""
+    done, texts = Event(), set()
+    for _ in range(3):
+        arrival = time.monotonic()
+        with pytest.raises(OverrunError) as raised:
+            SLOT.reply(lambda: done.wait(30))
+        texts.add(str(raised.value))
+        assert SLOT.leaving(arrival) <= time.monotonic() < arrival + 25
+    done.set()
+    (text,) = texts
+    assert text == (
+        "the answer was not ready when replies left; the debit stays: ask the same question"
+        " again, free of charge"
+    )
+
+
+def test_work_that_ends_its_thread_overruns(capsys: pytest.CaptureFixture[str]) -> None:
+    """It neither ends the process nor prints."""
+
+    def leave() -> None:
+        raise SystemExit(CANARY)
+
+    with pytest.raises(OverrunError):
+        SLOT.reply(leave)
+    assert "".join(capsys.readouterr()) == ""
+
+
+def test_a_count_that_overruns_is_charged_and_answered_later(ledger: Ledger) -> None:
+    """What it stored in the end is given to whoever asks again, free of charge."""
+    go_on = Event()
+    source = WatchedSource(lambda: None if go_on.wait(30) else CANARY)
+    desk = Desk(source, ledger, SURVEY, SLOT)
+    with pytest.raises(OverrunError) as raised:
+        desk.release("age >= 50", HALF)
+    assert str(CANARY) not in everything_that_an_error_knows(raised.value)
+    assert ledger.spent("survey") == HALF
+    threads = active_count()
+    go_on.set()
+    while active_count() >= threads:
+        time.sleep(0.01)
+    (entry,) = ledger.entries()
+    again = desk.release("age >= 50", HALF)
+    assert (again.answer, again.charged, again.repeated) == (entry.answer, 0, True)
+    assert source.counted == 1
+
+
+def test_a_failing_source_says_as_little_through_the_slot(ledger: Ledger) -> None:
+    """The fixed text of the desk, at the tick, with the debit kept."""
+    desk = Desk(WatchedSource(fail_with_a_cell), ledger, SURVEY, SLOT)
+    with pytest.raises(SourceError, match=r"\Adata set 'survey' could not be [^\n]*\Z") as raised:
+        desk.release("age >= 50", HALF)
+    assert str(CANARY) not in everything_that_an_error_knows(raised.value)
+    assert ledger.spent("survey") == HALF
+
+
+def test_only_what_reads_the_records_waits(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refusals and repeated answers depend on no record, and leave at once."""
+    waited = []
+    reply = Slot.reply
+    monkeypatch.setattr(Slot, "reply", lambda slot, work: waited.append(1) or reply(slot, work))
+    desk = Desk(WatchedSource(), ledger, Dataset("survey", HALF), SLOT)
+    first = desk.release("age >= 50", HALF)
+    assert desk.release("age >= 50", HALF).answer == first.answer
+    for where, price, error in [
+        ("salary > 1", HALF, PredicateError),
+        ("age > 1", Fraction(1, 3), BudgetError),
+        ("age > 1", Fraction(0), ValueError),
+    ]:
+        with pytest.raises(error):
+            desk.release(where, price)
+    assert len(waited) == 1
