@@ -241,9 +241,9 @@ def test_table_of_a_duckdb_file_must_be_named_among_several(tmp_path: Path) -> N
 
 
 def test_duckdb_file_without_a_table_is_refused(tmp_path: Path) -> None:
-    """A file of views only holds no records."""
+    """A file of views only holds no table."""
     path = write_database(tmp_path, "CREATE VIEW v AS SELECT 1 AS x")
-    with pytest.raises(SourceError, match="no records"):
+    with pytest.raises(SourceError, match="has no table"):
         DuckDBSource.open(path)
 
 
@@ -474,3 +474,84 @@ def test_plan_does_not_depend_on_the_values(tmp_path: Path) -> None:
             plans.append(plan[0][1].replace(name, ""))
     assert plans[0] == plans[1]
     assert "300" in plans[0]
+
+
+STATED = {"age": Kind.INTEGER, "born": Kind.DATE, "bmi": Kind.REAL, "smoker": Kind.BOOLEAN}
+
+
+def test_stated_kinds_hold_whatever_the_cells_are(tmp_path: Path) -> None:
+    """A cell that does not fit is missing; a column of no stated kind is text."""
+    path = write_csv(
+        tmp_path,
+        "age,born,bmi,smoker,zip\n31,2020-01-31,2.5,true,00501\nx,y,z,w,\n,,,,1\n"
+        "9223372036854775808,0000-13-01,1e400,2,2\n",
+    )
+    questions = {
+        "age = 31": 1,
+        "age is null": 3,
+        "born = '2020-01-31'": 1,
+        "born is null": 3,
+        "bmi = 2.5": 1,
+        "smoker": 1,
+        "zip = '00501'": 1,
+        "zip is null": 1,
+        "true": 4,
+    }
+    assert dict(zip(questions, counts(path, *questions, kinds=STATED), strict=True)) == questions
+
+
+def test_one_record_does_not_change_stated_kinds(tmp_path: Path) -> None:
+    """Without them it does: then a refusal tells whether the record is there."""
+    records = "age\n31\n32\n"
+    schemas = []
+    for kinds in (None, {"age": Kind.INTEGER}):
+        for text in (records, records + "unknown\n"):
+            with DuckDBSource.open(write_csv(tmp_path, text), kinds=kinds) as source:
+                schemas.append(dict(source.schema))
+    assert schemas[0] != schemas[1]
+    assert schemas[2] == schemas[3]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("x.csv", {"kinds": {"agee": Kind.INTEGER}}, "kinds names 'agee', which is no column"),
+        ("x.parquet", {"kinds": {"age": Kind.INTEGER}}, "only CSV files lack them"),
+    ],
+)
+def test_kinds_that_cannot_be_stated_are_refused(
+    tmp_path: Path, name: str, options: dict[str, object], words: str
+) -> None:
+    """Each refusal is one line with its remedy."""
+    if name.endswith(".csv"):
+        write_csv(tmp_path, "age\n1\n", name)
+    else:
+        write_parquet(tmp_path / name, [{"age": 1}], {"age": Kind.INTEGER})
+    with pytest.raises(SourceError, match=words):
+        DuckDBSource.open(tmp_path / name, **options)
+
+
+@pytest.mark.parametrize("unit", [None, "person"])
+def test_files_without_records_count_none(tmp_path: Path, unit: str | None) -> None:
+    """A refusal would tell an empty table from one with a single record."""
+    kinds = {"person": Kind.INTEGER, "age": Kind.INTEGER}
+    write_parquet(tmp_path / "x.parquet", [], kinds)
+    assert counts(tmp_path / "x.parquet", "true", "age = 1", unit=unit) == [0, 0]
+    table = write_database(tmp_path, "CREATE TABLE t (person INTEGER, age INTEGER)")
+    assert counts(table, "true", "age = 1", unit=unit) == [0, 0]
+    header = write_csv(tmp_path, "person,age\n")
+    assert counts(header, "true", "age = 1", unit=unit, kinds=kinds) == [0, 0]
+
+
+def test_a_count_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
+    """The engine stops, says nothing of its own, and counts again."""
+    path = tmp_path / "x.parquet"
+    with duckdb.connect() as connection:
+        connection.sql(
+            "SELECT repeat('ab', 50) || i AS note FROM range(1000000) t(i)"
+        ).write_parquet(str(path))
+    slow = " or ".join(f"note like '%_{letter}%_b%'" for letter in "cdefghijklmnopqrst")
+    with DuckDBSource.open(path, seconds=0.05) as source:
+        with pytest.raises(SourceError, match="cannot be counted"):
+            source.count([parse(slow, source.schema)])
+        assert source.count([parse("false", source.schema)]) == [0]

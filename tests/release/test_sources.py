@@ -174,7 +174,6 @@ def test_column_names_cannot_inject(open_source: OpenSource) -> None:
 @pytest.mark.parametrize(
     ("records", "options", "words"),
     [
-        ([], {}, "at least one"),
         (SURVEY, {"unit": "persn"}, "unit names 'persn', which is no column: use 'person'"),
         (SURVEY, {"columns": ["agee"]}, "columns names 'agee', which is no column: use 'age'"),
         (SURVEY, {"unit": "person", "columns": ["person"]}, "must not name the unit"),
@@ -189,6 +188,16 @@ def test_records_that_cannot_be_counted_are_refused_at_opening(
         open_source(records, SURVEY_SCHEMA, **options)
     assert words in str(caught.value)
     assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("unit", [None, "person"])
+def test_no_records_are_counted_as_none(open_source: OpenSource, unit: str | None) -> None:
+    """A refusal would tell an empty data set from its neighbour of one unit."""
+    with open_source([], SURVEY_SCHEMA, unit=unit) as source:
+        assert source.count([parse("true", source.schema), parse("age = 1", source.schema)]) == [
+            0,
+            0,
+        ]
 
 
 def test_version_tells_whether_records_changed(open_source: OpenSource) -> None:

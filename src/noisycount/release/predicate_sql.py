@@ -17,9 +17,9 @@ from noisycount.release.predicate_tree import (
 )
 from noisycount.release.schema import Kind
 
-__all__ = ["duckdb_sql", "quoted_name", "quoted_text"]
+__all__ = ["SQL_TYPES", "duckdb_sql", "quoted_name", "quoted_text"]
 
-_TYPES = {
+SQL_TYPES = {
     Kind.INTEGER: "BIGINT",
     Kind.REAL: "DOUBLE",
     Kind.TEXT: "VARCHAR",
@@ -93,6 +93,6 @@ def _common_kind(left: Column, right: Column | Literal) -> Kind:
 def _operand(operand: Column | Literal, kind: Kind) -> str:
     """The operand as a value of the kind, which is its own or, for an integer, real."""
     if isinstance(operand, Literal):
-        return f"{quoted_text(str(operand.value))}::{_TYPES[kind]}"
+        return f"{quoted_text(str(operand.value))}::{SQL_TYPES[kind]}"
     name = quoted_name(operand.name)
-    return name if operand.kind is kind else f"CAST({name} AS {_TYPES[kind]})"
+    return name if operand.kind is kind else f"CAST({name} AS {SQL_TYPES[kind]})"

@@ -2,16 +2,17 @@
 # ruff: noqa: S608, as all SQL here is made of typed trees and of names and texts that it quotes
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Timer
 from typing import Self, TypeAlias
 
 import duckdb
 
 from noisycount.errors import SourceError
-from noisycount.release.predicate_sql import duckdb_sql, quoted_name, quoted_text
+from noisycount.release.predicate_sql import SQL_TYPES, duckdb_sql, quoted_name, quoted_text
 from noisycount.release.predicate_tree import Predicate
 from noisycount.release.schema import Kind, Schema, close_names
 from noisycount.release.sources.closing import Closing
@@ -29,9 +30,9 @@ DELIMITERS = ",;\t|"
 # table as one column of text, and guesses whether 01/02/2020 is in January.
 _CSV_OPTIONS = (
     "header=true, skip=0, comment='', quote='\"', escape='\"', strict_mode=true, "
-    "null_padding=false, ignore_errors=false, sample_size=-1, hive_partitioning=false, "
-    "dateformat='%Y-%m-%d'"
+    "null_padding=false, ignore_errors=false, hive_partitioning=false"
 )
+_CSV_INFERENCE = "sample_size=-1, dateformat='%Y-%m-%d'"
 
 _TYPES = {
     Kind.INTEGER: "tinyint smallint integer bigint utinyint usmallint uinteger ubigint",
@@ -68,7 +69,9 @@ class DuckDBSource(Closing):
     r"""Counts the records of one file; made by ``DuckDBSource.open``.
 
     A CSV file is read once, at opening: its first line names the columns, every line has as many
-    cells, dates are ISO 8601, an empty cell is a missing value. Parquet and DuckDB files are read
+    cells, dates are ISO 8601, an empty cell is a missing value. The kinds of its columns are what
+    all cells fit, so that one record can change them, unless they are stated: then a cell that does
+    not fit is a missing value, whatever the other records are. Parquet and DuckDB files are read
     at every count. Integers have 8 to 64 bits; FLOAT and DECIMAL count as DOUBLE, ENUM as text,
     every TIMESTAMP without a zone as one of microseconds.
 
@@ -88,15 +91,18 @@ class DuckDBSource(Closing):
     schema: Schema
     unit: str | None
     version: str
+    seconds: float | None = None
 
     @classmethod
-    def open(
+    def open(  # noqa: PLR0913 - one argument a property of the file
         cls,
         path: Path,
         *,
         unit: str | None = None,
         columns: Sequence[str] | None = None,
         table: str | None = None,
+        kinds: Mapping[str, Kind] | None = None,
+        seconds: float | None = None,
     ) -> Self:
         """Open a file of records.
 
@@ -105,25 +111,29 @@ class DuckDBSource(Closing):
             unit: the column that names the person, or None where every record is one unit.
             columns: the columns that questions may use, or None for all but the unit.
             table: which table of a DuckDB file; not needed if it has only one.
+            kinds: of the columns of a CSV file; those left out are texts. None: as the cells are.
+            seconds: after which a count is given up; None: never.
 
         Raises:
-            SourceError: the file cannot be read, has no records, lacks a named column or table, or
-                has records without a unit.
+            SourceError: the file cannot be read, lacks a named column or table, has records without
+                a unit, or is a CSV file without records whose kinds are not stated.
         """
-        form = _format(path, table)
+        form = _format(path, table, kinds)
         place = _readable(path)
         version = _version(place)
         connection = duckdb.connect(":memory:")
         try:
             with _engine(f"{str(path)!r} cannot be read as {form.name}: check that {form.check}"):
-                relation = form.relation(connection, place, table)
-                schema = _view(connection, relation, place, unit, columns)
+                relation = form.relation(connection, place, table, kinds)
+                if form is _CSV and kinds is None:
+                    _require_records(connection, relation, place)
+                schema = _view(connection, relation, unit, columns)
                 for lock in _LOCKS:
                     connection.execute(f"SET {lock}")
         except BaseException:
             connection.close()
             raise
-        return cls(connection, place, schema, unit, version)
+        return cls(connection, place, schema, unit, version, seconds)
 
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
         """The true count for each predicate; see ``Source.count``."""
@@ -135,7 +145,7 @@ class DuckDBSource(Closing):
             f"{str(self.path)!r} cannot be counted: check that the file is whole, "
             "that the source is open, and that memory is free"
         ):
-            row = self.connection.cursor().execute(query).fetchall()[0]
+            row = _row_within(self.seconds, self.connection.cursor(), query)
         if _version(self.path) != self.version:
             raise SourceError(f"{str(self.path)!r} changed while it was open: open it again")
         return list(row)
@@ -154,6 +164,19 @@ def _count_sql(conditions: Sequence[str], unit: str | None) -> str:
     matches = ", ".join(f"bool_or({condition}) AS matches_{n}" for n, condition in numbered)
     counts = ", ".join(f"count(CASE WHEN matches_{n} THEN 1 END)" for n, _ in numbered)
     return f"SELECT {counts} FROM (SELECT {matches} FROM records GROUP BY {quoted_name(unit)})"
+
+
+def _row_within(seconds: float | None, connection: Connection, query: str) -> tuple[int, ...]:
+    """The only row of a result, unless the query takes longer."""
+    timer = Timer(0 if seconds is None else seconds, connection.interrupt)
+    timer.daemon = True
+    if seconds is not None:
+        timer.start()
+    try:
+        row: tuple[int, ...] = connection.execute(query).fetchall()[0]
+    finally:
+        timer.cancel()
+    return row
 
 
 @contextmanager
@@ -199,25 +222,52 @@ def _pattern(place: Path) -> str:
     return re.sub(r"[*?\[]", r"[\g<0>]", place.as_posix())
 
 
-def _csv_relation(connection: Connection, place: Path, _table: str | None) -> str:
+def _csv_relation(
+    connection: Connection, place: Path, _table: str | None, kinds: Mapping[str, Kind] | None
+) -> str:
     with place.open("rb") as file:
         header = file.readline(HEADER_BYTES).decode(errors="replace")
     unquoted = re.sub('"[^"]*"', "", header)
     delimiter = max(DELIMITERS, key=unquoted.count)
+    cells = _CSV_INFERENCE if kinds is None else "all_varchar=true"
+    options = f"delim='{delimiter}', {_CSV_OPTIONS}, {cells}"
     connection.execute(
-        f"CREATE TABLE loaded AS SELECT * FROM read_csv({quoted_text(_pattern(place))}, "
-        f"delim='{delimiter}', {_CSV_OPTIONS})"
+        f"CREATE TABLE loaded AS SELECT * FROM read_csv({quoted_text(_pattern(place))}, {options})"
     )
-    return "loaded"
+    if kinds is None:
+        return "loaded"
+    names = connection.table("loaded").columns
+    # From a table, not from the file: DuckDB turns a TRY_CAST of what it reads into a CAST.
+    connection.execute(f"CREATE TABLE fitted AS SELECT {_stated(names, kinds)} FROM loaded")
+    connection.execute("DROP TABLE loaded")
+    return "fitted"
 
 
-def _parquet_relation(connection: Connection, place: Path, _table: str | None) -> str:
+def _stated(names: Sequence[str], kinds: Mapping[str, Kind]) -> str:
+    """The columns of texts as columns of the stated kinds, where a cell fits."""
+    for name in kinds:
+        if name not in names:
+            raise SourceError(
+                f"kinds names {name!r}, which is no column: use {close_names(name, names)}"
+            )
+    return ", ".join(
+        f"TRY_CAST({quoted_name(name)} AS {SQL_TYPES[kinds.get(name, Kind.TEXT)]}) "
+        f"AS {quoted_name(name)}"
+        for name in names
+    )
+
+
+def _parquet_relation(
+    connection: Connection, place: Path, _table: str | None, _kinds: Mapping[str, Kind] | None
+) -> str:
     path, pattern = quoted_text(place.as_posix()), quoted_text(_pattern(place))
     connection.execute(f"SET allowed_paths = [{path}, {pattern}]")
     return f"read_parquet({pattern}, hive_partitioning=false)"
 
 
-def _database_relation(connection: Connection, place: Path, table: str | None) -> str:
+def _database_relation(
+    connection: Connection, place: Path, table: str | None, _kinds: Mapping[str, Kind] | None
+) -> str:
     path = quoted_text(place.as_posix())
     connection.execute(f"ATTACH {path} AS file (READ_ONLY, TYPE duckdb)")
     rows = connection.execute(
@@ -228,7 +278,7 @@ def _database_relation(connection: Connection, place: Path, table: str | None) -
         name if schema == "main" else f"{schema}.{name}": (schema, name) for schema, name in rows
     }
     if not found:
-        raise _no_records(place)
+        raise SourceError(f"{str(place)!r} has no table: give it one with the records")
     if table is None and len(found) == 1:
         table = next(iter(found))
     if table is None or table not in found:
@@ -246,7 +296,7 @@ class _Format:
 
     name: str
     check: str
-    relation: Callable[[Connection, Path, str | None], str]
+    relation: Callable[[Connection, Path, str | None, Mapping[str, Kind] | None], str]
 
 
 _CSV = _Format(
@@ -265,7 +315,7 @@ _FORMATS = {
 }
 
 
-def _format(path: Path, table: str | None) -> _Format:
+def _format(path: Path, table: str | None, kinds: Mapping[str, Kind] | None) -> _Format:
     form = _FORMATS.get(path.suffix.lower())
     if form is None:
         raise SourceError(
@@ -273,20 +323,23 @@ def _format(path: Path, table: str | None) -> _Format:
         )
     if table is not None and form is not _DATABASE:
         raise SourceError(f"table is {table!r}, but only DuckDB files have tables: leave it out")
+    if kinds is not None and form is not _CSV:
+        raise SourceError(
+            f"kinds are stated for {str(path)!r}, but only CSV files lack them: leave kinds out"
+        )
     return form
 
 
-def _no_records(place: Path) -> SourceError:
-    """The refusal of a file with nothing in it to count."""
-    return SourceError(f"{str(place)!r} has no records: give at least one")
+def _require_records(connection: Connection, relation: str, place: Path) -> None:
+    """Refuse a file whose columns have no kinds, as there are no cells to take them from."""
+    if connection.execute(f"FROM {relation} LIMIT 1").fetchall() == []:
+        raise SourceError(
+            f"{str(place)!r} has no records: give at least one, or state the kinds of its columns"
+        )
 
 
 def _view(
-    connection: Connection,
-    relation: str,
-    place: Path,
-    unit: str | None,
-    columns: Sequence[str] | None,
+    connection: Connection, relation: str, unit: str | None, columns: Sequence[str] | None
 ) -> Schema:
     """Make the view ``records`` of the needed columns, after checking that it can be counted."""
     described = connection.sql(f"SELECT * FROM {relation}")
@@ -298,8 +351,6 @@ def _view(
     total, with_unit = connection.execute(
         f"SELECT count(*), count({present}) FROM {relation}"
     ).fetchall()[0]
-    if total == 0:
-        raise _no_records(place)
     schema = Schema(
         {name: _KINDS[type_] for name, type_ in types.items() if type_ in _KINDS},
         {name: type_ for name, type_ in types.items() if type_ not in _KINDS},

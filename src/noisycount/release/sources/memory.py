@@ -63,8 +63,8 @@ class MemorySource(Closing):
         columns: the columns that questions may use, or None for all but the unit.
 
     Raises:
-        SourceError: there is no record, a value is not of its column's kind, a name is unknown, or
-            a record has no unit.
+        SourceError: a value is not of its column's kind, a name is unknown, or a record has no
+            unit.
 
     Example:
         >>> from noisycount.release.predicate import parse
@@ -83,11 +83,9 @@ class MemorySource(Closing):
         unit: str | None = None,
         columns: Sequence[str] | None = None,
     ) -> None:
-        if not records:
-            raise SourceError("records is empty: give at least one record")
         self.schema = Schema(schema).for_questions(unit, columns)
         self.unit = unit
-        self._records = [
+        self._records: list[dict[str, object]] | None = [
             {name: _value(record, number, name, kind) for name, kind in schema.items()}
             for number, record in enumerate(records)
         ]
@@ -100,7 +98,7 @@ class MemorySource(Closing):
 
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
         """The true count for each predicate; see ``Source.count``."""
-        if not self._records:
+        if self._records is None:
             raise SourceError("the records are closed: open the source again")
         require_known_columns(predicates, self.schema)
         units: list[set[object]] = [set() for _ in predicates]
@@ -113,7 +111,7 @@ class MemorySource(Closing):
 
     def close(self) -> None:
         """Forget the records."""
-        self._records = []
+        self._records = None
 
 
 def _value(record: Record, number: int, name: str, kind: Kind) -> object:
