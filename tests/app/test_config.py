@@ -10,6 +10,7 @@ import pytest
 from noisycount.app import config
 from noisycount.app.config import Config, DatasetConfig, find, load, without_file
 from noisycount.errors import ConfigError
+from noisycount.release.schema import Kind
 
 SURVEY = '[datasets.survey]\nsource = "data/survey.csv"\n'
 
@@ -45,7 +46,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     """What the file says of a data set arrives, exactly and with absolute paths."""
     text = SURVEY + (
         'unit = "person"\nsize = 5912\ncolumns = ["age", "health"]\ntable = "visits"\n'
-        'budget = "0.3"\n'
+        'budget = "0.3"\nkinds = { age = "integer", born = "date" }\n'
     )
     loaded = load(write(tmp_path, text))
     assert loaded.path == tmp_path / config.FILE_NAME
@@ -57,6 +58,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
             size=5912,
             columns=("age", "health"),
             table="visits",
+            kinds={"age": Kind.INTEGER, "born": Kind.DATE},
             budget=Fraction(3, 10),
         )
     }
@@ -119,6 +121,15 @@ def test_data_sets_cannot_be_changed(configured: Config) -> None:
         (SURVEY + "unit = 1979-05-27", ' unit = "1979-05-27": must be a text in quotes'),
         (SURVEY + "table = false", " table = false: must be a text in quotes"),
         (f"{SURVEY}unit = [{'1,' * 99}]", "1, 1,...: must be a text in quotes"),
+        (
+            SURVEY + 'kinds = "text"',
+            ' kinds = "text": must be a table: write [datasets.survey.kinds]',
+        ),
+        (
+            SURVEY + "kinds = {a = 'int'}",
+            '.kinds] a = "int": is no kind: write one of integer, real',
+        ),
+        (SURVEY + "kinds = {a = 3}", ".kinds] a = 3: is no kind: write one of integer, real"),
         ('[datasets."a/b"]', ": [datasets.'a/b']: a name is letters, digits, - and _"),
         ('[datasets."a\\nb"]', ": [datasets.'a\\nb']: a name is letters, digits, - and _"),
         ("[ledger]\nurl =", "at end of document"),

@@ -62,7 +62,11 @@ def answer_to(
         NoisyCountError: The question, the file, the budget or the ledger refuses it.
     """
     source = DuckDBSource.open(
-        dataset.source, unit=dataset.unit, columns=dataset.columns, table=dataset.table
+        dataset.source,
+        unit=dataset.unit,
+        columns=dataset.columns,
+        table=dataset.table,
+        kinds=dataset.kinds,
     )
     with source:
         meaning = english(parse(where, source.schema))  # a refused question makes no ledger

@@ -14,6 +14,7 @@ import click
 from noisycount.app.toml_table import TomlTable, suggestion
 from noisycount.errors import ConfigError
 from noisycount.release.budget import exact_epsilon
+from noisycount.release.schema import Kind
 
 __all__ = [
     "DEFAULT_BUDGET",
@@ -32,7 +33,7 @@ DEFAULT_BUDGET = Fraction(2)
 TEMPLATE = Path(__file__).with_name("template.toml").read_text(encoding="utf-8")
 
 LEDGER_KEYS = ("url",)
-DATASET_KEYS = ("source", "table", "unit", "size", "columns", "budget")
+DATASET_KEYS = ("source", "table", "unit", "size", "columns", "kinds", "budget")
 SQLITE_FILE = re.compile(r"(?P<scheme>sqlite(\+\w+)?:///)(?P<file>[^?]*)(?P<options>\?.*)?")
 SERVER = re.compile(r"postgresql(\+\w+)?://.+")
 
@@ -48,6 +49,7 @@ class DatasetConfig:
         size: The number of units where it is public, else None.
         columns: What questions may use; None: all but the unit.
         table: The table of a DuckDB file; None: its only one.
+        kinds: Of the columns of a CSV file; None: whatever its cells fit.
         budget: The most that all answers together may cost, in ε.
 
     Raises:
@@ -60,6 +62,7 @@ class DatasetConfig:
     size: int | None = None
     columns: tuple[str, ...] | None = None
     table: str | None = None
+    kinds: Mapping[str, Kind] | None = None
     budget: Fraction = DEFAULT_BUDGET
 
     def __post_init__(self) -> None:
@@ -228,8 +231,22 @@ def _dataset(name: str, table: TomlTable) -> DatasetConfig:
         size=table.whole_number("size"),
         columns=table.texts("columns"),
         table=table.text("table"),
+        kinds=_kinds(table),
         budget=_budget(table),
     )
+
+
+def _kinds(table: TomlTable) -> dict[str, Kind] | None:
+    """Return the stated kind of each column, None where none is stated."""
+    if "kinds" not in table.values:
+        return None
+    stated = table.table("kinds")
+    known = {kind.value: kind for kind in Kind}
+    kinds = {name: known.get(str(value)) for name, value in stated.values.items()}
+    for name, kind in kinds.items():
+        if kind is None:
+            raise stated.refusal(name, f"is no kind: write one of {', '.join(known)}, in quotes")
+    return {name: kind for name, kind in kinds.items() if kind is not None}
 
 
 def _budget(table: TomlTable) -> Fraction:
