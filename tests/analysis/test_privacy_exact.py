@@ -3,9 +3,11 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import pytest
+from mpmath import mpf
 
 import noisycount as nc
 from tests.analysis.privacy_checks import assert_exact
+from tests.analysis.privacy_oracle import directions
 from tests.analysis.privacy_pairs import (
     Pair,
     beta_binomial_pairs,
@@ -18,7 +20,7 @@ from tests.analysis.privacy_pairs import (
 
 Pairs = Callable[[], list[Pair]]
 
-TWO_POINTS = [0.5, 0, 0, 0, 0, 0, 0.5]
+TWO_POINTS = [0.5, 0, 0, 0, 0, 0, 0, 0.5]
 GAPS = [0.25, 0.0, 0.5, 0.0, 0.25, 0.0, 0.0]
 SKEWED = [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.03125]
 SMALL: dict[str, tuple[nc.Population, Pairs]] = {
@@ -265,3 +267,15 @@ def test_deep_deltas_are_exact_to_1e_50_and_bracketed_below(
     """Down to 1e-250 and beyond what a float can hold."""
     told = nc.Exact() if isinstance(mechanism, nc.Subsample) else mechanism
     assert_exact(nc.privacy_curve(mechanism, population), told, pairs(), epsilons)
+
+
+@pytest.mark.parametrize("noise", [nc.Laplace(20.0), nc.DiscreteLaplace(20)])
+def test_at_the_last_ratio_of_dependent_records_the_bracket_holds(noise: nc.Mechanism) -> None:
+    """0.3 as a float is one part in 10^16 below 6/20, where δ ends: it is known to 1e-11 there."""
+    table = [0.5, 0, 0, 0, 0, 0, 0.5]
+    curve = nc.privacy_curve(noise, nc.Tabulated(table))
+    exact = max(directions(noise, tabulated_pairs(table), 0.3))
+    lower, upper = curve.bracket(0.3)
+    assert 0 < exact < mpf("1e-16")
+    assert lower <= exact <= upper <= 1e-11
+    assert curve.directions(math.nextafter(0.3, 1) + 1e-11) == (0.0, 0.0)

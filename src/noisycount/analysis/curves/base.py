@@ -56,6 +56,10 @@ class Base(Protocol):
         """The offsets to the left and right at which the law has fallen by e^depth."""
         ...
 
+    def log_tail_bound(self, offset: float) -> float:
+        """A bound of the logarithm of the mass from an offset on, which lies right of the mean."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class SmoothBase:
@@ -106,6 +110,12 @@ class SmoothBase:
     def reach(self, depth: float) -> tuple[float, float]:
         """The offsets to the left and right at which the law has fallen by e^depth."""
         return self._end(0.0, self.support[0], depth), self._end(0.0, self.support[1], depth)
+
+    def log_tail_bound(self, offset: float) -> float:
+        """The larger of the law there and at its end, times the number of offsets between."""
+        last = self.support[1]
+        logs = self.log_probability(np.array([min(offset, last), last]))
+        return float(logs.max()) + math.log(max(last - offset, 0) + 1)
 
     def _end(self, start: float, limit: float, depth: float) -> float:
         """Where the law has fallen by e^depth on the way from an offset to that of the limit."""
@@ -165,3 +175,8 @@ class TableBase:
     def reach(self, depth: float) -> tuple[float, float]:  # noqa: ARG002  (a table is short)
         """The ends of the table."""
         return self.support
+
+    def log_tail_bound(self, offset: float) -> float:
+        """The largest of the table from there on, at all its offsets."""
+        logs = self.log_probabilities[max(0, int(offset - self.first)) :]
+        return float(logs.max()) + math.log(logs.size) if logs.size else -math.inf

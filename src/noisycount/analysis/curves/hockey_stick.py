@@ -3,42 +3,59 @@
 import numpy as np
 
 from noisycount.analysis.curves.certified import NOTHING, Certified
-from noisycount.analysis.curves.noisy import NoisyPair
+from noisycount.analysis.curves.noisy import WIDEST_MESH, Asked, NoisyPair
 from noisycount.analysis.curves.pair import Pair
 from noisycount.model.error_laws import ErrorLaw
 
 __all__ = ["hockey_sticks"]
 
-_WIDEST_MESH = 2.0**13
+_NEGLIGIBLE = -720.0
+_FAR = 25.0  # standard deviations within which nothing is negligible
 
 
 def hockey_sticks(pair: Pair, errors: ErrorLaw | None, epsilons: list[float]) -> list[Certified]:
     """sup_S P₊[Y in S] − e^ε·P₋[Y in S] for each ε, Y the count plus noise.
+
+    It is at most P₊[K >= crossing], with any noise, as w is negative below the crossing.
 
     Args:
         pair: The laws of the count.
         errors: The law of the noise; None: there is none.
         epsilons: ε >= 0 in rising order.
     """
-    if errors is not None:
-        return NoisyPair(pair, errors).hockey_sticks(epsilons)
-    return _without_noise(pair, epsilons)
+    if pair.base.deviation == 0:  # the count is certain, and tells nothing
+        return [NOTHING] * len(epsilons)
+    end = pair.base.support[1]
+    asked = [(epsilon, pair.advantage(epsilon)) for epsilon in epsilons]
+    possible = [one for one in asked if one[1].crossing <= end]
+    known = list(possible)
+    far = _FAR * pair.base.deviation
+    while known and (last := known[-1][1].crossing) > far:
+        if pair.log_tail_bound(last) > _NEGLIGIBLE:
+            break
+        known.pop()
+    found = _without_noise(pair, known) if errors is None else _noisy(pair, errors, known)
+    underflows = [Certified.probability(0.0, 0.0)] * (len(possible) - len(known))
+    return found + underflows + [NOTHING] * (len(asked) - len(possible))
 
 
-def _without_noise(pair: Pair, epsilons: list[float]) -> list[Certified]:
+def _noisy(pair: Pair, errors: ErrorLaw, asked: list[Asked]) -> list[Certified]:
+    """δ with noise, which is 0 from the bound of the noise on if the laws are moved by a record."""
+    bound = errors.steepest if pair.is_shift else None
+    below = [one for one in asked if bound is None or one[0] < bound]
+    found = NoisyPair(pair, errors).hockey_sticks(below) if below else []
+    return found + [NOTHING] * (len(asked) - len(below))
+
+
+def _without_noise(pair: Pair, asked: list[Asked]) -> list[Certified]:
     """Σ Q·w over the counts from the crossing on: no term is negative."""
-    advantages = [pair.advantage(epsilon) for epsilon in epsilons]
-    crossings = [one.crossing for one in advantages if one.crossing <= pair.base.support[1]]
-    values, start = [], 0
-    while start < len(crossings):
-        stop = start + 1
-        while stop < len(crossings) and crossings[stop] - crossings[start] <= _WIDEST_MESH:
-            stop += 1
-        last = crossings[stop - 1]
-        points = pair.base.points((crossings[start], last), last)
-        for advantage in advantages[start:stop]:
-            first = int(np.searchsorted(points.offsets, advantage.crossing))
-            value = float(points.weights[first:] @ advantage.at(points.offsets[first:]))
+    values: list[Certified] = []
+    while len(values) < len(asked):
+        first = asked[len(values)][1].crossing
+        near = [one for _, one in asked[len(values) :] if one.crossing - first <= WIDEST_MESH]
+        points = pair.base.points((first, near[-1].crossing), near[-1].crossing)
+        for advantage in near:
+            start = int(np.searchsorted(points.offsets, advantage.crossing))
+            value = float(points.weights[start:] @ advantage.at(points.offsets[start:]))
             values.append(Certified.probability(value, pair.rounding * value))
-        start = stop
-    return values + [NOTHING] * (len(epsilons) - len(values))
+    return values

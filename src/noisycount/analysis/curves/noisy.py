@@ -10,9 +10,9 @@ from noisycount.analysis.curves.threshold import extrapolated, first_whole, root
 from noisycount.model.error_laws import DiscreteLaplaceErrors, ErrorLaw, LaplaceErrors
 from noisycount.model.laws.mesh import MeshPoints
 
-__all__ = ["NoisyPair"]
+__all__ = ["WIDEST_MESH", "Asked", "NoisyPair"]
 
-_WIDEST_MESH = 2.0**13
+WIDEST_MESH = 2.0**13
 _NEARBY = 40.0
 _MOST_MESHES = 20
 _SMOOTH = 48.0
@@ -54,24 +54,12 @@ class NoisyPair:
     pair: Pair
     errors: ErrorLaw
 
-    def hockey_sticks(self, epsilons: list[float]) -> list[Certified]:
-        """sup_S P₊[Y in S] − e^ε·P₋[Y in S] for each ε >= 0 of a rising list.
+    def hockey_sticks(self, asked: list[Asked]) -> list[Certified]:
+        """sup_S P₊[Y in S] − e^ε·P₋[Y in S] for each ε of a rising list, given w of each.
 
         The supremum is reached by the answers from a threshold on, at which the densities have the
         ratio e^ε: δ depends on the threshold only in second order.
         """
-        steepest = self.errors.steepest if self.pair.is_shift else None
-        bounded = [one for one in epsilons if steepest is None or one < steepest]
-        advantages = [self.pair.advantage(epsilon) for epsilon in bounded]
-        last = self.pair.base.support[1]
-        open_ones = [
-            one for one in zip(bounded, advantages, strict=True) if one[1].crossing <= last
-        ]
-        found = self._sequence(open_ones) if open_ones else []
-        return found + [NOTHING] * (len(epsilons) - len(found))
-
-    def _sequence(self, asked: list[Asked]) -> list[Certified]:
-        """The same for ε at which some count has a higher ratio, with what each count adds."""
         common = self._common_points(asked)
         values: list[Certified] = []
         path: list[tuple[float, float]] = []
@@ -91,7 +79,7 @@ class NoisyPair:
             return None
         first = self._threshold(asked[0], *self._expected(asked[0], []), None).answer
         last = self._threshold(asked[-1], *self._expected(asked[-1], []), None).answer
-        if not math.isfinite(last) or last - first > _WIDEST_MESH:
+        if not math.isfinite(last) or last - first > WIDEST_MESH:
             return None
         return self.pair.base.points(
             (math.floor(first), math.ceil(last)), self._highest(last, asked[-1][1])
@@ -150,7 +138,8 @@ class NoisyPair:
         """
         spread = self.errors.spread
         if len(path) < _BEFORE:
-            crossing, deviation = asked[1].crossing, self.pair.base.deviation
+            crossing = asked[1].crossing
+            deviation = max(self.pair.base.deviation, _SHORTEST)
             beyond, most = crossing * (spread / deviation) ** 2, 3 * spread
             if self.errors.steepest is not None:
                 most = min(most, deviation)

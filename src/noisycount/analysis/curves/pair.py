@@ -58,6 +58,10 @@ class Pair(Protocol):
         """W for this ε."""
         ...
 
+    def log_tail_bound(self, offset: float) -> float:
+        """A bound of the logarithm of P₊ from an offset on, which lies right of the mean."""
+        ...
+
     def ratio_plus(self, offsets: Reals) -> Reals:
         """P₊/Q at offsets."""
         ...
@@ -124,6 +128,12 @@ class LinearPair:
             decimal_ratio(self.fall / self.rise + 1),
         )
 
+    def log_tail_bound(self, offset: float) -> float:
+        """From the larger of Q there and at its end: no Q has a maximum in between."""
+        last = self.base.support[1]
+        ratio = float(self.ratio_plus(np.array(last)))
+        return self.base.log_tail_bound(offset) + math.log(ratio)
+
     def ratio_plus(self, offsets: Reals) -> Reals:
         """P₊/Q at offsets."""
         return (offsets - float(self.mean - self.rise)) / float(self.rise)
@@ -182,6 +192,23 @@ class TablePair:
         """Q."""
         return TableBase(self.first, np.logaddexp(self.log_plus, self.log_minus) - math.log(2))
 
+    @cached_property
+    def _ratios(self) -> Reals:
+        """The logarithm of P₊/P₋, which rises: from the likeliest offset outward no step is back.
+
+        Where both laws are 0 it is that of the neighbour towards the likeliest offset.
+        """
+        with np.errstate(invalid="ignore"):
+            ratios = self.log_plus - self.log_minus
+        likeliest = int(np.argmax(self.base.log_probabilities))
+        right = np.nan_to_num(ratios[likeliest:], nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+        left = np.nan_to_num(ratios[:likeliest], nan=np.inf, posinf=np.inf, neginf=-np.inf)
+        left = np.minimum(left, right[0])
+        rising: Reals = np.concatenate(
+            [np.minimum.accumulate(left[::-1])[::-1], np.maximum.accumulate(right)]
+        )
+        return rising
+
     @property
     def mirrored(self) -> "TablePair":
         """The same from the other side."""
@@ -195,9 +222,7 @@ class TablePair:
 
     def advantage(self, epsilon: float) -> "TableAdvantage":
         """W from the logarithm r of P₊/P₋: 2·(1 − e^(ε − r))/(1 + e^−r) where r is large."""
-        with np.errstate(invalid="ignore"):
-            ratios = self.log_plus - self.log_minus
-        ratios = np.nan_to_num(ratios, nan=0.0, posinf=np.inf, neginf=-np.inf)
+        ratios = self._ratios
         shrunk = np.exp(-np.abs(ratios))
         high = -np.expm1(np.minimum(epsilon - ratios, 700.0)) / (1 + shrunk)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -207,8 +232,11 @@ class TablePair:
                 / (1 + shrunk)
             )
         values = 2 * np.where(ratios >= 0, high, low)
-        likeliest = int(np.argmax(self.base.log_probabilities))
-        return TableAdvantage(self.first, values, likeliest)
+        return TableAdvantage(self.first, values)
+
+    def log_tail_bound(self, offset: float) -> float:
+        """That of Q, as P₊/Q is at most 2."""
+        return self.base.log_tail_bound(offset) + math.log(2)
 
     def ratio_plus(self, offsets: Reals) -> Reals:
         """P₊/Q at offsets."""
@@ -229,20 +257,17 @@ class TableAdvantage:
 
     Attributes:
         first: The offset of the first value.
-        values: From there on; those far below the likeliest offset may lack all digits.
-        likeliest: The index of the likeliest offset.
+        values: From there on.
     """
 
     first: float
     values: Reals
-    likeliest: int
 
     @property
     def crossing(self) -> float:
         """The smallest offset at which it is not negative."""
-        rising = np.flatnonzero(self.values[self.likeliest :] >= 0)
-        place = self.likeliest + rising[0] if rising.size else self.values.size
-        return self.first + float(place)
+        rising = np.flatnonzero(self.values >= 0)
+        return self.first + float(rising[0] if rising.size else self.values.size)
 
     def at(self, offsets: Reals) -> Reals:
         """Its values."""
