@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from noisycount.analysis.accuracy import accuracy, chan_bound, failure_probability
     from noisycount.analysis.amplification import amplified_delta
     from noisycount.analysis.belief import belief_bounds
+    from noisycount.analysis.calibration import smallest_scale
     from noisycount.analysis.out_of_range import out_of_range_bounds, out_of_range_probability
     from noisycount.analysis.planning import epsilon_for_accuracy
     from noisycount.analysis.posterior import Posterior, posterior
@@ -73,6 +74,7 @@ __all__ = [
     "relative_confidence",
     "relative_error",
     "scale_for_utility_loss",
+    "smallest_scale",
     "utility_loss",
 ]
 
@@ -115,6 +117,7 @@ _HOMES = {
     "relative_confidence": "analysis.relative_error",
     "relative_error": "analysis.relative_error",
     "scale_for_utility_loss": "analysis.utility",
+    "smallest_scale": "analysis.calibration",
     "utility_loss": "analysis.utility",
 }
 

@@ -1,0 +1,97 @@
+import math
+
+import pytest
+from dp_accounting.pld import common, privacy_loss_mechanism
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import noisycount as nc
+
+NOISES = (nc.Laplace, nc.DiscreteLaplace, nc.Gaussian, nc.DiscreteGaussian)
+ENOUGH = 1e-9
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [(0.01, 1e-5), (0.5, 1e-6), (1.0, 1e-9), (3.0, 1e-12)]
+)
+def test_the_worst_case_of_gaussian_noise_is_the_analytic_gaussian_mechanism(
+    epsilon: float, delta: float
+) -> None:
+    """As dp-accounting calibrates it."""
+    theirs = privacy_loss_mechanism.GaussianPrivacyLoss.from_privacy_guarantee(
+        common.DifferentialPrivacyParameters(epsilon, delta)
+    ).standard_deviation
+    assert nc.smallest_scale(nc.Gaussian, epsilon, delta) == pytest.approx(theirs, rel=1e-6)
+
+
+def test_the_worst_case_of_laplace_noise_is_its_closed_form() -> None:
+    """δ = 1 − e^((ε − 1/s)/2), so that 1/s = ε − 2·ln(1 − δ)."""
+    for epsilon, delta in ((0.1, 0.05), (1.0, 1e-6), (2.0, 0.3)):
+        scale = nc.smallest_scale(nc.Laplace, epsilon, delta)
+        assert 1 / scale == pytest.approx(epsilon - 2 * math.log1p(-delta), rel=ENOUGH)
+
+
+@pytest.mark.parametrize("noise", [nc.Laplace, nc.DiscreteLaplace])
+@pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0, 7.0])
+def test_delta_0_needs_the_scale_of_pure_privacy(noise: type[nc.Laplace], epsilon: float) -> None:
+    """1/ε, and never a float below it."""
+    for population in (None, nc.Binomial(100, 0.3)):
+        scale = nc.smallest_scale(noise, epsilon, 0, population)
+        assert scale == pytest.approx(1 / epsilon, rel=ENOUGH)
+        assert nc.privacy_curve(noise(scale), population).bracket(epsilon) == (0.0, 0.0)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    noise=st.sampled_from([nc.Laplace, nc.DiscreteLaplace, nc.Gaussian]),
+    epsilon=st.floats(0.001, 2),
+    delta=st.floats(-9, -1).map(lambda power: 10**power),
+    size=st.integers(2, 3000),
+    rate=st.floats(0.01, 0.99),
+)
+def test_the_scale_keeps_the_promise_and_none_much_smaller_does(
+    noise: type[nc.Laplace], epsilon: float, delta: float, size: int, rate: float
+) -> None:
+    """On the safe side, within one part in 10^9."""
+    population = nc.Binomial(size, rate)
+    scale = nc.smallest_scale(noise, epsilon, delta, population)
+    if scale == 0:
+        assert nc.privacy_curve(nc.Exact(), population).delta(epsilon) <= delta
+        return
+    assert nc.privacy_curve(noise(scale), population).bracket(epsilon)[1] <= delta
+    smaller = nc.privacy_curve(noise(scale * (1 - 3e-9)), population)
+    assert smaller.delta(epsilon) > delta * (1 - 1e-9)
+
+
+def test_a_population_that_is_enough_needs_no_noise() -> None:
+    """A million records hide one of them."""
+    assert nc.smallest_scale(nc.Gaussian, 0.1, 1e-3, nc.Binomial(10**6, 0.1)) == 0.0
+
+
+def test_dependent_records_can_need_more_noise_than_the_worst_case() -> None:
+    """The outsider learns of the common rate too."""
+    worst = nc.smallest_scale(nc.Laplace, 0.3, 0.01)
+    assert nc.smallest_scale(nc.Laplace, 0.3, 0.01, nc.BetaBinomial(1000, 10, 90)) > 5 * worst
+
+
+@pytest.mark.parametrize("noise", [nc.Gaussian, nc.DiscreteGaussian])
+def test_a_goal_that_no_scale_reaches_is_refused(noise: type[nc.Gaussian]) -> None:
+    """Gaussian noise never has δ = 0."""
+    with pytest.raises(ValueError, match=r"^delta must be one that .*Gaussian noise .* got 0$"):
+        nc.smallest_scale(noise, 1.0, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((nc.Exact, 1.0, 0.1), r"^noise must be one of the classes Laplace"),
+        ((nc.Laplace(3), 1.0, 0.1), r"^noise must be one of the classes Laplace"),
+        ((nc.Laplace, -1.0, 0.1), r"^epsilon must be at least 0 and finite, got -1.0$"),
+        ((nc.Laplace, 1.0, 1.5), r"^delta must be from 0 to 1, got 1.5$"),
+        ((nc.Laplace, 1.0, math.nan), r"^delta must be .*got nan$"),
+    ],
+)
+def test_bad_arguments_are_named(arguments: tuple[object, ...], message: str) -> None:
+    """One clear line."""
+    with pytest.raises(ValueError, match=message):
+        nc.smallest_scale(*arguments)  # type: ignore[arg-type]
