@@ -1,0 +1,197 @@
+"""What replies, refusals, logs and exceptions may tell: the answer, and no more of the records."""
+
+import logging
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from noisycount.errors import NoisyCountError, SourceError
+from noisycount.model import noise
+from noisycount.release.desk import Dataset, Desk
+from noisycount.release.ledger import Ledger
+from noisycount.release.schema import Kind
+from noisycount.release.slot import Slot
+from noisycount.release.sources.duckdb import DuckDBSource
+from noisycount.release.sources.interface import Source
+from noisycount.release.sources.memory import MemorySource
+from tests.release.conftest import Record, write_parquet
+from tests.release.grammar import DIRTY, dirty_records, predicate_text
+from tests.release.test_desk import WatchedSource, everything_that_an_error_knows
+from tests.release.test_injections import CORPUS
+
+PRICE = Fraction(1, 10**6)
+CHANCE = random.Random(3)  # noqa: S311 - repeatable, not secret
+QUESTIONS = [
+    *(predicate_text(DIRTY, CHANCE, odd=0.3) for _ in range(120)),
+    *CORPUS[::25],
+    *(f"health = '{text}'" for text in CORPUS[::25]),
+]
+Records = Sequence[Record]
+Opened = Callable[[Path, Records], Source]
+
+
+def opened_in_memory(_: Path, records: Records) -> Source:
+    """Open records in plain Python."""
+    return MemorySource(records, DIRTY)
+
+
+def opened_as_parquet(folder: Path, records: Records) -> Source:
+    """Open records in a Parquet file."""
+    write_parquet(folder / "records.parquet", records, DIRTY)
+    return DuckDBSource.open(folder / "records.parquet")
+
+
+def opened_as_table(folder: Path, records: Records) -> Source:
+    """Open records in a DuckDB file."""
+    write_parquet(folder / "records.parquet", records, DIRTY)
+    with duckdb.connect(str(folder / "records.duckdb")) as connection:
+        connection.execute(f"CREATE TABLE t AS FROM '{folder}/records.parquet'")
+    return DuckDBSource.open(folder / "records.duckdb")
+
+
+def opened_as_csv(folder: Path, records: Records) -> Source:
+    """Open records in a CSV file whose kinds the owner stated."""
+    write_parquet(folder / "records.parquet", records, DIRTY)
+    path = folder / "records.csv"
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY (FROM '{folder}/records.parquet') TO '{path}' (HEADER true)")
+    return DuckDBSource.open(path, kinds=DIRTY)
+
+
+def replies(opened: Opened, folder: Path, records: Records, slot: Slot | None = None) -> list[str]:
+    """Every reply to the questions, with the answer and the name of the debit left out."""
+    folder.mkdir()
+    told = []
+    with (
+        opened(folder, records) as source,
+        Ledger.open(f"sqlite:///{folder}/ledger.db") as ledger,
+    ):
+        desk = Desk(source, ledger, Dataset("survey", Fraction(len(QUESTIONS), 2) * PRICE), slot)
+        for question in QUESTIONS:
+            try:
+                release = desk.release(question, PRICE)
+            except NoisyCountError as refusal:
+                told.append(f"{type(refusal).__name__}: {refusal}")
+            else:
+                told.append(repr(replace(release, answer=0, key="")))
+    return told
+
+
+@pytest.mark.parametrize(
+    "opened", [opened_in_memory, opened_as_parquet, opened_as_table, opened_as_csv]
+)
+@pytest.mark.parametrize("others", [0, 5])
+def test_replies_and_refusals_do_not_depend_on_a_record(
+    opened: Opened, others: int, tmp_path: Path
+) -> None:
+    """With and without a row they are the same bytes, also where it is the only row."""
+    row, *rest = dirty_records(others + 1, random.Random(others))  # noqa: S311
+    with_row = replies(opened, tmp_path / "with", [row, *rest])
+    assert with_row == replies(opened, tmp_path / "without", rest)
+    for start in ("PredicateError: where ", "BudgetError: epsilon ", "Release("):
+        assert any(text.startswith(start) for text in with_row)
+
+
+def test_kinds_taken_from_the_cells_would_tell_of_a_record(tmp_path: Path) -> None:
+    """The comparison above can fail: a CSV file without stated kinds is what the docs warn of."""
+
+    def inferred(folder: Path, records: Records) -> Source:
+        opened_as_csv(folder, records).close()
+        return DuckDBSource.open(folder / "records.csv")
+
+    rows: list[Record] = [{"age": 31}, {"age": 32}]
+    odd: Record = {"bmi": 2.5}
+    told = [
+        replies(inferred, tmp_path / name, [*rows, *added])
+        for name, added in (("with", [odd]), ("without", []))
+    ]
+    assert told[0] != told[1]
+
+
+TRUE_COUNT, NOISE = 8_675_309, 1_234_567
+ANSWER = TRUE_COUNT + NOISE
+CELL = "canary-7c1"
+SECRETS = re.compile(rf"{TRUE_COUNT}|{NOISE}|{CELL}|Conversion Error|InvalidInput")
+
+
+def fail_like_the_engine() -> int:
+    """Fail as DuckDB does, which quotes a cell."""
+    duckdb.sql(f"SELECT CAST('{CELL}' AS INTEGER)").fetchall()
+    return 0
+
+
+def fail_after_counting() -> int:
+    """Fail with the true count in the message."""
+    raise RuntimeError(f"{TRUE_COUNT} records")
+
+
+@pytest.fixture
+def everything_logged(caplog: pytest.LogCaptureFixture) -> Callable[[], str]:
+    """Switch every logger on, SQLAlchemy's of statements and parameters too."""
+    caplog.set_level(logging.DEBUG)
+    for name in ("sqlalchemy.engine", "sqlalchemy.pool", "sqlglot", "noisycount"):
+        caplog.set_level(logging.DEBUG, name)
+    return lambda: "\n".join(f"{record.getMessage()} {record.args}" for record in caplog.records)
+
+
+@pytest.mark.parametrize("slot", [None, Slot(0.05)], ids=["at once", "slot"])
+@pytest.mark.parametrize("during", [lambda: TRUE_COUNT, fail_like_the_engine, fail_after_counting])
+def test_no_secret_is_in_a_reply_a_log_an_exception_or_the_ledger(  # noqa: PLR0913, PLR0917 - one fixture a place where a secret could show
+    during: Callable[[], int],
+    slot: Slot | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    everything_logged: Callable[[], str],
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Neither true count nor noise, which are known here, nor a cell, nor the engine's words."""
+    monkeypatch.setattr(noise, "discrete_laplace", lambda *_: NOISE)
+    told = ""
+    with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger:
+        desk = Desk(WatchedSource(during), ledger, Dataset("survey", Fraction(1)), slot)
+        try:
+            told = repr(desk.release("age >= 50", Fraction(1, 2)))
+        except SourceError as error:
+            told = everything_that_an_error_knows(error)
+        told += "".join(map(repr, ledger.entries()))
+    logged = everything_logged()
+    kept = "".join(path.read_bytes().decode("latin-1") for path in tmp_path.iterdir())
+    for text in (told, logged, "".join(capfd.readouterr()), kept):
+        assert not SECRETS.search(text)
+    assert "INSERT INTO" in logged
+    succeeds = fail_like_the_engine is not during is not fail_after_counting
+    assert (str(ANSWER) in told) == (str(ANSWER) in kept) == succeeds
+
+
+def test_the_canaries_can_be_seen_where_nothing_hides_them(
+    everything_logged: Callable[[], str],
+) -> None:
+    """The search above finds what it looks for."""
+    seen = []
+    for failure in (fail_like_the_engine, fail_after_counting):
+        with pytest.raises((duckdb.Error, RuntimeError)) as raised:
+            failure()
+        seen.append(everything_that_an_error_knows(raised.value))
+    logging.getLogger("noisycount").debug("counted %s", TRUE_COUNT)
+    assert all(SECRETS.search(text) for text in (*seen, everything_logged()))
+
+
+def test_a_file_that_was_changed_into_another_quotes_no_cell(tmp_path: Path) -> None:
+    """The engine's error on a column that is now text becomes the desk's one fixed line."""
+    path = tmp_path / "records.parquet"
+    schema: Mapping[str, Kind] = {"age": Kind.INTEGER}
+    write_parquet(path, [{"age": 31}], schema)
+    with (
+        DuckDBSource.open(path) as source,
+        Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger,
+    ):
+        write_parquet(path, [{"age": CELL}], {"age": Kind.TEXT})
+        with pytest.raises(SourceError, match="why is withheld") as raised:
+            Desk(source, ledger, Dataset("survey", Fraction(1))).release("age = 31", PRICE)
+    assert not SECRETS.search(everything_that_an_error_knows(raised.value))
