@@ -122,8 +122,8 @@ SECRETS = re.compile(rf"{TRUE_COUNT}|{NOISE}|{CELL}|Conversion Error|InvalidInpu
 
 def fail_like_the_engine() -> int:
     """Fail as DuckDB does, which quotes a cell."""
-    duckdb.sql(f"SELECT CAST('{CELL}' AS INTEGER)").fetchall()
-    return 0
+    with duckdb.connect() as connection:
+        return len(connection.execute(f"SELECT CAST('{CELL}' AS INTEGER)").fetchall())
 
 
 def fail_after_counting() -> int:
