@@ -8,6 +8,11 @@ if TYPE_CHECKING:
     from noisycount.analysis.amplification import amplified_delta
     from noisycount.analysis.belief import belief_bounds
     from noisycount.analysis.calibration import smallest_scale
+    from noisycount.analysis.evaluation import (
+        improvement_probability,
+        mean_absolute_error,
+        tie_probability,
+    )
     from noisycount.analysis.out_of_range import out_of_range_bounds, out_of_range_probability
     from noisycount.analysis.planning import epsilon_for_accuracy
     from noisycount.analysis.posterior import Posterior, posterior
@@ -63,7 +68,9 @@ __all__ = [
     "epsilon_for_relative_error",
     "epsilon_of_group",
     "failure_probability",
+    "improvement_probability",
     "iso_epsilon_curves",
+    "mean_absolute_error",
     "out_of_range_bounds",
     "out_of_range_probability",
     "posterior",
@@ -75,6 +82,7 @@ __all__ = [
     "relative_error",
     "scale_for_utility_loss",
     "smallest_scale",
+    "tie_probability",
     "utility_loss",
 ]
 
@@ -106,7 +114,9 @@ _HOMES = {
     "epsilon_for_relative_error": "analysis.relative_error",
     "epsilon_of_group": "analysis.spending",
     "failure_probability": "analysis.accuracy",
+    "improvement_probability": "analysis.evaluation",
     "iso_epsilon_curves": "analysis.relative_error",
+    "mean_absolute_error": "analysis.evaluation",
     "out_of_range_bounds": "analysis.out_of_range",
     "out_of_range_probability": "analysis.out_of_range",
     "posterior": "analysis.posterior",
@@ -118,6 +128,7 @@ _HOMES = {
     "relative_error": "analysis.relative_error",
     "scale_for_utility_loss": "analysis.utility",
     "smallest_scale": "analysis.calibration",
+    "tie_probability": "analysis.evaluation",
     "utility_loss": "analysis.utility",
 }
 

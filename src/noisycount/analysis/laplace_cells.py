@@ -10,7 +10,7 @@ import numpy as np
 from noisycount.model.counts import CountDistribution
 from noisycount.model.laws.expansion import Reals
 
-__all__ = ["LaplaceCells", "laplace_cells"]
+__all__ = ["LaplaceCells", "bulk_end", "laplace_cells"]
 
 _CHUNK = 1 << 14
 _MANY = 1 << 18
@@ -106,8 +106,8 @@ def laplace_cells(
     """
     reach = math.ceil(_FAR * scale) + 1
     top, depth = float(law.log_pmf(law.mode)), law.depth
-    first = _bulk_end(law, top - depth, max(0, math.floor(min(lowest, law.mode)) - reach))
-    last = _bulk_end(law, top - depth, min(size, math.ceil(max(highest, law.mode)) + reach))
+    first = bulk_end(law, top - depth, max(0, math.floor(min(lowest, law.mode)) - reach))
+    last = bulk_end(law, top - depth, min(size, math.ceil(max(highest, law.mode)) + reach))
     if last - first > _LARGEST_RUN:
         return None
     weights = np.exp(law.log_pmf(np.arange(first, last + 1, dtype=np.float64)) - top)
@@ -128,7 +128,7 @@ def laplace_cells(
     )
 
 
-def _bulk_end(law: CountDistribution, smallest: float, end: int) -> int:
+def bulk_end(law: CountDistribution, smallest: float, end: int) -> int:
     """The count between mode and end whose log-probability is last above the smallest."""
     inside, outside = law.mode, end
     if float(law.log_pmf(end)) > smallest:

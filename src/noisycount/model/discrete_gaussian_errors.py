@@ -1,5 +1,6 @@
 """The law of discrete Gaussian noise at many errors at once."""
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -78,9 +79,22 @@ class DiscreteGaussianErrors:
         """The mass of the integers from low on and so wide, of those that are at least so large."""
         high = np.maximum(low + widths, least)
         first, last = np.broadcast_arrays(np.maximum(low, least), high)
+        near = last - first < self.scale / 4
         if self.scale < _WIDE:
-            return self._tail(first) - self._tail(last)
-        return self._smooth_mass(first, last)
+            near &= last - first == np.floor(last - first)
+        masses: Reals = np.zeros(first.shape)
+        masses[~near] = self._tail(first[~near]) - self._tail(last[~near])
+        mass = self._summed_mass if self.scale < _WIDE else self._smooth_mass
+        masses[near] = mass(first[near], last[near])
+        return masses
+
+    def _summed_mass(self, first: Reals, last: Reals) -> Reals:
+        """Near errors, term by term: there are at most 16."""
+        steps = np.arange(math.ceil(self.scale / 4))
+        points = (first[:, None] + steps) / self.scale
+        densities = np.exp(-points * points / 2 - log_sum_of_all(self.scale))
+        masses: Reals = (densities * (steps < (last - first)[:, None])).sum(axis=1)
+        return masses
 
     def _smooth_mass(self, first: Reals, last: Reals) -> Reals:
         """Near errors: the normal mass half a record lower, corrected for the steps of a sum.
@@ -88,17 +102,14 @@ class DiscreteGaussianErrors:
         Σ_{z=a}^{b−1} f(z) = ∫ (f − f''/24 + 7f''''/5760 − 31f''''''/967680) from a − 1/2 to
         b − 1/2, and the integrals of the derivatives are differences of lower ones.
         """
-        near = last - first < self.scale / 4
-        masses: Reals = np.zeros(first.shape)
-        masses[~near] = self._tail(first[~near]) - self._tail(last[~near])
-        low, high = first[near] - 0.5, last[near] - 0.5
+        low, high = first - 0.5, last - 0.5
         points = (low[..., None] + (high - low)[..., None] * ((1 + _NODES) / 2)) / self.scale
         squares, inverse = points * points, 1 / self.scale**2
         correction = 1 - inverse * (squares - 1) / 24
         correction += inverse**2 * 7 / 5760 * ((squares - 6) * squares + 3)
         correction -= inverse**3 * 31 / 967680 * (((squares - 15) * squares + 45) * squares - 15)
         densities = np.exp(-squares / 2 - log_sum_of_all(self.scale)) * correction
-        masses[near] = densities @ _WEIGHTS * ((high - low) / 2)
+        masses: Reals = densities @ _WEIGHTS * ((high - low) / 2)
         return masses
 
     def _tail(self, errors: Reals) -> Reals:
@@ -106,7 +117,7 @@ class DiscreteGaussianErrors:
         units = np.minimum(errors / self.scale, _FARTHEST)
         places = (units * _PER_SCALE).astype(np.int64)
         shares = units * _PER_SCALE - places
-        level, slope, bend, turn = _log_tail_ratios(self.scale)[places].T
+        level, slope, bend, turn = np.moveaxis(_log_tail_ratios(self.scale)[places], -1, 0)
         ratios = level + shares * (slope + shares * (bend + shares * turn))
         tails: Reals = np.exp(ratios - units * units / 2 - log_sum_of_all(self.scale))
         return tails

@@ -1,0 +1,133 @@
+"""The three averages of an estimate, whichever it is."""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from noisycount.analysis.estimates.mean_errors import mean_error
+from noisycount.analysis.estimates.mean_improvements import mean_improvement, mean_tie
+from noisycount.analysis.estimates.raw import RawAnswer, RoundedAnswer
+from noisycount.analysis.estimates.steps import Steps, expected
+from noisycount.analysis.estimates.whole import median_steps, mode_steps
+from noisycount.analysis.estimates.windows import Case, case_of
+from noisycount.model.additive import SymmetricNoise
+from noisycount.model.exact import Exact
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.population import Population
+
+__all__ = ["ESTIMATES", "Averages", "Estimated", "averages"]
+
+Estimated = Literal["answer", "rounded", "mean", "median", "mode"]
+ESTIMATES = ("answer", "rounded", "mean", "median", "mode")
+
+
+class Averages(Protocol):
+    """How good an estimate is on average."""
+
+    @property
+    def error(self) -> float:
+        """E|K − estimate|."""
+        ...
+
+    @property
+    def improvement(self) -> float:
+        """P[|K − estimate| < |K − Y|]."""
+        ...
+
+    @property
+    def tie(self) -> float:
+        """P[|K − estimate| = |K − Y|]."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WholeEstimate:
+    """An estimate that is a whole number.
+
+    Attributes:
+        case: The count and its answer.
+        steps: The estimate as a function of the answer.
+    """
+
+    case: Case
+    steps: Steps
+
+    @property
+    def error(self) -> float:
+        """E|K − estimate|."""
+        return expected(self.case, self.steps, Steps.mean_errors)
+
+    @property
+    def improvement(self) -> float:
+        """P[|K − estimate| < |K − Y|]."""
+        return expected(self.case, self.steps, Steps.improvements)
+
+    @property
+    def tie(self) -> float:
+        """P[|K − estimate| = |K − Y|]."""
+        return expected(self.case, self.steps, Steps.ties)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeanEstimate:
+    """The posterior mean.
+
+    Attributes:
+        case: The count and its answer.
+    """
+
+    case: Case
+
+    @property
+    def error(self) -> float:
+        """E|K − estimate|."""
+        return mean_error(self.case)
+
+    @property
+    def improvement(self) -> float:
+        """P[|K − estimate| < |K − Y|]."""
+        return mean_improvement(self.case)
+
+    @property
+    def tie(self) -> float:
+        """P[|K − estimate| = |K − Y|]."""
+        return mean_tie(self.case)
+
+
+@dataclass(frozen=True, slots=True)
+class ExactAnswer:
+    """The count itself, from which no estimate differs."""
+
+    error: float = 0.0
+    improvement: float = 0.0
+    tie: float = 1.0
+
+
+def averages(
+    population: Population, mechanism: Mechanism, by: Estimated, assumed: Population | None
+) -> Averages:
+    """The averages of an estimate.
+
+    Raises:
+        ValueError: If they cannot be computed.
+    """
+    if by not in ESTIMATES:
+        raise ValueError(f"by must be one of {', '.join(map(repr, ESTIMATES))}, got {by!r}")
+    if assumed is not None and assumed.records != population.records:
+        raise ValueError(
+            f"assumed must be about the {population.records} records of the population, got "
+            f"{assumed.records}"
+        )
+    if isinstance(mechanism, Exact) and assumed is None:
+        return ExactAnswer()
+    if not isinstance(mechanism, SymmetricNoise):
+        raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere in analysis)
+            f"mechanism must be noise that is added to the count, got {mechanism!r}"
+        )
+    case = case_of(population, mechanism, mechanism.errors, assumed)
+    if by == "answer":
+        return RawAnswer(case)
+    if by == "rounded":
+        return RoundedAnswer(case)
+    if by == "mean":
+        return MeanEstimate(case)
+    return WholeEstimate(case, median_steps(case) if by == "median" else mode_steps(case))
