@@ -1,9 +1,7 @@
-import doctest
 import math
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from itertools import combinations, product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +18,6 @@ from noisycount.model.subsampling import Subsample
 from tests.analysis.subsampled_sum import Reals, subsampled_deltas
 from tests.brute_force import binomial_law
 
-PAGE = Path(__file__).parents[2] / "docs/amplification.md"
 SIZES = [(2, 1), (3, 2), (7, 6), (10, 10), (50, 5), (100, 99), (1000, 1), (1000, 100), (10**9, 300)]
 RATES = [1e-6, 1e-3, 0.01, 0.1, 0.3, 0.5, 0.7, 0.95, 1 - 1e-4]
 EPSILONS = np.concatenate([[0.0], np.geomspace(1e-6, 20, 24)])
@@ -244,10 +241,3 @@ def test_what_has_no_bound_is_refused(
     """No records, a sample larger than the database, a certain property, an ε below 0."""
     with pytest.raises(ValueError, match=f"^{words}"):
         amplified_delta(*arguments)
-
-
-@pytest.mark.skipif(not PAGE.is_file(), reason="the tests run outside the project's folder")
-def test_the_numbers_of_the_page_are_real() -> None:
-    """The session of docs/amplification.md gives what it shows."""
-    failed, tried = doctest.testfile(str(PAGE), module_relative=False, encoding="utf-8")
-    assert (failed, tried > 0) == (0, True)

@@ -145,7 +145,7 @@ class NoisyPair:
                 most = min(most, deviation)
             return crossing + max(-most, min(most, beyond)), max(most, _SHORTEST)
         answer, correction = extrapolated(path, asked[0])
-        return answer, max(abs(correction) / 4, spread / 1024, _SHORTEST)
+        return answer, max(abs(correction) / 4, spread / 256, _SHORTEST)
 
     def _supremum(self, threshold: Threshold) -> Certified:
         """δ at a threshold, which is the supremum but for what the threshold is off."""

@@ -62,7 +62,7 @@ class Terms:
         object.__setattr__(self, "_offsets", offsets)
         object.__setattr__(self, "_values", self.points.weights[near] * values)
         object.__setattr__(self, "_logs", logs)
-        negative = int(np.searchsorted(offsets, self.advantage.crossing))
+        negative = int(offsets.searchsorted(self.advantage.crossing))
         object.__setattr__(self, "_negative", negative)
         bound = None
         if NearBound.applies(self.pair, self.errors, self.epsilon):
@@ -72,12 +72,12 @@ class Terms:
     def _reached(self) -> slice:
         """The points that noise can bring to answers near `around`, but for e^−60 of the sums."""
         logs, offsets = self.points.log_weights, self.points.offsets
-        nearest = min(int(np.searchsorted(offsets, self.around)), logs.size - 1)
+        nearest = min(int(offsets.searchsorted(self.around)), logs.size - 1)
         distance = np.array(offsets[nearest] - self.around)
         here = float(logs[nearest] + self.errors.log_change(0.0, distance))
         reach = self.errors.reach(_LEFT_OUT + self.points.highest_log_weight - here) + self.margin
-        start, stop = np.searchsorted(offsets, [self.around - reach, self.around + reach])
-        return slice(int(start), int(stop))
+        start = offsets.searchsorted(self.around - reach)
+        return slice(int(start), int(offsets.searchsorted(self.around + reach)))
 
     @property
     def reaches_all(self) -> bool:
@@ -104,7 +104,8 @@ class Terms:
         if self._negative in (0, logs.size):
             return -math.inf if self._negative else math.inf
         weights = np.exp(logs)
-        above, below = weights[self._negative :].sum(), weights[: self._negative].sum()
+        above = float(np.add.reduce(weights[self._negative :]))
+        below = float(np.add.reduce(weights[: self._negative]))
         if min(above, below) > _SMALL:
             return math.log(above / below)
         return log_sum(logs[self._negative :]) - log_sum(logs[: self._negative])
@@ -130,7 +131,7 @@ class Terms:
         certain = slice(self._near.stop, None)
         offsets, weights = self.points.offsets[certain], self.points.weights[certain]
         values = self.advantage.at(offsets)
-        crossing = int(np.searchsorted(offsets, self.advantage.crossing))
+        crossing = int(offsets.searchsorted(self.advantage.crossing))
         gains += weights[crossing:] @ values[crossing:]
         losses += weights[:crossing] @ values[:crossing]
         return self._difference(float(gains), -float(losses))
