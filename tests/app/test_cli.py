@@ -28,7 +28,7 @@ def test_help_lists_every_command_in_one_line(run: Run) -> None:
     assert "Example:" in told.output
 
 
-@pytest.mark.parametrize("name", [*COMMANDS, "ledger show"])
+@pytest.mark.parametrize("name", [*COMMANDS, "ledger show", "ledger verify", "ledger export"])
 def test_every_command_explains_itself(run: Run, name: str) -> None:
     """The help of a command fits 80 columns and ends in an example of that very command."""
     told = run(*name.split(), "--help")

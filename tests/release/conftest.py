@@ -1,5 +1,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 import pytest
@@ -9,6 +10,9 @@ from noisycount.release.schema import Kind
 from noisycount.release.sources.duckdb import DuckDBSource
 from noisycount.release.sources.interface import Source
 from noisycount.release.sources.memory import MemorySource
+
+if TYPE_CHECKING:
+    from tests.postgresql import Server
 
 COLUMN_TYPES = {
     Kind.INTEGER: "BIGINT",
@@ -48,3 +52,12 @@ def open_source(request: pytest.FixtureRequest, tmp_path: Path) -> OpenSource:
         return DuckDBSource.open(path, **options)
 
     return opened
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def ledger_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Give the address of a ledger that is not made yet, in each database."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/ledger.db"
+    server: Server = request.getfixturevalue("postgresql")
+    return server.new_url()

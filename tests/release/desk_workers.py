@@ -3,32 +3,75 @@
 import itertools
 import os
 import resource
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from multiprocessing.context import ForkServerContext
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 from noisycount.errors import BudgetError, LedgerError
 from noisycount.release.desk import Dataset, Desk
-from noisycount.release.ledger import Ledger, Request
+from noisycount.release.ledger import Entry, Ledger, Request
 from noisycount.release.schema import Kind
 from noisycount.release.sources.memory import MemorySource
 
 SURVEY = Dataset("survey", Fraction(10**6))
 PRICE = Fraction(1, 10**6)
 AGES = [{"age": age} for age in range(100)]
+NOBODY = 65_534
+OVERLAP = 5  # how many of the newest questions a new process asks again
+
+_start: Barrier | None = None
+_reply: Callable[[str, int], None] | None = None
+
+
+class RedrawingLedger(Ledger):
+    """A mutant: whoever asks again gets new noise, as if nothing had been stored."""
+
+    __slots__ = ()
+
+    def reserve(self, *words: object) -> tuple[Entry, Fraction]:
+        """Give the debit without its answer."""
+        entry, charged = super().reserve(*words)
+        return replace(entry, answer=None), charged
+
+    def store(self, entry: Entry, answer: int) -> Entry:
+        """Store, and give what was drawn, not what is stored."""
+        return replace(super().store(entry, answer), answer=answer)
+
+
+class HastyLedger(Ledger):
+    """A mutant: the answer leaves before it is stored."""
+
+    __slots__ = ()
+
+    def store(self, entry: Entry, answer: int) -> Entry:
+        """Reply, then store."""
+        if _reply is not None:
+            _reply(entry.key, answer)
+        return super().store(entry, answer)
 
 
 def processes() -> ForkServerContext:
     """Give a way to start processes in a few milliseconds, from a parent without threads."""
     context = ForkServerContext()
-    context.set_forkserver_preload([__name__])
+    context.set_forkserver_preload([__name__, "psycopg", "sqlalchemy.dialects.postgresql.psycopg"])
     return context
 
 
-def spend_all(path: Path, worker: int, price: Fraction, budget: Fraction) -> int:
-    """Give how many debits of a price one worker gets before the budget refuses one."""
-    with Ledger.open(f"sqlite:///{path}") as ledger:
+def start_together(barrier: Barrier) -> None:
+    """Let this process wait for all others before it spends."""
+    global _start  # noqa: PLW0603 - what a pool's process knows
+    _start = barrier
+
+
+def spend_all(url: str, worker: int, prices: Sequence[Fraction], budget: Fraction) -> int:
+    """Give how many debits of its price one worker gets before the budget refuses one."""
+    price = prices[worker % len(prices)]
+    with Ledger.open(url) as ledger:
+        if _start is not None:
+            _start.wait()
         granted = 0
         try:
             while True:
@@ -39,10 +82,10 @@ def spend_all(path: Path, worker: int, price: Fraction, budget: Fraction) -> int
             return granted
 
 
-def repeat(path: Path, keys: Iterable[str]) -> tuple[Fraction, list[int | None]]:
+def repeat(url: str, keys: Iterable[str]) -> tuple[Fraction, list[int | None]]:
     """Give what one worker is charged for the same few questions, and what it is answered."""
     charges, answers = Fraction(0), []
-    with Ledger.open(f"sqlite:///{path}") as ledger:
+    with Ledger.open(url) as ledger:
         for number, key in enumerate(keys):
             request = Request("survey", f"question {number}", Fraction(1, 3))
             entry, charged = ledger.reserve(key, request, Fraction(1000))
@@ -56,29 +99,57 @@ def spend_on_a_small_disk(path: Path, price: Fraction) -> tuple[int, str]:
     with Ledger.open(f"sqlite:///{path}") as ledger:
         size = path.stat().st_size
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-        granted = 0
-        try:
-            while True:
-                key = f"debit {granted}"
-                ledger.reserve(key, Request("survey", f"{key} {'?' * 500}", price), Fraction(1))
-                granted += 1
-        except LedgerError as error:
-            return granted, str(error)
+        return spend_large(ledger, price)
 
 
-def ask(path: Path, log: Path, last: int | None = None) -> None:
+def spend_large(ledger: Ledger, price: Fraction) -> tuple[int, str]:
+    """Give how many debits with long questions a ledger takes, and the text of its refusal."""
+    granted = 0
+    try:
+        while True:
+            key = f"debit {granted}"
+            question = f"{key} {os.urandom(20_000).hex()}"
+            ledger.reserve(key, Request("survey", question, price), Fraction(1))
+            granted += 1
+    except LedgerError as error:
+        return granted, str(error)
+
+
+def spend_without_permission(path: Path) -> tuple[Fraction, str]:
+    """Give what a read-only ledger has spent, and the text of its refusal to spend more."""
+    os.chdir(path.parent)
+    path.chmod(0o444)
+    path.parent.chmod(0o555)
+    Ledger.open("sqlite:///ledger.db").close()  # nobody may not read what this imports
+    if os.geteuid() == 0:
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+    with Ledger.open("sqlite:///ledger.db") as ledger:
+        return ledger.spent("survey"), spend_large(ledger, Fraction(1, 100))[1]
+
+
+def ask(url: str, log: Path, last: int | None = None, kind: type[Ledger] = Ledger) -> None:
     """Ask one question after another; append a line for each answer that came out.
 
     Args:
-        path: The ledger.
+        url: The ledger.
         log: The file of the answers.
         last: The last question, from the first on; None: from the newest few on, without end.
+        kind: The ledger's class.
     """
-    replies = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    global _reply  # noqa: PLW0603 - what a worker's ledger knows
+    replies = os.open(log, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+    _reply = lambda key, answer: os.write(replies, f"{key}: {answer}\n".encode())  # noqa: E731
     source = MemorySource(AGES, {"age": Kind.INTEGER})
-    with Ledger.open(f"sqlite:///{path}") as ledger:
+    with kind.open(url) as ledger:
         desk = Desk(source, ledger, SURVEY)
-        first = max(0, len(ledger.entries()) - 5)
+        first = max(0, newest(replies) - OVERLAP) if last is None else 0
         for number in itertools.count(first) if last is None else range(last + 1):
             release = desk.release(f"age > {number}", PRICE, key=f"{number}")
-            os.write(replies, f"{release.key}: {release.answer}\n".encode())
+            _reply(release.key, release.answer)
+
+
+def newest(replies: int) -> int:
+    """Give the number of the newest question that was answered."""
+    size = os.fstat(replies).st_size
+    lines = os.pread(replies, 500, max(0, size - 500)).decode().splitlines()
+    return int(lines[-1].partition(":")[0]) if lines else 0

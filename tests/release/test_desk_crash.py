@@ -1,59 +1,44 @@
-import random
-import time
-from collections import defaultdict
-from multiprocessing.process import BaseProcess
+from itertools import count
 from pathlib import Path
 
+import pytest
+
 from noisycount.release.ledger import Ledger
-from tests.release import desk_workers
-from tests.release.desk_workers import PRICE, SURVEY
+from tests.postgresql import Server
+from tests.release.desk_workers import HastyLedger, RedrawingLedger
+from tests.release.killing import toll
 
-KILLS = 40
-AT_ONCE = 3
-
-
-def test_no_kill_loses_a_debit_or_gives_a_second_answer(tmp_path: Path) -> None:
-    """Three processes ask the same questions; at random moments one is killed and replaced.
-
-    The noise has a scale of a million, so two draws for one question almost never agree.
-    """
-    path, log = tmp_path / "ledger.db", tmp_path / "replies.log"
-    context = desk_workers.processes()
-    moments = random.Random()  # noqa: S311 - when to kill is no secret
-
-    def started(last: int | None = None) -> BaseProcess:
-        worker = context.Process(target=desk_workers.ask, args=(path, log, last))
-        worker.start()
-        return worker
-
-    workers = [started() for _ in range(AT_ONCE)]
-    for kill in range(KILLS):
-        time.sleep(moments.uniform(0.03, 0.13))
-        victim = workers[kill % AT_ONCE]
-        victim.kill()
-        victim.join()
-        workers[kill % AT_ONCE] = started()
-    for worker in workers:
-        worker.kill()
-        worker.join()
-
-    before = answers_by_key(log)
-    assert before
-    with Ledger.open(f"sqlite:///{path}", create=False) as ledger:
-        debited = {entry.key for entry in ledger.entries()}
-        assert before.keys() <= debited
-        assert ledger.spent(SURVEY.name) == len(debited) * PRICE
-        survivor = started(last=len(debited) - 1)
-        survivor.join()
-        assert survivor.exitcode == 0
-        assert ledger.spent(SURVEY.name) == len(debited) * PRICE
-        assert answers_by_key(log) == {entry.key: {entry.answer} for entry in ledger.entries()}
+KILLS = {"sqlite": 500, "postgresql": 100}
+MOST_KILLS_OF_A_MUTANT = 400
 
 
-def answers_by_key(log: Path) -> dict[str, set[int]]:
-    """Give all answers that ever came out, for each key."""
-    answers = defaultdict(set)
-    for line in log.read_text().splitlines():
-        key, answer = line.split(": ")
-        answers[key].add(int(answer))
-    return dict(answers)
+def test_no_kill_loses_a_debit_or_gives_a_second_answer(ledger_url: str, tmp_path: Path) -> None:
+    """Three processes ask the same questions; at random moments one is killed and replaced."""
+    kills = KILLS[ledger_url.partition(":")[0].partition("+")[0]]
+    found = toll(ledger_url, tmp_path / "replies.log", kills)
+    assert (found.lost, found.second, found.intact) == (0, 0, True)
+    assert found.replies >= found.debits > kills / 10
+
+
+@pytest.mark.parametrize("mutant", [RedrawingLedger, HastyLedger])
+def test_the_same_kills_find_a_mutant(mutant: type[Ledger], tmp_path: Path) -> None:
+    """One process at a time: only a crash can tell that noise is drawn anew, or leaves too soon."""
+    for attempt in count(1):
+        url, log = f"sqlite:///{tmp_path}/{attempt}.db", tmp_path / f"{attempt}.log"
+        if toll(url, log, kills=20, at_once=1, kind=mutant).second:
+            return
+        assert attempt * 20 < MOST_KILLS_OF_A_MUTANT
+
+
+def test_no_crash_of_the_server_loses_a_debit_or_gives_a_second_answer(
+    postgresql: Server, tmp_path: Path
+) -> None:
+    """The server drops everything and starts again while three processes ask."""
+
+    def crash() -> None:
+        postgresql.stop("immediate")
+        postgresql.start()
+
+    found = toll(postgresql.new_url(), tmp_path / "replies.log", kills=9, meanwhile=crash)
+    assert (found.lost, found.second, found.intact) == (0, 0, True)
+    assert found.debits > 0

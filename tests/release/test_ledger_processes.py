@@ -3,42 +3,34 @@ from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 from noisycount.errors import BudgetError
 from noisycount.release.ledger import Ledger, Request
+from tests.postgresql import Server
 from tests.release import desk_workers
+from tests.release.racing import check_race, race
 
 WORKERS = 8
-BUDGET = Fraction(20)
+THIRD, SEVENTH, ELEVENTH = Fraction(1, 3), Fraction(1, 7), Fraction(1, 11)
 
 
-def test_racing_processes_never_spend_one_debit_too_many(tmp_path: Path) -> None:
-    """Eight processes spend thirds and sevenths until each is refused: the total is exact."""
-    path = tmp_path / "ledger.db"
-    prices = [Fraction(1, 3), Fraction(1, 7)] * (WORKERS // 2)
-    with ProcessPoolExecutor(WORKERS, mp_context=desk_workers.processes()) as pool:
-        granted = list(
-            pool.map(
-                desk_workers.spend_all,
-                [path] * WORKERS,
-                range(WORKERS),
-                prices,
-                [BUDGET] * WORKERS,
-            )
-        )
-    with Ledger.open(f"sqlite:///{path}", create=False) as ledger:
-        entries = ledger.entries()
-        spent = ledger.spent("survey")
-    assert spent == sum(price * count for price, count in zip(prices, granted, strict=True))
-    assert len(entries) == sum(granted)
-    assert BUDGET - min(prices) < spent <= BUDGET
-    totals = [Fraction(0), *(entry.spent for entry in entries)]
-    steps = [after - before for before, after in pairwise(totals)]
-    assert steps == [entry.request.epsilon for entry in entries]
+def test_of_seventy_thirds_sixty_four_racing_processes_get_seventy(ledger_url: str) -> None:
+    """Not one more than fits, and not one less: the total is the budget, exactly."""
+    granted = race(ledger_url, [THIRD], 70 * THIRD, workers=64)
+    assert sum(granted) == 70
+    check_race(ledger_url, granted, [THIRD], 70 * THIRD)
 
 
-def test_racing_processes_share_one_debit_and_one_answer_a_question(tmp_path: Path) -> None:
+def test_racing_processes_with_several_prices_spend_what_fits(ledger_url: str) -> None:
+    """Thirds, sevenths and elevenths: what is left in the end pays none of them."""
+    prices, budget = [THIRD, SEVENTH, ELEVENTH, Fraction("0.1")], Fraction(12)
+    granted = race(ledger_url, prices, budget, workers=32)
+    check_race(ledger_url, granted, prices, budget)
+
+
+def test_racing_processes_share_one_debit_and_one_answer_a_question(ledger_url: str) -> None:
     """Under one key or under a key of each worker's own."""
-    path = tmp_path / "ledger.db"
     questions = 20
     keys = [
         [
@@ -48,37 +40,67 @@ def test_racing_processes_share_one_debit_and_one_answer_a_question(tmp_path: Pa
         for worker in range(WORKERS)
     ]
     with ProcessPoolExecutor(WORKERS, mp_context=desk_workers.processes()) as pool:
-        charges, answers = zip(*pool.map(desk_workers.repeat, [path] * WORKERS, keys), strict=True)
+        told = pool.map(desk_workers.repeat, [ledger_url] * WORKERS, keys)
+        charges, answers = zip(*told, strict=True)
     assert sum(charges) == Fraction(questions, 3)
     assert all(each == answers[0] for each in answers)
-    with Ledger.open(f"sqlite:///{path}", create=False) as ledger:
+    with Ledger.open(ledger_url, create=False) as ledger:
         assert len(ledger.entries()) == questions
 
 
-def test_racing_threads_share_a_ledger(tmp_path: Path) -> None:
+def test_racing_threads_share_a_ledger(ledger_url: str) -> None:
     """One open ledger serves many threads, and pays what fits."""
 
     def spend(number: int) -> bool:
         try:
-            ledger.reserve(f"{number}", Request("survey", f"{number}", Fraction(1, 7)), Fraction(3))
+            ledger.reserve(f"{number}", Request("survey", f"{number}", SEVENTH), Fraction(3))
         except BudgetError:
             return False
         return True
 
-    with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger, ThreadPoolExecutor(8) as pool:
+    with Ledger.open(ledger_url) as ledger, ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(spend, range(40))) == 21
         assert ledger.spent("survey") == 3
+        totals = [Fraction(0), *(entry.spent.epsilon for entry in ledger.entries())]
+        assert {after - before for before, after in pairwise(totals)} == {SEVENTH}
 
 
-def test_a_file_that_may_not_grow_refuses_before_it_acknowledges(tmp_path: Path) -> None:
+@pytest.mark.parametrize("pages", [0, 1, 2, 3])
+def test_a_file_that_may_not_grow_refuses_before_it_acknowledges(
+    tmp_path: Path, pages: int
+) -> None:
     """A real limit of the operating system; with room again, the ledger goes on exactly there."""
     path = tmp_path / "ledger.db"
     price = Fraction(1, 1000)
+    with Ledger.open(f"sqlite:///{path}") as ledger:
+        for number in range(pages):
+            ledger.reserve(
+                f"{number}", Request("survey", f"{number}{'?' * 3000}", price), 1 * price * 9
+            )
     with ProcessPoolExecutor(1, mp_context=desk_workers.processes()) as pool:
         granted, message = pool.submit(desk_workers.spend_on_a_small_disk, path, price).result()
     assert message.endswith("met a disk error; make room on the disk, or mend it, and ask again")
     with Ledger.open(f"sqlite:///{path}") as ledger:
-        assert len(ledger.entries()) == granted
-        assert ledger.spent("survey") == granted * price
-        request = Request("survey", "last", price)
-        assert ledger.reserve("last", request, Fraction(1))[0].spent == (granted + 1) * price
+        check_goes_on(ledger, pages + granted, price)
+
+
+def test_a_server_whose_files_may_not_grow_refuses_before_it_acknowledges(
+    postgresql: Server,
+) -> None:
+    """The same limit for the processes of a server, and the same promise."""
+    url, price = postgresql.new_url(), Fraction(1, 1000)
+    with postgresql.limited(5 * 2**20), Ledger.open(url) as ledger:
+        granted, message = desk_workers.spend_large(ledger, price)
+    assert message.endswith("met a disk error; make room on the disk, or mend it, and ask again")
+    assert granted > 10
+    with Ledger.open(url) as ledger:
+        check_goes_on(ledger, granted, price)
+
+
+def check_goes_on(ledger: Ledger, granted: int, price: Fraction) -> None:
+    """Check that a ledger holds the acknowledged debits only, and works again with room."""
+    assert len(ledger.entries()) == granted
+    assert ledger.spent("survey") == granted * price
+    request = Request("survey", "last", price)
+    assert ledger.reserve("last", request, Fraction(1))[0].spent.epsilon == (granted + 1) * price
+    assert ledger.verify().broken is None

@@ -9,7 +9,9 @@ from noisycount.app.config import Config, DatasetConfig
 from noisycount.app.wording import odds_sentence
 from noisycount.errors import ConfigError
 from noisycount.model.noise import DiscreteLaplace
+from noisycount.release.accountant import Budget
 from noisycount.release.desk import Dataset, Desk, Release
+from noisycount.release.entries import Analyst
 from noisycount.release.ledger import Ledger
 from noisycount.release.predicate import parse
 from noisycount.release.predicate_text import english
@@ -26,7 +28,8 @@ class Answer:
         release: What was published.
         meaning: The question in English.
         unit: The column whose distinct values were counted; None for rows.
-        budget: The whole budget of the data set, in ε.
+        budget: The whole budget of the data set; a number is a budget in ε.
+        analyst: Who asked.
         error: The count lies within ±error of the answer with the confidence, in units.
         confidence: The probability of that.
         ledger: Where the answer is kept; None for a server.
@@ -35,7 +38,8 @@ class Answer:
     release: Release
     meaning: str
     unit: str | None
-    budget: Fraction
+    budget: Fraction | Budget
+    analyst: Analyst
     error: int
     confidence: float
     ledger: Path | None
@@ -46,8 +50,13 @@ class Answer:
         return odds_sentence(self.release.epsilon, "person" if self.unit else "row")
 
 
-def answer_to(
-    where: str, dataset: DatasetConfig, configuration: Config, epsilon: Fraction, confidence: float
+def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its charge
+    where: str,
+    dataset: DatasetConfig,
+    configuration: Config,
+    epsilon: Fraction,
+    confidence: float,
+    analyst: Analyst = Analyst(),  # noqa: B008 - frozen
 ) -> Answer:
     """Ask a question of a data set: refuse, or charge the ledger and answer.
 
@@ -57,6 +66,7 @@ def answer_to(
         configuration: Where the ledger is.
         epsilon: The price of the answer.
         confidence: With which the error is stated, in (0, 1).
+        analyst: Who asks.
 
     Raises:
         NoisyCountError: The question, the file, the budget or the ledger refuses it.
@@ -71,14 +81,19 @@ def answer_to(
     with source:
         meaning = english(parse(where, source.schema))  # a refused question makes no ledger
         configuration.make_ledger_folder()
-        with Ledger.open(configuration.ledger_url) as ledger:
-            desk = Desk(source, ledger, Dataset(dataset.name, dataset.budget))
+        written = configuration.written
+        with Ledger.open(
+            configuration.ledger_url, create=written is None, written=written
+        ) as ledger:
+            paying = Dataset(dataset.name, dataset.budget)
+            desk = Desk(source, ledger, paying, analyst=analyst)
             release = desk.release(where, epsilon)
     return Answer(
         release=release,
         meaning=meaning,
         unit=dataset.unit,
         budget=dataset.budget,
+        analyst=analyst,
         error=error_within(DiscreteLaplace(release.scale), confidence),
         confidence=confidence,
         ledger=configuration.ledger_file,

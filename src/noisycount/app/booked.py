@@ -1,9 +1,12 @@
 """What a ledger has booked, where there is one."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from noisycount.app.config import Config
 from noisycount.release.ledger import Entry, Ledger
 
-__all__ = ["booked"]
+__all__ = ["booked", "opened"]
 
 
 def booked(configuration: Config) -> list[Entry]:
@@ -12,8 +15,24 @@ def booked(configuration: Config) -> list[Entry]:
     Raises:
         LedgerError: The ledger cannot be read.
     """
-    place = configuration.ledger_file
-    if place is not None and not (place.exists() and place.stat().st_size):
-        return []
-    with Ledger.open(configuration.ledger_url, create=False) as ledger:
-        return ledger.entries()
+    with opened(configuration) as ledger:
+        return ledger.entries() if ledger else []
+
+
+@contextmanager
+def opened(configuration: Config, *, anchored: bool = True) -> Iterator[Ledger | None]:
+    """The ledger; None where nothing was asked yet. No ledger is made.
+
+    Args:
+        configuration: Where the ledger is.
+        anchored: Whether it must hold the row that the owner wrote down.
+
+    Raises:
+        LedgerError: The ledger cannot be read, or is missing though its head was written down.
+    """
+    place, written = configuration.ledger_file, configuration.written if anchored else None
+    if place is not None and not place.exists() and written is None:
+        yield None
+        return
+    with Ledger.open(configuration.ledger_url, create=False, written=written) as ledger:
+        yield ledger if ledger.is_made() else None

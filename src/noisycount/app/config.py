@@ -3,7 +3,7 @@
 import os.path
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
@@ -11,9 +11,12 @@ from urllib.parse import quote, unquote
 
 import click
 
+from noisycount.app.budget_table import budget_in
 from noisycount.app.toml_table import TomlTable, suggestion
 from noisycount.errors import ConfigError
-from noisycount.release.budget import exact_epsilon
+from noisycount.release.accountant import Budget
+from noisycount.release.chain import Head
+from noisycount.release.entries import Analyst
 from noisycount.release.schema import Kind
 
 __all__ = [
@@ -32,7 +35,8 @@ FILE_NAME = "noisycount.toml"
 DEFAULT_BUDGET = Fraction(2)
 TEMPLATE = Path(__file__).with_name("template.toml").read_text(encoding="utf-8")
 
-LEDGER_KEYS = ("url",)
+LEDGER_KEYS = ("url", "head")
+ANALYST_KEYS = ("budget",)
 DATASET_KEYS = ("source", "table", "unit", "size", "columns", "kinds", "budget")
 SQLITE_FILE = re.compile(r"(?P<scheme>sqlite(\+\w+)?:///)(?P<file>[^?]*)(?P<options>\?.*)?")
 SERVER = re.compile(r"postgresql(\+\w+)?://.+")
@@ -50,7 +54,7 @@ class DatasetConfig:
         columns: What questions may use; None: all but the unit.
         table: The table of a DuckDB file; None: its only one.
         kinds: Of the columns of a CSV file; None: whatever its cells fit.
-        budget: The most that all answers together may cost, in ε.
+        budget: The most that all answers together may cost; a number is a budget in ε.
 
     Raises:
         ConfigError: The source is relative, or the size or the budget is not positive.
@@ -63,7 +67,7 @@ class DatasetConfig:
     columns: tuple[str, ...] | None = None
     table: str | None = None
     kinds: Mapping[str, Kind] | None = None
-    budget: Fraction = DEFAULT_BUDGET
+    budget: Fraction | Budget = DEFAULT_BUDGET
 
     def __post_init__(self) -> None:
         """Refuse what no file could have said."""
@@ -71,7 +75,7 @@ class DatasetConfig:
             raise ConfigError(f"source must be an absolute path, got {self.source}: resolve it")
         if self.size is not None and self.size < 1:
             raise ConfigError(f"size must be above 0, got {self.size}: give None if not public")
-        if self.budget <= 0:
+        if isinstance(self.budget, Fraction) and self.budget <= 0:
             raise ConfigError(f"budget must be above 0, got {self.budget}: give more")
 
 
@@ -83,15 +87,20 @@ class Config:
         path: The file; None where there is none.
         ledger_url: The ledger's address, as SQLAlchemy reads it.
         datasets: The data sets by name.
+        analysts: Who may ask, by name; where nobody is named, everybody is the same analyst.
+        written: The ledger's head that the owner wrote down, if any.
     """
 
     path: Path | None
     ledger_url: str
     datasets: Mapping[str, DatasetConfig]
+    analysts: Mapping[str, Analyst] = field(default_factory=dict)
+    written: Head | None = None
 
     def __post_init__(self) -> None:
-        """Keep the data sets from being changed through the argument."""
+        """Keep data sets and analysts from being changed through the arguments."""
         object.__setattr__(self, "datasets", MappingProxyType(dict(self.datasets)))
+        object.__setattr__(self, "analysts", MappingProxyType(dict(self.analysts)))
 
     @property
     def ledger_file(self) -> Path | None:
@@ -144,6 +153,26 @@ class Config:
         path = Path(source).resolve()
         return owners[0] if owners else DatasetConfig(name=str(path), source=path)
 
+    def analyst(self, name: str | None) -> Analyst:
+        """Return who asks: the analyst that is named, or the only one there is.
+
+        Raises:
+            ConfigError: Nobody of that name may ask, or a name is missing.
+        """
+        if name is not None and name in self.analysts:
+            return self.analysts[name]
+        if name is not None:
+            remedy = (
+                suggestion(name, self.analysts)
+                if self.analysts
+                else "leave --analyst out, as the configuration names no analysts"
+            )
+            raise ConfigError(f"--analyst {name!r} is not configured: {remedy}")
+        if len(self.analysts) > 1:
+            names = ", ".join(self.analysts)
+            raise ConfigError(f"--analyst is missing: name who asks, one of {names}")
+        return next(iter(self.analysts.values()), Analyst())
+
 
 def find(start: Path) -> Path | None:
     """Return `noisycount.toml` in `start` or the nearest folder above it, None without one."""
@@ -160,9 +189,11 @@ def load(path: Path) -> Config:
     """
     path = path.resolve()
     top = TomlTable.read(path)
-    top.require_known(("ledger", "datasets"))
+    top.require_known(("ledger", "datasets", "analysts"))
     datasets = {name: _dataset(name, table) for name, table in top.table("datasets").tables()}
-    return Config(path, _ledger_url(top.table("ledger")), datasets)
+    analysts = {name: _analyst(name, table) for name, table in top.table("analysts").tables()}
+    ledger = top.table("ledger")
+    return Config(path, _ledger_url(ledger), datasets, analysts, _written(ledger))
 
 
 def without_file() -> Config:
@@ -205,6 +236,28 @@ def _ledger_url(table: TomlTable) -> str:
     )
 
 
+def _written(table: TomlTable) -> Head | None:
+    """Return the head that the owner wrote down."""
+    text = table.text("head")
+    try:
+        return None if text is None else Head.read(text)
+    except ValueError as error:
+        raise ConfigError(f"{table.path}: [{table.name}] {error}") from None
+
+
+def _analyst(name: str, table: TomlTable) -> Analyst:
+    _check_name(name, table)
+    table.require_known(ANALYST_KEYS)
+    return Analyst(name, budget_in(table))
+
+
+def _check_name(name: str, table: TomlTable) -> None:
+    """Refuse a name that could not be typed as it stands."""
+    if not re.fullmatch(r"[\w-]+", name):
+        place = f"{table.name.removesuffix(name)}{name!r}"
+        raise ConfigError(f"{table.path}: [{place}]: a name is letters, digits, - and _: rename it")
+
+
 def _sqlite_file(match: re.Match[str]) -> Path:
     """Return the file of a SQLite address; one that SQLite reads as a URI is quoted twice."""
     path = unquote(match["file"])
@@ -216,10 +269,7 @@ def _is_uri(match: re.Match[str]) -> bool:
 
 
 def _dataset(name: str, table: TomlTable) -> DatasetConfig:
-    if not re.fullmatch(r"[\w-]+", name):
-        raise ConfigError(
-            f"{table.path}: [datasets.{name!r}]: a name is letters, digits, - and _: rename it"
-        )
+    _check_name(name, table)
     table.require_known(DATASET_KEYS)
     source = table.text("source")
     if source is None:
@@ -232,7 +282,7 @@ def _dataset(name: str, table: TomlTable) -> DatasetConfig:
         columns=table.texts("columns"),
         table=table.text("table"),
         kinds=_kinds(table),
-        budget=_budget(table),
+        budget=budget_in(table) or DEFAULT_BUDGET,
     )
 
 
@@ -247,14 +297,3 @@ def _kinds(table: TomlTable) -> dict[str, Kind] | None:
         if kind is None:
             raise stated.refusal(name, f"is no kind: write one of {', '.join(known)}, in quotes")
     return {name: kind for name, kind in kinds.items() if kind is not None}
-
-
-def _budget(table: TomlTable) -> Fraction:
-    """Return the exact budget; a TOML float is refused, as 0.3 would not be three tenths."""
-    value = table.values.get("budget", DEFAULT_BUDGET)
-    if isinstance(value, float):
-        raise table.refusal("budget", f'is not exact: write it in quotes, budget = "{value}"')
-    try:
-        return exact_epsilon(value, name="budget")
-    except ValueError as error:
-        raise ConfigError(f"{table.path}: [{table.name}] {error}") from None

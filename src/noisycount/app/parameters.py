@@ -12,11 +12,13 @@ import click
 
 from noisycount.app import config
 from noisycount.release.budget import exact_epsilon
+from noisycount.release.chain import Head
 
 __all__ = [
     "as_confidence",
     "as_epsilon",
     "as_guess",
+    "as_head",
     "as_picture",
     "as_within",
     "config_option",
@@ -50,6 +52,14 @@ def as_epsilon(_: click.Context, __: click.Parameter, text: str | None) -> Fract
     """An exact ε such as `0.1` or `1/3`."""
     try:
         return None if text is None else exact_epsilon(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def as_head(_: click.Context, __: click.Parameter, text: str | None) -> Head | None:
+    """A ledger's head such as `12:` and 64 hexadecimal digits."""
+    try:
+        return None if text is None else Head.read(text)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 

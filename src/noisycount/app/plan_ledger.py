@@ -8,6 +8,7 @@ from noisycount.app.booked import booked
 from noisycount.app.config import Config
 from noisycount.app.render import seen_from_here
 from noisycount.errors import NoisyCountError
+from noisycount.release.accountant import Loss, budget_of
 from noisycount.release.entries import Entry
 
 __all__ = ["OldAnswer", "left_of", "old_answer"]
@@ -58,14 +59,19 @@ def left_of(name: str, configuration: Config) -> tuple[str, Fraction]:
     """The name of a data set, and what its answers have left of its budget.
 
     Raises:
-        NoisyCountError: There is no such data set, or the ledger cannot be read.
+        NoisyCountError: There is no such data set, its budget is not a sum of ε, or the ledger
+            cannot be read.
     """
     dataset = configuration.dataset(name)
     spent = [
         entry.spent for entry in booked(configuration) if entry.request.dataset == dataset.name
     ]
-    left = dataset.budget - (spent[-1] if spent else 0)
-    return dataset.name, max(left, Fraction(0))
+    if not isinstance(dataset.budget, Fraction):
+        raise NoisyCountError(
+            f"--dataset {name!r}: its budget, {budget_of(dataset.budget).text}, is not a sum of ε; "
+            "leave --dataset out"
+        )
+    return dataset.name, budget_of(dataset.budget).left(spent[-1] if spent else Loss())
 
 
 def _entries_of(key: str, entries: list[Entry]) -> list[Entry]:

@@ -12,7 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from noisycount.app.wording import approximately, percent, plus_minus, signed
+from noisycount.release.accountant import PureBudget, budget_of
 from noisycount.release.budget import exact_text
+from noisycount.release.entries import ANALYST
 
 if TYPE_CHECKING:  # they load the engine and the ledger, which few commands need
     from noisycount.app.asking import Answer
@@ -72,12 +74,24 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     console().print(table)
 
 
+def budget_left(answer: "Answer") -> str:
+    """What one more question may cost, of which budget."""
+    remaining, budget = approximately(answer.release.remaining), budget_of(answer.budget)
+    own = answer.analyst.budget
+    if own is None and isinstance(budget, PureBudget):
+        return f"{remaining} of {budget.text} left"
+    budgets = budget.text if own is None else f"{budget.text} and {budget_of(own).text}"
+    return f"the next may cost up to {remaining} (budget {budgets})"
+
+
 def answer_facts(answer: "Answer") -> Facts:
     """A private count in words."""
     release = answer.release
     counted = f"distinct values of {answer.unit}" if answer.unit else "rows"
-    paid = "nothing: this was asked before" if not release.charged else exact_text(release.charged)
-    left = f"{approximately(release.remaining)} of {exact_text(answer.budget)} left"
+    account = "" if answer.analyst.name == ANALYST else f" to {answer.analyst.name}"
+    paid = exact_text(release.charged) + account
+    if not release.charged:
+        paid = "nothing: this was asked before"
     return [
         ("question", f"{release.where}  ({answer.meaning})"),
         ("data set", f"{seen_from_here(release.dataset)}, counting {counted}"),
@@ -88,6 +102,6 @@ def answer_facts(answer: "Answer") -> Facts:
         ),
         ("noise", f"{release.mechanism}, scale {approximately(release.scale)}"),
         ("privacy", f"ε = {exact_text(release.epsilon)}: {answer.odds}"),
-        ("budget", f"charged {paid}; {left}"),
+        ("budget", f"charged {paid}; {budget_left(answer)}"),
         ("ledger", seen_from_here(answer.ledger) if answer.ledger else "on a server"),
     ]

@@ -1,6 +1,7 @@
 """Results as JSON: one shape for every way in which machines ask."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +12,24 @@ from noisycount.app.risk_words import cautions, meanings
 from noisycount.app.surprising import warning
 from noisycount.app.wording import odds_sentence
 from noisycount.model.exact import Exact
+from noisycount.release.accountant import (
+    ApproximateBudget,
+    Budget,
+    ConcentratedBudget,
+    budget_of,
+)
 from noisycount.release.budget import exact_text
 from noisycount.release.entries import Entry
 
 if TYPE_CHECKING:  # they load the engine and the ledger, which few commands need
     from noisycount.app.asking import Answer
+    from noisycount.app.ledger_words import Account
     from noisycount.app.risks import Risks
 
 __all__ = [
+    "account_objects",
     "answer_object",
+    "budget_value",
     "entry_objects",
     "refinement_object",
     "risks_object",
@@ -46,11 +56,21 @@ def answer_object(answer: "Answer") -> Object:
         "odds": answer.odds,
         "charged": exact_text(release.charged),
         "remaining": exact_text(release.remaining),
-        "budget": exact_text(answer.budget),
+        "budget": budget_value(answer.budget),
+        "analyst": answer.analyst.name,
         "repeated": release.repeated,
         "key": release.key,
         "ledger": None if answer.ledger is None else str(answer.ledger),
     }
+
+
+def budget_value(budget: Fraction | Budget) -> str | dict[str, str]:
+    """A budget in ε as an exact text; another as an object of such texts."""
+    if isinstance(budget, ApproximateBudget):
+        return {"epsilon": exact_text(budget.epsilon), "delta": exact_text(budget.delta)}
+    if isinstance(budget, ConcentratedBudget):
+        return {"rho": exact_text(budget.rho)}
+    return budget_of(budget).text
 
 
 def refinement_object(refinement: Refinement) -> Object:
@@ -134,6 +154,20 @@ def risks_object(risks: "Risks") -> Object:
     }
 
 
+def account_objects(kind: str, accounts: "Sequence[Account]") -> list[Object]:
+    """What each data set or analyst may spend; `remaining` is what one more answer may cost."""
+    return [
+        {
+            kind: account.name,
+            "budget": None if account.budget is None else budget_value(account.budget),
+            "spent": exact_text(account.spent.epsilon),
+            "spent_rho": exact_text(account.spent.rho),
+            "remaining": None if account.left is None else exact_text(account.left),
+        }
+        for account in accounts
+    ]
+
+
 def entry_objects(entries: Sequence[Entry]) -> list[Object]:
     """The debits of a ledger, oldest first."""
     return [
@@ -143,7 +177,10 @@ def entry_objects(entries: Sequence[Entry]) -> list[Object]:
             "dataset": entry.request.dataset,
             "question": entry.request.question,
             "epsilon": exact_text(entry.request.epsilon),
-            "spent": exact_text(entry.spent),
+            "spent": exact_text(entry.spent.epsilon),
+            "spent_rho": exact_text(entry.spent.rho),
+            "analyst": entry.analyst,
+            "analyst_spent": exact_text(entry.analyst_spent.epsilon),
             "answer": entry.answer,
         }
         for entry in entries

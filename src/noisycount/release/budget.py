@@ -4,10 +4,11 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 
-__all__ = ["exact_epsilon", "exact_text", "exact_value"]
+__all__ = ["exact_delta", "exact_epsilon", "exact_text", "exact_value"]
 
 _SMALLEST = Fraction(1, 10**9)
 _LARGEST = Fraction(10**6)
+_SMALLEST_DELTA = Fraction(1, 10**18)
 _LONGEST_TEXT = 40
 _PLACES = 18
 _LARGEST_DENOMINATOR = 1000
@@ -49,6 +50,29 @@ def exact_epsilon(value: str | int | Decimal | Fraction, name: str = "epsilon") 
             f"{name} must be a decimal of at most {_PLACES} places, or a fraction with a"
             f" denominator of at most {_LARGEST_DENOMINATOR}, between 1e-9 and 1e6,"
             f" got {_shown(value)}"
+        )
+    return number
+
+
+def exact_delta(value: str | int | Decimal | Fraction) -> Fraction:
+    """Give the exact probability that a δ or its text denotes.
+
+    Args:
+        value: From 1e-18 to below 1: a decimal or a fraction in at most 40 characters, or a
+            number that is already exact.
+
+    Raises:
+        ValueError: The value is outside that range or form, or is a float.
+
+    Example:
+        >>> exact_delta("1e-6")
+        Fraction(1, 1000000)
+    """
+    number = _number(value)
+    if number is None or not _SMALLEST_DELTA <= number < 1:
+        raise ValueError(
+            "delta must be a decimal or a fraction in quotes, from 1e-18 to below 1, such as"
+            f" '1e-6', got {_shown(value)}"
         )
     return number
 

@@ -9,8 +9,9 @@ from typing import cast
 
 from noisycount.errors import SourceError
 from noisycount.model.noise import DiscreteLaplace
+from noisycount.release.accountant import Budget, budget_of
 from noisycount.release.budget import exact_epsilon, exact_text
-from noisycount.release.entries import Entry, Request, check_text
+from noisycount.release.entries import Analyst, Entry, Request, check_text
 from noisycount.release.ledger import Ledger
 from noisycount.release.predicate import parse
 from noisycount.release.predicate_text import canonical_text
@@ -29,7 +30,7 @@ class Dataset:
 
     Args:
         name: What the ledger calls the data set; at most 200 printable characters.
-        budget: The most that all its answers may cost together, in units of privacy loss.
+        budget: The most that all its answers may cost together; a number is a budget in ε.
 
     Raises:
         ValueError: The name is not printable, or the budget is out of range.
@@ -40,11 +41,11 @@ class Dataset:
     """
 
     name: str
-    budget: Fraction
+    budget: Fraction | Budget
 
     def __post_init__(self) -> None:
         check_text("name", self.name)
-        exact_epsilon(self.budget, "budget")
+        budget_of(self.budget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class Release:
         answer: The noisy count, in units; it may be negative or exceed the number of units.
         epsilon: What the answer cost once.
         charged: What this call charged for it; 0 for an answer that was paid for before.
-        remaining: What is left of the data set's budget.
+        remaining: The largest ε at which this analyst may ask one more question of the data set.
         dataset: Whose records were counted.
         where: The canonical text of the predicate.
         mechanism: The law of the noise.
@@ -86,6 +87,7 @@ class Desk:
         dataset: The name and the budget of the records.
         slot: When answers leave; None: as soon as they are there, after a time that can tell
             something about the records.
+        analyst: Who asks, and what their questions may cost together.
 
     Example:
         >>> import tempfile
@@ -106,6 +108,20 @@ class Desk:
     ledger: Ledger
     dataset: Dataset
     slot: Slot | None = None
+    analyst: Analyst = Analyst()  # noqa: RUF009 - frozen
+
+    @property
+    def remaining(self) -> Fraction:
+        """The largest ε at which one more question may be asked; both budgets must pay it.
+
+        Raises:
+            LedgerError: The ledger cannot be read.
+        """
+        left = budget_of(self.dataset.budget).left(self.ledger.paid(self.dataset.name))
+        if self.analyst.budget is None:
+            return left
+        own = budget_of(self.analyst.budget).left(self.ledger.paid_by(self.analyst.name))
+        return min(left, own)
 
     def release(self, where: str, epsilon: Fraction, key: str | None = None) -> Release:
         """Give the private count of the units with at least one record that matches.
@@ -132,17 +148,16 @@ class Desk:
         request = self._request(predicate, mechanism, exact_epsilon(epsilon))
         # Not the digest, which depends on the version: that is the size of the file, or its hash.
         key = secrets.token_hex(16) if key is None else key
-        entry, charged = self.ledger.reserve(key, request, self.dataset.budget)
+        entry, charged = self.ledger.reserve(key, request, self.dataset.budget, self.analyst)
         repeated = entry.answer is not None
         if not repeated:
             answered = partial(self._answered, entry, predicate, mechanism)
             entry = answered() if self.slot is None else self.slot.reply(answered)
-        left = self.dataset.budget - self.ledger.spent(self.dataset.name)
         return Release(
             answer=cast("int", entry.answer),  # stored by now, here or before
             epsilon=entry.request.epsilon,
             charged=charged,
-            remaining=max(left, Fraction(0)),
+            remaining=self.remaining,
             dataset=entry.request.dataset,
             where=canonical_text(predicate),
             mechanism=_MECHANISM,

@@ -6,9 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
 
+from noisycount.release.accountant import Budget, Loss
 from noisycount.release.budget import exact_epsilon, exact_text
 
-__all__ = ["Entry", "Request", "check_text"]
+__all__ = ["ANALYST", "Analyst", "Entry", "Request", "check_text"]
+
+ANALYST = "analyst"
+"""Who asks where nobody is named."""
 
 _LONGEST_NAME = 200
 _LONGEST_QUESTION = 100_000
@@ -48,30 +52,62 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class Analyst:
+    """Who asks, and what their questions may cost together, whatever data sets they are about.
+
+    Args:
+        name: What the ledger calls the analyst; at most 200 printable characters.
+        budget: A number is one in ε; None: only the data sets' budgets bind.
+
+    Raises:
+        ValueError: The name is not printable, or the budget is out of range.
+
+    Example:
+        >>> Analyst("alice", Fraction(1, 2)).budget
+        Fraction(1, 2)
+    """
+
+    name: str = ANALYST
+    budget: Fraction | Budget | None = None
+
+    def __post_init__(self) -> None:
+        check_text("analyst", self.name)
+        if isinstance(self.budget, Fraction):
+            exact_epsilon(self.budget, "budget")
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One debit, and its answer once there is one.
 
     Args:
         key: What its first request was called; at most 200 printable characters.
         request: What was asked, and at what price.
-        spent: The total that the data set has paid, this debit included.
+        spent: What the data set has paid in all, this debit included.
         made: When, in UTC.
         answer: The noisy count in units, or None while none was stored.
+        analyst: Who asked.
+        analyst_spent: What the analyst's questions have cost in all, this debit included.
 
     Raises:
-        ValueError: The key is not printable, `made` is not in UTC, or `spent` is too little.
+        ValueError: A name is not printable, `made` is not in UTC, or a total is too little.
     """
 
     key: str
     request: Request
-    spent: Fraction
+    spent: Loss
     made: datetime
     answer: int | None
+    analyst: str
+    analyst_spent: Loss
 
     def __post_init__(self) -> None:
-        check_text("key", self.key, _LONGEST_NAME)
-        if self.spent < self.request.epsilon:
-            raise ValueError(f"spent must include epsilon, got {exact_text(self.spent)}")
+        check_text("key", self.key)
+        check_text("analyst", self.analyst)
+        price = Loss.of(self.request.epsilon)
+        for name, total in (("spent", self.spent), ("analyst_spent", self.analyst_spent)):
+            if total.epsilon < price.epsilon or total.rho < price.rho:
+                raise ValueError(f"{name} must include epsilon, got {exact_text(total.epsilon)}")
         if self.made.utcoffset() != timedelta(0):
             raise ValueError(f"made must be in UTC, got {self.made.isoformat()}")
 

@@ -48,6 +48,7 @@ __all__ = ["command"]
     help="and how surely; errors are stated at it.",
 )
 @click.option("--unit", metavar="COLUMN", help="Count distinct values of this column, not rows.")
+@click.option("--analyst", metavar="NAME", help="Who asks, where several may.")
 @config_option
 @json_option
 def command(  # noqa: PLR0913, PLR0917  (one argument an option)
@@ -58,6 +59,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     guess: float | None,
     confidence: float,
     unit: str | None,
+    analyst: str | None,
     configuration: Config,
     *,
     as_json: bool,
@@ -69,9 +71,9 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     identical question again gives the stored answer and costs nothing.
     """
     price = _price(epsilon, within, guess, confidence)
-    dataset = dataset_asked(configuration, source, unit)
+    dataset, asker = dataset_asked(configuration, source, unit), configuration.analyst(analyst)
     with waiting("counting"):
-        answer = answer_to(where, dataset, configuration, price, confidence)
+        answer = answer_to(where, dataset, configuration, price, confidence, asker)
     if as_json:
         print_json(answer_object(answer))
     else:

@@ -18,6 +18,7 @@ from noisycount.app.wire import answer_object, refinement_object
 from noisycount.app.wording import approximately, percent, signed
 from noisycount.data import survey_path
 from noisycount.errors import NoisyCountError
+from noisycount.release.accountant import budget_of
 from noisycount.release.budget import exact_text
 
 __all__ = ["command"]
@@ -115,7 +116,7 @@ def _tell(plan: Plan, answer: Answer, refinement: Refinement, files: list[Path])
         f"The answer: {signed(release.answer)} ±{answer.error} persons",
         f"With {percent(_CONFIDENCE)} confidence the true count lies within ±{answer.error} of "
         f"{signed(release.answer)}. {paid}; {exact_text(release.remaining)} of the budget of "
-        f"{exact_text(answer.budget)} is left. What anybody can learn from it: "
+        f"{budget_of(answer.budget).text} is left. What anybody can learn from it: "
         f"{answer.odds}.",
     )
     _step(

@@ -1,0 +1,206 @@
+"""Where a ledger is: the address of a SQLite file or of a PostgreSQL database, and its engine."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import ArgumentError, DisconnectionError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from noisycount.errors import LedgerError
+
+__all__ = ["Address"]
+
+_WAIT = "30"
+_SECONDS = r"[0-9]{1,6}(\.[0-9]{1,3})?"
+_SQLITE_OPTIONS = {"timeout": _SECONDS, "uri": "true", "mode": "ro|rw|rwc"}
+_POSTGRESQL_OPTIONS = {
+    "timeout": _SECONDS,
+    "connect_timeout": "[0-9]{1,4}",
+    **dict.fromkeys(
+        ("host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey", "passfile"), ".+"
+    ),
+}
+_POSTGRESQL_DRIVERS = ("postgresql", "postgresql+psycopg")
+_LOCK = 0x6E6F697379636E74  # whoever writes to a ledger of a PostgreSQL database holds this lock
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a ledger is.
+
+    Args:
+        url: With the options that its driver takes.
+        place: What messages call the ledger; no password.
+        wait: How many seconds a lock is waited for.
+    """
+
+    url: URL
+    place: str
+    wait: str
+
+    @classmethod
+    def read(cls, text: str) -> "Address":
+        """Give the address that a text denotes.
+
+        Raises:
+            LedgerError: It is no file's and no PostgreSQL database's, or has an option that could
+                lose a debit.
+        """
+        try:
+            url = make_url(text)
+        except (ArgumentError, ValueError):
+            url = URL.create("unreadable")
+        wait = str(url.query.get("timeout", _WAIT))
+        if _names_a_file(url):
+            return cls(url, f"ledger {url.database!r}", wait)
+        if _names_a_database(url):
+            host = url.host or url.query.get("host") or "localhost"
+            return cls(url, f"ledger {f'{host}/{url.database}'!r}", wait)
+        shown = text.rpartition("@")[2]  # what precedes it may be a password
+        raise LedgerError(
+            "ledger must be a file, such as sqlite:///ledger.db, or a PostgreSQL database, such as"
+            f" postgresql+psycopg://user@host/name, got {shown!r}"
+        )
+
+    @property
+    def file(self) -> Path | None:
+        """The file of a SQLite ledger, None for a server."""
+        if self.url.drivername != "sqlite":
+            return None
+        database = str(self.url.database)
+        if "uri" not in self.url.query:
+            return Path(database)
+        return Path(unquote(re.sub(r"\Afile:(//(localhost)?(?=/))?", "", database)))
+
+    @property
+    def writable(self) -> bool:
+        """Whether the address allows to make a ledger where there is none."""
+        return self.url.query.get("mode", "rwc") == "rwc"
+
+    def engine(self) -> Engine:
+        """Give the connections to a ledger; they make no file.
+
+        Raises:
+            LedgerError: The driver of PostgreSQL is not installed.
+        """
+        if self.file is None:
+            return self._postgresql_engine()
+        return self.sqlite_engine(self.file, "ro" if self.url.query.get("mode") == "ro" else "rw")
+
+    def sqlite_engine(self, file: Path, mode: str) -> Engine:
+        """Give the connections to a SQLite file: `ro` reads, `rw` also writes, `rwc` also makes."""
+        url = URL.create(
+            "sqlite",
+            database=f"file:{quote(str(file))}",
+            query={"uri": "true", "mode": mode, "timeout": self.wait},
+        )
+        engine = create_engine(url, connect_args={"isolation_level": None})
+        event.listen(engine, "connect", _configure_sqlite)
+        _follow(engine, file)
+        event.listen(engine, "begin", _begin)
+        return engine.execution_options(begin=("BEGIN",), begin_writing=("BEGIN IMMEDIATE",))
+
+    def _postgresql_engine(self) -> Engine:
+        options = {name: value for name, value in self.url.query.items() if name != "timeout"}
+        url = self.url.set(
+            drivername="postgresql+psycopg", query={"connect_timeout": "10", **options}
+        )
+        try:
+            engine = create_engine(
+                url,
+                isolation_level="READ COMMITTED",  # each statement sees what was committed before
+                pool_pre_ping=True,
+                connect_args={"prepare_threshold": None},
+                hide_parameters=True,
+            )
+        except ImportError:
+            raise LedgerError(
+                f"{self.place} needs the package psycopg; install noisycount[postgres]"
+            ) from None
+        event.listen(engine, "begin", _begin)
+        milliseconds = round(float(self.wait) * 1000)
+        return engine.execution_options(
+            begin=("SET TRANSACTION READ ONLY",),
+            begin_writing=(
+                "SET LOCAL synchronous_commit = 'on'",
+                f"SET LOCAL lock_timeout = '{max(1, milliseconds)}ms'",
+                f"SELECT pg_advisory_xact_lock({_LOCK})",
+            ),
+        )
+
+
+def _names_a_file(url: URL) -> bool:
+    """Tell whether an address is a SQLite file's, with no option that could lose a debit."""
+    database = url.database or ":memory:"
+    return (
+        url.drivername == "sqlite"
+        and ":memory:" not in database
+        and database.isprintable()
+        and _allowed(url.query, _SQLITE_OPTIONS)
+        and ("uri" in url.query) >= ("mode" in url.query)
+        and ("uri" in url.query) == database.startswith("file:")
+    )
+
+
+def _names_a_database(url: URL) -> bool:
+    """Tell whether an address is a PostgreSQL database's, with no option that we do not know."""
+    return (
+        url.drivername in _POSTGRESQL_DRIVERS
+        and bool(url.database)
+        and str(url.database).isprintable()
+        and str(url.host or "").isprintable()
+        and _allowed(url.query, _POSTGRESQL_OPTIONS)
+    )
+
+
+def _allowed(query: Mapping[str, object], options: Mapping[str, str]) -> bool:
+    """Tell whether every option of an address is known, given once, and has a value it may have."""
+    return all(
+        isinstance(value, str)
+        and value.isprintable()
+        and re.fullmatch(options.get(name, "(?!)"), value)
+        for name, value in query.items()
+    )
+
+
+def _configure_sqlite(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+    """Make every commit outlast a power cut; the write-ahead log of many SQLites does not."""
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode = DELETE")
+    cursor.execute("PRAGMA synchronous = EXTRA")
+    cursor.close()
+
+
+def _follow(engine: Engine, file: Path) -> None:
+    """Connect again where another file took the place of the one that was opened."""
+
+    def remember(_: DBAPIConnection, record: ConnectionPoolEntry) -> None:
+        record.info["file"] = _identity(file)
+
+    def compare(_: DBAPIConnection, record: ConnectionPoolEntry, __: object) -> None:
+        if record.info["file"] != _identity(file):
+            raise DisconnectionError
+
+    event.listen(engine, "connect", remember)
+    event.listen(engine, "checkout", compare)
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    """Tell one file from another of its name; None where there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _begin(connection: Connection) -> None:
+    """Begin a transaction; one that will write takes the lock before it reads."""
+    options = connection.get_execution_options()
+    for statement in options["begin_writing" if options.get("writing") else "begin"]:
+        connection.exec_driver_sql(statement)
