@@ -60,7 +60,7 @@ STYLES = {
     "sample": Style(INK, DOTS),
     "exact": Style(GREEN),
     "printed": Style(VERMILION, LONG),
-    "proved": Style(BLUE, DOTS),
+    "proved": Style(BLUE, MIXED),
 }
 """The style of each thing; two things of one colour are never in one chart."""
 

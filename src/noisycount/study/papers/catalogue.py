@@ -1,0 +1,35 @@
+"""All papers, and their figures by key."""
+
+from collections.abc import Sequence
+
+from noisycount.study.papers import breutigam, naldi2014, naldi2015, ours
+from noisycount.study.papers.paper import Paper
+
+__all__ = ["PAPERS", "chosen"]
+
+PAPERS: tuple[Paper, ...] = (naldi2014.PAPER, naldi2015.PAPER, breutigam.PAPER, ours.PAPER)
+"""In the order of a page."""
+
+
+def chosen(names: Sequence[str]) -> list[str]:
+    """The keys of figures that are named one by one or by their paper, in order; all for no name.
+
+    Raises:
+        ValueError: A name is neither a figure nor a paper.
+
+    Example:
+        >>> chosen(["naldi2015", "naldi2014.1"])
+        ['naldi2014.1', 'naldi2015.1', 'naldi2015.2']
+    """
+    papers = {paper.key: list(paper.figures) for paper in PAPERS}
+    keys = [key for each in papers.values() for key in each]
+    for name in names:
+        if name not in papers and name not in keys:
+            raise ValueError(f"only must name figures or papers, got {name!r}: use {_list(papers)}")
+    return [key for key in keys if not names or key in names or key.rpartition(".")[0] in names]
+
+
+def _list(papers: dict[str, list[str]]) -> str:
+    """What may be named, on one line."""
+    spans = [f"{key} ({keys[0]} to {keys[-1]})" for key, keys in papers.items() if key != "ours"]
+    return ", ".join([*spans, *papers["ours"]])
