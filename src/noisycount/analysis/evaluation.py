@@ -20,7 +20,10 @@ def mean_absolute_error(
 
     Args:
         population: The law of the count.
-        mechanism: The law of the answer given the count: noise that is added, or `Exact`.
+        mechanism: The law of the answer given the count. Noise that is added; of a `NoiseSum` all
+            noises must be discrete or all continuous, as otherwise the density bends at every
+            integer. `Subsample` alone or with discrete noise on top, summed answer by answer: its
+            answer is taken times size/sample size. `Exact` if nothing else is assumed.
         by: "answer", "rounded" (to the nearest integer in 0..size), or the posterior "mean",
             "median" or "mode".
         assumed: The population that the estimator believes in; None: the true one.
@@ -29,7 +32,9 @@ def mean_absolute_error(
         The error in records.
 
     Raises:
-        ValueError: If `by` is none of the five, or the assumed population has another size.
+        ValueError: If `by` is none of the five, the assumed population has another size or is so
+            far off that its probabilities underflow, the mechanism is refused as said, or more than
+            four million counts matter.
 
     Source: Naldi and D'Acquisto (2014), eq. (12) and (14), there by simulation.
     Numerical error: 1e-9 relative, or 1e-15 records if that is more.

@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 from noisycount.analysis.estimates.mean_errors import mean_error
 from noisycount.analysis.estimates.mean_improvements import mean_improvement, mean_tie
 from noisycount.analysis.estimates.raw import RawAnswer, RoundedAnswer
+from noisycount.analysis.estimates.sampled import sampled_estimate
 from noisycount.analysis.estimates.steps import Steps, expected
 from noisycount.analysis.estimates.whole import median_steps, mode_steps
 from noisycount.analysis.estimates.windows import Case, case_of
@@ -13,6 +14,7 @@ from noisycount.model.additive import SymmetricNoise
 from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.population import Population
+from noisycount.model.subsampling import Subsample
 
 __all__ = ["ESTIMATES", "Averages", "Estimated", "averages"]
 
@@ -119,11 +121,14 @@ def averages(
         )
     if isinstance(mechanism, Exact) and assumed is None:
         return ExactAnswer()
+    if isinstance(mechanism, Subsample):
+        return sampled_estimate(population, mechanism, by, assumed)
     if not isinstance(mechanism, SymmetricNoise):
         raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere in analysis)
-            f"mechanism must be noise that is added to the count, got {mechanism!r}"
+            "mechanism must be noise that is added to the count, Subsample, or Exact with nothing "
+            f"else assumed, got {mechanism!r}"
         )
-    case = case_of(population, mechanism, mechanism.errors, assumed)
+    case = case_of(population, mechanism, assumed)
     if by == "answer":
         return RawAnswer(case)
     if by == "rounded":

@@ -5,16 +5,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from noisycount.analysis.estimates.sum_table import SumTable, sum_table
 from noisycount.analysis.estimates.weights import Weights, Window, weights
 from noisycount.analysis.laplace_cells import bulk_end
 from noisycount.model.additive import SymmetricNoise
 from noisycount.model.counts import CountDistribution
 from noisycount.model.error_laws import DiscreteLaplaceErrors, ErrorLaw, LaplaceErrors
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.noise_sum import NoiseSum
 from noisycount.model.population import Population
 from noisycount.model.strata import Strata
+from noisycount.model.sums.summed_errors import SummedErrors
 
-__all__ = ["Case", "case_of", "window_of"]
+__all__ = ["Case", "believed_window", "case_of", "window_of"]
 
 _DEPTH = 80.0
 _DEEPEST = 700.0
@@ -68,6 +72,8 @@ class Case:
             return float(ends[0][0]) * math.exp(-float(ends[1][0]))
         if isinstance(errors, LaplaceErrors):
             return 1 / (2 * errors.spread)
+        if isinstance(errors, SumTable):
+            return 1.0
         return 1 / (errors.spread * math.sqrt(2 * math.pi))
 
     @property
@@ -81,9 +87,7 @@ class Case:
         return isinstance(self.errors, LaplaceErrors | DiscreteLaplaceErrors)
 
 
-def case_of(
-    population: Population, noise: SymmetricNoise, errors: ErrorLaw, assumed: Population | None
-) -> Case:
+def case_of(population: Population, noise: SymmetricNoise, assumed: Population | None) -> Case:
     """The case of additive noise.
 
     Raises:
@@ -92,8 +96,11 @@ def case_of(
     """
     window = window_of(population.law(), population.records)
     reach = float(math.ceil(noise.error_with_tail(-_DEPTH)))
+    errors = noise.errors
+    if isinstance(noise, NoiseSum) and isinstance(errors, SummedErrors):
+        errors = sum_table(noise, reach)
     span = (window.first - reach, window.last + reach)
-    believed = window if assumed is None else _believed(assumed, noise, span)
+    believed = window if assumed is None else believed_window(assumed, noise, span)
     if isinstance(errors, LaplaceErrors | DiscreteLaplaceErrors):
         span = (
             float(min(window.first, believed.first)),
@@ -122,10 +129,10 @@ def _window(law: CountDistribution, first: int, last: int) -> Window:
     return Window(first, law.log_pmf(np.arange(first, last + 1, dtype=np.float64)))
 
 
-def _believed(assumed: Population, noise: SymmetricNoise, span: tuple[float, float]) -> Window:
+def believed_window(assumed: Population, mechanism: Mechanism, span: tuple[float, float]) -> Window:
     """The counts that any answer of a span makes probable under the assumed law."""
     size = assumed.records
-    ends = [assumed.law(noise.likelihood(answer, size)) for answer in span]
+    ends = [assumed.law(mechanism.likelihood(answer, size)) for answer in span]
     windows = [window_of(law, size) for law in ends]
     law = assumed.table(_DEEPEST) if isinstance(assumed, Strata) else assumed.law()
     if any(not np.isfinite(law.log_pmf(told.mode)) for told in ends):
