@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from noisycount.analysis.accuracy import accuracy, chan_bound, failure_probability
     from noisycount.analysis.amplification import amplified_delta
     from noisycount.analysis.belief import belief_bounds
+    from noisycount.analysis.break_even import break_even_rates
     from noisycount.analysis.calibration import smallest_scale
     from noisycount.analysis.evaluation import (
         improvement_probability,
@@ -62,6 +63,7 @@ __all__ = [
     "affordable_answers",
     "amplified_delta",
     "belief_bounds",
+    "break_even_rates",
     "chan_bound",
     "count_for_relative_error",
     "epsilon_for_accuracy",
@@ -108,6 +110,7 @@ _HOMES = {
     "affordable_answers": "analysis.spending",
     "amplified_delta": "analysis.amplification",
     "belief_bounds": "analysis.belief",
+    "break_even_rates": "analysis.break_even",
     "chan_bound": "analysis.accuracy",
     "count_for_relative_error": "analysis.relative_error",
     "epsilon_for_accuracy": "analysis.planning",

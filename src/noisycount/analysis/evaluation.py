@@ -47,7 +47,7 @@ def mean_absolute_error(
         >>> [round(error, 4) for error in of]
         [1.0, 0.9595, 0.9805, 0.9333]
     """
-    return averages(population, mechanism, by, assumed).error
+    return float(averages(population, mechanism, by, assumed).error)
 
 
 def improvement_probability(
@@ -78,7 +78,7 @@ def improvement_probability(
         >>> round(improvement_probability(Binomial(100, 0.3), Laplace(1), "median"), 4)
         0.6446
     """
-    return averages(population, mechanism, by, assumed).improvement
+    return float(averages(population, mechanism, by, assumed).improvement)
 
 
 def tie_probability(
@@ -109,4 +109,4 @@ def tie_probability(
         >>> round(tie_probability(Binomial(100, 0.3), DiscreteLaplace(1), "median"), 4)
         0.9697
     """
-    return averages(population, mechanism, by, assumed).tie
+    return float(averages(population, mechanism, by, assumed).tie)

@@ -125,12 +125,10 @@ def sum_table(noise: NoiseSum, reach: float) -> SumTable:
 
     curves = (errors.log_density, log_tails)
     if noise.is_discrete:
-        return SumTable(
-            spread, noise.is_discrete, *(_of_integers(curve, reach + 2) for curve in curves)
-        )
-    return SumTable(
-        spread, noise.is_discrete, *(_of_reals(curve, reach + 2, spread) for curve in curves)
-    )
+        tables = [_of_integers(curve, reach + 2) for curve in curves]
+    else:
+        tables = [_of_reals(curve, reach + 2, spread) for curve in curves]
+    return SumTable(spread, noise.is_discrete, *tables)
 
 
 def _of_reals(curve: Curve, reach: float, spread: float) -> Pieces:
@@ -142,7 +140,7 @@ def _of_reals(curve: Curve, reach: float, spread: float) -> Pieces:
     while waiting:
         low, high = waiting.pop()
         values = curve((low + high) / 2 + (high - low) / 2 * _NODES)
-        series: Reals = chebyshev.chebfit(_NODES, values, _POINTS - 1)
+        series = _fitted(_NODES, values)
         if _is_rough(series) and high - low > _FINEST * spread:
             middle = (low + high) / 2
             waiting += [(low, middle), (middle, high)]
@@ -164,12 +162,18 @@ def _of_integers(curve: Curve, reach: float) -> Pieces:
         points = np.arange(low, high + 1) if is_short else np.round(middle + half * _NODES)
         if is_short or high - low >= _LONG:
             places = (points - middle) / half
-            series: Reals = chebyshev.chebfit(places, curve(points), points.size - 1)
+            series = _fitted(places, curve(points))
             if is_short or not _is_rough(series):
                 found.append((low, high, np.pad(series, (0, _POINTS - series.size))))
                 continue
         waiting += [(low, middle), (middle, high)]
     return _joined(found)
+
+
+def _fitted(places: Reals, values: Reals) -> Reals:
+    """The Chebyshev series through values at places in −1..1."""
+    series: Reals = chebyshev.chebfit(places, values, places.size - 1)
+    return series
 
 
 def _is_rough(series: Reals) -> bool:
