@@ -21,24 +21,28 @@ def metrics(
     answers = np.arange(first, last, 0.01) + 0.005
     law = binom.pmf(counts, size, rate)
     believed = law if assumed is None else assumed
+    likely = np.maximum(law, believed) > 1e-20
+    counts, law, believed = counts[likely], law[likely], believed[likely]
     error = improved = 0.0
     for part in np.array_split(answers, max(1, answers.size // 5000)):
         far = np.abs(part[:, None] - counts)
         kernel = np.exp(-epsilon * far)
         weights = 0.01 * epsilon / 2 * kernel * law
-        away = np.abs(estimates(part, kernel * believed, counts, by)[:, None] - counts)
+        away = np.abs(estimates(part, kernel * believed, counts, by, size)[:, None] - counts)
         error += float((weights * away).sum())
         improved += float((weights * (away < far)).sum())
     return error, improved
 
 
-def estimates(answers: Reals, weights: Reals, counts: NDArray[np.int64], by: str) -> Reals:
+def estimates(
+    answers: Reals, weights: Reals, counts: NDArray[np.int64], by: str, size: int
+) -> Reals:
     """What is estimated from each answer, eq. (11) for the mean."""
     if by == "answer":
         return answers
     if by == "rounded":
-        return np.clip(np.floor(answers + 0.5), 0, counts[-1])
+        return np.clip(np.floor(answers + 0.5), 0, size)
     if by == "mean":
         return np.asarray(weights @ counts / weights.sum(axis=1))
     totals = np.cumsum(weights, axis=1)
-    return np.asarray((totals < totals[:, -1:] / 2).sum(axis=1), dtype=float)
+    return counts[0] + np.asarray((totals < totals[:, -1:] / 2).sum(axis=1), dtype=float)
