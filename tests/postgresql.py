@@ -18,6 +18,7 @@ REQUIRED = "NOISYCOUNT_REQUIRES_POSTGRESQL"
 
 _ACCOUNT = "postgres"  # the server refuses to be run by root
 _SECONDS_TO_START = 60
+_ROOM = 2 * 2**30
 
 
 class Server:
@@ -25,7 +26,7 @@ class Server:
 
     def __init__(self) -> None:
         self.programs = programs()
-        self.folder = Path(tempfile.mkdtemp(prefix="noisycount-postgresql-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="noisycount-postgresql-", dir=roomy_folder()))
         self.account = {"user": _ACCOUNT, "group": _ACCOUNT} if os.geteuid() == 0 else {}
         if self.account:
             shutil.chown(self.folder, _ACCOUNT, _ACCOUNT)
@@ -84,8 +85,12 @@ class Server:
         return f"postgresql+psycopg://{user}@/{database}?host={self.folder}{options}"
 
     def new_url(self) -> str:
-        """Give the address of a ledger in an empty database."""
-        return self.url(self.database())
+        """Give the address of a ledger that is not made yet, in a schema of an account's own."""
+        name = f"clerk_{next(self.numbers)}"
+        with self.shell("postgres") as shell:
+            shell.execute(f"CREATE ROLE {name} LOGIN".encode())
+            shell.execute(f"CREATE SCHEMA {name} AUTHORIZATION {name}".encode())
+        return self.url("postgres", user=name)
 
     def shell(self, database: str, user: str = "owner") -> psycopg.Connection:
         """Give a connection that commits at once."""
@@ -123,6 +128,14 @@ class Server:
             cwd="/",
             **self.account,
         )
+
+
+def roomy_folder() -> str | None:
+    """Give the folder of the memory's files if it has room, as a server makes thousands."""
+    memory = Path("/dev/shm")  # noqa: S108 - the server's own folder in it is its account's
+    if memory.is_dir() and shutil.disk_usage(memory).free > _ROOM:
+        return str(memory)
+    return None
 
 
 def programs() -> Path:

@@ -202,7 +202,7 @@ class _Reader:
             return "is not the row that was written down: an older copy was restored, or rewritten"
         try:
             return self._fault_of_debit(row) if row["kind"] == DEBIT else self._fault_of_answer(row)
-        except ValueError:
+        except (ValueError, TypeError):
             return "holds what no ledger writes"
 
     def _fault_of_debit(self, row: Row) -> str | None:

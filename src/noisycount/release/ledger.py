@@ -14,6 +14,7 @@ from noisycount.release.accountant import Budget, Loss, budget_of
 from noisycount.release.budget import exact_text
 from noisycount.release.chain import (
     Head,
+    Row,
     Verification,
     answer_columns,
     debit_columns,
@@ -145,6 +146,9 @@ class Ledger:
             known = known or entry_where(connection, LEDGER.c.digest == request.digest)
             if known is not None:
                 return known, Fraction(0)
+            # Read before the totals: should the lock ever fail, a row that comes between takes the
+            # number of this one, and the database refuses it.
+            newest = newest_row(connection)
             price = Loss.of(request.epsilon)
             paid = paid_for(connection, request.dataset)
             by_analyst = paid_by(connection, analyst.name)
@@ -153,7 +157,7 @@ class Ledger:
                 _check_budget(request, analyst.budget, by_analyst, f"analyst {analyst.name!r}")
             totals = (paid + price, by_analyst + price)
             entry = Entry(key, request, totals[0], self.clock(), None, analyst.name, totals[1])
-            return self._debited(connection, entry), request.epsilon
+            return self._debited(connection, newest, entry), request.epsilon
 
     def store(self, entry: Entry, answer: int) -> Entry:
         """Give the entry with its answer for ever: this one, unless one was stored before.
@@ -234,8 +238,10 @@ class Ledger:
             LedgerError: The ledger cannot be read.
         """
         query = select(LEDGER).order_by(LEDGER.c.number)
-        with self._transaction(self.reading) as connection:
-            rows = connection.execution_options(yield_per=1000).execute(query)
+        with (
+            self._transaction(self.reading) as connection,
+            connection.execution_options(yield_per=1000).execute(query) as rows,
+        ):
             return verification(map(dict, rows.mappings()), written)
 
     def is_made(self) -> bool:
@@ -283,9 +289,8 @@ class Ledger:
                 " older copy, or another ledger; restore the newest copy"
             )
 
-    def _debited(self, connection: Connection, entry: Entry) -> Entry:
+    def _debited(self, connection: Connection, newest: Row | None, entry: Entry) -> Entry:
         """Write a debit, unless the clock jumped back."""
-        newest = newest_row(connection)
         last = made_at(newest)
         if entry.made + _DRIFT < last:
             raise LedgerError(
