@@ -1,0 +1,81 @@
+"""The promises of the ledger under many races and many kills, in both databases."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from fractions import Fraction
+from itertools import count
+from pathlib import Path
+
+import pytest
+from tests.postgresql import Server, postgresql
+from tests.release.desk_workers import HastyLedger, RedrawingLedger
+from tests.release.killing import Toll, toll
+from tests.release.racing import check_race, race
+
+from noisycount.release.ledger import Ledger
+
+__all__ = ["postgresql"]
+
+Tell = Callable[[str], None]
+
+ROUNDS = 100
+THIRD = Fraction(1, 3)
+MIXED = [THIRD, Fraction(1, 7), Fraction(1, 11), Fraction("0.1"), Fraction(2, 3)]
+KILLS = 10_000
+KILLS_OF_A_LEDGER = 500  # then a new one, so that reading all of it stays quick
+KILLS_OF_A_MUTANT = 100
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def urls(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Give addresses of ledgers that are not made yet, in each database."""
+    if request.param == "sqlite":
+        return (f"sqlite:///{tmp_path}/{number}.db" for number in count())
+    server: Server = request.getfixturevalue("postgresql")
+    return (server.new_url() for _ in count())
+
+
+def test_no_race_spends_one_debit_too_many(urls: Iterator[str], tell: Tell) -> None:
+    """A hundred times 64 processes and 70 thirds; prices are mixed in every other round."""
+    granted = 0
+    for number in range(ROUNDS):
+        url, prices = next(urls), MIXED if number % 2 else [THIRD]
+        debits = race(url, prices, 70 * THIRD, workers=64)
+        check_race(url, debits, prices, 70 * THIRD)
+        assert len(prices) > 1 or sum(debits) == 70
+        granted += sum(debits)
+    tell(f"{database(url)}: {ROUNDS} races of 64 processes, {granted} debits, 0 too many")
+
+
+def test_no_kill_loses_a_debit_or_gives_a_second_answer(
+    urls: Iterator[str], tmp_path: Path, tell: Tell
+) -> None:
+    """Ten thousand kills at random moments."""
+    total = dict.fromkeys((field.name for field in fields(Toll)), 0)
+    for number in range(KILLS // KILLS_OF_A_LEDGER):
+        url = next(urls)
+        found = toll(url, tmp_path / f"{number}.log", KILLS_OF_A_LEDGER)
+        assert (found.lost, found.second, found.intact) == (0, 0, True)
+        for name in total:
+            total[name] += getattr(found, name)
+    tell(
+        f"{database(url)}: {KILLS} kills, {total['debits']} debits, {total['replies']} replies,"
+        f" {total['cut']} debits cut off before their answer, {total['lost']} lost,"
+        f" {total['second']} second answers"
+    )
+
+
+@pytest.mark.parametrize("mutant", [RedrawingLedger, HastyLedger])
+def test_the_same_kills_find_a_mutant(
+    mutant: type[Ledger], urls: Iterator[str], tmp_path: Path, tell: Tell
+) -> None:
+    """One process at a time, so that only a crash tells."""
+    url = next(urls)
+    found = toll(url, tmp_path / "log", KILLS_OF_A_MUTANT, at_once=1, kind=mutant)
+    assert found.second > 0
+    tell(f"{database(url)}: {mutant.__name__}: {found.second} second answers in 100 kills")
+
+
+def database(url: str) -> str:
+    """Give the name of the database of an address."""
+    return url.partition(":")[0].partition("+")[0]

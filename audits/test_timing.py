@@ -1,0 +1,83 @@
+"""A person's records, told from the time of replies: at once, and through the slot."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from audits.timing import guessed_right, interleaved_times
+from noisycount.errors import OverrunError
+from noisycount.release.desk import Dataset, Desk
+from noisycount.release.ledger import Ledger
+from noisycount.release.slot import Slot
+from noisycount.release.sources.duckdb import DuckDBSource
+
+PAIRS = 2000
+PRICE = Fraction(1, 10**6)
+SLOT = Slot(0.035)
+OVERRUN = 1e3  # longer than any reply, in s
+RECORDS = """
+    SELECT CASE WHEN i < 1000 THEN ? ELSE i END AS owner,
+           CASE WHEN i < 1000 THEN repeat('ab', 1000) || i ELSE 'x' END AS note
+    FROM range(20000) t(i)
+"""
+
+Desks = tuple[Desk, Desk]
+
+
+@pytest.fixture
+def desks(tmp_path: Path) -> Iterator[Callable[[Slot | None], Desks]]:
+    """Give the desks of two files of 20,000 records: in one a person has 1,000 long notes.
+
+    In the other these notes are another person's, so that the files are of one size. A question
+    about the first person has the engine look into the notes in one file, and not in the other.
+    """
+    with ExitStack() as stack:
+
+        def opened(slot: Slot | None) -> Desks:
+            found = []
+            for name, owner in (("with", 7), ("without", 8)):
+                path = tmp_path / f"{name}.parquet"
+                with duckdb.connect() as connection:
+                    connection.sql(RECORDS, params=[owner]).write_parquet(str(path))
+                source = stack.enter_context(DuckDBSource.open(path))
+                url = f"sqlite:///{tmp_path}/{name}-{slot}.db".replace("(", "").replace(")", "")
+                ledger = stack.enter_context(Ledger.open(url))
+                found.append(Desk(source, ledger, Dataset("survey", Fraction(1)), slot))
+            return found[0], found[1]
+
+        yield opened
+
+
+def reply_time(desk: Desk, slot: Slot | None) -> Callable[[int], float]:
+    """Give the time from question to reply; through a slot, from the tick at which it may leave."""
+
+    def seconds(number: int) -> float:
+        where = f"owner = 7 and note like '%_b%_c%{number}'"
+        arrival = time.monotonic()
+        try:
+            desk.release(where, PRICE)
+        except OverrunError:
+            return OVERRUN  # the text is another one, which a guess may use
+        elapsed = time.monotonic() - arrival
+        return elapsed if slot is None else arrival + elapsed - slot.leaving(arrival)
+
+    return seconds
+
+
+@pytest.mark.parametrize("slot", [None, SLOT], ids=["at once", "slot"])
+def test_the_time_of_replies_tells_a_person_only_without_the_slot(
+    slot: Slot | None, desks: Callable[[Slot | None], Desks], tell: Callable[[str], None]
+) -> None:
+    """Through the slot a guess from the time is right in at most 53 % of cases."""
+    times = interleaved_times(*(reply_time(desk, slot) for desk in desks(slot)), PAIRS)
+    right = guessed_right(*times)
+    how = "at once" if slot is None else f"through a slot of {slot.seconds} s"
+    overruns = int((np.ravel(times) == OVERRUN).sum())
+    tell(f"{PAIRS:,} pairs of replies {how}: guessed right {right:.1%}, {overruns} overruns")
+    assert (right <= 0.53) == (slot is not None)
