@@ -19,7 +19,7 @@ from noisycount.study.papers.paper import (
     number,
     percent,
 )
-from noisycount.study.theme import GUIDE, LEVELS, LONG, SOLID, STYLES
+from noisycount.study.theme import DOTS, GUIDE, LEVELS, LONG, MIXED, SOLID, STYLES
 
 __all__ = ["EPSILON", "FIGURES", "SIZE", "delta"]
 
@@ -48,18 +48,18 @@ def ratio(noise: Noise, size: int, rate: float, scale: float) -> float:
 def against_rate(noise: Noise, key: str, number_: str) -> Figure:
     """δ against π at two strengths of noise: Fig. 1 of Gaussian noise, Fig. 3 of Laplace noise."""
     lines = []
-    for scale, dash in zip(SCALES, (SOLID, LONG), strict=True):
+    for scale, known, unknown in zip(SCALES, (SOLID, LONG), (MIXED, DOTS), strict=True):
         worst = delta(noise(scale))
         lines += [
             Line(
                 f"DP, ν = {scale:g}",
-                STYLES["worst case"].dashed(dash),
+                STYLES["worst case"].dashed(known),
                 PLACES,
                 (worst,) * len(PLACES),
             ),
             Line(
                 f"SP, ν = {scale:g}",
-                STYLES["distribution only"].dashed(dash),
+                STYLES["distribution only"].dashed(unknown),
                 PLACES,
                 tuple(delta(noise(scale), Binomial(SIZE, rate)) for rate in PLACES),
             ),

@@ -110,7 +110,7 @@ def _better(size: int, believed: Believed) -> tuple[float, float]:
         return error(size, "mean", believed, rate) - 1 / EPSILON
 
     low, high = (
-        end if excess(end) < 0 else float(brentq(excess, end, RATE, xtol=1e-9)) for end in ENDS
+        end if excess(end) < 0 else float(brentq(excess, end, RATE, xtol=1e-5)) for end in ENDS
     )
     return low, high
 

@@ -99,7 +99,7 @@ def price() -> Figure:
         number="error and privacy in one picture",
         title="What an error buys",
         caption=f"n = {SIZE:,}, rate {percent(RATE)}, ε = {EPSILON}. Across: standard error of "
-        "the answer as a share of all records, the root of the utility loss. Upwards: δ, against an "
+        "of the answer as a share of all records, the root of the utility loss. Upwards: δ, against an "
         "adversary who knows only the rate, and in the worst case. Both axes are logarithmic; a "
         "line ends where its δ falls below 0.003.",
         x=Axis(

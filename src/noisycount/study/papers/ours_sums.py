@@ -12,7 +12,7 @@ from noisycount.model.noise_sum import NoiseSum
 from noisycount.study.claim import Claim, Verdict
 from noisycount.study.figure import Axis, Figure, Line, Panel
 from noisycount.study.papers.paper import number
-from noisycount.study.theme import GUIDE, LEVELS, STYLES
+from noisycount.study.theme import DOTS, GUIDE, LONG, MIXED, SOLID, STYLES
 
 __all__ = ["printed_bound", "sums"]
 
@@ -35,23 +35,23 @@ def sums() -> Figure:
     lines = [
         Line(
             f"printed, {noises}",
-            STYLES["printed"].dashed(style.dash),
+            STYLES["printed"].dashed(dash),
             BETAS,
             tuple(failures(noises, beta) for beta in BETAS),
         )
-        for noises, style in zip(NOISES, LEVELS, strict=False)
+        for noises, dash in zip(NOISES, (SOLID, LONG), strict=True)
     ]
     constants = [
         Line(
             f"Chan et al., {noises}",
-            STYLES["proved"].dashed(style.dash),
+            STYLES["proved"].dashed(dash),
             BETAS,
             tuple(
                 failure_probability(_total(noises), chan_bound([1] * noises, beta)) / beta
                 for beta in BETAS
             ),
         )
-        for noises, style in zip(NOISES, LEVELS, strict=False)
+        for noises, dash in zip(NOISES, (MIXED, DOTS), strict=True)
     ]
     return Figure(
         key="ours.sums",
