@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.analysis.curves.inverse import smallest_safe
-from noisycount.analysis.curves.threshold import extrapolated, first_whole, root
+from noisycount.analysis.curves.threshold import Search, extrapolated, first_whole, root
 
 
 @given(
@@ -17,29 +17,35 @@ def test_roots_of_curves_that_flatten_are_found(
     place: float, guess: float, steepness: float
 ) -> None:
     """Tanh is 1 to all digits not far from its root."""
-    found = root(lambda x: math.tanh((x - place) * steepness), guess, 1.0, 1 / steepness, math.inf)
+    found = root(lambda x: math.tanh((x - place) * steepness), Search(guess, 1.0), 1 / steepness)
     assert found == pytest.approx(place, abs=1e-4 / steepness + 1e-8)
 
 
 def test_a_step_is_found_however_sharp() -> None:
     """The log-odds are infinite on both sides."""
-    found = root(lambda x: math.copysign(math.inf, x - 0.3), 5.0, 1.0, 1.0, math.inf)
+    found = root(lambda x: math.copysign(math.inf, x - 0.3), Search(5.0, 1.0), 1.0)
     assert found == pytest.approx(0.3, abs=1e-9)
 
 
 def test_log_odds_that_stay_below_0_have_no_root() -> None:
     """Up to the limit."""
-    assert root(lambda x: -1 / (1 + x * x), 0.0, 1.0, 1.0, 1000.0) == math.inf
-    assert first_whole(lambda x: -1 / (1 + x * x), 0.0, 1.0, 1000.0) == (math.inf, math.inf)
+    assert root(lambda x: -1 / (1 + x * x), Search(0.0, 1.0, 1000.0), 1.0) == math.inf
+    assert first_whole(lambda x: -1 / (1 + x * x), Search(0.0, 1.0, 1000.0)) == (math.inf, math.inf)
 
 
 @given(place=st.integers(-(10**6), 10**6), guess=st.integers(-(10**6), 10**6))
 def test_the_first_integer_is_found(place: int, guess: int) -> None:
     """Also where the log-odds are 0 there."""
-    found, passed = first_whole(lambda x: x - place, float(guess), 1.0, math.inf)
+    found, passed = first_whole(lambda x: x - place, Search(float(guess), 1.0))
     assert found == place
     assert place - 1 <= passed <= place
-    assert first_whole(lambda x: x - place - 0.5, float(guess), 3.0, math.inf)[0] == place + 1
+    assert first_whole(lambda x: x - place - 0.5, Search(float(guess), 3.0))[0] == place + 1
+
+
+def test_a_root_beyond_the_margin_is_not_searched_for() -> None:
+    """The result lies beyond it, too."""
+    assert root(lambda x: x - 1000, Search(0.0, 1.0, margin=40.0), 1.0) > 40
+    assert first_whole(lambda x: x + 1000, Search(0.0, 1.0, margin=40.0))[0] < -40
 
 
 def test_polynomials_are_extrapolated_exactly() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from noisycount.analysis.curves.certified import NOTHING, Certified
 from noisycount.analysis.curves.pair import Advantage, Pair
 from noisycount.analysis.curves.terms import Terms
-from noisycount.analysis.curves.threshold import extrapolated, first_whole, root
+from noisycount.analysis.curves.threshold import Search, extrapolated, first_whole, root
 from noisycount.model.error_laws import DiscreteLaplaceErrors, ErrorLaw, LaplaceErrors
 from noisycount.model.laws.mesh import MeshPoints
 
@@ -16,6 +16,7 @@ WIDEST_MESH = 2.0**13
 _NEARBY = 40.0
 _MOST_MESHES = 20
 _SMOOTH = 48.0
+_MOST_BLOCKS = 64
 _BEFORE = 3
 _TILTED = 13.0
 _SHORTEST = 1e-3
@@ -73,7 +74,7 @@ class NoisyPair:
     def _common_points(self, asked: list[Asked]) -> MeshPoints | None:
         """Points for all ε, if the noise does not bend or all thresholds lie together."""
         crossing = asked[-1][1].crossing
-        if self.errors.smooth_over >= _SMOOTH:
+        if self.errors.smooth_over >= max(_SMOOTH, self.pair.base.deviation / _MOST_BLOCKS):
             return self.pair.base.points(None, crossing, self.errors.smooth_over)
         if len(asked) == 1:
             return None
@@ -91,21 +92,26 @@ class NoisyPair:
         """The answer at which the densities have the ratio e^ε."""
         epsilon, advantage = asked
         deviation = self.pair.base.deviation
-        for _ in range(_MOST_MESHES):
+        for again in range(_MOST_MESHES):
             points = common or self.pair.base.points(
                 (math.floor(around), math.ceil(around)), self._highest(around, advantage)
             )
-            margin = _NEARBY if common is None else min(_NEARBY, 16 * step + 1)
+            margin = self._margin * 4.0**again
+            if common is not None and again == 0:
+                margin = min(_NEARBY, 16 * step + 1)
             terms = Terms(self.pair, self.errors, epsilon, advantage, points, around, margin)
+            margin = math.inf if terms.reaches_all else margin
+            search = Search(around, step, self._limit, margin)
             if self.errors.is_discrete:
-                answer, passed = first_whole(terms.log_odds, around, step, self._limit)
+                answer, passed = first_whole(terms.log_odds, search)
             else:
                 length = max(_SHORTEST, min(self.errors.spread, max(1.0, deviation)))
-                answer = passed = root(terms.log_odds, around, step, length, self._limit)
-            fits = points.is_every_integer and terms.reaches_all
-            if fits or math.isinf(answer) or abs(answer - around) <= margin:
+                answer = passed = root(terms.log_odds, search, length)
+            away = abs(answer - around)
+            fits = common is not None or points.is_every_integer or away <= _NEARBY
+            if math.isinf(answer) or (fits and away <= margin):
                 return Threshold(answer, passed, terms)
-            around, step = answer, self.errors.spread / 16
+            around, step = answer, max(self.errors.spread / 16, away / 16)
         raise ArithmeticError(f"no threshold was found at epsilon = {epsilon!r}")
 
     def _beyond_limit(self, terms: Terms) -> Certified:
@@ -120,6 +126,11 @@ class NoisyPair:
         return NOTHING if is_laplace else Certified.probability(0.0, 0.0)
 
     @property
+    def _margin(self) -> float:
+        """How far a threshold may lie from where it was expected before all is seen from there."""
+        return max(_NEARBY, self.errors.spread)
+
+    @property
     def _limit(self) -> float:
         """An answer that all counts exceed with a probability below 1e-300."""
         reach = min(self.errors.reach(_FAR_OUT), 2 * _FAR_OUT * self.errors.spread)
@@ -132,12 +143,13 @@ class NoisyPair:
         return max(answer, advantage.crossing) + beyond
 
     def _expected(self, asked: Asked, path: list[tuple[float, float]]) -> tuple[float, float]:
-        """About the threshold, and about how far off that is, from three before.
+        """About the threshold, and about how far off that is, from three as far apart before.
 
         The first guess is that for laws that are about normal, near the crossing.
         """
         spread = self.errors.spread
-        if len(path) < _BEFORE:
+        is_even = len(path) == _BEFORE and asked[0] - path[2][0] < 2 * (path[2][0] - path[1][0])
+        if not is_even:
             crossing = asked[1].crossing
             deviation = max(self.pair.base.deviation, _SHORTEST)
             beyond, most = crossing * (spread / deviation) ** 2, 3 * spread

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from noisycount.analysis.curves.base import SmoothBase
 from noisycount.analysis.curves.pair import Pair, TablePair
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.poisson_binomial import WIDE
 from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.populations import Binomial
 from noisycount.model.strata import Strata
@@ -19,6 +20,8 @@ _FARTHEST = 40.0
 _RESOLVED = 2.0
 _CHUNK = 1 << 20
 _ROUNDING = 1e-11
+_ROUNDING_OF_SUMS = 2e-12
+_ROUNDING_OF_LAWS = 3e-13
 
 
 def stratum_pair(others: Strata) -> tuple[TablePair, int]:
@@ -26,7 +29,9 @@ def stratum_pair(others: Strata) -> tuple[TablePair, int]:
     law = others.table(_DEEPEST)
     logs = law.log_weights - law.log_weights.max()
     logs = logs - math.log(float(np.exp(logs).sum()))
-    return _one_more(logs, float(law.first - law.mode), 1.0, 0.0), law.mode
+    is_convolved = law.variance <= WIDE**2
+    rounding = _ROUNDING_OF_LAWS if is_convolved else _ROUNDING_OF_SUMS
+    return _one_more(logs, float(law.first - law.mode), 1.0, 0.0, rounding), law.mode
 
 
 def narrow_pair(population: Binomial, sample_size: int) -> tuple[TablePair, int]:
@@ -39,10 +44,10 @@ def narrow_pair(population: Binomial, sample_size: int) -> tuple[TablePair, int]
     low, high = SmoothBase.around_centre(others).reach(_DEEPEST)
     logs = others.log_pmf(others.centre + np.arange(low, high + 1))
     share = sample_size / population.size
-    return _one_more(logs, low, share, population.rate), others.centre
+    return _one_more(logs, low, share, population.rate, _ROUNDING_OF_LAWS), others.centre
 
 
-def _one_more(logs: Reals, first: float, share: float, rate: float) -> TablePair:
+def _one_more(logs: Reals, first: float, share: float, rate: float, rounding: float) -> TablePair:
     """The laws of a sample with one more record: this one if it is drawn, else another one.
 
     Args:
@@ -50,6 +55,7 @@ def _one_more(logs: Reals, first: float, share: float, rate: float) -> TablePair
         first: The offset of the first of them.
         share: The probability that this record is drawn.
         rate: That another one is positive.
+        rounding: The relative error of a probability.
     """
     nothing = np.full(1, -np.inf)
     more, same = np.concatenate([nothing, logs]), np.concatenate([logs, nothing])
@@ -58,7 +64,7 @@ def _one_more(logs: Reals, first: float, share: float, rate: float) -> TablePair
         negative = np.log([(1 - share) * rate, share + (1 - share) * (1 - rate)])
     plus = np.logaddexp(more + positive[0], same + positive[1])
     minus = np.logaddexp(more + negative[0], same + negative[1])
-    return TablePair(first, plus, minus, is_shift=share == 1)
+    return TablePair(first, plus, minus, share == 1, rounding)
 
 
 def sampled_pair(pair: Pair, centre: int, size: int, sample_size: int) -> TablePair:

@@ -62,7 +62,7 @@ class Terms:
         object.__setattr__(self, "_offsets", offsets)
         object.__setattr__(self, "_values", self.points.weights[near] * values)
         object.__setattr__(self, "_logs", logs)
-        negative = int(offsets.searchsorted(self.advantage.crossing))
+        negative = int(values.searchsorted(0.0))
         object.__setattr__(self, "_negative", negative)
         bound = None
         if NearBound.applies(self.pair, self.errors, self.epsilon):
@@ -131,9 +131,9 @@ class Terms:
         certain = slice(self._near.stop, None)
         offsets, weights = self.points.offsets[certain], self.points.weights[certain]
         values = self.advantage.at(offsets)
-        crossing = int(offsets.searchsorted(self.advantage.crossing))
-        gains += weights[crossing:] @ values[crossing:]
-        losses += weights[:crossing] @ values[:crossing]
+        negative = int(values.searchsorted(0.0))
+        gains += weights[negative:] @ values[negative:]
+        losses += weights[:negative] @ values[:negative]
         return self._difference(float(gains), -float(losses))
 
     def _from_crossing(self, answer: float) -> Certified:

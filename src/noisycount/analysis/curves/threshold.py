@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-__all__ = ["extrapolated", "first_whole", "root"]
+__all__ = ["Search", "extrapolated", "first_whole", "root"]
 
 _MOST_STEPS = 200
 _GROWTH = 8.0
@@ -12,28 +13,39 @@ _SHORTEST = 1e-9
 _PRECISE = 1e-5
 
 
-def root(
-    log_odds: Callable[[float], float],
-    guess: float,
-    step: float,
-    length: float,
-    limit: float,
-) -> float:
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Where to look for an answer.
+
+    Attributes:
+        guess: An answer nearby.
+        step: About how far the guess is off, in records.
+        limit: An answer from which on the log-odds are constant, or inf.
+        margin: How far from the guess the log-odds are exact. What lies beyond is not searched:
+            then the result does, too, and is not what was asked for.
+    """
+
+    guess: float
+    step: float
+    limit: float = math.inf
+    margin: float = math.inf
+
+
+def root(log_odds: Callable[[float], float], search: Search, length: float) -> float:
     """The answer at which rising log-odds pass 0; inf if they do not below the limit.
 
     Secants; each stays inside the bracket that is known, or near the last two points.
 
     Args:
         log_odds: Rises with the answer; may be infinite.
-        guess: An answer nearby.
-        step: About how far the guess is off, in records.
+        search: Where to look.
         length: Over which the log-odds are about straight, in records; 1e-5 of it is precise.
-        limit: An answer from which on the log-odds are constant, or inf.
     """
+    guess, limit = search.guess, search.limit
     before = min(guess, limit)
     at_before = log_odds(before)
     low, high = (before, math.inf) if at_before < 0 else (-math.inf, before)
-    here = before + math.copysign(step, -at_before)
+    here = before + math.copysign(search.step, -at_before)
     for _ in range(_MOST_STEPS):
         at_here = log_odds(here)
         if at_here < 0:
@@ -42,11 +54,14 @@ def root(
             high = min(high, here)
         if low >= limit:
             return math.inf
+        if low > guess + search.margin or high < guess - search.margin:
+            return here
         following = _secant(before, at_before, here, at_here)
         straight = _straight_over(length, before, at_before, here, at_here)
         bend = abs(following - here) * abs(following - before) / straight
         is_near = abs(here - before) <= _NEAR * straight
-        if (is_near and bend <= _PRECISE * straight) or high - low <= _PRECISE * straight:
+        is_narrow = high - low <= max(_PRECISE * straight, 4 * math.ulp(here))
+        if (is_near and bend <= _PRECISE * straight) or is_narrow or following == here:
             return min(max(following, low), high)
         farthest = _GROWTH * abs(here - before)
         if abs(following - here) > farthest or not low <= following <= high:
@@ -74,23 +89,20 @@ def _secant(before: float, at_before: float, here: float, at_here: float) -> flo
     return here - at_here * (here - before) / rise
 
 
-def first_whole(
-    log_odds: Callable[[float], float], guess: float, step: float, limit: float
-) -> tuple[float, float]:
+def first_whole(log_odds: Callable[[float], float], search: Search) -> tuple[float, float]:
     """The first integer at which rising log-odds are not negative; inf if none below the limit.
 
     Args:
         log_odds: Rises with the answer; may be infinite.
-        guess: An answer nearby.
-        step: About how far the guess is off, in records.
-        limit: An answer from which on the log-odds are constant, or inf.
+        search: Where to look.
 
     Returns:
         The integer, and about where the log-odds pass 0 before it.
     """
+    guess, limit = search.guess, search.limit
     start = float(math.ceil(min(guess, limit)))
     at_start = log_odds(start)
-    side, distance = (-1 if at_start >= 0 else 1), float(math.ceil(step))
+    side, distance = (-1 if at_start >= 0 else 1), float(math.ceil(search.step))
     while True:
         if side > 0 and start >= limit:
             return math.inf, math.inf
@@ -98,6 +110,8 @@ def first_whole(
         at_other = log_odds(other)
         if (at_other >= 0) != (at_start >= 0):
             break
+        if abs(other - guess) > search.margin:
+            return other, other
         start, at_start, distance = other, at_other, 2 * distance
     ends = (start, at_start), (other, at_other)
     (low, at_low), (high, at_high) = ends if side > 0 else ends[::-1]
