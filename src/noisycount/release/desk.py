@@ -149,10 +149,18 @@ class Desk:
         # Not the digest, which depends on the version: that is the size of the file, or its hash.
         key = secrets.token_hex(16) if key is None else key
         entry, charged = self.ledger.reserve(key, request, self.dataset.budget, self.analyst)
+        reply = partial(self._reply, entry, charged, predicate, mechanism)
+        if self.slot is None or entry.answer is not None:
+            return reply()
+        return self.slot.reply(reply)
+
+    def _reply(
+        self, entry: Entry, charged: Fraction, predicate: Predicate, mechanism: DiscreteLaplace
+    ) -> Release:
+        """Give what is told of a debit, after the count if it has no answer yet."""
         repeated = entry.answer is not None
         if not repeated:
-            answered = partial(self._answered, entry, predicate, mechanism)
-            entry = answered() if self.slot is None else self.slot.reply(answered)
+            entry = self.ledger.store(entry, self._noisy_count(predicate, mechanism))
         return Release(
             answer=cast("int", entry.answer),  # stored by now, here or before
             epsilon=entry.request.epsilon,
@@ -178,10 +186,6 @@ class Desk:
             "scale": exact_text(mechanism.scale),
         }
         return Request(self.dataset.name, json.dumps(question, sort_keys=True), epsilon)
-
-    def _answered(self, entry: Entry, predicate: Predicate, mechanism: DiscreteLaplace) -> Entry:
-        """Give the entry with a stored answer."""
-        return self.ledger.store(entry, self._noisy_count(predicate, mechanism))
 
     def _noisy_count(self, predicate: Predicate, mechanism: DiscreteLaplace) -> int:
         """Give the true count with its noise."""
