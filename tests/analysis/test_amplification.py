@@ -79,7 +79,7 @@ def test_the_bound_is_never_below_the_sample(size: int, drawn: int, rate: float)
 
 @pytest.mark.parametrize(("size", "drawn"), [(2, 1), (10, 10), (40, 3), (1000, 100), (10**9, 30)])
 @pytest.mark.parametrize("rate", [1e-9, 0.01, 0.5, 0.9, 1 - 2**-53])
-@pytest.mark.parametrize("epsilon", [0.0, 1e-12, 0.01, 1.0, 30.0, 600.0])
+@pytest.mark.parametrize("epsilon", [0.0, 1e-12, 0.01, 1.0, 30.0, 700.0])
 def test_the_bound_is_what_theorem_2_says(
     size: int, drawn: int, rate: float, epsilon: float
 ) -> None:
