@@ -140,7 +140,7 @@ def everything_logged(caplog: pytest.LogCaptureFixture) -> Callable[[], str]:
     return lambda: "\n".join(f"{record.getMessage()} {record.args}" for record in caplog.records)
 
 
-@pytest.mark.parametrize("slot", [None, Slot(0.05)], ids=["at once", "slot"])
+@pytest.mark.parametrize("slot", [None, Slot(0.5)], ids=["at once", "slot"])
 @pytest.mark.parametrize("during", [lambda: TRUE_COUNT, fail_like_the_engine, fail_after_counting])
 def test_no_secret_is_in_a_reply_a_log_an_exception_or_the_ledger(  # noqa: PLR0913, PLR0917 - one fixture a place where a secret could show
     during: Callable[[], int],
