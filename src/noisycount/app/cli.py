@@ -17,7 +17,7 @@ COMMANDS = {
     "plan": "Choose ε from the accuracy that you need.",
     "risk": "Tell what an answer reveals about one person.",
     "refine": "Estimate the true count from a noisy answer and a known rate.",
-    "figures": "Draw the figures of the papers, computed exactly, and judge their claims.",
+    "figures": "Draw the figures of the papers exactly, and judge their claims.",
     "ledger": "Show, verify and export what was asked and what it cost.",
     "init": "Write a commented noisycount.toml.",
 }

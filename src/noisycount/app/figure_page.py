@@ -2,6 +2,7 @@
 
 import base64
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
@@ -60,9 +61,11 @@ def counted(verdicts: Sequence[Verdict]) -> str:
         Verdict.PARTLY: ("holds in part", "hold in part"),
         Verdict.FAILS: ("does not hold", "do not hold"),
     }
-    counts = {verdict: list(verdicts).count(verdict) for verdict in Verdict}
+    counts = Counter(verdicts)
     return ", ".join(
-        f"{count} {words[verdict][count != 1]}" for verdict, count in counts.items() if count
+        f"{counts[verdict]} {words[verdict][counts[verdict] != 1]}"
+        for verdict in Verdict
+        if counts[verdict]
     )
 
 

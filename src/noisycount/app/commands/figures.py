@@ -1,5 +1,6 @@
 """`noisycount figures`: the figures of the papers, computed exactly."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def _formats(_: click.Context, __: click.Parameter, text: str) -> list[str]:
     name="figures",
     epilog="\b\nExample:\n"
     "  noisycount figures\n"
-    "  noisycount figures --only naldi2014.1,breutigam --format svg,png,csv,json --out pictures",
+    "  noisycount figures --only naldi2014.1,breutigam --format png,json",
 )
 @click.option(
     "--only",
@@ -69,7 +70,7 @@ def _formats(_: click.Context, __: click.Parameter, text: str) -> list[str]:
     help="Where to write; made if it is missing.",
 )
 def command(keys: list[str], formats: list[str], out: Path) -> None:
-    """Draw the figures of the papers, computed exactly, and judge their claims.
+    """Draw the figures of the papers exactly, and judge their claims.
 
     Writes each figure with its data, and one page (index.html) that shows them all with what the
     papers say, our number, and whether it holds. No data is read.
@@ -90,8 +91,8 @@ def command(keys: list[str], formats: list[str], out: Path) -> None:
 
 def _counts(figure: Figure) -> list[str]:
     """How many claims have each verdict."""
-    verdicts = [claim.verdict for claim in figure.claims]
-    return [str(verdicts.count(verdict)) if verdict in verdicts else "" for verdict in _HEADS]
+    counts = Counter(claim.verdict for claim in figure.claims)
+    return [str(counts[verdict] or "") for verdict in _HEADS]
 
 
 def _computed(keys: Sequence[str], done: Done) -> list[Section]:

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from scipy.optimize import brentq
-
+from noisycount.analysis.break_even import break_even_rates
 from noisycount.analysis.estimates.averages import Estimated
 from noisycount.analysis.evaluation import mean_absolute_error
 from noisycount.model.noise import Laplace
@@ -84,10 +83,8 @@ def _line(name: str, style: Style, rates: Sequence[float], found: Callable[[floa
 
 
 def _claims() -> tuple[Claim, ...]:
-    certain = {size: _better(size, fixed) for size in SIZES}
-    unsure = {size: _better(size, uncertain) for size in SIZES}
     shown = "; ".join(
-        f"n = {size:,}: from {_span(certain[size])} taken for certain, from {_span(unsure[size])} "
+        f"n = {size:,}: from {_span(size, 0.0)} taken for certain, from {_span(size, DEVIATION)} "
         f"taken for uncertain by ±{percent(DEVIATION)}"
         for size in SIZES
     )
@@ -103,17 +100,8 @@ def _claims() -> tuple[Claim, ...]:
     )
 
 
-def _better(size: int, believed: Believed) -> tuple[float, float]:
-    """Between which assumed rates the mean beats the answer, on the axis."""
-
-    def excess(rate: float) -> float:
-        return error(size, "mean", believed, rate) - 1 / EPSILON
-
-    low, high = (
-        end if excess(end) < 0 else float(brentq(excess, end, RATE, xtol=1e-5)) for end in ENDS
-    )
-    return low, high
-
-
-def _span(ends: tuple[float, float]) -> str:
-    return f"{number(100 * ends[0])} % to {number(100 * ends[1])} %"
+def _span(size: int, deviation: float) -> str:
+    """Between which assumed rates the mean beats the answer."""
+    truth, noise = Binomial(size, RATE), Laplace.for_epsilon(EPSILON)
+    low, high = break_even_rates(truth, noise, "mean", deviation)
+    return f"{number(100 * low)} % to {number(100 * high)} %"

@@ -98,10 +98,10 @@ def price() -> Figure:
         source="noisycount",
         number="error and privacy in one picture",
         title="What an error buys",
-        caption=f"n = {SIZE:,}, rate {percent(RATE)}, ε = {EPSILON}. Across: standard error of "
-        "of the answer as a share of all records, the root of the utility loss. Upwards: δ, against an "
-        "adversary who knows only the rate, and in the worst case. Both axes are logarithmic; a "
-        "line ends where its δ falls below 0.003.",
+        caption=f"n = {SIZE:,}, rate {percent(RATE)}, ε = {EPSILON}. Across: the standard error, "
+        "the root of the utility loss, as a share of all records. Upwards: δ, against an adversary "
+        "who knows only the rate, and in the worst case. Both axes are logarithmic; a line ends "
+        "where its δ falls below 0.003.",
         x=Axis(
             "standard error",
             "share of records",
