@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from multiprocessing.context import ForkServerContext
-from multiprocessing.synchronize import Barrier
+from multiprocessing.synchronize import Barrier, Event
 from pathlib import Path
 
 from noisycount.errors import BudgetError, LedgerError
@@ -20,10 +20,11 @@ SURVEY = Dataset("survey", Fraction(10**6))
 PRICE = Fraction(1, 10**6)
 AGES = [{"age": age} for age in range(100)]
 NOBODY = 65_534
-OVERLAP = 5  # how many of the newest questions a new process asks again
+RESUMED = " (resumed)"  # ends the line of an answer to a debit that another process had made
+OVERLAP = 2  # how many of the newest questions a new process asks again
 
 _start: Barrier | None = None
-_reply: Callable[[str, int], None] | None = None
+_reply: Callable[..., None] | None = None
 
 
 class RedrawingLedger(Ledger):
@@ -127,25 +128,38 @@ def spend_without_permission(path: Path) -> tuple[Fraction, str]:
         return ledger.spent("survey"), spend_large(ledger, Fraction(1, 100))[1]
 
 
-def ask(url: str, log: Path, last: int | None = None, kind: type[Ledger] = Ledger) -> None:
+def ask(
+    url: str,
+    log: Path,
+    asking: Event,
+    last: int | None = None,
+    kind: type[Ledger] = Ledger,
+) -> None:
     """Ask one question after another; append a line for each answer that came out.
 
     Args:
         url: The ledger.
         log: The file of the answers.
+        asking: What is set when the first question is about to be asked.
         last: The last question, from the first on; None: from the newest few on, without end.
         kind: The ledger's class.
     """
     global _reply  # noqa: PLW0603 - what a worker's ledger knows
     replies = os.open(log, os.O_RDWR | os.O_APPEND | os.O_CREAT)
-    _reply = lambda key, answer: os.write(replies, f"{key}: {answer}\n".encode())  # noqa: E731
+
+    def reply(key: str, answer: int, how: str = "") -> None:
+        os.write(replies, f"{key}: {answer}{how}\n".encode())
+
+    _reply = reply
     source = MemorySource(AGES, {"age": Kind.INTEGER})
     with kind.open(url) as ledger:
         desk = Desk(source, ledger, SURVEY)
+        asking.set()
         first = max(0, newest(replies) - OVERLAP) if last is None else 0
         for number in itertools.count(first) if last is None else range(last + 1):
             release = desk.release(f"age > {number}", PRICE, key=f"{number}")
-            _reply(release.key, release.answer)
+            resumed = not release.charged and not release.repeated
+            reply(release.key, release.answer, RESUMED if resumed else "")
 
 
 def newest(replies: int) -> int:

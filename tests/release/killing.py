@@ -6,11 +6,15 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 from noisycount.release.ledger import Ledger
 from tests.release import desk_workers
 from tests.release.desk_workers import PRICE, SURVEY
+
+MOST = 0.9  # of the processes are killed while they ask, the others wherever they are
+LONGEST_LIFE = 0.12  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +23,7 @@ class Toll:
 
     Attributes:
         debits: How many debits the ledger holds.
-        interrupted: How many of them had no answer yet when the last process was dead.
+        cut: How many debits were found without an answer by the next process that asked.
         replies: How many answers came out of processes.
         lost: How many keys were answered without a debit, or paid another price.
         second: How many keys were answered in two ways, or otherwise than the ledger holds.
@@ -27,7 +31,7 @@ class Toll:
     """
 
     debits: int
-    interrupted: int
+    cut: int
     replies: int
     lost: int
     second: int
@@ -57,21 +61,24 @@ def toll(  # noqa: PLR0913, PLR0917 - what to do to whom
     context = desk_workers.processes()
     moments = random.Random()  # noqa: S311 - when to kill is no secret
 
-    def started(last: int | None = None) -> BaseProcess:
-        worker = context.Process(target=desk_workers.ask, args=(url, log, last, kind))
+    def started(last: int | None = None) -> tuple[BaseProcess, Event]:
+        asking = context.Event()
+        worker = context.Process(target=desk_workers.ask, args=(url, log, asking, last, kind))
         worker.start()
-        return worker
+        return worker, asking
 
     workers = [started() for _ in range(at_once)]
     for kill in range(kills):
-        time.sleep(moments.uniform(0.04, 0.12) / at_once)
+        victim, asking = workers[kill % at_once]
+        if moments.random() < MOST:
+            asking.wait(timeout=1)
+        time.sleep(moments.uniform(0, LONGEST_LIFE) / at_once)
         meanwhile()
-        victim = workers[kill % at_once]
         victim.kill()
         victim.join()
         workers[kill % at_once] = started()
     time.sleep(0.2)
-    for worker in workers:
+    for worker, _ in workers:
         worker.kill()
         worker.join()
 
@@ -79,17 +86,17 @@ def toll(  # noqa: PLR0913, PLR0917 - what to do to whom
     with Ledger.open(url, create=False) as ledger:
         entries = ledger.entries()
         debited = {entry.key for entry in entries}
-        interrupted = sum(entry.answer is None for entry in entries)
-        survivor = started(last=len(debited) - 1)
+        survivor, _ = started(last=len(debited) - 1)
         survivor.join()
         assert survivor.exitcode == 0
         answers, stored = answers_by_key(log), ledger.entries()
         owed = len(debited) * PRICE
+        lines = log.read_text().splitlines()
         lost = before.keys() - debited
         return Toll(
             debits=len(stored),
-            interrupted=interrupted,
-            replies=len(log.read_text().splitlines()),
+            cut=sum(line.endswith(desk_workers.RESUMED) for line in lines),
+            replies=len(lines),
             lost=len(lost) + (ledger.spent(SURVEY.name) != owed) + (len(stored) != len(debited)),
             second=sum(answers.get(entry.key) != {entry.answer} for entry in stored),
             intact=ledger.verify().broken is None,
@@ -100,6 +107,6 @@ def answers_by_key(log: Path) -> dict[str, set[int]]:
     """Give all answers that ever came out, for each key."""
     answers = defaultdict(set)
     for line in log.read_text().splitlines():
-        key, answer = line.split(": ")
+        key, answer = line.removesuffix(desk_workers.RESUMED).split(": ")
         answers[key].add(int(answer))
     return dict(answers)
