@@ -308,7 +308,7 @@ def test_template_mentions_every_key(tmp_path: Path) -> None:
     written = tomllib.loads(text)
     keys = {field.name for field in fields(DatasetConfig)} - {"name"}
     assert set(written["datasets"]["survey"]) == keys
-    assert set(written["ledger"]) == {"url"}
+    assert set(written["ledger"]) == {"url", "head"}
 
 
 def test_data_set_refuses_what_no_file_says(tmp_path: Path) -> None:
