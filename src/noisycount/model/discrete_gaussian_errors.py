@@ -8,7 +8,7 @@ import numpy as np
 from numpy.polynomial import Chebyshev
 from numpy.polynomial.legendre import leggauss
 
-from noisycount.model.error_laws import GaussianErrors
+from noisycount.model.error_laws import GaussianShape
 from noisycount.model.gaussian_sums import log_sum_from, log_sum_of_all
 from noisycount.model.laws.expansion import Reals
 
@@ -22,48 +22,13 @@ _NODES, _WEIGHTS = leggauss(12)
 
 
 @dataclass(frozen=True, slots=True)
-class DiscreteGaussianErrors:
-    """Discrete Gaussian noise.
-
-    Attributes:
-        scale: In records.
-    """
-
-    scale: float
+class DiscreteGaussianErrors(GaussianShape):
+    """Discrete Gaussian noise."""
 
     @property
     def is_discrete(self) -> bool:
         """It is."""
         return True
-
-    @property
-    def steepest(self) -> None:
-        """There is no bound."""
-        return
-
-    @property
-    def spread(self) -> float:
-        """The scale."""
-        return self.scale
-
-    @property
-    def smooth_over(self) -> float:
-        """The scale."""
-        return self.scale
-
-    def reach(self, depth: float) -> float:
-        """The scale times √(2·depth)."""
-        return GaussianErrors(self.scale).reach(depth)
-
-    def log_density(self, errors: Reals) -> Reals:
-        """−z²/(2·scale²)."""
-        units = errors / self.scale
-        logs: Reals = -units * units / 2
-        return logs
-
-    def log_change(self, error: float, steps: Reals) -> Reals:
-        """step·(2·error − step)/(2·scale²)."""
-        return GaussianErrors(self.scale).log_change(error, steps)
 
     def exceedance(self, errors: Reals) -> Reals:
         """The sum over the integers from z on, over that of all."""

@@ -10,7 +10,14 @@ from numpy.polynomial.legendre import leggauss
 
 from noisycount.model.laws.expansion import Reals
 
-__all__ = ["DiscreteLaplaceErrors", "ErrorLaw", "GaussianErrors", "LaplaceErrors"]
+__all__ = [
+    "DiscreteLaplaceErrors",
+    "ErrorLaw",
+    "GaussianErrors",
+    "GaussianShape",
+    "LaplaceErrors",
+    "LaplaceShape",
+]
 
 _NODES, _WEIGHTS = leggauss(16)
 _STEEPEST = 1e280  # noise that narrow changes no integer
@@ -62,8 +69,8 @@ class ErrorLaw(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceErrors:
-    """Continuous Laplace noise.
+class LaplaceShape:
+    """What continuous and discrete Laplace noise have in common: e^(−|z|/scale).
 
     Attributes:
         steepest: 1/scale, per record.
@@ -74,11 +81,6 @@ class LaplaceErrors:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_rate", min(float(self.steepest), _STEEPEST))
-
-    @property
-    def is_discrete(self) -> bool:
-        """It is not."""
-        return False
 
     @property
     def spread(self) -> float:
@@ -100,8 +102,28 @@ class LaplaceErrors:
         return logs
 
     def log_change(self, error: float, steps: Reals) -> Reals:
-        """A line up to the step that reaches 0, and down beyond."""
-        return _log_change(self._rate, error, steps)
+        """−(|error − step| − |error|)/scale: a line up to the step that reaches 0, and down."""
+        side = math.copysign(1.0, error)
+        change: Reals = self._rate * np.minimum(side * steps, 2 * abs(error) - side * steps)
+        return change
+
+    def _fall(self, least: float, low: Reals, widths: Reals) -> Reals:
+        """e^(−l/scale) − e^(−(l + width)/scale) of what is at least so large."""
+        lengths = np.minimum(widths, np.maximum(low + widths - least, 0))
+        fall: Reals = -np.exp(-self._rate * np.maximum(low, least)) * np.expm1(
+            -self._rate * lengths
+        )
+        return fall
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceErrors(LaplaceShape):
+    """Continuous Laplace noise."""
+
+    @property
+    def is_discrete(self) -> bool:
+        """It is not."""
+        return False
 
     def exceedance(self, errors: Reals) -> Reals:
         """e^(−z/scale)/2 above 0, and what is missing to 1 below."""
@@ -110,51 +132,17 @@ class LaplaceErrors:
 
     def between(self, low: Reals, widths: Reals) -> Reals:
         """From the parts on each side of 0."""
-        above = _fall_from(self._rate, 0.0, low, widths)
-        return (above + _fall_from(self._rate, 0.0, -low - widths, widths)) / 2
+        return (self._fall(0.0, low, widths) + self._fall(0.0, -low - widths, widths)) / 2
 
 
 @dataclass(frozen=True, slots=True)
-class DiscreteLaplaceErrors:
-    """Discrete Laplace noise, q = e^(−1/scale).
-
-    Attributes:
-        steepest: 1/scale, per record.
-    """
-
-    steepest: Fraction
-    _rate: float = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_rate", min(float(self.steepest), _STEEPEST))
+class DiscreteLaplaceErrors(LaplaceShape):
+    """Discrete Laplace noise, q = e^(−1/scale)."""
 
     @property
     def is_discrete(self) -> bool:
         """It is."""
         return True
-
-    @property
-    def spread(self) -> float:
-        """The scale."""
-        return 1 / self._rate
-
-    @property
-    def smooth_over(self) -> float:
-        """It has a kink."""
-        return 0.0
-
-    def reach(self, depth: float) -> float:
-        """The scale times the depth."""
-        return depth / self._rate
-
-    def log_density(self, errors: Reals) -> Reals:
-        """−|z|/scale."""
-        logs: Reals = -self._rate * np.abs(errors)
-        return logs
-
-    def log_change(self, error: float, steps: Reals) -> Reals:
-        """A line up to the step that reaches 0, and down beyond."""
-        return _log_change(self._rate, error, steps)
 
     def exceedance(self, errors: Reals) -> Reals:
         """q^z/(1 + q) from 1 on, and 1 − q^(1 − z)/(1 + q) below."""
@@ -164,8 +152,8 @@ class DiscreteLaplaceErrors:
 
     def between(self, low: Reals, widths: Reals) -> Reals:
         """From the integers from 1 on and those up to 0."""
-        above = _fall_from(self._rate, 1.0, low, widths)
-        return (above + _fall_from(self._rate, 0.0, 1 - low - widths, widths)) / self._both
+        above = self._fall(1.0, low, widths)
+        return (above + self._fall(0.0, 1 - low - widths, widths)) / self._both
 
     @property
     def _both(self) -> float:
@@ -173,19 +161,14 @@ class DiscreteLaplaceErrors:
 
 
 @dataclass(frozen=True, slots=True)
-class GaussianErrors:
-    """Continuous Gaussian noise.
+class GaussianShape:
+    """What continuous and discrete Gaussian noise have in common: e^(−z²/(2·scale²)).
 
     Attributes:
-        scale: The standard deviation, in records.
+        scale: In records.
     """
 
     scale: float
-
-    @property
-    def is_discrete(self) -> bool:
-        """It is not."""
-        return False
 
     @property
     def steepest(self) -> None:
@@ -217,6 +200,16 @@ class GaussianErrors:
         change: Reals = (steps / self.scale) * ((2 * error - steps) / self.scale) / 2
         return change
 
+
+@dataclass(frozen=True, slots=True)
+class GaussianErrors(GaussianShape):
+    """Continuous Gaussian noise, whose scale is the standard deviation."""
+
+    @property
+    def is_discrete(self) -> bool:
+        """It is not."""
+        return False
+
     def exceedance(self, errors: Reals) -> Reals:
         """Φ(−z/scale)."""
         from scipy.special import ndtr  # noqa: PLC0415  (SciPy loads slowly)
@@ -235,20 +228,6 @@ class GaussianErrors:
         masses[~near] = self.exceedance(np.where(flipped, -last, first))
         masses[~near] -= self.exceedance(np.where(flipped, -first, last))
         return masses
-
-
-def _log_change(rate: float, error: float, steps: Reals) -> Reals:
-    """−rate·(|error − step| − |error|), without cancellation."""
-    side = math.copysign(1.0, error)
-    change: Reals = rate * np.minimum(side * steps, 2 * abs(error) - side * steps)
-    return change
-
-
-def _fall_from(rate: float, least: float, low: Reals, widths: Reals) -> Reals:
-    """e^(−rate·l) − e^(−rate·(l + width)) of what is at least so large."""
-    lengths = np.minimum(widths, np.maximum(low + widths - least, 0))
-    fall: Reals = -np.exp(-rate * np.maximum(low, least)) * np.expm1(-rate * lengths)
-    return fall
 
 
 def _normal_mass(lows: Reals, widths: Reals) -> Reals:

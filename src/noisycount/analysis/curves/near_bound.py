@@ -9,7 +9,7 @@ import numpy as np
 from noisycount.analysis.curves.certified import Certified
 from noisycount.analysis.curves.pair import Advantage, Pair
 from noisycount.analysis.curves.sums import difference, log_sum
-from noisycount.model.error_laws import DiscreteLaplaceErrors, ErrorLaw, LaplaceErrors
+from noisycount.model.error_laws import ErrorLaw, LaplaceShape
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.mesh import MeshPoints
 
@@ -43,7 +43,7 @@ class NearBound:
     @staticmethod
     def applies(pair: Pair, errors: ErrorLaw, epsilon: float) -> bool:
         """Whether the noise is Laplace noise, and ε within an eighth of its bound."""
-        if not pair.is_shift or not isinstance(errors, LaplaceErrors | DiscreteLaplaceErrors):
+        if not pair.is_shift or not isinstance(errors, LaplaceShape):
             return False
         return epsilon > (1 - _NEAR) * float(errors.steepest)
 

@@ -7,7 +7,7 @@ from noisycount.analysis.curves.certified import NOTHING, Certified
 from noisycount.analysis.curves.pair import Advantage, Pair
 from noisycount.analysis.curves.terms import Terms
 from noisycount.analysis.curves.threshold import Search, extrapolated, first_whole, root
-from noisycount.model.error_laws import DiscreteLaplaceErrors, ErrorLaw, LaplaceErrors
+from noisycount.model.error_laws import ErrorLaw, LaplaceShape
 from noisycount.model.laws.mesh import MeshPoints
 
 __all__ = ["WIDEST_MESH", "Asked", "NoisyPair"]
@@ -122,7 +122,7 @@ class NoisyPair:
         is_bounded = self.errors.steepest is not None
         if is_bounded and terms.log_odds(self._limit) >= -_UNDECIDED:
             return Certified.probability(0.0, _UNDECIDED)
-        is_laplace = isinstance(self.errors, LaplaceErrors | DiscreteLaplaceErrors)
+        is_laplace = isinstance(self.errors, LaplaceShape)
         return NOTHING if is_laplace else Certified.probability(0.0, 0.0)
 
     @property
