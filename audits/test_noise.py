@@ -16,7 +16,7 @@ from noisycount.model.noise import Laplace
 from noisycount.model.vector_sampler import discrete_gaussian_array, discrete_laplace_array
 
 EPSILONS = [Fraction(1), Fraction(1, 10)]
-ANSWERS = 100_000
+ANSWERS = 80_000
 DRAWS = 20_000_000
 CHI_SQUARE_DRAWS = 4_000_000
 FALSE_ALARM = 1e-6

@@ -28,9 +28,9 @@ from tests.release.test_injections import CORPUS
 PRICE = Fraction(1, 10**6)
 CHANCE = random.Random(3)  # noqa: S311 - repeatable, not secret
 QUESTIONS = [
-    *(predicate_text(DIRTY, CHANCE, odd=0.3) for _ in range(120)),
-    *CORPUS[::25],
-    *(f"health = '{text}'" for text in CORPUS[::25]),
+    *(predicate_text(DIRTY, CHANCE, odd=0.3) for _ in range(60)),
+    *CORPUS[::50],
+    *(f"health = '{text}'" for text in CORPUS[::50]),
 ]
 Records = Sequence[Record]
 Opened = Callable[[Path, Records], Source]
