@@ -169,3 +169,12 @@ def test_a_sample_needs_its_database() -> None:
         nc.privacy_curve(nc.Subsample(3))
     with pytest.raises(ValueError, match=r"sample_size must be at most"):
         nc.privacy_curve(nc.Subsample(11), nc.Binomial(10, 0.5)).delta(0.1)
+
+
+def test_no_epsilon_gives_no_delta() -> None:
+    """An empty array for an empty array."""
+    curve = nc.privacy_curve(nc.Laplace(3), nc.Binomial(10, 0.5))
+    assert curve.delta([]).shape == (0,)
+    assert [one.shape for one in curve.bracket([])] == [(0,), (0,)]
+    assert [one.shape for one in curve.directions([])] == [(0,), (0,)]
+    assert curve.epsilon([]).shape == (0,)

@@ -162,8 +162,11 @@ class PrivacyCurve:
             >>> 0 < upper - lower < 1e-9 * upper
             True
         """
-        lower, upper = zip(*self._bounds(_checked(epsilon)), strict=True)
-        return _shaped(lower, epsilon), _shaped(upper, epsilon)
+        bounds = self._bounds(_checked(epsilon))
+        return (
+            _shaped([lower for lower, _ in bounds], epsilon),
+            _shaped([upper for _, upper in bounds], epsilon),
+        )
 
     @overload
     def epsilon(self, delta: float) -> float: ...
