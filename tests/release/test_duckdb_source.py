@@ -555,3 +555,22 @@ def test_a_count_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
         with pytest.raises(SourceError, match="cannot be counted"):
             source.count([parse(slow, source.schema)])
         assert source.count([parse("false", source.schema)]) == [0]
+
+
+def test_a_file_that_is_read_in_another_way_has_another_version(tmp_path: Path) -> None:
+    """An old answer about one table, or about texts, is none about another, or about numbers."""
+    database = write_database(tmp_path, "CREATE TABLE a (x INT)", "CREATE TABLE b (x INT)")
+    text = write_csv(tmp_path, "x\n1\n")
+    ways = [
+        (database, {"table": "a"}),
+        (database, {"table": "b"}),
+        (text, {}),
+        (text, {"kinds": {}}),
+        (text, {"kinds": {"x": Kind.INTEGER}}),
+        (text, {"kinds": {"x": Kind.REAL}}),
+    ]
+    versions = []
+    for path, options in ways:
+        with DuckDBSource.open(path, **options) as source:
+            versions.append(source.version)
+    assert len(set(versions)) == len(versions)

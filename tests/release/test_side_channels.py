@@ -15,9 +15,11 @@ from noisycount.errors import NoisyCountError, SourceError
 from noisycount.model import noise
 from noisycount.release.desk import Dataset, Desk
 from noisycount.release.ledger import Ledger
+from noisycount.release.predicate import parse
+from noisycount.release.predicate_sql import duckdb_sql
 from noisycount.release.schema import Kind
 from noisycount.release.slot import Slot
-from noisycount.release.sources.duckdb import DuckDBSource
+from noisycount.release.sources.duckdb import DuckDBSource, _count_sql
 from noisycount.release.sources.interface import Source
 from noisycount.release.sources.memory import MemorySource
 from tests.release.conftest import Record, write_parquet
@@ -195,3 +197,25 @@ def test_a_file_that_was_changed_into_another_quotes_no_cell(tmp_path: Path) -> 
         with pytest.raises(SourceError, match="why is withheld") as raised:
             Desk(source, ledger, Dataset("survey", Fraction(1))).release("age = 31", PRICE)
     assert not SECRETS.search(everything_that_an_error_knows(raised.value))
+
+
+@pytest.mark.parametrize("unit", [None, "person"])
+def test_every_row_group_is_read_whatever_can_match(unit: str | None, tmp_path: Path) -> None:
+    """A group whose statistics exclude the value is read too; as a filter it would be skipped."""
+    path = tmp_path / "records.parquet"
+    with duckdb.connect() as connection:
+        numbers = connection.sql("SELECT i AS person, i AS age FROM range(20480) t(i)")
+        numbers.write_parquet(str(path), row_group_size=2048)
+        filtered = f"SELECT count(*) FROM '{path}' WHERE age = 7 AND person < 9"  # noqa: S608
+        assert groups_read(connection, filtered) == (1, 10)
+    with DuckDBSource.open(path, unit=unit, columns=["age"]) as source:
+        for age in (7, 20479, -1):
+            condition = duckdb_sql(parse(f"age = {age}", source.schema))
+            assert groups_read(source.connection, _count_sql([condition], unit)) == (10, 10)
+
+
+def groups_read(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[int, int]:
+    """How many row groups of a Parquet file a query reads, of how many."""
+    plan = connection.execute(f"EXPLAIN ANALYZE {query}").fetchall()[0][1]
+    read, there = re.findall(r"Row Groups Scanned: (\d+) / (\d+)", plan)[0]
+    return int(read), int(there)

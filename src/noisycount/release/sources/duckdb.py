@@ -1,6 +1,7 @@
 """CSV, Parquet and DuckDB files, counted by DuckDB in a connection that can read nothing else."""
 # ruff: noqa: S608, as all SQL here is made of typed trees and of names and texts that it quotes
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -90,7 +91,8 @@ class DuckDBSource(Closing):
     path: Path
     schema: Schema
     unit: str | None
-    version: str
+    state: str
+    reading: str = ""
     seconds: float | None = None
 
     @classmethod
@@ -120,7 +122,7 @@ class DuckDBSource(Closing):
         """
         form = _format(path, table, kinds)
         place = _readable(path)
-        version = _version(place)
+        state = _state(place)
         connection = duckdb.connect(":memory:")
         try:
             with _engine(f"{str(path)!r} cannot be read as {form.name}: check that {form.check}"):
@@ -133,7 +135,12 @@ class DuckDBSource(Closing):
         except BaseException:
             connection.close()
             raise
-        return cls(connection, place, schema, unit, version, seconds)
+        return cls(connection, place, schema, unit, state, _reading(table, kinds), seconds)
+
+    @property
+    def version(self) -> str:
+        """The state of the file, and how it is read: what is counted may change with either."""
+        return f"{self.state}{self.reading}"
 
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
         """The true count for each predicate; see ``Source.count``."""
@@ -146,7 +153,7 @@ class DuckDBSource(Closing):
             "that the source is open, and that memory is free"
         ):
             row = _row_within(self.seconds, self.connection.cursor(), query)
-        if _version(self.path) != self.version:
+        if _state(self.path) != self.state:
             raise SourceError(f"{str(self.path)!r} changed while it was open: open it again")
         return list(row)
 
@@ -207,7 +214,7 @@ def _readable(path: Path) -> Path:
     return place
 
 
-def _version(place: Path) -> str:
+def _state(place: Path) -> str:
     """The size and time of the file and of the write-ahead log that a DuckDB file may have."""
     log = place.with_name(f"{place.name}.wal")
     try:
@@ -215,6 +222,12 @@ def _version(place: Path) -> str:
     except OSError:
         raise SourceError(f"{str(place)!r} cannot be read any more: open it again") from None
     return " ".join(f"{state.st_size}-{state.st_mtime_ns}" for state in states)
+
+
+def _reading(table: str | None, kinds: Mapping[str, Kind] | None) -> str:
+    """What the owner says of how a file is read; empty where that is nothing."""
+    said = [table, {name: kind.value for name, kind in sorted((kinds or {}).items())}]
+    return "" if table is None and kinds is None else f" {json.dumps(said)}"
 
 
 def _pattern(place: Path) -> str:
