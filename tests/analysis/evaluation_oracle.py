@@ -11,6 +11,14 @@ from tests.brute_force import Law
 _SAME = mpf(10) ** -25
 
 Density = Callable[[mpf], mpf]
+Side = Callable[[int, mpf, mpf], object]
+
+_SIDES: tuple[Side, ...] = (
+    lambda count, _, estimate: estimate > count,
+    lambda _, answer, estimate: estimate > answer,
+    lambda count, answer, estimate: estimate + answer > 2 * count,
+    lambda _, __, estimate: mp.floor(estimate),
+)
 
 
 def laplace_density(scale: float) -> Density:
@@ -76,57 +84,52 @@ class Oracle:
         return error, improved, tied
 
     def of_real_answers(self, reach: float, step: float) -> tuple[mpf, mpf]:
-        """The error and the improvement, by quadrature between the places where either bends.
+        """The error and the improvement in 25 digits, by quadrature between the places of a bend.
 
-        Those are the integers and their halves, and where K − estimate or the difference of the two
-        distances changes its sign, which is looked for at every step and then bisected.
+        Those are the integers and where the estimate e passes a count, the answer y or the mirror
+        image 2k − y, which are looked for at every step and then bisected.
         """
-        low, high = self.truth.first - mpf(reach), self.truth.counts[-1] + mpf(reach)
-        steps = int((high - low) / step)
-        # offset from any symmetry of the problem, so that no place is met exactly
-        places = [low + (high - low) * (mpf(j) + mpf("0.37")) / steps for j in range(steps)]
-        estimates = [self.estimate(place) for place in places]
-        error = improved = mpf(0)
-        for count, weight in zip(self.truth.counts, self.truth.weights, strict=True):
-            if not weight:
-                continue
-            cuts = {low, high} | {mp.mpf(j) / 2 for j in range(int(2 * low), int(2 * high))}
-            for sign in (self._side(count), self._gain(count)):
-                signs = [sign(y, e) for y, e in zip(places, estimates, strict=True)]
-                for (a, before), (b, after) in pairwise(zip(places, signs, strict=True)):
-                    if before != after:
-                        cuts.add(self._bisected(sign, a, b, before))
-            for a, b in pairwise(sorted(cuts)):
-                if b - a < mpf(10) ** -25:
-                    continue
-                middle = (a + b) / 2
-                mass = mp.quad(lambda y, k=count: self.density(y - k), [a, b])
-                if self._gain(count)(middle, self.estimate(middle)):
-                    improved += weight * mass
-                if self.by in ("answer", "mean"):
-                    error += weight * mp.quad(
-                        lambda y, k=count: self.density(y - k) * abs(k - self.estimate(y)), [a, b]
-                    )
-                else:
-                    error += weight * mass * abs(count - self.estimate(middle))
-        return error / self.truth.total, improved / self.truth.total
+        with mp.workdps(25):
+            low, high = self.truth.first - mpf(reach), self.truth.counts[-1] + mpf(reach)
+            steps = int((high - low) / step)
+            # not on any symmetry of the problem, so that no place is met exactly
+            places = [low + (high - low) * (mpf(j) + mpf("0.37")) / steps for j in range(steps)]
+            estimates = [self.estimate(place) for place in places]
+            error = improved = mpf(0)
+            for count, weight in zip(self.truth.counts, self.truth.weights, strict=True):
+                cuts = {low, high} | {mpf(j) for j in range(int(low) + 1, int(high))}
+                for side in _SIDES:
+                    sides = [side(count, y, e) for y, e in zip(places, estimates, strict=True)]
+                    for (a, before), (b, after) in pairwise(zip(places, sides, strict=True)):
+                        if before != after:
+                            cuts.add(self._bisected(count, side, (a, b), before))
+                for a, b in pairwise(sorted(cuts)):
+                    part, better = self._of_piece(count, a, b)
+                    error += weight * part
+                    improved += weight * better
+            return error / self.truth.total, improved / self.truth.total
 
-    def _side(self, count: int) -> Callable[[mpf, mpf], object]:
-        """Which side of the count the estimate is; for a whole one, which it is."""
-        whole = self.by not in ("answer", "mean")
-        return lambda _, estimate: estimate if whole else estimate > count
+    def _of_piece(self, count: int, low: mpf, high: mpf) -> tuple[mpf, mpf]:
+        """The integrals of the error and of the improvement over a piece without a bend."""
+        if high - low < mpf(10) ** -15:
+            return mpf(0), mpf(0)
+        middle = (low + high) / 2
+        estimate = self.estimate(middle)
+        mass = mp.quad(lambda y: self.density(y - count), [low, high])
+        better = mass if abs(count - estimate) < abs(count - middle) else mpf(0)
+        if self.by == "mean":
+            away = mp.quad(
+                lambda y: self.density(y - count) * abs(count - self.estimate(y)), [low, high]
+            )
+            return away, better
+        return mass * abs(count - estimate), better
 
-    def _gain(self, count: int) -> Callable[[mpf, mpf], object]:
-        """Whether the estimate is nearer."""
-        return lambda answer, estimate: abs(count - estimate) < abs(count - answer)
-
-    def _bisected(
-        self, sign: Callable[[mpf, mpf], object], low: mpf, high: mpf, before: object
-    ) -> mpf:
-        """Where the sign stops to be what it was."""
-        for _ in range(60):
+    def _bisected(self, count: int, side: Side, ends: tuple[mpf, mpf], before: object) -> mpf:
+        """Where the side stops to be what it was."""
+        low, high = ends
+        for _ in range(50):
             middle = (low + high) / 2
-            if sign(middle, self.estimate(middle)) == before:
+            if side(count, middle, self.estimate(middle)) == before:
                 low = middle
             else:
                 high = middle

@@ -8,7 +8,7 @@ from noisycount.analysis.evaluation import mean_absolute_error
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.population import Population
 from noisycount.model.populations import BetaBinomial, Binomial
-from noisycount.model.validation import positive_number
+from noisycount.model.validation import positive_number, whole_number
 
 __all__ = ["break_even_rates"]
 
@@ -40,7 +40,8 @@ def break_even_rates(
             the true mean rate, or no beta law has that mean and the deviation.
 
     Source: the rate that Naldi and D'Acquisto (2014), section 3.2, take for known.
-    Numerical error: 1e-9 in a rate.
+    Numerical error: 1e-9 in a rate. The mode under Laplace noise moves in jumps as the rate does:
+    there the error is smaller up to the rate that is returned, and larger beyond.
 
     Example:
         >>> from noisycount.model.noise import Laplace
@@ -51,7 +52,7 @@ def break_even_rates(
     """
     if by not in ("mean", "median", "mode"):
         raise ValueError(f'by must be "mean", "median" or "mode", got {by!r}')
-    size = population.records
+    size = whole_number(population.records, "the size of the population", smallest=1)
     assumed = _assumed(size, deviation)
     goal = mean_absolute_error(population, mechanism, "answer")
 
@@ -123,4 +124,4 @@ def _crossing(excess: Callable[[float], float], inside: float, end: float) -> fl
             near, at_near = middle, at_middle
             at_far = at_far / 2 if side < 0 else at_far
             side = -1
-    return (near + far) / 2
+    return near

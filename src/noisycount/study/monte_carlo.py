@@ -94,7 +94,8 @@ def simulated(  # noqa: PLR0913, PLR0917  (what is simulated, and how)
     blocks = [min(_BLOCK, total - start) for start in range(0, total, _BLOCK)]
     streams = np.random.SeedSequence(whole_number(seed, "seed")).spawn(len(blocks))
     believed = population if assumed is None else assumed
-    threads = whole_number(workers or os.cpu_count() or 1, "workers", smallest=1)
+    threads = (os.cpu_count() or 1) if workers is None else workers
+    threads = whole_number(threads, "workers", smallest=1)
 
     def sums(block: int) -> Reals:
         generator = np.random.default_rng(streams[block])

@@ -9,7 +9,7 @@ from noisycount.analysis.estimates.raw import RawAnswer, RoundedAnswer
 from noisycount.analysis.estimates.sampled import sampled_estimate
 from noisycount.analysis.estimates.steps import Steps, expected
 from noisycount.analysis.estimates.whole import median_steps, mode_steps
-from noisycount.analysis.estimates.windows import Case, case_of
+from noisycount.analysis.estimates.windows import Case, case_of, errors_of
 from noisycount.model.additive import SymmetricNoise
 from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
@@ -122,17 +122,19 @@ def averages(
     if isinstance(mechanism, Exact) and assumed is None:
         return ExactAnswer()
     if isinstance(mechanism, Subsample):
+        if by in ("answer", "rounded"):
+            assumed = None
         return sampled_estimate(population, mechanism, by, assumed)
     if not isinstance(mechanism, SymmetricNoise):
         raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere in analysis)
             "mechanism must be noise that is added to the count, Subsample, or Exact with nothing "
             f"else assumed, got {mechanism!r}"
         )
-    case = case_of(population, mechanism, assumed)
     if by == "answer":
-        return RawAnswer(case)
+        return RawAnswer(*errors_of(mechanism))
     if by == "rounded":
-        return RoundedAnswer(case)
+        return RoundedAnswer(case_of(population, mechanism, None))
+    case = case_of(population, mechanism, assumed)
     if by == "mean":
         return MeanEstimate(case)
     return WholeEstimate(case, median_steps(case) if by == "median" else mode_steps(case))

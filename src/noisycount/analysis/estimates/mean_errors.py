@@ -100,7 +100,7 @@ def _integral(case: Case, edges: Reals) -> float:
     """The integral over the pieces, which are halved until eight points tell them."""
     starts, lengths = edges[:-1], np.diff(edges)
     total = 0.0
-    for _ in range(_HALVINGS):
+    for _ in range(_HALVINGS if lengths.size else 0):
         points = starts[:, None] + lengths[:, None] * ((1 + _NODES) / 2)
         values = _density_of_error(case, points.ravel()).reshape(points.shape)
         masses = values @ _WEIGHTS * (lengths / 2)

@@ -8,7 +8,12 @@ from itertools import pairwise
 import numpy as np
 
 from noisycount.analysis.estimates.windows import Case
-from noisycount.model.error_laws import DiscreteLaplaceErrors, GaussianErrors, LaplaceErrors
+from noisycount.model.error_laws import (
+    DiscreteLaplaceErrors,
+    ErrorLaw,
+    GaussianErrors,
+    LaplaceErrors,
+)
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.gram import POINTS, gram_rule
 
@@ -23,15 +28,17 @@ class RawAnswer:
     """The answer as the estimate.
 
     Attributes:
-        case: The law of the noise.
+        errors: The law of the noise.
+        reach: How far the noise reaches, in records, whole.
     """
 
-    case: Case
+    errors: ErrorLaw
+    reach: float
 
     @property
     def error(self) -> float:
         """E|Z|."""
-        errors = self.case.errors
+        errors = self.errors
         match errors:
             case LaplaceErrors():
                 return errors.spread
@@ -40,8 +47,8 @@ class RawAnswer:
             case GaussianErrors():
                 return errors.spread * math.sqrt(2 / math.pi)
         if errors.is_discrete:
-            return 2 * _sum_to(self.case, errors.exceedance, 1.0, self.case.reach)
-        return 2 * _integral(errors.exceedance, self.case.reach, errors.spread)
+            return 2 * _sum_to(errors.spread, errors.exceedance, 1.0, self.reach)
+        return 2 * _integral(errors.exceedance, self.reach, errors.spread)
 
     @property
     def improvement(self) -> float:
@@ -100,16 +107,16 @@ class RoundedAnswer:
         mirrored = (self.case.size - counts)[::-1]
         for distances, likely in ((counts, chances), (mirrored, chances[::-1])):
             first = float(distances[0])
-            start = _sum_to(self.case, term, 0.0, min(first, self.case.reach + 1) - 1)
+            start = _sum_to(self.case.errors.spread, term, 0.0, min(first, self.case.reach + 1) - 1)
             rest = np.cumsum(term(distances[:-1]))
             values = start + np.append(0.0, rest)
             total += float(likely @ (values if last is None else values + last(distances)))
         return total
 
 
-def _sum_to(case: Case, term: Callable[[Reals], Reals], first: float, last: float) -> float:
+def _sum_to(spread: float, term: Callable[[Reals], Reals], first: float, last: float) -> float:
     """Σ term(j) for j = first..last, in runs over which the noise is smooth."""
-    longest = max(1, int(min(case.errors.spread, _LONGEST) / 2))
+    longest = max(1, int(min(spread, _LONGEST) / 2))
     total, start = 0.0, first
     length = float(POINTS)
     while start <= last:

@@ -6,6 +6,7 @@ import numpy as np
 
 from noisycount.analysis.estimates.weights import Window
 from noisycount.analysis.estimates.windows import believed_window, window_of
+from noisycount.analysis.refine import refine
 from noisycount.model.additive import SymmetricNoise
 from noisycount.model.counts import TIE
 from noisycount.model.exact import Exact
@@ -102,6 +103,8 @@ def sampled_estimate(
     scaled = answers[possible] * (size / drawn)
     counts = np.arange(start, stop + 1, dtype=np.float64)
     estimates = _estimates(by, scaled, counts, told, size)
+    if by == "mode" and noise is None:  # two counts are often as likely: their order is exact there
+        estimates = refine(answers[possible], assumed or population, mechanism, "mode")
     return SampledEstimate(counts, joint[possible], scaled, estimates)
 
 

@@ -172,8 +172,7 @@ def _of_integers(curve: Curve, reach: float) -> Pieces:
 
 def _fitted(places: Reals, values: Reals) -> Reals:
     """The Chebyshev series through values at places in −1..1."""
-    series: Reals = chebyshev.chebfit(places, values, places.size - 1)
-    return series
+    return np.asarray(chebyshev.chebfit(places, values, places.size - 1), dtype=np.float64)
 
 
 def _is_rough(series: Reals) -> bool:

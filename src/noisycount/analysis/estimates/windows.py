@@ -18,7 +18,7 @@ from noisycount.model.population import Population
 from noisycount.model.strata import Strata
 from noisycount.model.sums.summed_errors import SummedErrors
 
-__all__ = ["Case", "believed_window", "case_of", "window_of"]
+__all__ = ["Case", "believed_window", "case_of", "errors_of", "window_of"]
 
 _DEPTH = 80.0
 _DEEPEST = 700.0
@@ -94,11 +94,8 @@ def case_of(population: Population, noise: SymmetricNoise, assumed: Population |
         ValueError: If a law is too wide to be summed count by count, or the assumed one too far off
             for its digits.
     """
+    errors, reach = errors_of(noise)
     window = window_of(population.law(), population.records)
-    reach = float(math.ceil(noise.error_with_tail(-_DEPTH)))
-    errors = noise.errors
-    if isinstance(noise, NoiseSum) and isinstance(errors, SummedErrors):
-        errors = sum_table(noise, reach)
     span = (window.first - reach, window.last + reach)
     believed = window if assumed is None else believed_window(assumed, noise, span)
     if isinstance(errors, LaplaceErrors | DiscreteLaplaceErrors):
@@ -109,6 +106,15 @@ def case_of(population: Population, noise: SymmetricNoise, assumed: Population |
     truth = weights(window, errors, span)
     belief = truth if assumed is None else weights(believed, errors, span)
     return Case(population.records, truth, belief, errors, reach, span)
+
+
+def errors_of(noise: SymmetricNoise) -> tuple[ErrorLaw, float]:
+    """The law of the noise at many errors, and how far it reaches, in whole records."""
+    errors = noise.errors
+    reach = float(math.ceil(noise.error_with_tail(-_DEPTH)))
+    if isinstance(noise, NoiseSum) and isinstance(errors, SummedErrors):
+        errors = sum_table(noise, reach)
+    return errors, reach
 
 
 def window_of(law: CountDistribution, size: int) -> Window:
