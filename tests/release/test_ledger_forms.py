@@ -13,7 +13,7 @@ import pytest
 
 from noisycount.errors import BudgetError, LedgerError
 from noisycount.release.accountant import ApproximateBudget, ConcentratedBudget, Loss
-from noisycount.release.chain import Head, verification
+from noisycount.release.chain import Head, row_hash, verification
 from noisycount.release.ledger import Analyst, Ledger, Request
 from tests.release.ledgers import TENTH, asked, change, refusal
 
@@ -188,6 +188,16 @@ def test_a_damaged_answer_is_refused(ledger: Ledger, damage: str) -> None:
     change(ledger, f"UPDATE ledger SET answer = '{damage}' WHERE number = 2")
     for action in (ledger.entries, lambda: ledger.reserve("mine", asked(1), RICH)):
         assert refusal(action).startswith("row 2 of the ledger is damaged; restore it from")
+
+
+def test_a_row_that_makes_no_sense_is_refused_though_its_hash_is_right(ledger: Ledger) -> None:
+    """Whoever can compute hashes cannot make the ledger believe what it would not write."""
+    ledger.reserve("mine", asked(1), RICH)
+    (row,) = ledger.rows()
+    forged = row_hash({**row, "epsilon": "0.01"})
+    change(ledger, f"UPDATE ledger SET epsilon = '0.01', hash = '{forged}'")
+    for action in (ledger.entries, lambda: ledger.reserve("mine", asked(1), RICH)):
+        assert refusal(action).startswith("row 1 of the ledger is damaged; restore it from")
 
 
 def test_an_answer_is_not_stored_for_another_request(ledger: Ledger) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from noisycount.errors import BudgetError
-from noisycount.release.ledger import Ledger, Request
+from noisycount.release.ledger import Analyst, Ledger, Request
 from tests.postgresql import Server
 from tests.release import desk_workers
 from tests.release.racing import check_race, race
@@ -63,6 +63,23 @@ def test_racing_threads_share_a_ledger(ledger_url: str) -> None:
         assert ledger.spent("survey") == 3
         totals = [Fraction(0), *(entry.spent.epsilon for entry in ledger.entries())]
         assert {after - before for before, after in pairwise(totals)} == {SEVENTH}
+
+
+def test_racing_threads_share_an_analyst(ledger_url: str) -> None:
+    """Each asks another data set, whose budget is ample; the analyst's own binds them all."""
+    alice = Analyst("alice", Fraction(3))
+
+    def spend(number: int) -> bool:
+        request = Request(f"data {number}", "question", SEVENTH)
+        try:
+            ledger.reserve(f"{number}", request, Fraction(100), alice)
+        except BudgetError:
+            return False
+        return True
+
+    with Ledger.open(ledger_url) as ledger, ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(spend, range(40))) == 21
+        assert ledger.paid_by("alice").epsilon == 3
 
 
 @pytest.mark.parametrize("pages", [0, 1, 2, 3])

@@ -224,6 +224,25 @@ def test_a_torn_file_is_refused_wherever_it_was_torn(path: Path) -> None:
     assert spend(path).request == other(-1)
 
 
+@pytest.mark.parametrize("part", [0, 1, 2, 3])
+def test_a_file_that_is_torn_while_it_is_open_is_refused(path: Path, part: int) -> None:
+    """Nothing is granted on what is left of it."""
+    with Ledger.open(f"sqlite:///{path}") as ledger:
+        ledger.store(*ledger.entries(), 5)
+        content = path.read_bytes()
+        length = len(content) * part // 4
+        os.truncate(path, length)
+        for action in (
+            lambda: ledger.reserve("other", other(1), BUDGET),
+            lambda: ledger.spent("survey"),
+            ledger.verify,
+        ):
+            assert re.search("is damaged; restore|is not a ledger; name", refusal(action))
+        assert path.read_bytes() == content[:length]
+        path.write_bytes(content)
+        assert ledger.reserve("other", other(1), BUDGET)[1] == other(1).epsilon
+
+
 def spend(path: Path) -> Entry:
     """Open a ledger and make one debit."""
     with Ledger.open(f"sqlite:///{path}") as ledger:
