@@ -21,6 +21,7 @@ _NO_SERVER = "cannot be reached; check its address, its account, and that its se
 _DISTURBED = "was disturbed by another process or its server; ask again"
 
 _SQLITE = {
+    1: f"holds a ledger no more; {RESTORE}",
     3: _ACCOUNT,
     5: _LOCKED,
     6: _LOCKED,
