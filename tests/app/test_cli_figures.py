@@ -100,7 +100,7 @@ def test_the_page_shows_claims_numbers_and_verdicts(run: Run, here: Path) -> Non
     for key in KEYS:
         assert any(each.get("id") == key for each in shown.all("article"))
         for claim in figure(key).claims:
-            assert f"“{claim.says}”" in words
+            assert claim.says in words
             assert claim.found[1:] in words
     verdicts = [each["class"] for each in shown.all("li") if "class" in each]
     assert set(verdicts) <= {"holds", "partly", "fails"}

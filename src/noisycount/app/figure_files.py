@@ -1,15 +1,14 @@
 """The files of figures: pictures, data and the page."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from noisycount.app.figure_page import Section, page
 from noisycount.app.picture import writing
 from noisycount.app.progress import Done
-from noisycount.study.charts import save_file
-from noisycount.study.charts_figures import figure_chart
+from noisycount.study.charts_figures import figure_png, figure_svg
 from noisycount.study.figure import Figure
 
 __all__ = ["FORMATS", "PAGE", "figure_object", "save_figures"]
@@ -80,10 +79,14 @@ def figure_object(figure: Figure) -> dict[str, Any]:
 
 def _save(figure: Figure, file: Path) -> None:
     """Write one figure in the format of the file's ending."""
-    if file.suffix == ".csv":
-        file.write_text(figure.csv(), encoding="utf-8")
-    elif file.suffix == ".json":
-        text = json.dumps(figure_object(figure), ensure_ascii=False, indent=2)
-        file.write_text(f"{text}\n", encoding="utf-8")
+    if file.suffix == ".png":
+        file.write_bytes(figure_png(figure))
     else:
-        save_file(figure_chart(figure), file)
+        file.write_text(_TEXTS[file.suffix.removeprefix(".")](figure), encoding="utf-8")
+
+
+def _json(figure: Figure) -> str:
+    return json.dumps(figure_object(figure), ensure_ascii=False, indent=2) + "\n"
+
+
+_TEXTS: dict[str, Callable[[Figure], str]] = {"svg": figure_svg, "csv": Figure.csv, "json": _json}

@@ -73,8 +73,9 @@ def _header(sections: Sequence[Section], verdicts: Sequence[Verdict]) -> Iterato
     yield "<header><h1>Every figure, computed exactly</h1>"
     yield (
         "<p>What papers on private counts show by simulation or by formula, computed by "
-        "noisycount without simulation, beside what they say of it. A claim in words is judged by "
-        "a bound of our own: the number is there to judge anew.</p>"
+        "noisycount without simulation, beside what they say of it in short. Where a claim has "
+        "no number (“quite small”), a bound of our own decides; our number stands there to judge "
+        "anew.</p>"
     )
     yield f"<p>Of {len(verdicts)} claims {counted(verdicts)}.</p>" if verdicts else ""
     yield '<nav aria-label="Figures"><ul>'
@@ -114,7 +115,7 @@ def _claims(claims: Sequence[Claim]) -> Iterator[str]:
     for claim in claims:
         yield (
             f'<li class="{_CLASSES[claim.verdict]}">'
-            f'<p class="says">“{_text(claim.says)}” <cite>{_text(claim.source)}</cite></p>'
+            f'<p class="says">{_text(claim.says)} <cite>{_text(claim.source)}</cite></p>'
             f'<p class="found">{_text(_sentence(claim.found))}</p>'
             f'<p class="verdict">{_SIGNS[claim.verdict]} {claim.verdict.value}</p></li>'
         )
@@ -123,7 +124,8 @@ def _claims(claims: Sequence[Claim]) -> Iterator[str]:
 
 def _picture(figure: Figure) -> str:
     """The chart as part of the page: as wide as there is room, with its description."""
-    svg = re.sub(r'(<svg[^>]*?) width="\d+" height="\d+"', r"\1", figure_svg(figure), count=1)
+    svg = figure_svg(figure, is_headed=False)
+    svg = re.sub(r'(<svg[^>]*?) width="\d+" height="\d+"', r"\1", svg, count=1)
     return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(figure.description)}" ', 1)
 
 

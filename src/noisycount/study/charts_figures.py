@@ -2,15 +2,17 @@
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import altair as alt
+import vl_convert
 
 from noisycount.study.charts import THEME
 from noisycount.study.figure import Axis, Figure, Line, Panel
 from noisycount.study.theme import GRID, MUTED, Style
 
-__all__ = ["figure_chart", "figure_svg"]
+__all__ = ["figure_chart", "figure_png", "figure_svg", "spread"]
 
 _WIDTH = 270
 _HEIGHTS = {1: 230, 2: 190, 3: 160}  # of a panel, by how many there are
@@ -21,14 +23,13 @@ _SHARE = "format(100 * datum.value, '.12~g') + ' %'"
 _POWER = "datum.value < 1e-3 ? format(datum.value, '.0e') : format(datum.value, '~g')"
 
 
-def figure_chart(figure: Figure, *, is_headed: bool = True) -> alt.VConcatChart:
+def figure_chart(figure: Figure) -> alt.VConcatChart:
     """Return a figure as a chart as wide as a phone, its panels below each other.
 
     The name of each line stands at its end, moved up or down where two would overlap.
 
     Args:
         figure: What to draw.
-        is_headed: Whether title and source stand above; a page has them beside the picture.
 
     Example:
         >>> from noisycount.study.theme import STYLES
@@ -43,17 +44,31 @@ def figure_chart(figure: Figure, *, is_headed: bool = True) -> alt.VConcatChart:
     )
     return alt.VConcatChart(
         vconcat=[_panel(figure, panel) for panel in figure.panels],
-        title=heading if is_headed else alt.Undefined,
+        title=heading,
         spacing=26,
         config=THEME,
     )
 
 
-def figure_svg(figure: Figure) -> str:
-    """Return a figure without heading as the text of an SVG, to stand in a page."""
-    import vl_convert  # noqa: PLC0415  (Altair's own way to an SVG goes by a file)
+def figure_svg(figure: Figure, *, is_headed: bool = True) -> str:
+    """Return a figure as the text of an SVG; without its heading for a page that has it beside."""
+    return str(vl_convert.vegalite_to_svg(_specification(figure, is_headed=is_headed)))
 
-    return str(vl_convert.vegalite_to_svg(figure_chart(figure, is_headed=False).to_dict()))
+
+def figure_png(figure: Figure) -> bytes:
+    """Return a figure as a PNG of double resolution."""
+    return bytes(vl_convert.vegalite_to_png(_specification(figure, is_headed=True), scale=2))
+
+
+def _specification(figure: Figure, *, is_headed: bool) -> dict[str, Any]:
+    """What Vega-Lite draws; to write it down takes longer than to draw it."""
+    whole = _whole(figure)
+    return whole if is_headed else {name: part for name, part in whole.items() if name != "title"}
+
+
+@lru_cache(maxsize=64)
+def _whole(figure: Figure) -> dict[str, Any]:
+    return figure_chart(figure).to_dict()
 
 
 def _panel(figure: Figure, panel: Panel) -> alt.LayerChart:
@@ -122,9 +137,10 @@ class _Scale:
         return alt.Y("y:Q", scale=self.scale(), axis=axis)
 
     def _ticks(self) -> dict[str, Any]:
-        ticks: dict[str, Any] = {"tickCount": 5}
-        if self.axis.ticks:
-            ticks = {"values": list(self.axis.ticks), "labelOverlap": False}
+        values = self.axis.ticks
+        ticks: dict[str, Any] = {"tickCount": len(values) or 5}
+        if values:
+            ticks |= {"values": list(values), "labelOverlap": False}
         if self.axis.is_share:
             return ticks | {"labelExpr": _SHARE}
         return ticks | ({"labelExpr": _POWER} if self.axis.is_log else {"format": ",.12~g"})
