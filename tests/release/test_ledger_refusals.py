@@ -242,6 +242,7 @@ def test_a_file_that_is_torn_while_it_is_open_is_refused(path: Path, part: int) 
                 "is damaged; restore|holds a ledger no more; restore|is not a ledger", message
             )
         assert path.read_bytes() == content[:length]
+        ledger.close()  # a file that is restored in place must be opened again
         path.write_bytes(content)
         assert ledger.reserve("other", other(1), BUDGET)[1] == other(1).epsilon
 
