@@ -40,8 +40,9 @@ class Loss:
 
     Source:
         M. Bun and T. Steinke, Concentrated Differential Privacy (2016), Proposition 1.4 and
-        Lemma 1.7; for prices that depend on answers V. Feldman and T. Zrnic, Individual Privacy
-        Accounting via a Rényi Filter (2021), Theorem 4.3.
+        Lemma 1.7; for prices that depend on answers R. Rogers, A. Roth, J. Ullman and S. Vadhan,
+        Privacy Odometers and Filters (2016), and V. Feldman and T. Zrnic, Individual Privacy
+        Accounting via a Rényi Filter (2021).
 
     Numerical error:
         None: both are rationals.
