@@ -67,7 +67,7 @@ def test_a_figure_names_itself_and_what_it_shows(key: str) -> None:
 def test_a_verdict_comes_with_a_number(key: str) -> None:
     """Every claim has its place in the text, and our finding has digits."""
     claims = figure(key).claims
-    assert claims or key == "ours.price"
+    assert claims
     for claim in claims:
         assert claim.source
         assert claim.says.endswith(".")
@@ -313,6 +313,7 @@ def test_verdicts_are_as_the_errata_say() -> None:
         ("breutigam.7", "We conjecture"): Verdict.HOLDS,
         ("breutigam.1", "With ν = 1 differential"): Verdict.HOLDS,
         ("ours.sums", "P[Y"): Verdict.PARTLY,
+        ("ours.price", "Given a maximal"): Verdict.PARTLY,
         ("ours.assumed", "The Bayesian approach"): Verdict.PARTLY,
     }
     for (key, start), verdict in wrong.items():
