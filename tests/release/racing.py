@@ -8,6 +8,8 @@ from itertools import repeat
 from noisycount.release.ledger import Ledger
 from tests.release import desk_workers
 
+PATIENCE = 240  # seconds in which even a busy machine lets every process have its turn
+
 
 def race(url: str, prices: Sequence[Fraction], budget: Fraction, workers: int) -> list[int]:
     """Let all workers spend at the same time until the budget refuses each; give their debits.
@@ -15,14 +17,14 @@ def race(url: str, prices: Sequence[Fraction], budget: Fraction, workers: int) -
     Worker number i pays the price number i, from the first again after the last.
     """
     context = desk_workers.processes()
-    together = context.Barrier(workers)
+    together = context.Barrier(workers, timeout=PATIENCE)
     with ProcessPoolExecutor(
         workers, mp_context=context, initializer=desk_workers.start_together, initargs=(together,)
     ) as pool:
         return list(
             pool.map(
                 desk_workers.spend_all,
-                repeat(url),
+                repeat(f"{url}{'&' if '?' in url else '?'}timeout={PATIENCE}"),
                 range(workers),
                 repeat(prices),
                 repeat(budget),

@@ -104,7 +104,7 @@ def test_a_locked_ledger_refuses_in_time(postgresql: Server, database: str, ledg
             started = time.monotonic()
             message = refusal(action)
             assert message.endswith("is locked by another process; wait for it and ask again")
-            assert time.monotonic() - started < 5
+            assert time.monotonic() - started < 20  # of the 30 that are waited by default
         assert ledger.entries() == [entry]
     assert ledger.reserve("other", asked(2), BUDGET)[1] == TENTH
 
