@@ -48,9 +48,9 @@ def test_a_certain_property_is_refused(refused: Refused, rate: str) -> None:
     assert "makes the property certain, and nothing about it can be hidden" in message
 
 
-def test_a_group_with_a_certain_property_is_refused(refused: Refused, here: Path) -> None:
-    """One group is enough."""
-    (here / "s.csv").write_text("size,rate\n60,0.2\n40,1\n")
+def test_groups_that_are_all_certain_are_refused(refused: Refused, here: Path) -> None:
+    """Records of a certain group have no neighbours; they are as if known."""
+    (here / "s.csv").write_text("size,rate\n60,0\n40,1\n")
     assert "a certain property has no neighbours" in refused("risk", "--strata", "s.csv", *NOISE)
 
 

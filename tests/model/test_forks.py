@@ -22,6 +22,7 @@ FORKING = """
     for law in laws:
         law.release(0)  # whatever the parent keeps after a release, its children have too
         law.samples(3) if hasattr(law, "samples") else None
+    {after}
     for worker in range({workers}):
         reading, writing = os.pipe()
         if os.fork() == 0:
@@ -35,9 +36,9 @@ FORKING = """
 """
 
 
-def draws_of_workers(before: str = "") -> Counter[str]:
+def draws_of_workers(before: str = "", after: str = "") -> Counter[str]:
     """How often each draw came out, over all workers."""
-    code = dedent(FORKING).format(before=dedent(before), workers=WORKERS, draws=DRAWS)
+    code = dedent(FORKING).format(before=dedent(before), after=after, workers=WORKERS, draws=DRAWS)
     told = subprocess.run(  # noqa: S603 - our own interpreter and code
         [sys.executable, "-c", code], check=True, capture_output=True, text=True
     )
@@ -58,8 +59,8 @@ def test_a_stream_that_is_kept_across_a_fork_is_found() -> None:
     counts = draws_of_workers(
         """
         kept = sampler.RandomIntegers()
-        kept.bits(8)
         noise.RandomIntegers = lambda: kept
-        """
+        """,
+        after="kept._available, kept._pool = 10**5, kept.bits(10**5) | 1 << 10**5",
     )
     assert max(counts.values()) == WORKERS
