@@ -74,7 +74,8 @@ def test_the_same_kills_find_a_mutant(
     found = toll(url, tmp_path / "log", KILLS_OF_A_MUTANT, at_once=1, kind=mutant)
     assert found.second > 0
     tell(
-        f"{database(url)}: {mutant.__name__}: {found.second} second answers in {KILLS_OF_A_MUTANT} kills"
+        f"{database(url)}: {mutant.__name__}: {found.second} second answers in "
+        f"{KILLS_OF_A_MUTANT} kills"
     )
 
 
