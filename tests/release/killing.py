@@ -14,7 +14,6 @@ from tests.release import desk_workers
 from tests.release.desk_workers import PRICE, SURVEY
 
 MOST = 0.9  # of the processes are killed while they ask, the others wherever they are
-PATIENCE = 10  # seconds
 LONGEST_LIFE = 0.12  # seconds
 
 
@@ -72,7 +71,8 @@ def toll(  # noqa: PLR0913, PLR0917 - what to do to whom
     for kill in range(kills):
         victim, asking = workers[kill % at_once]
         if moments.random() < MOST:
-            asking.wait(timeout=PATIENCE)
+            while victim.is_alive() and not asking.wait(timeout=0.05):
+                pass
         time.sleep(moments.uniform(0, LONGEST_LIFE) / at_once)
         meanwhile()
         victim.kill()
