@@ -91,7 +91,7 @@ class LinearPair:
     is_shift: bool = False
     rounding: float = 2e-13
 
-    @property
+    @cached_property
     def mirrored(self) -> "LinearPair":
         """The same from the other side."""
         return LinearPair(
@@ -209,7 +209,7 @@ class TablePair:
         )
         return rising
 
-    @property
+    @cached_property
     def mirrored(self) -> "TablePair":
         """The same from the other side."""
         return TablePair(
@@ -240,14 +240,16 @@ class TablePair:
 
     def ratio_plus(self, offsets: Reals) -> Reals:
         """P₊/Q at offsets."""
-        places = (offsets - self.first).astype(np.int64)
-        ratios: Reals = np.exp(self.log_plus[places] - self.base.log_probabilities[places])
-        return ratios
+        return self._ratio(self.log_plus, offsets)
 
     def ratio_minus(self, offsets: Reals) -> Reals:
         """P₋/Q at offsets."""
+        return self._ratio(self.log_minus, offsets)
+
+    def _ratio(self, logs: Reals, offsets: Reals) -> Reals:
+        """One of the laws over Q at offsets."""
         places = (offsets - self.first).astype(np.int64)
-        ratios: Reals = np.exp(self.log_minus[places] - self.base.log_probabilities[places])
+        ratios: Reals = np.exp(logs[places] - self.base.log_probabilities[places])
         return ratios
 
 
