@@ -93,6 +93,19 @@ def test_the_installed_command_answers(here: Path) -> None:
     assert refusal.stderr.startswith("error: ")
 
 
+def test_a_count_that_overruns_its_slot_ends_with_its_reply(here: Path) -> None:
+    """The count is not waited for, and nothing but one line is said; a longer slot answers."""
+    words = [SCRIPT, "count", "survey.parquet", "--where", "age > 40", "--epsilon", "0.5", "--slot"]
+    late, told = (
+        subprocess.run([*words, slot], cwd=here, check=False, capture_output=True, text=True)  # noqa: S603  (our own command)
+        for slot in ("1e-6", "5")
+    )
+    assert (late.returncode, late.stdout) == (2, "")
+    assert re.fullmatch(r"error: the answer was not ready when replies left; [^\n]+\n", late.stderr)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert "1.5 of 2 left" in told.stdout
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_an_answer_that_cannot_be_printed_is_one_line(here: Path) -> None:
     """Where standard output is full, the refusal says that nothing paid for is lost."""

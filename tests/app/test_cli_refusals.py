@@ -51,6 +51,13 @@ def test_a_goal_that_cannot_be_met_is_refused(
     assert remedy in message
 
 
+@pytest.mark.parametrize("slot", ["0", "-1", "3601", "nan", "soon", ""])
+def test_a_slot_without_a_length_is_refused(refused: Refused, slot: str) -> None:
+    """The message says how long a slot may be."""
+    message = refused(*count(), "--epsilon", "0.1", "--slot", slot)
+    assert f"'--slot': must be above 0 and at most 3600 s, such as 1, got {slot!r}" in message
+
+
 @pytest.mark.parametrize("words", [count(), ("plan",)])
 @pytest.mark.parametrize(
     ("within", "guess"), [("0.0000001%", "1"), ("20%", "1e-300"), ("100%", "9007199254740992")]

@@ -3,7 +3,7 @@
 import itertools
 import os
 import resource
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from multiprocessing.context import ForkServerContext
@@ -13,8 +13,9 @@ from pathlib import Path
 from noisycount.errors import BudgetError, LedgerError
 from noisycount.release.desk import Dataset, Desk
 from noisycount.release.ledger import Entry, Ledger, Request
+from noisycount.release.predicate_tree import Predicate
 from noisycount.release.schema import Kind
-from noisycount.release.sources.memory import MemorySource
+from noisycount.release.sources.memory import MemorySource, Record
 
 SURVEY = Dataset("survey", Fraction(10**6))
 PRICE = Fraction(1, 10**6)
@@ -52,6 +53,23 @@ class HastyLedger(Ledger):
         if _reply is not None:
             _reply(entry.key, answer)
         return super().store(entry, answer)
+
+
+class CountedSource(MemorySource):
+    """A source that remembers how often it was counted."""
+
+    __slots__ = ("counted",)
+
+    def __init__(
+        self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None = None
+    ) -> None:
+        super().__init__(records, schema, unit)
+        self.counted = 0
+
+    def count(self, predicates: Sequence[Predicate]) -> list[int]:
+        """Give the true counts."""
+        self.counted += 1
+        return super().count(predicates)
 
 
 def processes() -> ForkServerContext:
@@ -151,14 +169,15 @@ def ask(
         os.write(replies, f"{key}: {answer}{how}\n".encode())
 
     _reply = reply
-    source = MemorySource(AGES, {"age": Kind.INTEGER})
+    source = CountedSource(AGES, {"age": Kind.INTEGER})
     with kind.open(url) as ledger:
         desk = Desk(source, ledger, SURVEY)
         asking.set()
         first = max(0, newest(replies) - OVERLAP) if last is None else 0
         for number in itertools.count(first) if last is None else range(last + 1):
+            counted = source.counted
             release = desk.release(f"age > {number}", PRICE, key=f"{number}")
-            resumed = not release.charged and not release.repeated
+            resumed = release.repeated and source.counted > counted
             reply(release.key, release.answer, RESUMED if resumed else "")
 
 

@@ -1,5 +1,8 @@
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from threading import Event, active_count
@@ -9,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.errors import BudgetError, OverrunError, PredicateError, SourceError
-from noisycount.release.desk import Dataset, Desk
+from noisycount.release.desk import Dataset, Desk, Release
 from noisycount.release.ledger import Ledger
 from noisycount.release.slot import Slot
 from tests.release.test_desk import (
@@ -90,8 +93,8 @@ def test_work_that_overruns_is_answered_at_the_tick_with_a_fixed_text() -> None:
     done.set()
     (text,) = texts
     assert text == (
-        "the answer was not ready when replies left; the debit stays: ask the same question"
-        " again, free of charge"
+        "the answer was not ready when replies left; ask the same question again: it is charged"
+        " once, however often it is asked"
     )
 
 
@@ -117,8 +120,7 @@ def test_a_count_that_overruns_is_charged_and_answered_later(ledger: Ledger) -> 
     assert ledger.spent("survey") == HALF
     threads = active_count()
     go_on.set()
-    while active_count() >= threads:
-        time.sleep(0.01)
+    until(lambda: active_count() < threads)
     (entry,) = ledger.entries()
     again = desk.release("age >= 50", HALF)
     assert (again.answer, again.charged, again.repeated) == (entry.answer, 0, True)
@@ -134,19 +136,54 @@ def test_a_failing_source_says_as_little_through_the_slot(ledger: Ledger) -> Non
     assert ledger.spent("survey") == HALF
 
 
-def test_only_what_reads_the_records_waits(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refusals and repeated answers depend on no record, and leave at once."""
-    waited = []
-    reply = Slot.reply
-    monkeypatch.setattr(Slot, "reply", lambda slot, work: waited.append(1) or reply(slot, work))
-    desk = Desk(WatchedSource(), ledger, Dataset("survey", HALF), SLOT)
-    first = desk.release("age >= 50", HALF)
-    assert desk.release("age >= 50", HALF).answer == first.answer
-    for where, price, error in [
+@pytest.mark.parametrize(
+    ("where", "price", "error"),
+    [
         ("salary > 1", HALF, PredicateError),
         ("age > 1", Fraction(1, 3), BudgetError),
         ("age > 1", Fraction(0), ValueError),
-    ]:
-        with pytest.raises(error):
-            desk.release(where, price)
-    assert len(waited) == 1
+        ("age >= 50", HALF, None),
+    ],
+)
+def test_refusals_and_known_answers_leave_at_a_tick_too(
+    ledger: Ledger, where: str, price: Fraction, error: type[Exception] | None
+) -> None:
+    """Each waits for the ledger, or for a processor, while something else is counted."""
+    dataset = Dataset("survey", HALF)
+    Desk(WatchedSource(), ledger, dataset).release("age >= 50", HALF)
+    arrival = time.monotonic()
+    with pytest.raises(error) if error else nullcontext():
+        Desk(WatchedSource(), ledger, dataset, SLOT).release(where, price)
+    assert time.monotonic() >= SLOT.leaving(arrival)
+
+
+def test_whoever_asks_the_same_meanwhile_cannot_tell_when_the_answer_was_stored(
+    ledger: Ledger,
+) -> None:
+    """Before and after that moment, a reply says the same at a tick."""
+    go_on = Event()
+    slot = Slot(2.0)
+    desk = Desk(WatchedSource(lambda: None if go_on.wait(30) else CANARY), ledger, SURVEY, slot)
+
+    def asked() -> tuple[Release, float, float]:
+        arrival = time.monotonic()
+        return desk.release("age >= 50", HALF), slot.leaving(arrival), time.monotonic()
+
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(asked)
+        until(lambda: len(ledger.rows()) == 1)
+        before = pool.submit(asked)
+        until(lambda: desk.source.counted == 2)
+        go_on.set()
+        until(lambda: len(ledger.rows()) == 2)
+        after = pool.submit(asked)
+        replies = [one.result() for one in (first, before, after)]
+    assert all(left >= tick for _, tick, left in replies)
+    bought, *others = (release for release, _, _ in replies)
+    assert others == [replace(bought, charged=Fraction(0))] * 2
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for what another thread does."""
+    while not condition():
+        time.sleep(0.005)

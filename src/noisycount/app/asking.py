@@ -15,6 +15,7 @@ from noisycount.release.entries import Analyst
 from noisycount.release.ledger import Ledger
 from noisycount.release.predicate import parse
 from noisycount.release.predicate_text import english
+from noisycount.release.slot import Slot
 from noisycount.release.sources.duckdb import DuckDBSource
 
 __all__ = ["Answer", "answer_to", "dataset_asked"]
@@ -57,6 +58,7 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
     epsilon: Fraction,
     confidence: float,
     analyst: Analyst = Analyst(),  # noqa: B008 - frozen
+    slot: Slot | None = None,
 ) -> Answer:
     """Ask a question of a data set: refuse, or charge the ledger and answer.
 
@@ -67,6 +69,7 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
         epsilon: The price of the answer.
         confidence: With which the error is stated, in (0, 1).
         analyst: Who asks.
+        slot: When the reply leaves; None: as soon as it is there.
 
     Raises:
         NoisyCountError: The question, the file, the budget or the ledger refuses it.
@@ -86,7 +89,7 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
             configuration.ledger_url, create=written is None, written=written
         ) as ledger:
             paying = Dataset(dataset.name, dataset.budget)
-            desk = Desk(source, ledger, paying, analyst=analyst)
+            desk = Desk(source, ledger, paying, slot, analyst)
             release = desk.release(where, epsilon)
     return Answer(
         release=release,

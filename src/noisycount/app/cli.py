@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import click
 
-from noisycount.errors import NoisyCountError
+from noisycount.errors import NoisyCountError, OverrunError
 
 __all__ = ["COMMANDS", "main", "noisycount"]
 
@@ -93,6 +93,8 @@ def main() -> NoReturn:
         sys.exit(2)
     except click.ClickException as error:
         click.echo(f"error: {_one_line(error)}", err=True)
+        if isinstance(error.__cause__, OverrunError):
+            os._exit(2)  # the count goes on in a thread; its end would tell how long it took
         sys.exit(2)
     except OSError as error:
         click.echo(

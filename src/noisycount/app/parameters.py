@@ -13,6 +13,7 @@ import click
 from noisycount.app import config
 from noisycount.release.budget import exact_epsilon
 from noisycount.release.chain import Head
+from noisycount.release.slot import Slot
 
 __all__ = [
     "as_confidence",
@@ -20,6 +21,7 @@ __all__ = [
     "as_guess",
     "as_head",
     "as_picture",
+    "as_slot",
     "as_within",
     "config_option",
     "json_option",
@@ -77,6 +79,15 @@ def as_picture(_: click.Context, __: click.Parameter, path: Path | None) -> Path
     if path is None or path.suffix.lower() in {".svg", ".png"}:
         return path
     raise click.BadParameter(f"must end in .svg or .png, got {str(path)!r}")
+
+
+def as_slot(_: click.Context, __: click.Parameter, text: str | None) -> Slot | None:
+    """A slot of some seconds."""
+    try:
+        return None if text is None else Slot(number(text))
+    except ValueError:
+        message = f"must be above 0 and at most 3600 s, such as 1, got {text!r}"
+        raise click.BadParameter(message) from None
 
 
 def config_option(command: Command) -> Command:

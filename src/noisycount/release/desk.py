@@ -11,7 +11,7 @@ from noisycount.errors import SourceError
 from noisycount.model.noise import DiscreteLaplace
 from noisycount.release.accountant import Budget, budget_of
 from noisycount.release.budget import exact_epsilon, exact_text
-from noisycount.release.entries import Analyst, Entry, Request, check_text
+from noisycount.release.entries import Analyst, Request, check_text
 from noisycount.release.ledger import Ledger
 from noisycount.release.predicate import parse
 from noisycount.release.predicate_text import canonical_text
@@ -62,7 +62,6 @@ class Release:
         mechanism: The law of the noise.
         scale: The scale of the noise, in units.
         key: Under which key the ledger keeps the answer.
-        repeated: Whether the answer was published before.
     """
 
     answer: int
@@ -74,7 +73,11 @@ class Release:
     mechanism: str
     scale: Fraction
     key: str
-    repeated: bool
+
+    @property
+    def repeated(self) -> bool:
+        """Whether the same was asked before, and paid for then."""
+        return not self.charged
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +88,8 @@ class Desk:
         source: The records.
         ledger: Who keeps the budget and the answers.
         dataset: The name and the budget of the records.
-        slot: When answers leave; None: as soon as they are there, after a time that can tell
-            something about the records.
+        slot: When replies leave, refusals too; None: as soon as they are there, after a time that
+            can tell something about the records.
         analyst: Who asks, and what their questions may cost together.
 
     Example:
@@ -141,25 +144,21 @@ class Desk:
             BudgetError: The price exceeds what is left; nothing was charged.
             LedgerError: The key belongs to another question, or the ledger cannot be used.
             SourceError: The records could not be counted; the debit stays.
-            OverrunError: The count took longer than the slot; the debit stays.
+            OverrunError: There was no answer yet when replies left the slot; a debit stays.
         """
+        reply = partial(self._reply, where, epsilon, key)
+        return reply() if self.slot is None else self.slot.reply(reply)
+
+    def _reply(self, where: str, epsilon: Fraction, key: str | None) -> Release:
+        """Reserve, count, add noise, store; give what is told of it."""
         predicate = parse(where, self.source.schema)
-        mechanism = DiscreteLaplace.for_epsilon(exact_epsilon(epsilon))
-        request = self._request(predicate, mechanism, exact_epsilon(epsilon))
+        price = exact_epsilon(epsilon)
+        mechanism = DiscreteLaplace.for_epsilon(price)
+        request = self._request(predicate, mechanism, price)
         # Not the digest, which depends on the version: that is the size of the file, or its hash.
         key = secrets.token_hex(16) if key is None else key
         entry, charged = self.ledger.reserve(key, request, self.dataset.budget, self.analyst)
-        reply = partial(self._reply, entry, charged, predicate, mechanism)
-        if self.slot is None or entry.answer is not None:
-            return reply()
-        return self.slot.reply(reply)
-
-    def _reply(
-        self, entry: Entry, charged: Fraction, predicate: Predicate, mechanism: DiscreteLaplace
-    ) -> Release:
-        """Give what is told of a debit, after the count if it has no answer yet."""
-        repeated = entry.answer is not None
-        if not repeated:
+        if entry.answer is None:
             entry = self.ledger.store(entry, self._noisy_count(predicate, mechanism))
         return Release(
             answer=cast("int", entry.answer),  # stored by now, here or before
@@ -171,7 +170,6 @@ class Desk:
             mechanism=_MECHANISM,
             scale=mechanism.scale,
             key=entry.key,
-            repeated=repeated,
         )
 
     def _request(

@@ -23,6 +23,8 @@ class Slot:
     Slots follow each other without gaps and are the same for all requests. Work has one to two
     slots of time. Work that takes longer is not waited for: its asker gets a fixed text at the tick
     at which any reply would have left, and what the work stores is there for a later request.
+    Refusals and answers that are known already wait as well: whoever asked for them all the time
+    could else tell when the work of another request ended.
 
     Args:
         seconds: The length of a slot: above 0, at most 3600 s.
@@ -93,8 +95,8 @@ class _Outcome(Generic[Result]):
         """Give the result, or raise the error, if there is one by now."""
         if not self.finished.is_set():
             raise OverrunError(
-                "the answer was not ready when replies left; the debit stays: ask the same"
-                " question again, free of charge"
+                "the answer was not ready when replies left; ask the same question again: it is"
+                " charged once, however often it is asked"
             )
         if self.error is not None:
             raise self.error

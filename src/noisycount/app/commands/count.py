@@ -10,6 +10,7 @@ from noisycount.app.parameters import (
     as_confidence,
     as_epsilon,
     as_guess,
+    as_slot,
     as_within,
     config_option,
     json_option,
@@ -18,6 +19,7 @@ from noisycount.app.planned import planned
 from noisycount.app.render import answer_facts, print_facts, print_json
 from noisycount.app.waiting import waiting
 from noisycount.app.wire import answer_object
+from noisycount.release.slot import Slot
 
 __all__ = ["command"]
 
@@ -49,6 +51,13 @@ __all__ = ["command"]
 )
 @click.option("--unit", metavar="COLUMN", help="Count distinct values of this column, not rows.")
 @click.option("--analyst", metavar="NAME", help="Who asks, where several may.")
+@click.option(
+    "--slot",
+    callback=as_slot,
+    metavar="SECONDS",
+    help="Reply only when a slot ends, so that no duration tells of the records; one of several "
+    "times the longest count.",
+)
 @config_option
 @json_option
 def command(  # noqa: PLR0913, PLR0917  (one argument an option)
@@ -60,6 +69,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     confidence: float,
     unit: str | None,
     analyst: str | None,
+    slot: Slot | None,
     configuration: Config,
     *,
     as_json: bool,
@@ -73,7 +83,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     price = _price(epsilon, within, guess, confidence)
     dataset, asker = dataset_asked(configuration, source, unit), configuration.analyst(analyst)
     with waiting("counting"):
-        answer = answer_to(where, dataset, configuration, price, confidence, asker)
+        answer = answer_to(where, dataset, configuration, price, confidence, asker, slot)
     if as_json:
         print_json(answer_object(answer))
     else:

@@ -30,7 +30,7 @@ from noisycount.release.schema import Kind, Schema
 from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.interface import require_known_columns
 
-__all__ = ["MemorySource"]
+__all__ = ["MemorySource", "Record"]
 
 Record = Mapping[str, object]
 
