@@ -15,7 +15,14 @@ from noisycount.errors import SourceError
 from noisycount.release.predicate_sql import quoted_name, quoted_text
 from noisycount.release.schema import close_names
 from noisycount.release.sources.closing import Closing
-from noisycount.release.sources.duckdb import Connection, _engine, _pattern, _readable
+from noisycount.release.sources.duckdb_files import (
+    CSV,
+    PARQUET,
+    Connection,
+    engine_errors_as,
+    path_pattern,
+    readable_file,
+)
 
 __all__ = ["PublicTable", "table_format"]
 
@@ -23,11 +30,7 @@ Column: TypeAlias = NDArray[np.float64] | NDArray[np.int64]
 
 _CSV, _PARQUET = "csv", "parquet"
 _FORMATS = {".csv": _CSV, ".parquet": _PARQUET, ".pq": _PARQUET}
-_CHECKS = {
-    _CSV: "it is UTF-8, that its first line names the columns, and that every line has as many "
-    "cells",
-    _PARQUET: "the file is whole",
-}
+_CHECKS = {_CSV: CSV.check, _PARQUET: PARQUET.check}
 # An empty cell is missing, a quoted empty one is a text; DuckDB finds the delimiter.
 _CSV_OPTIONS = (
     "header=true, skip=0, comment='', quote='\"', escape='\"', strict_mode=true, "
@@ -76,12 +79,14 @@ class PublicTable(Closing):
         Raises:
             SourceError: The file cannot be read.
         """
-        form, place = table_format(path), _readable(path)
-        relation = f"read_{form}({quoted_text(_pattern(place))}"
+        form, place = table_format(path), readable_file(path)
+        relation = f"read_{form}({quoted_text(path_pattern(place))}"
         options = _CSV_OPTIONS if form == _CSV else "hive_partitioning=false"
         connection = duckdb.connect(":memory:")
         try:
-            with _engine(f"{str(path)!r} cannot be read as {form}: check that {_CHECKS[form]}"):
+            with engine_errors_as(
+                f"{str(path)!r} cannot be read as {form}: check that {_CHECKS[form]}"
+            ):
                 connection.execute(f"CREATE TABLE loaded AS SELECT * FROM {relation}, {options})")
                 columns = tuple(connection.table("loaded").columns)
         except BaseException:
@@ -106,7 +111,9 @@ class PublicTable(Closing):
         text = f"CAST({quoted_name(column)} AS VARCHAR)"
         number = f"TRY_CAST({text} AS DOUBLE)"
         query = f"SELECT {number} AS value, {text} IS NOT NULL AS given FROM loaded"
-        with _engine(f"column {column!r} of {str(self.path)!r} cannot be read: free some memory"):
+        with engine_errors_as(
+            f"column {column!r} of {str(self.path)!r} cannot be read: free some memory"
+        ):
             found = self.connection.execute(query).fetchnumpy()
         missing = np.ma.getmaskarray(found["value"])
         broken = missing & found["given"]
@@ -158,7 +165,9 @@ class PublicTable(Closing):
         query = f"SELECT {', '.join([self._kept(form), *new])} FROM loaded POSITIONAL JOIN added"
         options = "FORMAT csv, HEADER true" if form == _CSV else "FORMAT parquet"
         try:
-            with _engine(f"{str(out)!r} cannot be written: check its folder and the free space"):
+            with engine_errors_as(
+                f"{str(out)!r} cannot be written: check its folder and the free space"
+            ):
                 self.connection.register("added", {**added, "missing": missing})
                 self.connection.execute(f"COPY ({query}) TO {quoted_text(str(part))} ({options})")
             part.replace(out)
