@@ -1,4 +1,7 @@
+import json
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -79,3 +82,42 @@ def test_the_true_count_is_never_shown(run: Run, here: Path, tmp_path: Path) -> 
     plain = "\n".join(said).replace(str(tmp_path), "").replace(",", "")
     assert "ε = 0.000000001" in plain
     assert not re.search(r"(?<![\w.])92(?![\w.])", plain)
+
+
+STEERING = "\x1b[2J\x1b]0;title\x07\x9b31m\r\n\u202e\u2028\x7f"
+
+
+@pytest.mark.parametrize("words", [(), ("--json",)], ids=["words", "json"])
+def test_no_question_steers_the_terminal_of_who_reads_it(run: Run, words: tuple[str, ...]) -> None:
+    """An analyst's text could else clear an owner's screen, or hide a row of the ledger."""
+    where = f"health = '{STEERING}'"
+    count = ("count", "survey.parquet", "--where", where, "--epsilon", "0.5", *words)
+    for told in (run(*count), run(*count), run("ledger", "show", *words)):
+        assert told.status == 0
+        assert "[2J" in told.output
+        assert all(sign.isprintable() or sign == "\n" for sign in told.output)
+        assert not words or where in list(texts_in(json.loads(told.output)))
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Give all texts of a JSON value, also those within a text that is JSON itself."""
+    if isinstance(value, str):
+        yield value
+        with suppress(ValueError):
+            yield from texts_in({} if value.isdecimal() else json.loads(value))
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(part)
+
+
+def test_no_refusal_steers_the_terminal(run: Run) -> None:
+    """Neither the name of a file nor a column that is no column."""
+    for told in (
+        run("count", f"missing{STEERING}.csv", "--where", "true", "--epsilon", "1"),
+        run("count", "survey.parquet", "--where", f'"{STEERING}" = 1', "--epsilon", "1"),
+        run("count", "survey.parquet", "--where", "true", "--epsilon", STEERING),
+        run("count", "survey.parquet", "--where", "true", "--epsilon", "1", f"--{STEERING}"),
+        run(STEERING),
+    ):
+        assert told.status == 2
+        assert all(sign.isprintable() for sign in told.errors.removesuffix("\n"))

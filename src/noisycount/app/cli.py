@@ -8,6 +8,7 @@ from typing import NoReturn
 import click
 
 from noisycount.errors import NoisyCountError, OverrunError
+from noisycount.release.predicate_text import printable
 
 __all__ = ["COMMANDS", "main", "noisycount"]
 
@@ -92,15 +93,14 @@ def main() -> NoReturn:
         error.show()
         sys.exit(2)
     except click.ClickException as error:
-        click.echo(f"error: {_one_line(error)}", err=True)
+        _tell(_with_help(error))
         if isinstance(error.__cause__, OverrunError):
             os._exit(2)  # the count goes on in a thread; its end would tell how long it took
         sys.exit(2)
     except OSError as error:
-        click.echo(
-            f"error: {error.filename or 'output'} cannot be used ({error.strerror}): mend that and "
-            "ask again; an answer that was paid for is kept",
-            err=True,
+        _tell(
+            f"{error.filename or 'output'} cannot be used ({error.strerror}): mend that and ask "
+            "again; an answer that was paid for is kept"
         )
         sys.exit(2)
     except click.Abort:
@@ -108,8 +108,12 @@ def main() -> NoReturn:
         sys.exit(130)
 
 
-def _one_line(error: click.ClickException) -> str:
-    """The refusal without line breaks; one of Click's own leads to the help."""
-    text = " ".join(error.format_message().split())
-    context = getattr(error, "ctx", None)
+def _tell(refusal: str) -> None:
+    """Write a refusal as one line on standard error."""
+    click.echo(f"error: {printable(' '.join(refusal.split()))}", err=True)
+
+
+def _with_help(error: click.ClickException) -> str:
+    """The refusal; one of Click's own leads to the help."""
+    text, context = error.format_message().rstrip(), getattr(error, "ctx", None)
     return text if context is None else f"{text.rstrip('.')}; see `{context.command_path} --help`"

@@ -15,12 +15,14 @@ from noisycount.app.wording import approximately, percent, plus_minus, signed
 from noisycount.release.accountant import PureBudget, budget_of
 from noisycount.release.budget import exact_text
 from noisycount.release.entries import ANALYST
+from noisycount.release.predicate_text import printable
 
 if TYPE_CHECKING:  # they load the engine and the ledger, which few commands need
     from noisycount.app.asking import Answer
 
 __all__ = [
     "answer_facts",
+    "cell",
     "print_facts",
     "print_json",
     "print_table",
@@ -39,13 +41,15 @@ def console() -> Console:
 
 
 def print_json(value: object) -> None:
-    """One JSON value, in UTF-8."""
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    """One JSON value, in UTF-8; signs that could steer a terminal are escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    plain = (s if s.isprintable() or s == "\n" else json.dumps(s)[1:-1] for s in text)
+    click.echo("".join(plain))
 
 
 def print_text(text: str = "", style: str = "") -> None:
     """One paragraph; nothing in it is taken for markup."""
-    console().print(Text(text, style=style))
+    console().print(Text("\n".join(map(printable, text.split("\n"))), style=style))
 
 
 def seen_from_here(place: Path | str) -> str:
@@ -56,13 +60,18 @@ def seen_from_here(place: Path | str) -> str:
     return str(Path("~", path.relative_to(home)) if path.is_relative_to(home) else path)
 
 
+def cell(text: str) -> Text:
+    """A text in a table; nothing in it is taken for markup, or steers the terminal."""
+    return Text(printable(text), overflow="fold")
+
+
 def print_facts(facts: Iterable[tuple[str, str]], indent: int = 0) -> None:
     """Names and values in two columns."""
     grid = Table.grid(padding=(0, 2), pad_edge=False)
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
     for name, value in facts:
-        grid.add_row(Text(" " * indent + name), Text(value))
+        grid.add_row(cell(" " * indent + name), cell(value))
     console().print(grid)
 
 
@@ -70,7 +79,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Rows of cells below the names of their columns."""
     table = Table(*header)
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*map(cell, row))
     console().print(table)
 
 

@@ -20,7 +20,7 @@ from noisycount.release.predicate_tree import (
     Range,
 )
 
-__all__ = ["canonical_text", "english"]
+__all__ = ["canonical_text", "english", "printable"]
 
 _NUMBER_PHRASES = {
     Operator.EQUAL: "is",
@@ -126,7 +126,7 @@ def _english_test(test: Range | Membership | Pattern | Missing, negation: str) -
             *most, last = map(_spoken, choices)
             return f"{subject}{', '.join(most)} or {last}" if most else f"{subject}{last}"
         case Pattern(_, pattern):
-            return f"{subject}like {_printable(_quoted(pattern))}"
+            return f"{subject}like {printable(_quoted(pattern))}"
         case Missing():
             return f"{subject}missing"
 
@@ -174,7 +174,7 @@ def _value(operand: Column | Literal) -> str:
 
 
 def _spoken(operand: Column | Literal) -> str:
-    return _printable(_value(operand).removesuffix(".0"))
+    return printable(_value(operand).removesuffix(".0"))
 
 
 def _quoted(text: str) -> str:
@@ -182,6 +182,11 @@ def _quoted(text: str) -> str:
     return f"'{escaped}'"
 
 
-def _printable(text: str) -> str:
-    """The text for one line of a terminal: what is not printable becomes U+FFFD."""
+def printable(text: str) -> str:
+    r"""The text for one line of a terminal: what is not printable, and could steer it, is U+FFFD.
+
+    Example:
+        >>> printable("health = '\x1b[2J'")
+        "health = '�[2J'"
+    """
     return "".join(sign if sign.isprintable() else "\ufffd" for sign in text)

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import click
 from rich.table import Table
-from rich.text import Text
 
 from noisycount.app.booked import booked, opened
 from noisycount.app.config import Config
 from noisycount.app.ledger_words import Account, accounts_of_analysts, accounts_of_datasets
 from noisycount.app.parameters import as_head, config_option, json_option
-from noisycount.app.render import console, print_json, print_text, seen_from_here
+from noisycount.app.render import cell, console, print_json, print_text, seen_from_here
 from noisycount.app.wire import account_objects, entry_objects
 from noisycount.app.wording import signed
 from noisycount.errors import LedgerError, NoisyCountError
@@ -162,7 +161,7 @@ def _print_accounts(title: str, accounts: Sequence[Account]) -> None:
     pure = all(account.in_epsilon for account in accounts)
     table = Table(title, "budget ε" if pure else "budget", "spent", "left", title_justify="left")
     for account in accounts:
-        table.add_row(Text(seen_from_here(account.name)), *account.words)
+        table.add_row(cell(seen_from_here(account.name)), *account.words)
     if accounts:
         console().print(table)
 
@@ -179,9 +178,9 @@ def _print_entries(entries: Sequence[Entry]) -> None:
         answer = "not given" if entry.answer is None else signed(entry.answer)
         table.add_row(
             f"{entry.made:%Y-%m-%d %H:%M}",
-            *([Text(entry.analyst, overflow="fold")] if named else []),
-            Text(seen_from_here(entry.request.dataset), overflow="fold"),
-            Text(json.loads(entry.request.question)["where"], overflow="fold"),
+            *([cell(entry.analyst)] if named else []),
+            cell(seen_from_here(entry.request.dataset)),
+            cell(json.loads(entry.request.question)["where"]),
             exact_text(entry.request.epsilon),
             answer,
         )
