@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 import sys
 import tempfile
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 
@@ -147,6 +147,24 @@ def test_a_locked_ledger_refuses_in_time(path: Path) -> None:
         assert ledger.entries() == [entry]
         holder.close()
         assert ledger.reserve("other", other(1), BUDGET)[1] == other(1).epsilon
+
+
+def test_more_threads_than_connections_are_refused_in_our_words(path: Path) -> None:
+    """Some wait for the lock, the others for a connection, none longer than it says."""
+    with Ledger.open(f"sqlite:///{path}?timeout=0.2") as ledger:
+        holder = sqlite3.connect(path, isolation_level=None)
+        holder.execute("BEGIN IMMEDIATE")
+
+        def refused(number: int) -> str:
+            return refusal(lambda: ledger.reserve(f"{number}", other(number), BUDGET))
+
+        with ThreadPoolExecutor(40) as pool:
+            told = {message.split("' ")[1] for message in pool.map(refused, range(40))}
+        holder.close()
+    assert told == {
+        "is locked by another process; wait for it and ask again",
+        "is busy with other questions; wait and ask again",
+    }
 
 
 def test_a_write_ahead_log_that_is_in_use_is_refused(path: Path) -> None:

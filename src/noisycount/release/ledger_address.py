@@ -99,7 +99,9 @@ class Address:
             database=f"file:{quote(str(file))}",
             query={"uri": "true", "mode": mode, "timeout": self.wait},
         )
-        engine = create_engine(url, connect_args={"isolation_level": None})
+        engine = create_engine(
+            url, connect_args={"isolation_level": None}, pool_timeout=float(self.wait)
+        )
         event.listen(engine, "connect", _configure_sqlite)
         _follow(engine, file)
         event.listen(engine, "begin", _begin)
@@ -115,6 +117,7 @@ class Address:
                 url,
                 isolation_level="READ COMMITTED",  # each statement sees what was committed before
                 pool_pre_ping=True,
+                pool_timeout=float(self.wait),
                 connect_args={"prepare_threshold": None},
                 hide_parameters=True,
             )

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from noisycount.errors import LedgerError
 from noisycount.release.ledger_tables import RESTORE
@@ -11,6 +12,7 @@ from noisycount.release.ledger_tables import RESTORE
 __all__ = ["refusals"]
 
 _ACCOUNT = "may not be used by this account; mend its permissions"
+_BUSY = "is busy with other questions; wait and ask again"
 _LOCKED = "is locked by another process; wait for it and ask again"
 _READ_ONLY = "is read-only; make it writable"
 _FULL = "has no room to grow; make room on the disk and ask again"
@@ -66,12 +68,14 @@ def refusals(place: str) -> Iterator[None]:
     """
     try:
         yield
-    except DBAPIError as error:
+    except SQLAlchemyError as error:
         raise LedgerError(f"{place} {_reason(error)}") from None
 
 
-def _reason(error: DBAPIError) -> str:
+def _reason(error: SQLAlchemyError) -> str:
     """Give what a refusal means to the owner of the ledger, and what to do about it."""
+    if not isinstance(error, DBAPIError):
+        return _BUSY if isinstance(error, PoolTimeout) else _UNKNOWN
     code = getattr(error.orig, "sqlite_errorcode", None)
     if code is not None:
         return _SQLITE.get(code & 0xFF, _UNKNOWN)  # the rest is an extended code
