@@ -99,7 +99,7 @@ def answer_facts(answer: "Answer") -> Facts:
     counted = f"distinct values of {answer.unit}" if answer.unit else "rows"
     account = "" if answer.analyst.name == ANALYST else f" to {answer.analyst.name}"
     paid = exact_text(release.charged) + account
-    if not release.charged:
+    if release.repeated:
         paid = "nothing: this was asked before"
     return [
         ("question", f"{release.where}  ({answer.meaning})"),

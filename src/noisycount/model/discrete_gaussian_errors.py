@@ -82,8 +82,10 @@ class DiscreteGaussianErrors(GaussianShape):
         units = np.minimum(errors / self.scale, _FARTHEST)
         places = (units * _PER_SCALE).astype(np.int64)
         shares = units * _PER_SCALE - places
-        level, slope, bend, turn = np.moveaxis(_log_tail_ratios(self.scale)[places], -1, 0)
-        ratios = level + shares * (slope + shares * (bend + shares * turn))
+        cubics = _log_tail_ratios(self.scale)[places]
+        ratios = cubics[..., 3]
+        for power in (2, 1, 0):
+            ratios = cubics[..., power] + shares * ratios
         tails: Reals = np.exp(ratios - units * units / 2 - log_sum_of_all(self.scale))
         return tails
 

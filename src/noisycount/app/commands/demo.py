@@ -1,5 +1,6 @@
 """`noisycount demo`: one private question of a real survey, from the plan to the picture."""
 
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from noisycount.data import survey_path
 from noisycount.errors import NoisyCountError
 from noisycount.release.accountant import budget_of
 from noisycount.release.budget import exact_text
+from noisycount.release.desk import Release
 
 __all__ = ["command"]
 
@@ -84,61 +86,62 @@ def _answer(plan: Plan, out: Path) -> Answer:
 
 def _tell(plan: Plan, answer: Answer, refinement: Refinement, files: list[Path]) -> None:
     """The five steps in plain words."""
-    release, told = answer.release, refinement.told
-    low, high = refinement.interval
-    price = exact_text(plan.epsilon)
     print_text("How many persons of a health survey ever rated their health “poor”?", "bold")
     print_text(
         f"The RAND Health Insurance Experiment followed {signed(_SIZE)} persons for up to five "
         "years. Nobody may learn from the answer whether one of them was in poor health."
     )
-    _step(
-        1,
+    steps = [*_asked(plan, answer.release), *_answered(answer, refinement, files)]
+    for number, (title, text) in enumerate(steps, start=1):
+        print_text()
+        print_text(f"{number}  {title}", "bold")
+        print_text(text)
+    print_text()
+    print_text("Next, a question of your own:", "bold")
+    print_text('  noisycount count FILE.csv --where "age >= 65" --within 20% --guess 100')
+
+
+def _asked(plan: Plan, release: Release) -> Iterator[tuple[str, str]]:
+    """The title and the text of the steps before the answer."""
+    yield (
         "Plan",
         f"We want the answer to within ±{percent(_WITHIN)} with {percent(_CONFIDENCE)} confidence, "
         f"expecting about {_GUESS} persons: a public guess, made without looking at the data. That "
-        f"needs a privacy loss of ε = {price}.",
+        f"needs a privacy loss of ε = {exact_text(plan.epsilon)}.",
     )
-    _step(
-        2,
+    yield (
         "Ask",
         f"Count the distinct persons with {release.where}, then add whole-number noise "
         f"({release.mechanism}, scale {approximately(release.scale)}) drawn by an exact sampler. "
         "The ledger is charged before anything is counted.",
     )
+
+
+def _answered(
+    answer: Answer, refinement: Refinement, files: list[Path]
+) -> Iterator[tuple[str, str]]:
+    """The title and the text of the steps from the answer on."""
+    release, told, (low, high) = answer.release, refinement.told, refinement.interval
     paid = (
-        f"It cost ε = {exact_text(release.charged)}"
-        if release.charged
-        else "It was paid for before, so it cost nothing now and is the same answer"
+        "It was paid for before, so it cost nothing now and is the same answer"
+        if release.repeated
+        else f"It cost ε = {exact_text(release.charged)}"
     )
-    _step(
-        3,
+    yield (
         f"The answer: {signed(release.answer)} ±{answer.error} persons",
         f"With {percent(_CONFIDENCE)} confidence the true count lies within ±{answer.error} of "
         f"{signed(release.answer)}. {paid}; {exact_text(release.remaining)} of the budget of "
         f"{budget_of(answer.budget).text} is left. What anybody can learn from it: "
         f"{answer.odds}.",
     )
-    _step(
-        4,
+    yield (
         f"A better estimate: {told.mean:.1f} persons",
         f"Suppose it is public that such a person has a chance of {percent(_RATE)}. Together with "
         f"the answer that gives a mean of {told.mean:.1f}, a median of {told.median}, and {low} to "
         f"{high} with {percent(refinement.level)} probability. That costs no privacy.",
     )
-    _step(
-        5,
+    yield (
         "The picture",
         "What was assumed, what the answer says, and what both say together: "
         + " and ".join(str(file) for file in files),
     )
-    print_text()
-    print_text("Next, a question of your own:", "bold")
-    print_text('  noisycount count FILE.csv --where "age >= 65" --within 20% --guess 100')
-
-
-def _step(number: int, title: str, text: str) -> None:
-    """One step under its heading."""
-    print_text()
-    print_text(f"{number}  {title}", "bold")
-    print_text(text)
