@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -84,6 +85,13 @@ def _answer(plan: Plan, out: Path) -> Answer:
     return answer_to(_WHERE, survey, configuration, plan.epsilon, _CONFIDENCE)
 
 
+class _Step(NamedTuple):
+    """One step of the demonstration."""
+
+    title: str
+    text: str
+
+
 def _tell(plan: Plan, answer: Answer, refinement: Refinement, files: list[Path]) -> None:
     """The five steps in plain words."""
     print_text("How many persons of a health survey ever rated their health “poor”?", "bold")
@@ -92,24 +100,24 @@ def _tell(plan: Plan, answer: Answer, refinement: Refinement, files: list[Path])
         "years. Nobody may learn from the answer whether one of them was in poor health."
     )
     steps = [*_asked(plan, answer.release), *_answered(answer, refinement, files)]
-    for number, (title, text) in enumerate(steps, start=1):
+    for number, step in enumerate(steps, start=1):
         print_text()
-        print_text(f"{number}  {title}", "bold")
-        print_text(text)
+        print_text(f"{number}  {step.title}", "bold")
+        print_text(step.text)
     print_text()
     print_text("Next, a question of your own:", "bold")
     print_text('  noisycount count FILE.csv --where "age >= 65" --within 20% --guess 100')
 
 
-def _asked(plan: Plan, release: Release) -> Iterator[tuple[str, str]]:
-    """The title and the text of the steps before the answer."""
-    yield (
+def _asked(plan: Plan, release: Release) -> Iterator[_Step]:
+    """The steps before the answer."""
+    yield _Step(
         "Plan",
         f"We want the answer to within ±{percent(_WITHIN)} with {percent(_CONFIDENCE)} confidence, "
         f"expecting about {_GUESS} persons: a public guess, made without looking at the data. That "
         f"needs a privacy loss of ε = {exact_text(plan.epsilon)}.",
     )
-    yield (
+    yield _Step(
         "Ask",
         f"Count the distinct persons with {release.where}, then add whole-number noise "
         f"({release.mechanism}, scale {approximately(release.scale)}) drawn by an exact sampler. "
@@ -117,30 +125,28 @@ def _asked(plan: Plan, release: Release) -> Iterator[tuple[str, str]]:
     )
 
 
-def _answered(
-    answer: Answer, refinement: Refinement, files: list[Path]
-) -> Iterator[tuple[str, str]]:
-    """The title and the text of the steps from the answer on."""
+def _answered(answer: Answer, refinement: Refinement, files: list[Path]) -> Iterator[_Step]:
+    """The steps from the answer on."""
     release, told, (low, high) = answer.release, refinement.told, refinement.interval
     paid = (
         "It was paid for before, so it cost nothing now and is the same answer"
         if release.repeated
         else f"It cost ε = {exact_text(release.charged)}"
     )
-    yield (
+    yield _Step(
         f"The answer: {signed(release.answer)} ±{answer.error} persons",
         f"With {percent(_CONFIDENCE)} confidence the true count lies within ±{answer.error} of "
         f"{signed(release.answer)}. {paid}; {exact_text(release.remaining)} of the budget of "
         f"{budget_of(answer.budget).text} is left. What anybody can learn from it: "
         f"{answer.odds}.",
     )
-    yield (
+    yield _Step(
         f"A better estimate: {told.mean:.1f} persons",
         f"Suppose it is public that such a person has a chance of {percent(_RATE)}. Together with "
         f"the answer that gives a mean of {told.mean:.1f}, a median of {told.median}, and {low} to "
         f"{high} with {percent(refinement.level)} probability. That costs no privacy.",
     )
-    yield (
+    yield _Step(
         "The picture",
         "What was assumed, what the answer says, and what both say together: "
         + " and ".join(str(file) for file in files),
