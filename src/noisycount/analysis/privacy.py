@@ -14,7 +14,7 @@ from noisycount.analysis.curves.inverse import smallest_safe
 from noisycount.analysis.curves.pair import Pair
 from noisycount.analysis.curves.records import record_pairs
 from noisycount.model.additive import AdditiveNoise
-from noisycount.model.error_laws import ErrorLaw
+from noisycount.model.error_laws import CertifiedErrorLaw
 from noisycount.model.exact import Exact
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.mechanism import Mechanism
@@ -87,7 +87,7 @@ class PrivacyCurve:
     mechanism: Mechanism
     population: Population | None
     _pairs: tuple[Pair, ...] = field(repr=False)
-    _errors: ErrorLaw | None = field(repr=False)
+    _errors: CertifiedErrorLaw | None = field(repr=False)
 
     def __add__(self, other: object) -> NoReturn:
         """Refused: curves must not be composed.

@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from fractions import Fraction
 
-from noisycount.model.error_laws import ErrorLaw
+from noisycount.model.error_laws import CertifiedErrorLaw
 from noisycount.model.error_search import smallest_error
 from noisycount.model.laws.tails import Tail
 from noisycount.model.mechanism import Mechanism
@@ -25,7 +25,7 @@ class SymmetricNoise(Mechanism):
 
     @property
     @abstractmethod
-    def errors(self) -> ErrorLaw:
+    def errors(self) -> CertifiedErrorLaw:
         """The law of the noise at many errors at once."""
 
     @property

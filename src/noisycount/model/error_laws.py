@@ -11,6 +11,7 @@ from numpy.polynomial.legendre import leggauss
 from noisycount.model.laws.expansion import Reals
 
 __all__ = [
+    "CertifiedErrorLaw",
     "DiscreteLaplaceErrors",
     "ErrorLaw",
     "GaussianErrors",
@@ -68,8 +69,36 @@ class ErrorLaw(Protocol):
         ...
 
 
+class CertifiedErrorLaw(ErrorLaw, Protocol):
+    """A law of noise that tells how exact its tails and masses are."""
+
+    @property
+    def rounding(self) -> float:
+        """The relative error of a tail or a mass, where it exceeds that of a few operations."""
+        ...
+
+    def uncertainty(self, low: Reals, widths: Reals) -> Reals | float:
+        """How far each mass of `between` may be off beyond that."""
+        ...
+
+
+class ClosedForm:
+    """What laws have in common whose tails and masses are closed forms."""
+
+    __slots__ = ()
+
+    @property
+    def rounding(self) -> float:
+        """That of a few operations."""
+        return 0.0
+
+    def uncertainty(self, low: Reals, widths: Reals) -> float:  # noqa: ARG002  (of no mass)
+        """Nothing."""
+        return 0.0
+
+
 @dataclass(frozen=True, slots=True)
-class LaplaceShape:
+class LaplaceShape(ClosedForm):
     """What continuous and discrete Laplace noise have in common: e^(−|z|/scale).
 
     Attributes:
@@ -161,7 +190,7 @@ class DiscreteLaplaceErrors(LaplaceShape):
 
 
 @dataclass(frozen=True, slots=True)
-class GaussianShape:
+class GaussianShape(ClosedForm):
     """What continuous and discrete Gaussian noise have in common: e^(−z²/(2·scale²)).
 
     Attributes:

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from noisycount.model.additive import SymmetricNoise, check_integer
-from noisycount.model.error_laws import ErrorLaw, GaussianErrors
+from noisycount.model.error_laws import CertifiedErrorLaw, GaussianErrors
 from noisycount.model.error_search import log_one_minus_exp, smallest_error
 from noisycount.model.gaussian import DiscreteGaussian, Gaussian, GaussianLikelihood
 from noisycount.model.laws.expansion import DIGITS, Expansion, Reals, decimal_ratio
@@ -71,7 +71,7 @@ class NoiseSum(SymmetricNoise):
         return math.fsum(noise.variance for noise in self.noises)
 
     @property
-    def errors(self) -> ErrorLaw:
+    def errors(self) -> CertifiedErrorLaw:
         """The law of the noise at many errors at once."""
         if len(self.noises) == 1:
             return self.noises[0].errors

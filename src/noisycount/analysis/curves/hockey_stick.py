@@ -5,7 +5,7 @@ import numpy as np
 from noisycount.analysis.curves.certified import NOTHING, Certified
 from noisycount.analysis.curves.noisy import WIDEST_MESH, Asked, NoisyPair
 from noisycount.analysis.curves.pair import Pair
-from noisycount.model.error_laws import ErrorLaw
+from noisycount.model.error_laws import CertifiedErrorLaw
 
 __all__ = ["hockey_sticks"]
 
@@ -13,7 +13,9 @@ _NEGLIGIBLE = -720.0
 _FAR = 25.0  # standard deviations within which nothing is negligible
 
 
-def hockey_sticks(pair: Pair, errors: ErrorLaw | None, epsilons: list[float]) -> list[Certified]:
+def hockey_sticks(
+    pair: Pair, errors: CertifiedErrorLaw | None, epsilons: list[float]
+) -> list[Certified]:
     """sup_S P₊[Y in S] − e^ε·P₋[Y in S] for each ε, Y the count plus noise.
 
     It is at most P₊[K >= crossing], with any noise, as w is negative below the crossing.
@@ -39,7 +41,7 @@ def hockey_sticks(pair: Pair, errors: ErrorLaw | None, epsilons: list[float]) ->
     return found + underflows + [NOTHING] * (len(asked) - len(possible))
 
 
-def _noisy(pair: Pair, errors: ErrorLaw, asked: list[Asked]) -> list[Certified]:
+def _noisy(pair: Pair, errors: CertifiedErrorLaw, asked: list[Asked]) -> list[Certified]:
     """δ with noise, which is 0 from the bound of the noise on if the laws are moved by a record."""
     bound = errors.steepest if pair.is_shift else None
     below = [one for one in asked if bound is None or one[0] < bound]

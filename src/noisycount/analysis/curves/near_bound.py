@@ -9,7 +9,7 @@ import numpy as np
 from noisycount.analysis.curves.certified import Certified
 from noisycount.analysis.curves.pair import Advantage, Pair
 from noisycount.analysis.curves.sums import difference, log_sum
-from noisycount.model.error_laws import ErrorLaw, LaplaceShape
+from noisycount.model.error_laws import CertifiedErrorLaw, LaplaceShape
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.mesh import MeshPoints
 
@@ -35,13 +35,13 @@ class NearBound:
     """
 
     pair: Pair
-    errors: ErrorLaw
+    errors: CertifiedErrorLaw
     epsilon: float
     advantage: Advantage
     points: MeshPoints
 
     @staticmethod
-    def applies(pair: Pair, errors: ErrorLaw, epsilon: float) -> bool:
+    def applies(pair: Pair, errors: CertifiedErrorLaw, epsilon: float) -> bool:
         """Whether the noise is Laplace noise, and ε within an eighth of its bound."""
         if not pair.is_shift or not isinstance(errors, LaplaceShape):
             return False

@@ -7,7 +7,7 @@ from noisycount.analysis.curves.certified import NOTHING, Certified
 from noisycount.analysis.curves.pair import Advantage, Pair
 from noisycount.analysis.curves.terms import Terms
 from noisycount.analysis.curves.threshold import Search, extrapolated, first_whole, root
-from noisycount.model.error_laws import ErrorLaw, LaplaceShape
+from noisycount.model.error_laws import CertifiedErrorLaw, LaplaceShape
 from noisycount.model.laws.mesh import MeshPoints
 
 __all__ = ["WIDEST_MESH", "Asked", "NoisyPair"]
@@ -53,7 +53,7 @@ class NoisyPair:
     """
 
     pair: Pair
-    errors: ErrorLaw
+    errors: CertifiedErrorLaw
 
     def hockey_sticks(self, asked: list[Asked]) -> list[Certified]:
         """sup_S P₊[Y in S] − e^ε·P₋[Y in S] for each ε of a rising list, given w of each.

@@ -10,15 +10,16 @@ from noisycount.model.laws.expansion import Reals
 __all__ = ["difference", "log_sum"]
 
 
-def difference(gains: float, losses: float, rounding: float) -> Certified:
+def difference(gains: float, losses: float, rounding: float, uncertainty: float = 0.0) -> Certified:
     """Gains less losses, each a sum of terms that are not negative.
 
     Args:
         gains: The first sum.
         losses: The second sum.
         rounding: The relative error of a term.
+        uncertainty: How far all terms together may be off beyond that.
     """
-    return Certified(gains - losses, rounding * (gains + abs(losses)))
+    return Certified(gains - losses, rounding * (gains + abs(losses)) + uncertainty)
 
 
 def log_sum(logs: Reals) -> float:

@@ -9,7 +9,7 @@ from noisycount.analysis.curves.certified import Certified
 from noisycount.analysis.curves.near_bound import NearBound
 from noisycount.analysis.curves.pair import Advantage, Pair
 from noisycount.analysis.curves.sums import difference, log_sum
-from noisycount.model.error_laws import ErrorLaw
+from noisycount.model.error_laws import CertifiedErrorLaw
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.mesh import MeshPoints
 
@@ -37,7 +37,7 @@ class Terms:
     """
 
     pair: Pair
-    errors: ErrorLaw
+    errors: CertifiedErrorLaw
     epsilon: float
     advantage: Advantage
     points: MeshPoints
@@ -119,7 +119,7 @@ class Terms:
         best = self._plain(answer)
         others = [self._from_crossing, *([] if self._bound is None else [self._bound.beyond])]
         for other in others:
-            if best.error > _CANCELLED * self.pair.rounding * best.value:
+            if best.error > _CANCELLED * self._rounding * best.value:
                 best = min(best, other(answer), key=lambda one: one.error)
         return best
 
@@ -148,11 +148,17 @@ class Terms:
         values = self.points.weights * self.advantage.at(self.points.offsets)
         distances = self.points.offsets - self.advantage.crossing
         negative = distances < 0
-        gains = values[~negative] @ self.errors.between(errors[~negative], distances[~negative])
-        gains -= values[negative] @ self.errors.between(at_crossing, -distances[negative])
+        low = np.where(negative, at_crossing, errors)
+        terms = np.abs(values) * self.errors.between(low, np.abs(distances))
+        uncertain = np.abs(values) * self.errors.uncertainty(low, np.abs(distances))
         losses = math.expm1(self.epsilon) * self.errors.exceedance(at_crossing)
-        return self._difference(float(gains), float(losses))
+        return self._difference(float(terms.sum()), float(losses), float(uncertain.sum()))
 
-    def _difference(self, gains: float, losses: float) -> Certified:
+    def _difference(self, gains: float, losses: float, uncertainty: float = 0.0) -> Certified:
         """Gains less losses, each a sum of terms that are not negative."""
-        return difference(gains, losses, self.pair.rounding)
+        return difference(gains, losses, self._rounding, uncertainty)
+
+    @property
+    def _rounding(self) -> float:
+        """The relative error of a term."""
+        return self.pair.rounding + self.errors.rounding

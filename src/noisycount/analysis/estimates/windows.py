@@ -110,11 +110,10 @@ def case_of(population: Population, noise: SymmetricNoise, assumed: Population |
 
 def errors_of(noise: SymmetricNoise) -> tuple[ErrorLaw, float]:
     """The law of the noise at many errors, and how far it reaches, in whole records."""
-    errors = noise.errors
     reach = float(math.ceil(noise.error_with_tail(-_DEPTH)))
-    if isinstance(noise, NoiseSum) and isinstance(errors, SummedErrors):
-        errors = sum_table(noise, reach)
-    return errors, reach
+    if isinstance(noise, NoiseSum) and isinstance(noise.errors, SummedErrors):
+        return sum_table(noise, reach), reach
+    return noise.errors, reach
 
 
 def window_of(law: CountDistribution, size: int) -> Window:

@@ -53,7 +53,7 @@ class SumLaw:
     discrete_gaussian: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        is_rough = self._has_discrete and not self._is_on_line
+        is_rough = self._has_discrete and not self.is_on_line
         if is_rough and (self.gaussian_variance > 0 or len(self.laplace) > 1):
             raise ValueError(
                 f"noises must be all continuous or all discrete, or join discrete ones to a single "
@@ -91,7 +91,7 @@ class SumLaw:
             phase: The fractional part, in [0, 1), of the z that are meant.
         """
         logarithms = np.empty_like(errors)
-        is_above, above = errors > 0, Above(is_discrete=not self._is_on_line)
+        is_above, above = errors > 0, Above(is_discrete=not self.is_on_line)
         logarithms[is_above] = self._logarithms(errors[is_above], phase, above)
         others = (1 if self.is_on_integers else 0) - errors[~is_above]
         opposite = self._logarithms(others, -phase % 1.0, above)
@@ -104,16 +104,30 @@ class SumLaw:
         Args:
             alpha: In records, positive.
         """
-        if self._is_on_line:
+        if self.is_on_line:
             return self._log_mass(alpha) + math.log(2)
         if self.is_on_integers:
             return self._log_within_integers(math.ceil(alpha))
         return self._log_within_rough(alpha)
 
+    def log_masses(self, lows: Reals, width: float) -> Reals:
+        """The logarithm of P[low <= Z < low + width], to full relative precision.
+
+        All noises are discrete, and `lows` and `width` whole, or their law has no trace of the
+        lattice of the integers.
+
+        Args:
+            lows: At least 0, in records, any shape.
+            width: In records, positive.
+        """
+        window = Window(width, is_discrete=not self.is_on_line)
+        first = 0.0 if self.is_on_line else 1.0
+        return self._logarithms(lows - first + window.centre, 0.0, window)
+
     def _log_mass(self, width: float) -> float:
         """The logarithm of P[0 <= Z < width], on integers of P[1 <= Z <= width]."""
-        window = Window(width, is_discrete=not self._is_on_line)
-        return float(self._logarithms(np.array([window.centre]), 0.0, window)[0])
+        first = 0.0 if self.is_on_line else 1.0
+        return float(self.log_masses(np.array([first]), width)[0])
 
     def _log_within_integers(self, alpha: int) -> float:
         """The logarithm of P[|Z| < alpha] on the integers, alpha >= 1."""
@@ -142,7 +156,7 @@ class SumLaw:
 
     def _logarithms(self, distances: Reals, phase: float, end: End | None = None) -> Reals:
         """Those of the density at distances >= 0 from 0, or of what an end makes of it."""
-        if self._is_on_line:
+        if self.is_on_line:
             return self._on_line(distances, end)
         parts = _poles(self._laplaces, 1.0, is_discrete=True) + self._combs()
         parts += [Sampled(1 / scale, phase, is_tail=end is not None) for scale in self.laplace]
@@ -193,7 +207,7 @@ class SumLaw:
         return not self.laplace and self.gaussian_variance == 0
 
     @property
-    def _is_on_line(self) -> bool:
+    def is_on_line(self) -> bool:
         """Whether the density has no trace of the lattice of the integers."""
         return not self._has_discrete or self.gaussian_variance >= _SMOOTH_VARIANCE
 
@@ -201,6 +215,12 @@ class SumLaw:
     def spread(self) -> float:
         """The root of the sum of the squared scales, in records."""
         return math.hypot(*self._laplaces, math.sqrt(self._variance_of_gaussians))
+
+    @property
+    def narrowest(self) -> float:
+        """The smallest scale of a noise, in records, all continuous Gaussian ones together."""
+        gaussian = [math.sqrt(self.gaussian_variance)] if self.gaussian_variance > 0 else []
+        return min([*self._laplaces, *self.discrete_gaussian, *gaussian])
 
     @property
     def widest_laplace(self) -> float:
