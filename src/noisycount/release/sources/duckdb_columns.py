@@ -12,13 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.errors import SourceError
-from noisycount.release.predicate_sql import quoted_name, quoted_text
+from noisycount.release.predicate_sql import SQL_TYPES, quoted_name, quoted_text
 from noisycount.release.schema import close_names
 from noisycount.release.sources.closing import Closing
+from noisycount.release.sources.duckdb_cells import inferred_kinds
 from noisycount.release.sources.duckdb_files import (
     CSV,
     PARQUET,
     Connection,
+    delimiter,
     engine_errors_as,
     path_pattern,
     readable_file,
@@ -31,19 +33,12 @@ Column: TypeAlias = NDArray[np.float64] | NDArray[np.int64]
 _CSV, _PARQUET = "csv", "parquet"
 _FORMATS = {".csv": _CSV, ".parquet": _PARQUET, ".pq": _PARQUET}
 _CHECKS = {_CSV: CSV.check, _PARQUET: PARQUET.check}
-# An empty cell is missing, a quoted empty one is a text; DuckDB finds the delimiter.
+# An empty cell is missing, a quoted empty one is a text.
 _CSV_OPTIONS = (
     "header=true, skip=0, comment='', quote='\"', escape='\"', strict_mode=true, "
     "null_padding=false, ignore_errors=false, all_varchar=true, allow_quoted_nulls=false, "
     "hive_partitioning=false"
 )
-# The texts that stand for a value without doubt: a 007 may be the name of a region.
-_TEXTS = {
-    "BIGINT": "-?(0|[1-9][0-9]{0,17})",
-    "DOUBLE": r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?([eE][+-]?[0-9]{1,2})?",
-    "BOOLEAN": "true|false",
-    "DATE": "[0-9]{4}-[0-9]{2}-[0-9]{2}",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +76,9 @@ class PublicTable(Closing):
         """
         form, place = table_format(path), readable_file(path)
         relation = f"read_{form}({quoted_text(path_pattern(place))}"
-        options = _CSV_OPTIONS if form == _CSV else "hive_partitioning=false"
+        options = "hive_partitioning=false"
+        if form == _CSV:
+            options = f"delim='{delimiter(place)}', {_CSV_OPTIONS}"
         connection = duckdb.connect(":memory:")
         try:
             with engine_errors_as(
@@ -199,18 +196,11 @@ class PublicTable(Closing):
         """The columns of the file, with the types that their texts stand for in Parquet."""
         if form == _CSV or table_format(self.path) == _PARQUET:
             return "loaded.*"
-        names = map(quoted_name, self.columns)
-        return ", ".join(f"CAST(loaded.{name} AS {self._type(name)}) AS {name}" for name in names)
-
-    def _type(self, name: str) -> str:
-        """The first type for which all texts of a quoted column stand."""
-        tests = ", ".join(
-            f"bool_and(regexp_full_match({name}, '{texts}') AND TRY_CAST({name} AS {type_}) "
-            f"IS NOT NULL) FILTER (WHERE {name} IS NOT NULL)"
-            for type_, texts in _TEXTS.items()
+        kinds = inferred_kinds(self.connection, "loaded", self.columns)
+        return ", ".join(
+            f"CAST(loaded.{quoted_name(name)} AS {SQL_TYPES[kind]}) AS {quoted_name(name)}"
+            for name, kind in kinds.items()
         )
-        fits = self.connection.execute(f"SELECT {tests} FROM loaded").fetchall()[0]
-        return next((type_ for type_, fit in zip(_TEXTS, fits, strict=True) if fit), "VARCHAR")
 
 
 def table_format(path: Path) -> str:

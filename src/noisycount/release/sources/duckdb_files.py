@@ -2,7 +2,7 @@
 # ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +11,15 @@ from typing import TypeAlias
 import duckdb
 
 from noisycount.errors import SourceError
-from noisycount.release.predicate_sql import SQL_TYPES, quoted_name, quoted_text
+from noisycount.release.predicate_sql import quoted_name, quoted_text
 from noisycount.release.schema import Kind, close_names
+from noisycount.release.sources.duckdb_cells import inferred_kinds, typed_cell
 
 __all__ = [
     "CSV",
     "PARQUET",
     "Connection",
+    "delimiter",
     "engine_errors_as",
     "format_of",
     "path_pattern",
@@ -29,13 +31,12 @@ Connection: TypeAlias = duckdb.DuckDBPyConnection
 HEADER_BYTES = 65536
 DELIMITERS = ",;\t|"
 
-# DuckDB's own detection drops lines that it takes for comments or for a preamble, reads a ragged
-# table as one column of text, and guesses whether 01/02/2020 is in January.
+# DuckDB's own detection drops lines that it takes for comments or a preamble, and reads a ragged
+# table as one column of text.
 _CSV_OPTIONS = (
     "header=true, skip=0, comment='', quote='\"', escape='\"', strict_mode=true, "
-    "null_padding=false, ignore_errors=false, hive_partitioning=false"
+    "null_padding=false, ignore_errors=false, hive_partitioning=false, all_varchar=true"
 )
-_CSV_INFERENCE = "sample_size=-1, dateformat='%Y-%m-%d'"
 
 
 @contextmanager
@@ -79,38 +80,31 @@ def path_pattern(place: Path) -> str:
     return re.sub(r"[*?\[]", r"[\g<0>]", place.as_posix())
 
 
+def delimiter(place: Path) -> str:
+    """The sign between the cells of a CSV file: that which its first line has most of."""
+    with place.open("rb") as file:
+        header = file.readline(HEADER_BYTES).decode(errors="replace")
+    return max(DELIMITERS, key=re.sub('"[^"]*"', "", header).count)
+
+
 def _csv_relation(
     connection: Connection, place: Path, _table: str | None, kinds: Mapping[str, Kind] | None
 ) -> str:
-    with place.open("rb") as file:
-        header = file.readline(HEADER_BYTES).decode(errors="replace")
-    unquoted = re.sub('"[^"]*"', "", header)
-    delimiter = max(DELIMITERS, key=unquoted.count)
-    cells = _CSV_INFERENCE if kinds is None else "all_varchar=true"
-    options = f"delim='{delimiter}', {_CSV_OPTIONS}, {cells}"
+    options = f"delim='{delimiter(place)}', {_CSV_OPTIONS}"
     read = f"{quoted_text(path_pattern(place))}, {options}"
     connection.execute(f"CREATE TABLE loaded AS SELECT * FROM read_csv({read})")
-    if kinds is None:
-        return "loaded"
     names = connection.table("loaded").columns
-    # From a table, not from the file: DuckDB turns a TRY_CAST of what it reads into a CAST.
-    connection.execute(f"CREATE TABLE fitted AS SELECT {_stated(names, kinds)} FROM loaded")
-    connection.execute("DROP TABLE loaded")
-    return "fitted"
-
-
-def _stated(names: Sequence[str], kinds: Mapping[str, Kind]) -> str:
-    """The columns of texts as columns of the stated kinds, where a cell fits."""
-    for name in kinds:
+    known = inferred_kinds(connection, "loaded", names) if kinds is None else kinds
+    for name in known:
         if name not in names:
             raise SourceError(
                 f"kinds names {name!r}, which is no column: use {close_names(name, names)}"
             )
-    return ", ".join(
-        f"TRY_CAST({quoted_name(name)} AS {SQL_TYPES[kinds.get(name, Kind.TEXT)]}) "
-        f"AS {quoted_name(name)}"
-        for name in names
-    )
+    cells = [f"{typed_cell(n, known.get(n, Kind.TEXT))} AS {quoted_name(n)}" for n in names]
+    # From a table, not from the file: DuckDB turns a TRY_CAST of what it reads into a CAST.
+    connection.execute(f"CREATE TABLE typed AS SELECT {', '.join(cells)} FROM loaded")
+    connection.execute("DROP TABLE loaded")
+    return "typed"
 
 
 def _parquet_relation(
