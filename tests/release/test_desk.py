@@ -13,6 +13,7 @@ from noisycount.release.desk import Dataset, Desk, Release
 from noisycount.release.ledger import Ledger
 from noisycount.release.predicate_tree import Predicate
 from noisycount.release.schema import Kind
+from noisycount.release.sources.duckdb import DuckDBSource
 from noisycount.release.sources.memory import MemorySource
 from tests.release.desk_workers import CountedSource
 
@@ -134,6 +135,24 @@ def test_changed_records_make_another_question(desk: Desk, ledger: Ledger) -> No
     newer = MemorySource(PEOPLE[:-1], SCHEMA, unit="person")
     release = Desk(newer, ledger, SURVEY).release("age >= 50", HALF)
     assert (release.charged, release.repeated, release.remaining) == (HALF, False, 0)
+
+
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_records_that_are_closed_or_have_changed_charge_nothing(
+    tmp_path: Path, ledger: Ledger, *, is_closed: bool
+) -> None:
+    """A desk that stays open would else spend its whole budget on questions without answers."""
+    path = tmp_path / "records.csv"
+    path.write_text("age\n31\n")
+    with DuckDBSource.open(path) as source:
+        desk = Desk(source, ledger, SURVEY)
+        if is_closed:
+            source.close()
+        else:
+            path.write_text("age\n31\n32\n")
+        with pytest.raises(SourceError, match=r"open it again|open the source again"):
+            desk.release("age > 30", HALF)
+    assert ledger.entries() == []
 
 
 def test_nothing_is_left_of_a_budget_that_was_lowered(desk: Desk) -> None:

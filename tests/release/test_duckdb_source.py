@@ -1,7 +1,9 @@
 """What only files have: formats, types, paths, locks, and what a message may not show."""
 
+import time
 import traceback
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
@@ -379,6 +381,41 @@ def test_file_that_changes_while_open_is_not_counted(tmp_path: Path) -> None:
         DuckDBSource.open(path)
 
 
+def test_a_cell_that_cannot_be_read_is_found_at_opening(tmp_path: Path) -> None:
+    """A question that fails later would tell that the record is there."""
+    path = tmp_path / "x.parquet"
+    with duckdb.connect() as connection:
+        notes = connection.sql("SELECT i AS age, 'ZQZQZQZQ' || i AS note FROM range(100) t(i)")
+        notes.write_parquet(str(path), compression="uncompressed")
+    whole = path.read_bytes()
+    assert whole.count(b"ZQZQZQZQ57") == 1
+    path.write_bytes(whole.replace(b"ZQZQZQZQ57", b"ZQ\xff\xfeZQZQ57"))
+    with pytest.raises(SourceError, match="cannot be read as Parquet: check that the file"):
+        DuckDBSource.open(path)
+    assert counts(path, "age = 57", columns=["age"]) == [1]
+
+
+def test_a_source_is_closed_while_it_is_counted(tmp_path: Path) -> None:
+    """Nothing waits for the count, which is given up in our own words."""
+    path = tmp_path / "x.parquet"
+    with duckdb.connect() as connection:
+        connection.sql(
+            "SELECT repeat('ab', 50) || i AS note FROM range(2000000) t(i)"
+        ).write_parquet(str(path))
+    source = DuckDBSource.open(path)
+    question = parse(SLOW, source.schema)
+    with ThreadPoolExecutor(1) as pool:
+        counting = pool.submit(source.count, [question])
+        while not source.cursors.is_busy:
+            time.sleep(0.001)
+        source.close()
+        with pytest.raises(SourceError, match="not closed meanwhile"):
+            counting.result(timeout=60)
+    for action in (lambda: source.count([question]), source.require_unchanged):
+        with pytest.raises(SourceError, match="the records are closed: open the source again"):
+            action()
+
+
 def test_file_that_is_gone_is_not_counted_from_memory(tmp_path: Path) -> None:
     """A CSV file is held in memory, but its version cannot be vouched for without the file."""
     path = write_csv(tmp_path, "a\n1\n")
@@ -476,6 +513,7 @@ def test_plan_does_not_depend_on_the_values(tmp_path: Path) -> None:
     assert "300" in plans[0]
 
 
+SLOW = " or ".join(f"note like '%_{letter}%_b%'" for letter in "cdefghijklmnopqrst")
 STATED = {"age": Kind.INTEGER, "born": Kind.DATE, "bmi": Kind.REAL, "smoker": Kind.BOOLEAN}
 
 
@@ -550,10 +588,9 @@ def test_a_count_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
         connection.sql(
             "SELECT repeat('ab', 50) || i AS note FROM range(1000000) t(i)"
         ).write_parquet(str(path))
-    slow = " or ".join(f"note like '%_{letter}%_b%'" for letter in "cdefghijklmnopqrst")
     with DuckDBSource.open(path, seconds=0.05) as source:
         with pytest.raises(SourceError, match="cannot be counted"):
-            source.count([parse(slow, source.schema)])
+            source.count([parse(SLOW, source.schema)])
         assert source.count([parse("false", source.schema)]) == [0]
 
 

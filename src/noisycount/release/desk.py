@@ -143,7 +143,8 @@ class Desk:
             PredicateError: The question is outside the language; nothing was charged.
             BudgetError: The price exceeds what is left; nothing was charged.
             LedgerError: The key belongs to another question, or the ledger cannot be used.
-            SourceError: The records could not be counted; the debit stays.
+            SourceError: The records are closed or have changed, and nothing was charged; or they
+                could not be counted, and the debit stays.
             OverrunError: There was no answer yet when replies left the slot; a debit stays.
         """
         reply = partial(self._reply, where, epsilon, key)
@@ -155,6 +156,7 @@ class Desk:
         price = exact_epsilon(epsilon)
         mechanism = DiscreteLaplace.for_epsilon(price)
         request = self._request(predicate, mechanism, price)
+        self.source.require_unchanged()
         # Not the digest, which depends on the version: that is the size of the file, or its hash.
         key = secrets.token_hex(16) if key is None else key
         entry, charged = self.ledger.reserve(key, request, self.dataset.budget, self.analyst)
@@ -192,7 +194,7 @@ class Desk:
             raise SourceError(
                 f"data set {self.dataset.name!r} could not be counted, and why is withheld, as it"
                 " may quote a record; the debit stays: check that the records can be read, then"
-                " ask again free of charge"
+                " ask again, which costs nothing more unless they have changed"
             )
         return answer
 

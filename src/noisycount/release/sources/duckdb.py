@@ -15,6 +15,7 @@ from noisycount.release.predicate_sql import duckdb_sql, quoted_name
 from noisycount.release.predicate_tree import Predicate
 from noisycount.release.schema import Kind, Schema
 from noisycount.release.sources.closing import Closing
+from noisycount.release.sources.duckdb_cursors import Cursors
 from noisycount.release.sources.duckdb_files import (
     CSV,
     Connection,
@@ -79,7 +80,7 @@ class DuckDBSource(Closing):
         [1]
     """
 
-    connection: Connection
+    cursors: Cursors
     path: Path
     schema: Schema
     unit: str | None
@@ -124,17 +125,31 @@ class DuckDBSource(Closing):
                 if form is CSV and kinds is None:
                     _require_records(connection, relation, place)
                 schema = _view(connection, relation, unit, columns)
+                _read_all(connection)
                 for lock in _LOCKS:
                     connection.execute(f"SET {lock}")
         except BaseException:
             connection.close()
             raise
-        return cls(connection, place, schema, unit, state, _reading(table, kinds), seconds)
+        cursors = Cursors(connection)
+        return cls(cursors, place, schema, unit, state, _reading(table, kinds), seconds)
 
     @property
     def version(self) -> str:
         """The state of the file, and how it is read: what is counted may change with either."""
         return f"{self.state}{self.reading}"
+
+    @property
+    def connection(self) -> Connection:
+        """The connection that holds the view ``records``."""
+        return self.cursors.connection
+
+    def require_unchanged(self) -> None:
+        """Refuse a file that changed since it was opened; see ``Source.require_unchanged``."""
+        if self.cursors.is_closed:
+            raise SourceError("the records are closed: open the source again")
+        if _state(self.path) != self.state:
+            raise SourceError(f"{str(self.path)!r} changed while it was open: open it again")
 
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
         """The true count for each predicate; see ``Source.count``."""
@@ -142,18 +157,30 @@ class DuckDBSource(Closing):
         if not predicates:
             return []
         query = _count_sql([duckdb_sql(predicate) for predicate in predicates], self.unit)
-        with engine_errors_as(
-            f"{str(self.path)!r} cannot be counted: check that the file is whole, "
-            "that the source is open, and that memory is free"
+        with (
+            engine_errors_as(
+                f"{str(self.path)!r} cannot be counted: check that the file is whole, "
+                "that it is not closed meanwhile, and that memory is free"
+            ),
+            self.cursors.one() as cursor,
         ):
-            row = _row_within(self.seconds, self.connection.cursor(), query)
-        if _state(self.path) != self.state:
-            raise SourceError(f"{str(self.path)!r} changed while it was open: open it again")
+            row = _row_within(self.seconds, cursor, query)
+        self.require_unchanged()
         return list(row)
 
     def close(self) -> None:
-        """Close the connection."""
-        self.connection.close()
+        """Close the connection; a count that goes on is given up, and not waited for."""
+        self.cursors.close()
+
+
+def _read_all(connection: Connection) -> None:
+    """Read every cell that a question may use, so that one that is broken is found now, not later.
+
+    A question that fails would tell that the record is there, after the debit.
+    """
+    names = connection.view("records").columns
+    hashes = ", ".join(f"max(hash({quoted_name(name)}))" for name in names)
+    connection.execute(f"SELECT {hashes} FROM records")
 
 
 def _count_sql(conditions: Sequence[str], unit: str | None) -> str:

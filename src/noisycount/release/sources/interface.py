@@ -29,6 +29,14 @@ class Source(Protocol):
         """An opaque text that changes when the records may have changed."""
         ...
 
+    def require_unchanged(self) -> None:
+        """Refuse records that are closed, or may not be those of the version any more.
+
+        Raises:
+            SourceError: they are.
+        """
+        ...
+
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
         """The true count for each predicate, from one scan of the records.
 

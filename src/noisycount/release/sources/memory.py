@@ -96,13 +96,16 @@ class MemorySource(Closing):
             )
         self.version = sha256(repr(self._records).encode(errors="surrogatepass")).hexdigest()
 
+    def require_unchanged(self) -> None:
+        """Refuse records that are closed; they cannot change."""
+        self._open_records()
+
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
         """The true count for each predicate; see ``Source.count``."""
-        if self._records is None:
-            raise SourceError("the records are closed: open the source again")
+        records = self._open_records()
         require_known_columns(predicates, self.schema)
         units: list[set[object]] = [set() for _ in predicates]
-        for number, record in enumerate(self._records):
+        for number, record in enumerate(records):
             unit = number if self.unit is None else _ordered(record[self.unit])
             for matching, predicate in zip(units, predicates, strict=True):
                 if _truth(predicate, record):
@@ -112,6 +115,11 @@ class MemorySource(Closing):
     def close(self) -> None:
         """Forget the records."""
         self._records = None
+
+    def _open_records(self) -> list[dict[str, object]]:
+        if self._records is None:
+            raise SourceError("the records are closed: open the source again")
+        return self._records
 
 
 def _value(record: Record, number: int, name: str, kind: Kind) -> object:

@@ -1,0 +1,68 @@
+"""The cursors of one connection to DuckDB, which may be closed while they are in use."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Lock
+
+import duckdb
+
+from noisycount.errors import SourceError
+
+__all__ = ["Cursors"]
+
+
+@dataclass(slots=True)
+class Cursors:
+    """Gives each query a cursor of its own.
+
+    Attributes:
+        connection: Whose cursors they are.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    _lock: Lock = field(default_factory=Lock)
+    _running: list[duckdb.DuckDBPyConnection] = field(default_factory=list)
+    _is_closed: bool = False
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether no more queries are taken."""
+        return self._is_closed
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a query runs."""
+        return bool(self._running)
+
+    @contextmanager
+    def one(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor for one query.
+
+        Raises:
+            SourceError: They are closed.
+        """
+        with self._lock:
+            if self._is_closed:
+                raise SourceError("the records are closed: open the source again")
+            cursor = self.connection.cursor()
+            self._running.append(cursor)
+        try:
+            yield cursor
+        finally:
+            with self._lock:
+                cursor.close()
+                self._running.remove(cursor)
+                self._close_if_idle()
+
+    def close(self) -> None:
+        """Take no more queries, interrupt those that run, and wait for none."""
+        with self._lock:
+            self._is_closed = True
+            for cursor in self._running:
+                cursor.interrupt()
+            self._close_if_idle()
+
+    def _close_if_idle(self) -> None:
+        if self._is_closed and not self._running:
+            self.connection.close()
