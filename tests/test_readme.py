@@ -6,26 +6,37 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from noisycount.app.cli import COMMANDS
+from noisycount.app.config_file import load
 from noisycount.data import survey_path
+from noisycount.release.accountant import ApproximateBudget
 
 PROJECT = Path(__file__).parents[1]
 README = PROJECT / "README.md"
 TEXT = README.read_text(encoding="utf-8") if README.is_file() else ""
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
-NOISY = re.compile(r"answer |│ \d{4}-|3 The answer|4 A better estimate")
-NUMBER = re.compile(r"−?\d+(?:[.,]\d+)*")
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NUMBER = r"−?\d+(?:[.,]\d+)*"
+NOISY = [  # what is drawn, what follows from it, and the time; never an error, ε or a budget
+    re.compile(pattern.replace("N", f"({NUMBER})"))
+    for pattern in (
+        r"^answer N ±\d+$",
+        r"^│ (\d{4}-\d\d-\d\d \d\d:\d\d) │ .* │ N │$",
+        r"^3 The answer: N ±.* within ±\d+ of N\. It cost",
+        r"^4 A better estimate: N persons .* mean of N, a median of N, and N to N with 95 %",
+    )
+]
 
 pytestmark = pytest.mark.skipif(not TEXT, reason="the tests run outside the project's folder")
 
 
-def blocks(language: str) -> list[str]:
+def blocks(language: str, text: str = TEXT) -> list[str]:
     """The blocks of a language, in order; there is at least one."""
-    found = [block for name, block in BLOCKS if name == language]
+    found = [block for name, block in BLOCK.findall(text) if name == language]
     assert found
     return found
 
@@ -41,7 +52,20 @@ def pieces(command: str, printed: str) -> list[str]:
     """The lines of an output, or the paragraphs of the demonstration, without noisy numbers."""
     between = "\n\n" if command == "noisycount demo" else "\n"
     found = [" ".join(piece.split()) for piece in printed.strip().split(between)]
-    return [NUMBER.sub("#", piece) if NOISY.match(piece) else piece for piece in found]
+    return list(map(masked, found))
+
+
+def masked(piece: str) -> str:
+    """A piece of an output with `#` for what is noisy in it."""
+    for match in filter(None, (pattern.search(piece) for pattern in NOISY)):
+        for group in reversed(range(1, match.re.groups + 1)):
+            piece = f"{piece[: match.start(group)]}#{piece[match.end(group) :]}"
+    return piece
+
+
+def all_pieces(block: str) -> list[list[str]]:
+    """The pieces of every output of a block."""
+    return [pieces(command, printed) for command, printed in transcripts(block)]
 
 
 def output(command: str, folder: Path) -> str:
@@ -67,12 +91,73 @@ def test_every_transcript_is_real(tmp_path: Path) -> None:
     survey = clone / "src/noisycount/data/rand_hie.parquet"
     survey.parent.mkdir(parents=True)
     shutil.copy(survey_path(), survey)
-    for language, block in BLOCKS:
+    for language, block in BLOCK.findall(TEXT):
         if language == "toml":
             (clone / "noisycount.toml").write_text(block, encoding="utf-8")
         if language == "console":
             for command, printed in transcripts(block):
                 assert pieces(command, output(command, clone)) == pieces(command, printed)
+
+
+@pytest.mark.parametrize(
+    ("told", "other"),
+    [
+        ("±20 persons", "±21 persons"),
+        ("within ±20", "within ±21"),
+        ("It cost ε = 0.15", "It cost ε = 0.16"),
+        ("1.85 of the budget of 2", "1.85 of the budget of 3"),
+        ("1.85 of the", "1.86 of the"),
+        ("becomes at most 54:46.", "becomes at most 55:45."),
+        ("a chance of 1.7 %", "a chance of 1.8 %"),
+        ("106 with 95 %", "106 with 96 %"),
+        ("57 ±20", "57 ±2"),
+        ("189 ±9", "189 ±19"),
+        ("answer     107, with noise", "answer     108, with noise"),
+        ("answer   the count, with Gaussian noise of scale 10", "answer   of scale 11"),
+        ("age >= 60.0 │ 1/3 │ 189", "age >= 61.0 │ 1/3 │ 189"),
+        ("age >= 60.0 │ 1/3 │ 189", "age >= 60.0 │ 1/4 │ 189"),
+    ],
+)
+def test_a_figure_that_is_not_drawn_is_compared(told: str, other: str) -> None:
+    """A wrong error, price or budget beside a noisy answer would be found."""
+    shown, wrong = ("".join(blocks("console", text)) for text in (TEXT, TEXT.replace(told, other)))
+    assert all_pieces(shown) != all_pieces(wrong)
+
+
+@pytest.mark.parametrize(
+    ("told", "other"),
+    [
+        ("3  The answer: 81 ±20", "3  The answer: −1,081 ±20"),
+        ("±20 of 81", "±20 of −1,081"),
+        ("4  A better estimate: 89.5", "4  A better estimate: 90.1"),
+        ("mean of 89.5, a median of 89, and 77 to 106", "mean of 9.0, a median of 9, and 7 to 11"),
+        ("57 ±20", "61 ±20"),
+        ("│ 2026-11-20 06:12 │", "│ 2027-01-02 10:10 │"),
+        ("1/3 │ 189    │", "1/3 │ −19    │"),
+    ],
+)
+def test_what_is_drawn_is_not_compared(told: str, other: str) -> None:
+    """The answers and their time differ from run to run."""
+    shown, redrawn = (
+        "".join(blocks("console", text)) for text in (TEXT, TEXT.replace(told, other))
+    )
+    assert shown != redrawn
+    assert all_pieces(shown) == all_pieces(redrawn)
+
+
+def test_every_configuration_loads(tmp_path: Path) -> None:
+    """Each block of TOML is a `noisycount.toml` that says what the text around it says."""
+    loaded = []
+    for block in blocks("toml"):
+        path = tmp_path / "noisycount.toml"
+        path.write_text(block, encoding="utf-8")
+        loaded.append(load(path))
+    plain, shared = loaded
+    assert plain.ledger_file == tmp_path / "ledger.db"
+    assert plain.datasets["survey"].budget == 1
+    assert shared.ledger_file is None
+    assert shared.datasets["survey"].budget == ApproximateBudget(Fraction(2), Fraction(1, 10**6))
+    assert shared.analysts["alice"].budget == 1
 
 
 def test_every_example_is_real() -> None:
@@ -97,10 +182,14 @@ def test_every_target_is_in_the_makefile() -> None:
 
 
 def test_every_room_is_shown() -> None:
-    """The tree of the README has the folders of the source, and no other."""
+    """The tree of the README has the folders of the source on two levels, and no other."""
     (tree,) = blocks("text")
-    rooms = {path.parent.name for path in (PROJECT / "src/noisycount").glob("*/__init__.py")}
-    assert set(re.findall(r"^  (\w+)/", tree, re.MULTILINE)) == rooms
+    source, shown, room = PROJECT / "src/noisycount", set(), ""
+    for indent, name in re.findall(r"^(  |    )(\w+)/", tree, re.MULTILINE):
+        room = name if indent == "  " else room
+        shown.add(name if indent == "  " else f"{room}/{name}")
+    folders = {path.parent.relative_to(source).as_posix() for path in source.rglob("__init__.py")}
+    assert shown == folders - {"."}
 
 
 def test_every_file_that_is_named_exists() -> None:

@@ -1,3 +1,5 @@
+import json
+import os
 import pkgutil
 import re
 import subprocess
@@ -35,6 +37,14 @@ def test_every_command_explains_itself(run: Run, name: str) -> None:
     assert (told.status, told.errors) == (0, "")
     assert max(map(len, told.output.splitlines())) <= 80
     assert re.search(rf"Example:\s+noisycount {name}\b", told.output)
+
+
+@pytest.mark.parametrize("words", [(), ("ledger",)])
+def test_no_line_of_a_list_is_cut(run: Run, words: tuple[str, ...]) -> None:
+    """Every command is told in a whole sentence."""
+    _, listed = run(*words, "--help").output.split("Commands:\n")
+    assert listed.count(".\n") >= 3
+    assert "..." not in listed
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -98,12 +108,36 @@ def test_a_count_that_overruns_its_slot_ends_with_its_reply(here: Path) -> None:
     words = [SCRIPT, "count", "survey.parquet", "--where", "age > 40", "--epsilon", "0.5", "--slot"]
     late, told = (
         subprocess.run([*words, slot], cwd=here, check=False, capture_output=True, text=True)  # noqa: S603  (our own command)
-        for slot in ("1e-6", "5")
+        for slot in ("0.001", "5")
     )
     assert (late.returncode, late.stdout) == (2, "")
     assert re.fullmatch(r"error: the answer was not ready when replies left; [^\n]+\n", late.stderr)
     assert (told.returncode, told.stderr) == (0, "")
     assert "1.5 of 2 left" in told.stdout
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin1", "cp1252"])
+def test_a_stream_that_is_not_utf8_shows_every_digit(here: Path, encoding: str) -> None:
+    """An answer that was paid for is told, if need be with `?` for a sign, and JSON is exact."""
+    count = ("count", "survey.parquet", "--where", "health <> '−'", "--epsilon", "0.5")
+
+    def told(*words: str) -> str:
+        environment = os.environ | {"PYTHONIOENCODING": encoding}
+        done = subprocess.run(  # noqa: S603  (our own command)
+            [SCRIPT, *words], cwd=here, env=environment, check=True, capture_output=True
+        )
+        assert done.stderr == b""
+        return done.stdout.decode(encoding, errors="replace")
+
+    answer = json.loads(told(*count, "--json"))
+    assert answer["where"] == "health <> '−'"
+    shown = f"{answer['answer']:,} "
+    assert re.search(rf"^answer +\??{shown.lstrip('-')}", told(*count), re.MULTILINE)
+    assert f" {shown.lstrip('-')}" in told("ledger", "show")
+    (entry,) = json.loads(told("ledger", "show", "--json"))["entries"]
+    assert entry["answer"] == answer["answer"]
+    assert "The answer: " in told("demo")
+    assert "discrete Laplace" in told("plan", "--within", "20%", "--guess", "100")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")

@@ -45,6 +45,16 @@ def test_json_says_everything_in_one_object(run: Run, here: Path) -> None:
     assert (told["error"], told["confidence"]) == (7, 0.9)
 
 
+@pytest.mark.parametrize(
+    ("size", "neighbours"), [("", "adding or removing"), ("size = 5912", "replacement")]
+)
+def test_json_says_what_an_answer_hides(run: Run, here: Path, size: str, neighbours: str) -> None:
+    """Where everybody knows how many persons there are, none can be added, at the same price."""
+    configure(here, f'unit = "person"\n{size}')
+    told = run("count", "survey", "--where", POOR, "--epsilon", "0.5", "--json").object
+    assert (told["neighbours"], told["charged"], told["scale"]) == (neighbours, "0.5", "2")
+
+
 def test_an_answer_is_near_the_truth(run: Run) -> None:
     """At ε = 2 the answer is within 11 of the 92 persons; it fails once in 1e9 runs."""
     words = ("--where", POOR, "--unit", "person", "--epsilon", "2", "--json")

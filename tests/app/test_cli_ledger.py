@@ -93,6 +93,24 @@ def test_a_ledger_that_was_never_made_is_verified_and_exported(run: Run, here: P
     assert not (here / "ledger.db").exists()
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("count", "survey", "--where", "age > 40", "--epsilon", "0.1"),
+        *(("ledger", name) for name in ("show", "verify", "export")),
+        ("plan", "--epsilon", "0.1", "--guess", "100", "--dataset", "survey"),
+        ("plan", "--epsilon", "0.1", "--guess-from", "abcdef"),
+    ],
+)
+@pytest.mark.parametrize("options", ["timeout=5x", "journal=off"])
+def test_an_address_that_no_ledger_has_is_refused_by_every_command(
+    refused: Refused, here: Path, words: tuple[str, ...], options: str
+) -> None:
+    """Also where there is no ledger yet: it is not said that nothing was asked."""
+    configure(here, ledger=f"sqlite:///ledger.db?{options}")
+    assert "ledger must be a file, such as sqlite:///ledger.db" in refused(*words)
+
+
 @pytest.mark.parametrize("head", ["12", "x:y", "1:abc"])
 def test_a_head_that_is_none_is_refused(refused: Refused, head: str) -> None:
     """With what it should look like."""

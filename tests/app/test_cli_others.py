@@ -2,7 +2,7 @@ import re
 from fractions import Fraction
 from pathlib import Path
 
-from noisycount.app.config import TEMPLATE, load
+from noisycount.app.config_file import TEMPLATE, load
 from tests.app.conftest import Refused, Run, configure
 
 REFINE = ("refine", "95", "--size", "5912", "--rate", "1.7%", "--epsilon", "0.15")

@@ -2,6 +2,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,11 +52,20 @@ def test_a_goal_that_cannot_be_met_is_refused(
     assert remedy in message
 
 
-@pytest.mark.parametrize("slot", ["0", "-1", "3601", "nan", "soon", ""])
+@pytest.mark.parametrize("slot", ["0", "-1", "0.0009", "3601", "nan", "soon", ""])
 def test_a_slot_without_a_length_is_refused(refused: Refused, slot: str) -> None:
     """The message says how long a slot may be."""
     message = refused(*count(), "--epsilon", "0.1", "--slot", slot)
-    assert f"'--slot': must be above 0 and at most 3600 s, such as 1, got {slot!r}" in message
+    assert f"'--slot': must be from 0.001 to 3600 s, such as 1, got {slot!r}" in message
+
+
+def test_a_question_outside_the_language_is_refused_before_its_slot(refused: Refused) -> None:
+    """That depends on no record: it does not wait for the hour, and makes no ledger."""
+    began = time.monotonic()
+    assert "use columns, literals" in refused(
+        *count("age + 1 > 40"), "--epsilon", "0.1", "--slot", "3600"
+    )
+    assert time.monotonic() - began < 600
 
 
 @pytest.mark.parametrize("words", [count(), ("plan",)])

@@ -1,14 +1,16 @@
 import os
 import re
 import tomllib
+from contextlib import suppress
 from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from noisycount.app import config
-from noisycount.app.config import Config, DatasetConfig, find, load, without_file
+from noisycount.app import config_file
+from noisycount.app.config import DEFAULT_BUDGET, Config, DatasetConfig
+from noisycount.app.config_file import FILE_NAME, TEMPLATE, find, load, without_file
 from noisycount.errors import ConfigError
 from noisycount.release.schema import Kind
 
@@ -17,7 +19,7 @@ SURVEY = '[datasets.survey]\nsource = "data/survey.csv"\n'
 
 def write(folder: Path, text: str) -> Path:
     """Write a configuration and return its path."""
-    path = folder / config.FILE_NAME
+    path = folder / FILE_NAME
     path.write_text(text, encoding="utf-8")
     return path
 
@@ -49,7 +51,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         'budget = "0.3"\nkinds = { age = "integer", born = "date" }\n'
     )
     loaded = load(write(tmp_path, text))
-    assert loaded.path == tmp_path / config.FILE_NAME
+    assert loaded.path == tmp_path / FILE_NAME
     assert loaded.datasets == {
         "survey": DatasetConfig(
             name="survey",
@@ -79,7 +81,7 @@ def test_whole_budget_needs_no_quotes(tmp_path: Path) -> None:
 
 def test_byte_order_mark_is_accepted(tmp_path: Path) -> None:
     """A file saved by an editor that puts a mark in front loads all the same."""
-    path = tmp_path / config.FILE_NAME
+    path = tmp_path / FILE_NAME
     path.write_bytes(b"\xef\xbb\xbf" + SURVEY.encode())
     assert list(load(path).datasets) == ["survey"]
 
@@ -201,7 +203,7 @@ def test_folder_of_that_name_is_no_configuration(tmp_path: Path) -> None:
     """Only a file counts."""
     outer = write(tmp_path, "")
     inner = tmp_path / "inner"
-    (inner / config.FILE_NAME).mkdir(parents=True)
+    (inner / FILE_NAME).mkdir(parents=True)
     assert find(inner) == outer
 
 
@@ -209,7 +211,7 @@ def test_no_configuration_is_found_without_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No such file in any folder above is None."""
-    monkeypatch.setattr(config, "FILE_NAME", f"{tmp_path.name}.toml")
+    monkeypatch.setattr(config_file, "FILE_NAME", f"{tmp_path.name}.toml")
     assert find(tmp_path) is None
 
 
@@ -237,7 +239,7 @@ def test_other_file_is_its_own_data_set(
     monkeypatch.chdir(tmp_path / "data")
     expected = DatasetConfig(str(tmp_path / "other.csv"), tmp_path / "other.csv")
     assert configured.dataset("../other.csv") == expected
-    assert expected.budget == config.DEFAULT_BUDGET
+    assert expected.budget == DEFAULT_BUDGET
 
 
 def test_missing_file_of_one_data_set_leaves_the_others(tmp_path: Path) -> None:
@@ -296,19 +298,85 @@ def test_ledger_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
 
 def test_template_loads_as_it_stands(tmp_path: Path) -> None:
     """What `noisycount init` writes is a configuration."""
-    loaded = load(write(tmp_path, config.TEMPLATE))
+    loaded = load(write(tmp_path, TEMPLATE))
     assert loaded.datasets["survey"].unit == "person"
     assert loaded.ledger_file == tmp_path / "ledger.db"
 
 
 def test_template_mentions_every_key(tmp_path: Path) -> None:
     """With its commented settings switched on, the template uses every key there is."""
-    text = re.sub(r"^# (?=\w+ = )", "", config.TEMPLATE, flags=re.MULTILINE)
+    text = re.sub(r"^# (?=\w+ = )", "", TEMPLATE, flags=re.MULTILINE)
     load(write(tmp_path, text))
     written = tomllib.loads(text)
     keys = {field.name for field in fields(DatasetConfig)} - {"name"}
     assert set(written["datasets"]["survey"]) == keys
     assert set(written["ledger"]) == {"url", "head"}
+
+
+@pytest.mark.parametrize("link", ["loop", "loop/survey.csv"])
+def test_source_that_leads_to_itself_is_refused(tmp_path: Path, link: str) -> None:
+    """A circle of links is one line, whatever Python says of it."""
+    (tmp_path / "loop").symlink_to("loop")
+    message = refusal(tmp_path, f'[datasets.survey]\nsource = "{link}"')
+    assert message == (
+        f': [datasets.survey] source = "{link}": is a link that leads to itself: name the file '
+        "that was meant"
+    )
+
+
+def test_source_with_a_nul_is_refused(tmp_path: Path) -> None:
+    """No file has such a name."""
+    message = refusal(tmp_path, '[datasets.survey]\nsource = "a\\u0000b"')
+    assert message.endswith('"a\\u0000b": is no path of a file: leave the NUL sign out')
+
+
+def test_configuration_that_leads_to_itself_is_refused(tmp_path: Path) -> None:
+    """It is named as a file that cannot be read."""
+    (tmp_path / "loop.toml").symlink_to("loop.toml")
+    with pytest.raises(ConfigError, match=r"loop\.toml cannot be read \(Too many"):
+        load(tmp_path / "loop.toml")
+
+
+def test_ledger_in_a_folder_that_is_not_utf8_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its address could not be written; the user's own folder is no exception."""
+    folder = tmp_path / os.fsdecode(b"bad\xff")
+    with suppress(OSError):  # some file systems have no such names, but a message all the same
+        folder.mkdir()
+        write(folder, SURVEY)
+        with pytest.raises(ConfigError, match="has a path that is not UTF-8: rename its folder"):
+            load(folder / FILE_NAME)
+    monkeypatch.setattr("click.get_app_dir", lambda _: str(folder))
+    with pytest.raises(ConfigError, match=r"bad.udcff/ledger\.db' has a path that is not UTF-8"):
+        without_file()
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ('source = "data/survey.csv"', 'source = "data/../data/survey.csv"'),
+        ('source = "data/survey.csv"', 'source = "hard.csv"'),
+        ('source = "missing.csv"', 'source = "missing.csv"'),
+        ('source = "data/survey.csv"', 'source = "data/survey.csv"\ntable = "visits"'),
+        ('source = "a.db"\ntable = "visits"', 'source = "a.db"\ntable = "visits"'),
+    ],
+)
+def test_one_set_of_records_has_one_budget(
+    configured: Config, tmp_path: Path, first: str, second: str
+) -> None:
+    """Two data sets of one file and one table are refused; the message names both."""
+    os.link(configured.datasets["survey"].source, tmp_path / "hard.csv")
+    text = f"[datasets.one]\n{first}\n[datasets.three]\nsource = 'b'\n[datasets.two]\n{second}\n"
+    message = refusal(tmp_path, text)
+    assert message.startswith(": [datasets.one] and [datasets.two] are the same records, '")
+    assert message.endswith("with a budget each: keep one of them")
+
+
+def test_tables_of_one_file_are_data_sets_of_their_own(tmp_path: Path) -> None:
+    """A DuckDB file may hold the records of different persons."""
+    text = "".join(f"[datasets.{name}]\nsource = 'a.db'\ntable = '{name}'\n" for name in "ab")
+    assert list(load(write(tmp_path, text)).datasets) == ["a", "b"]
 
 
 def test_data_set_refuses_what_no_file_says(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from noisycount.release.accountant import Budget
 from noisycount.release.desk import Dataset, Desk, Release
 from noisycount.release.entries import Analyst
 from noisycount.release.ledger import Ledger
+from noisycount.release.neighbours import Neighbours, neighbours_of_size
 from noisycount.release.predicate import parse
 from noisycount.release.predicate_text import english
 from noisycount.release.slot import Slot
@@ -29,6 +30,7 @@ class Answer:
         release: What was published.
         meaning: The question in English.
         unit: The column whose distinct values were counted; None for rows.
+        neighbours: How data sets differ that the answer hardly tells apart.
         budget: The whole budget of the data set; a number is a budget in ε.
         analyst: Who asked.
         error: The count lies within ±error of the answer with the confidence, in units.
@@ -39,6 +41,7 @@ class Answer:
     release: Release
     meaning: str
     unit: str | None
+    neighbours: Neighbours
     budget: Fraction | Budget
     analyst: Analyst
     error: int
@@ -69,7 +72,9 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
         epsilon: The price of the answer.
         confidence: With which the error is stated, in (0, 1).
         analyst: Who asks.
-        slot: When the reply leaves; None: as soon as it is there.
+        slot: When the reply leaves; None: as soon as it is there. A file that cannot be asked and a
+            question outside the language are refused before it: so such a question makes no ledger,
+            and its refusal depends on the columns alone.
 
     Raises:
         NoisyCountError: The question, the file, the budget or the ledger refuses it.
@@ -95,6 +100,7 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
         release=release,
         meaning=meaning,
         unit=dataset.unit,
+        neighbours=neighbours_of_size(dataset.size),
         budget=dataset.budget,
         analyst=analyst,
         error=error_within(DiscreteLaplace(release.scale), confidence),

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from noisycount.app.config import Config
 from noisycount.release.ledger import Entry, Ledger
+from noisycount.release.ledger_address import Address
 
 __all__ = ["booked", "opened"]
 
@@ -28,9 +29,11 @@ def opened(configuration: Config, *, anchored: bool = True) -> Iterator[Ledger |
         anchored: Whether it must hold the row that the owner wrote down.
 
     Raises:
-        LedgerError: The ledger cannot be read, or is missing though its head was written down.
+        LedgerError: The address is no ledger's, or the ledger cannot be read, or it is missing
+            though its head was written down.
     """
-    place, written = configuration.ledger_file, configuration.written if anchored else None
+    place = Address.read(configuration.ledger_url).file  # refuses what `Ledger.open` would
+    written = configuration.written if anchored else None
     if place is not None and not place.exists() and written is None:
         yield None
         return

@@ -3,6 +3,7 @@
 import os
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 from typing import NoReturn
 
 import click
@@ -87,6 +88,7 @@ def main() -> NoReturn:
     """Run the command line; every refusal is one line on standard error and exit status 2."""
     # No command multiplies large matrices, and NumPy's threads take longer to start than a plan.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _let_streams_replace()
     try:
         sys.exit(noisycount.main(prog_name="noisycount", standalone_mode=False) or 0)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -106,6 +108,13 @@ def main() -> NoReturn:
     except click.Abort:
         click.echo("stopped", err=True)
         sys.exit(130)
+
+
+def _let_streams_replace() -> None:
+    """Write `?` for a sign that a stream cannot write, as an answer was paid for by then."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _tell(refusal: str) -> None:

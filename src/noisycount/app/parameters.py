@@ -10,12 +10,14 @@ from typing import TypeVar
 
 import click
 
-from noisycount.app import config
+from noisycount.app.config import Config
+from noisycount.app.config_file import find, load, without_file
 from noisycount.release.budget import exact_epsilon
 from noisycount.release.chain import Head
 from noisycount.release.slot import Slot
 
 __all__ = [
+    "Command",
     "as_confidence",
     "as_epsilon",
     "as_guess",
@@ -86,7 +88,7 @@ def as_slot(_: click.Context, __: click.Parameter, text: str | None) -> Slot | N
     try:
         return None if text is None else Slot(number(text))
     except ValueError:
-        message = f"must be above 0 and at most 3600 s, such as 1, got {text!r}"
+        message = f"must be from 0.001 to 3600 s, such as 1, got {text!r}"
         raise click.BadParameter(message) from None
 
 
@@ -123,10 +125,10 @@ def number(text: str) -> float:
         return math.nan
 
 
-def _loaded(_: click.Context, __: click.Parameter, path: Path | None) -> config.Config:
+def _loaded(_: click.Context, __: click.Parameter, path: Path | None) -> Config:
     """The configuration that is named or found; an empty one where there is none."""
     try:
-        found = path or config.find(Path.cwd())
+        found = path or find(Path.cwd())
     except FileNotFoundError:
         raise click.UsageError("the current folder was removed: change to another") from None
-    return config.load(found) if found else config.without_file()
+    return load(found) if found else without_file()

@@ -1,4 +1,4 @@
-"""What people type to `noisycount refine`, and the value that it stands for."""
+"""What people type to `refine` and `risk`, and the value that it stands for."""
 
 import math
 import re

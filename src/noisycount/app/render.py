@@ -2,6 +2,7 @@
 
 import json
 import os.path
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,8 +22,11 @@ if TYPE_CHECKING:  # they load the engine and the ledger, which few commands nee
     from noisycount.app.asking import Answer
 
 __all__ = [
+    "Facts",
     "answer_facts",
     "cell",
+    "console",
+    "json_text",
     "print_facts",
     "print_json",
     "print_table",
@@ -41,10 +45,20 @@ def console() -> Console:
 
 
 def print_json(value: object) -> None:
-    """One JSON value, in UTF-8; signs that could steer a terminal are escaped."""
-    text = json.dumps(value, ensure_ascii=False, indent=2)
+    """One JSON value; signs that could steer a terminal are escaped."""
+    text = json_text(value, indent=2)
     plain = (s if s.isprintable() or s == "\n" else json.dumps(s)[1:-1] for s in text)
     click.echo("".join(plain))
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    """A JSON value with the signs that standard output can write; the others are escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(value, indent=indent)
+    return text
 
 
 def print_text(text: str = "", style: str = "") -> None:
@@ -65,13 +79,13 @@ def cell(text: str) -> Text:
     return Text(printable(text), overflow="fold")
 
 
-def print_facts(facts: Iterable[tuple[str, str]], indent: int = 0) -> None:
+def print_facts(facts: Iterable[tuple[str, str]]) -> None:
     """Names and values in two columns."""
     grid = Table.grid(padding=(0, 2), pad_edge=False)
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
     for name, value in facts:
-        grid.add_row(cell(" " * indent + name), cell(value))
+        grid.add_row(cell(name), cell(value))
     console().print(grid)
 
 

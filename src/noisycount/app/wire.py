@@ -20,6 +20,7 @@ from noisycount.release.accountant import (
 )
 from noisycount.release.budget import exact_text
 from noisycount.release.entries import Entry
+from noisycount.release.neighbours import Neighbours
 
 if TYPE_CHECKING:  # they load the engine and the ledger, which few commands need
     from noisycount.app.asking import Answer
@@ -38,6 +39,8 @@ __all__ = [
 
 Object = dict[str, Any]
 
+_NEIGHBOURS = {Neighbours.ADD_REMOVE: "adding or removing", Neighbours.REPLACEMENT: "replacement"}
+
 
 def answer_object(answer: "Answer") -> Object:
     """A private count; budgets and scales are exact decimals or fractions, as text."""
@@ -50,6 +53,7 @@ def answer_object(answer: "Answer") -> Object:
         "where": release.where,
         "meaning": answer.meaning,
         "unit": answer.unit,
+        "neighbours": _NEIGHBOURS[answer.neighbours],
         "mechanism": release.mechanism,
         "scale": exact_text(release.scale),
         "epsilon": exact_text(release.epsilon),

@@ -47,7 +47,7 @@ __all__ = ["command"]
     default="95%",
     show_default=True,
     metavar="95%",
-    help="and how surely; errors are stated at it.",
+    help="and with what probability; errors are stated for it.",
 )
 @click.option("--unit", metavar="COLUMN", help="Count distinct values of this column, not rows.")
 @click.option("--analyst", metavar="NAME", help="Who asks, where several may.")
@@ -55,8 +55,8 @@ __all__ = ["command"]
     "--slot",
     callback=as_slot,
     metavar="SECONDS",
-    help="Reply only when a slot ends, so that no duration tells of the records; one of several "
-    "times the longest count.",
+    help="Reply only when a slot ends, so that no duration tells of the records; make it several "
+    "times as long as the longest count takes.",
 )
 @config_option
 @json_option
@@ -78,7 +78,8 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
 
     SOURCE is a CSV, Parquet or DuckDB file, or a data set of noisycount.toml. The price is either
     given (--epsilon) or follows from the accuracy that you need (--within and --guess). Asking the
-    identical question again gives the stored answer and costs nothing.
+    identical question again gives the stored answer and costs nothing. A question outside the
+    language is refused before any slot: that depends on the columns, on no record.
     """
     price = _price(epsilon, within, guess, confidence)
     dataset, asker = dataset_asked(configuration, source, unit), configuration.analyst(analyst)

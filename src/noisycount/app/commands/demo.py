@@ -8,7 +8,8 @@ from typing import NamedTuple
 import click
 
 from noisycount.app.asking import Answer, answer_to
-from noisycount.app.config import Config, DatasetConfig, sqlite_url
+from noisycount.app.config import Config, DatasetConfig
+from noisycount.app.ledger_url import sqlite_url
 from noisycount.app.parameters import json_option
 from noisycount.app.picture import Caption, save_picture
 from noisycount.app.plan_wire import plan_object

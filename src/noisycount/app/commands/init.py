@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from noisycount.app.config import FILE_NAME, TEMPLATE
+from noisycount.app.config_file import FILE_NAME, TEMPLATE
 from noisycount.app.render import print_text
 from noisycount.errors import ConfigError
 

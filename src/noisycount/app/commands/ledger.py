@@ -11,7 +11,14 @@ from noisycount.app.booked import booked, opened
 from noisycount.app.config import Config
 from noisycount.app.ledger_words import Account, accounts_of_analysts, accounts_of_datasets
 from noisycount.app.parameters import as_head, config_option, json_option
-from noisycount.app.render import cell, console, print_json, print_text, seen_from_here
+from noisycount.app.render import (
+    cell,
+    console,
+    json_text,
+    print_json,
+    print_text,
+    seen_from_here,
+)
 from noisycount.app.wire import account_objects, entry_objects
 from noisycount.app.wording import signed
 from noisycount.errors import LedgerError, NoisyCountError
@@ -29,7 +36,11 @@ def command() -> None:
     """Show, verify and export what was asked and what it cost."""
 
 
-@command.command(name="show", epilog="Example: noisycount ledger show --json")
+@command.command(
+    name="show",
+    short_help="Show what was asked, and what is left.",
+    epilog="Example: noisycount ledger show --json",
+)
 @config_option
 @json_option
 def show(configuration: Config, *, as_json: bool) -> None:
@@ -54,7 +65,11 @@ def show(configuration: Config, *, as_json: bool) -> None:
     _print_entries(entries)
 
 
-@command.command(name="verify", epilog="Example: noisycount ledger verify --head 12:0f3a...")
+@command.command(
+    name="verify",
+    short_help="Check that every row is as it was written.",
+    epilog="Example: noisycount ledger verify --head 12:0f3a...",
+)
 @click.option(
     "--head",
     "written",
@@ -97,7 +112,11 @@ def verify(
         print_text("Write the head down: with --head it tells this ledger from an older copy.")
 
 
-@command.command(name="export", epilog="Example: noisycount ledger export --out ledger.jsonl")
+@command.command(
+    name="export",
+    short_help="Write every row with its hash, as JSON.",
+    epilog="Example: noisycount ledger export --out ledger.jsonl",
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -109,15 +128,16 @@ def export(out: Path | None, configuration: Config, *, as_json: bool) -> None:
     """Write every row with its hash: one JSON object a line, or one for all (--json).
 
     Whoever has the rows can check the hashes; docs/security.md tells how. The questions name the
-    version of the records, a digest of the file: treat the export as the ledger itself.
+    version of the records, the size and the time of the file in clear: treat the export as the
+    ledger itself.
     """
     with opened(configuration) as ledger:
         rows = ledger.rows() if ledger else []
         if as_json:
             head = Head(rows[-1]["number"], rows[-1]["hash"]) if rows else Head()
-            text = json.dumps({"head": str(head), "rows": rows}, ensure_ascii=False, indent=2)
+            text = json_text({"head": str(head), "rows": rows}, indent=2)
         else:
-            text = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+            text = "\n".join(map(json_text, rows))
     if out is None:
         click.echo(text, nl=bool(text))
         return

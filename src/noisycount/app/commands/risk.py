@@ -63,8 +63,8 @@ _KINDS = [*NOISE_OPTIONS, _NONE]
     "--known-positives",
     callback=as_count,
     metavar="N",
-    help="of which that many count; left out: as many as the rate leads to expect. It does not "
-    "matter for noise on all records at a known rate.",
+    help="of which that many count; left out: as many as the rate leads to expect. The number "
+    "makes no difference where all records get the noise and the rate is known.",
 )
 @click.option(
     "--epsilon",
