@@ -9,6 +9,7 @@ import pytest
 from noisycount.errors import PredicateError
 from noisycount.release.predicate import parse
 from noisycount.release.predicate_sql import quoted_name, quoted_text
+from noisycount.release.predicate_tokens import MAXIMUM_PATTERNS
 from noisycount.release.predicate_tree import Predicate
 from noisycount.release.schema import Kind
 from noisycount.release.sources.duckdb import DuckDBSource
@@ -125,11 +126,13 @@ def test_an_injection_in_a_pattern_matches_no_more_than_like_does(
 ) -> None:
     """Backslashes escape nothing, and no sign but % and _ stands for others."""
     reference, source = sources
-    found = [parse(f"health like {quoted_text(cell)}", source.schema) for cell in CELLS]
+    short = [cell for cell in CELLS if len(cell) <= MAXIMUM_PATTERNS]
+    found = [parse(f"health like {quoted_text(cell)}", source.schema) for cell in short]
     counts = source.count(found)
     assert counts == reference.count(found)
-    plain = [count for count, cell in zip(counts, CELLS, strict=True) if not set(cell) & set("%_")]
+    plain = [count for count, cell in zip(counts, short, strict=True) if not set(cell) & set("%_")]
     assert plain == [1] * len(plain)
+    assert len(plain) > 300
 
 
 def test_an_injection_as_the_name_of_a_column_is_a_name(tmp_path: Path) -> None:

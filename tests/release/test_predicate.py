@@ -285,6 +285,7 @@ REFUSALS = [
     ("(" * 21 + "smoker" + ")" * 21, "20"),
     ("not " * 21 + "smoker", "20"),
     ("age = " + "- " * 21 + "1", "20"),
+    (f"health like '{'a' * 150}' or health like '{'b' * 51}'", "201 signs after like"),
 ]
 
 

@@ -14,6 +14,7 @@ __all__ = ["KEYWORDS", "SIMPLE_NAME", "Sort", "Token", "require_bytes", "tokens"
 MAXIMUM_BYTES = 4096
 MAXIMUM_TOKENS = 500
 MAXIMUM_DEPTH = 20
+MAXIMUM_PATTERNS = 200
 
 KEYWORDS = frozenset(
     ["and", "or", "not", "in", "between", "like", "is", "null", "true", "false"],
@@ -45,7 +46,9 @@ class Token:
         return self.sort in values or self in (TRUE, FALSE, NULL)
 
 
-TRUE, FALSE, NULL, NOT = (Token(Sort.KEYWORD, word) for word in ("true", "false", "null", "not"))
+TRUE, FALSE, NULL, NOT, LIKE = (
+    Token(Sort.KEYWORD, word) for word in ("true", "false", "null", "not", "like")
+)
 OPENING, CLOSING, MINUS = (Token(Sort.SYMBOL, sign) for sign in "()-")
 
 _PATTERN = re.compile(
@@ -77,6 +80,9 @@ _OUTSIDE = "use columns, literals, comparisons, and, or, not, in, between, like,
 def tokens(text: str) -> list[Token]:
     """The tokens of a predicate, at most 500 of them, nested at most 20 deep.
 
+    All patterns after like have at most 200 signs together, as each sign can cost a step for each
+    sign of a text: what an asker makes slow for some records only, a slot cannot hide.
+
     Raises:
         PredicateError: the text is longer than 4,096 bytes, has a sign that the language lacks,
             calls a function, leaves parentheses open, or exceeds a bound.
@@ -103,6 +109,7 @@ def tokens(text: str) -> list[Token]:
         )
     _require_depth(found)
     _require_neighbours(found)
+    _require_short_patterns(found)
     return found
 
 
@@ -176,3 +183,11 @@ def _require_neighbours(found: Sequence[Token]) -> None:
             raise PredicateError(
                 f"where has {after} after {before}: {_OUTSIDE}, with an operator between values"
             )
+
+
+def _require_short_patterns(found: Sequence[Token]) -> None:
+    signs = sum(len(second.text) for first, second in pairwise(found) if first == LIKE)
+    if signs > MAXIMUM_PATTERNS:
+        raise PredicateError(
+            f"where has {signs} signs after like, more than {MAXIMUM_PATTERNS}: ask for shorter texts"
+        )
