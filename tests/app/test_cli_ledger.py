@@ -111,6 +111,17 @@ def test_an_address_that_no_ledger_has_is_refused_by_every_command(
     assert "ledger must be a file, such as sqlite:///ledger.db" in refused(*words)
 
 
+@pytest.mark.parametrize("target", ["ledger.db", "disk/ledger.db"])
+def test_a_link_that_leads_nowhere_is_no_new_ledger(
+    refused: Refused, here: Path, target: str
+) -> None:
+    """A disk may not be mounted: it is not said that nothing was asked."""
+    configure(here)
+    (here / "ledger.db").symlink_to(target)
+    for name in ("show", "verify", "export"):
+        assert "ledger.db' does not exist" in refused("ledger", name)
+
+
 @pytest.mark.parametrize("head", ["12", "x:y", "1:abc"])
 def test_a_head_that_is_none_is_refused(refused: Refused, head: str) -> None:
     """With what it should look like."""

@@ -34,7 +34,8 @@ def opened(configuration: Config, *, anchored: bool = True) -> Iterator[Ledger |
     """
     place = Address.read(configuration.ledger_url).file  # refuses what `Ledger.open` would
     written = configuration.written if anchored else None
-    if place is not None and not place.exists() and written is None:
+    # A link that leads nowhere may lead to a disk not mounted: that is for the ledger to refuse.
+    if place is not None and not (place.exists() or place.is_symlink()) and written is None:
         yield None
         return
     with Ledger.open(configuration.ledger_url, create=False, written=written) as ledger:
