@@ -1,11 +1,13 @@
 import math
 import sys
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from itertools import accumulate, product
 
 import dp_accounting
 import mpmath
+import numpy as np
 import pytest
 from dp_accounting import pld, rdp
 from hypothesis import given
@@ -22,6 +24,7 @@ from noisycount.release.accountant import (
     PureBudget,
     budget_of,
 )
+from noisycount.release.budget import exact_epsilon
 
 MICRO = Fraction(1, 10**6)
 prices = st.fractions(Fraction(1, 1000), 5, max_denominator=1000)
@@ -66,7 +69,7 @@ def test_what_is_left_fits_and_hardly_more_does(budget: Budget, paid: list[Fract
         if budget.admits(spent + Loss.of(price)):
             spent += Loss.of(price)
     left = budget.left(spent)
-    assert left >= 0
+    assert left == 0 or exact_epsilon(left) == left
     assert left == 0 or budget.admits(spent + Loss.of(left))
     assert not budget.admits(spent + Loss.of(left + Fraction(2, 10**9)))
 
@@ -178,6 +181,65 @@ def test_a_budget_out_of_range_is_refused(made: Callable[[], Budget], message: s
     """In one line that says what it may be."""
     with pytest.raises(ValueError, match=rf"\A{message}"):
         made()
+
+
+def test_what_is_left_can_be_asked_where_the_remainder_has_no_short_form() -> None:
+    """The prices leave 986039/988027, whose denominator no price may have."""
+    spent = Loss.of(Fraction(1, 991)) + Loss.of(Fraction(1, 997))
+    remainder = 1 - spent.epsilon
+    assert remainder == Fraction(986039, 988027)
+    for budget in (PureBudget(Fraction(1)), ApproximateBudget(Fraction(1), MICRO)):
+        left = budget.left(spent)
+        assert exact_epsilon(left) == left
+        assert 0 < remainder - left < Fraction(1, 10**18)
+        assert budget.admits(spent + Loss.of(left))
+    assert PureBudget(Fraction(1)).left(Loss.of(1 - Fraction(1, 10**10))) == 0
+
+
+EXACT = ["1/2", "0.5", Decimal("0.5"), Fraction(np.int64(1), np.int64(2))]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("half", EXACT)
+def test_a_budget_keeps_what_it_checked(half: Fraction) -> None:
+    """Whatever denotes an exact number is kept as one, of Python's integers."""
+    kept = (
+        PureBudget(half).epsilon,
+        ConcentratedBudget(half).rho,
+        ApproximateBudget(half, MICRO).epsilon,
+        ApproximateBudget(Fraction(1), half).delta,
+    )
+    for value in kept:
+        assert (value, type(value.numerator)) == (Fraction(1, 2), int)
+    for budget in (budget_of(half), ApproximateBudget(Fraction(1), half)):
+        assert budget.left(Loss.of(Fraction(1, 3))) >= Fraction(1, 6)
+        assert "5" in budget.text
+
+
+def test_a_number_is_a_budget_of_so_many_epsilon() -> None:
+    """Where it is exact."""
+    for two in (2, "2", Decimal(2), Fraction(2), np.int64(2)):
+        assert budget_of(two) == PureBudget(Fraction(2))  # type: ignore[arg-type]
+    budget = ConcentratedBudget(Fraction(1))
+    assert budget_of(budget) is budget
+
+
+@pytest.mark.parametrize("value", [2.0, True, None, object(), "two", [], b"2", 0, "1e9"])
+def test_what_is_no_budget_is_refused_at_once(value: object) -> None:
+    """In one line."""
+    for made in (budget_of, PureBudget):
+        with pytest.raises(ValueError, match=r"\Abudget must be [^\n]+\Z"):
+            made(value)  # type: ignore[arg-type]
+
+
+def test_a_loss_is_of_pythons_integers() -> None:
+    """Those of NumPy would overflow in the third sum; floats are refused."""
+    price = Fraction(np.int64(583), np.int64(917))  # type: ignore[arg-type]
+    total = sum((Loss.of(price) for _ in range(50)), Loss())
+    assert total == Loss(50 * Fraction(583, 917), 25 * Fraction(583, 917) ** 2)
+    assert type(Loss(price, price).rho.numerator) is int
+    for inexact in (0.5, "1/2", None):
+        with pytest.raises(ValueError, match=r"\Aepsilon must be an exact rational"):
+            Loss.of(inexact)  # type: ignore[arg-type]
 
 
 def test_budgets_say_what_they_are() -> None:

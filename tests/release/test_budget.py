@@ -1,14 +1,23 @@
 import math
 import re
 import time
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.release.budget import exact_epsilon, exact_text, exact_value
+from noisycount.release.budget import (
+    exact_delta,
+    exact_epsilon,
+    exact_text,
+    exact_value,
+    largest_epsilon,
+    rational,
+)
 
 SMALLEST, LARGEST = Fraction(1, 10**9), Fraction(10**6)
 decimals = st.integers(10**9, 10**24).map(lambda units: Fraction(units, 10**18))
@@ -92,6 +101,55 @@ def test_a_refusal_names_the_argument_and_its_value() -> None:
     assert str(refusal.value).endswith("got '-1'")
 
 
+OF_NUMPY = Fraction(np.int64(583), np.int64(917))  # type: ignore[arg-type]
+
+
+def parts(value: Fraction) -> set[type]:
+    """Give the types of the integers that a fraction is made of."""
+    return {type(value.numerator), type(value.denominator)}
+
+
+@pytest.mark.parametrize(
+    "exact", [exact_epsilon, exact_delta, rational, lambda value: exact_epsilon(value, "budget")]
+)
+def test_integers_of_numpy_become_pythons_own(exact: Callable[[Fraction], Fraction]) -> None:
+    """Those of NumPy overflow when fractions are added up."""
+    assert parts(OF_NUMPY) == {np.int64}, "nothing is tested"
+    assert exact(OF_NUMPY) == Fraction(583, 917)
+    assert parts(exact(OF_NUMPY)) == {int}
+    assert exact_text(Fraction(np.int64(1), np.int64(10**18))) == f"0.{'0' * 17}1"  # type: ignore[arg-type]
+
+
+def test_a_number_of_numpy_is_exact() -> None:
+    """An integer is one of its kind; its floats are no more exact than Python's."""
+    assert parts(exact_epsilon(np.int64(3))) == {int}  # type: ignore[arg-type]
+    for inexact in (np.float64(0.5), np.float32(0.5), np.bool_(True)):  # noqa: FBT003
+        with pytest.raises(ValueError, match=r"\Aepsilon must be"):
+            exact_epsilon(inexact)
+
+
+@pytest.mark.parametrize("value", [0.5, True, None, "1", Decimal(1)])
+def test_what_is_no_rational_is_refused(value: object) -> None:
+    """Also where a text or a decimal would be one elsewhere."""
+    with pytest.raises(ValueError, match=r"\Aprice must be an exact rational, got [^\n]+\Z"):
+        rational(value, "price")  # type: ignore[arg-type]
+
+
+@given(st.fractions(-1, LARGEST) | epsilons.filter(lambda value: value <= LARGEST))
+def test_the_largest_price_within_a_limit_can_be_asked(limit: Fraction) -> None:
+    """It is the limit, or less than 1e-18 below it; 0 where no price is so small."""
+    price = largest_epsilon(limit)
+    if limit < SMALLEST:
+        assert price == 0
+        return
+    assert exact_epsilon(price) == price
+    assert 0 <= limit - price < Fraction(1, 10**18)
+    try:
+        assert price == exact_epsilon(limit)
+    except ValueError:
+        assert price < limit
+
+
 @given(epsilons.filter(lambda value: SMALLEST <= value <= LARGEST))
 def test_text_and_number_are_inverses(value: Fraction) -> None:
     """What was written is read back as the same rational."""
@@ -106,12 +164,28 @@ def test_exact_text_denotes_its_value(value: Fraction) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "1e9", "1e999999999", "1/0", "1/2/3", "0.1/3", ".5", "1.", "+1", " 1", "1\n", "9" * 5000],
+    [
+        "",
+        "1e9",
+        "1e999999999",
+        "1/0",
+        "1/2/3",
+        "0.1/3",
+        ".5",
+        "1.",
+        "+1",
+        " 1",
+        "1\n",
+        "9" * 5000,
+        None,
+        1,
+        b"1",
+    ],
 )
-def test_a_text_of_another_form_is_no_exact_value(text: str) -> None:
+def test_a_text_of_another_form_is_no_exact_value(text: object) -> None:
     """A damaged ledger can neither hang nor mislead its reader."""
     with pytest.raises(ValueError, match=r"\Atext must be an exact|\AExceeds the limit"):
-        exact_value(text)
+        exact_value(text)  # type: ignore[arg-type]
 
 
 @given(st.decimals(0, 10, places=9))

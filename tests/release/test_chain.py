@@ -216,3 +216,30 @@ def test_a_text_that_is_no_head_is_refused(text: str) -> None:
     """In one line."""
     with pytest.raises(ValueError, match=r"\Ahead must be a number, a colon and 32 to 64 hex"):
         Head.read(text)
+
+
+@pytest.mark.parametrize("value", [None, 12, b"12:" + b"a" * 32, Head()])
+def test_what_is_no_text_is_no_head(value: object) -> None:
+    """In the same words."""
+    with pytest.raises(ValueError, match=r"\Ahead must be a number, a colon .*, got a [A-Za-z]+\Z"):
+        Head.read(value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("number", "digits"),
+    [
+        (-1, "a" * 64),
+        (10**18, "a" * 64),
+        (None, "a" * 64),
+        (True, "a" * 64),
+        (1.0, "a" * 64),
+        (1, "a" * 31),
+        (1, "A" * 64),
+        (1, None),
+        (1, b"a" * 64),
+    ],
+)
+def test_a_head_is_checked(number: int, digits: str) -> None:
+    """No number that a database could not hold, no hash that no row has."""
+    with pytest.raises(ValueError, match=r"\Ahead must be a number, a colon and 32 to 64 hex"):
+        Head(number, digits)

@@ -3,6 +3,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from noisycount.errors import BudgetError, LedgerError
 from noisycount.release.accountant import Loss
 from noisycount.release.budget import exact_text
-from noisycount.release.ledger import Entry, Ledger, Request
+from noisycount.release.ledger import Analyst, Entry, Ledger, Request
 from tests.release.ledgers import TENTH, asked
 
 printable = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=5)
@@ -126,6 +127,82 @@ def test_an_answer_of_any_size_is_kept(ledger: Ledger, answer: int) -> None:
     entry, _ = ledger.reserve("mine", asked(1), Fraction(1))
     assert ledger.store(entry, answer).answer == answer
     assert ledger.entries()[0].answer == answer
+
+
+@pytest.mark.parametrize(
+    "answer", [2.0, 2.5, None, True, "2", np.float64(2), Fraction(2), 1 << 14_000]
+)
+def test_an_answer_that_is_no_whole_number_is_refused(ledger: Ledger, answer: object) -> None:
+    """Before anything is written: the debit can still be answered."""
+    entry, _ = ledger.reserve("mine", asked(1), Fraction(1))
+    with pytest.raises(ValueError, match=r"\Aanswer must be (a whole number|below 2\^14000), got"):
+        ledger.store(entry, answer)  # type: ignore[arg-type]
+    assert (len(ledger.rows()), ledger.verify().broken) == (1, None)
+    assert ledger.store(entry, 2).answer == 2
+
+
+def test_a_refused_answer_is_named(ledger: Ledger) -> None:
+    """With its value."""
+    entry, _ = ledger.reserve("mine", asked(1), Fraction(1))
+    with pytest.raises(ValueError, match=r"\Aanswer must be a whole number, got 2\.0\Z"):
+        ledger.store(entry, 2.0)  # type: ignore[arg-type]
+
+
+def test_an_integer_of_numpy_is_an_answer(ledger: Ledger) -> None:
+    """It is given as one of Python's."""
+    entry, _ = ledger.reserve("mine", asked(1), Fraction(1))
+    stored = ledger.store(entry, np.int64(-7))  # type: ignore[arg-type]
+    assert (stored.answer, type(stored.answer)) == (-7, int)
+    assert ledger.entries() == [stored]
+
+
+def test_prices_of_numpys_integers_add_up(ledger: Ledger) -> None:
+    """Which overflow 64 bits together; every row can be read again."""
+    prices = [
+        Fraction(np.int64(583), np.int64(denominator))  # type: ignore[arg-type]
+        for denominator in range(917, 1000, 2)
+    ]
+    for number, price in enumerate(prices):
+        ledger.reserve(f"key {number}", asked(number, price), Fraction(1000))
+    exact = sum(Fraction(583, denominator) for denominator in range(917, 1000, 2))
+    assert ledger.spent("survey") == exact
+    assert [entry.request.epsilon for entry in ledger.entries()] == prices
+    assert ledger.verify().broken is None
+
+
+def test_a_price_and_a_budget_may_be_text(ledger: Ledger) -> None:
+    """Whatever is exact; the entry holds the rational."""
+    request = Request("survey", "question", "1/3")  # type: ignore[arg-type]
+    assert request == Request("survey", "question", Fraction(1, 3))
+    analyst = Analyst("alice", 2)  # type: ignore[arg-type]
+    assert analyst == Analyst("alice", Fraction(2))
+    assert ledger.reserve("mine", request, "0.5", analyst)[1] == Fraction(1, 3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", [2, b"x", None, object(), 0.5])
+def test_an_argument_of_another_type_is_refused(ledger: Ledger, value: object) -> None:
+    """As a ValueError in one line, before anything is charged."""
+    entry, _ = ledger.reserve("mine", asked(1), Fraction(1))
+    for action in (
+        lambda: ledger.reserve(value, asked(2), Fraction(1)),  # type: ignore[arg-type]
+        lambda: ledger.reserve("key", value, Fraction(1)),  # type: ignore[arg-type]
+        lambda: ledger.reserve("key", asked(2), [value]),  # type: ignore[arg-type]
+        lambda: ledger.reserve("key", asked(2), Fraction(1), value),  # type: ignore[arg-type]
+        lambda: ledger.store(value, 2),  # type: ignore[arg-type]
+        lambda: ledger.spent(value),  # type: ignore[arg-type]
+        lambda: ledger.paid(value),  # type: ignore[arg-type]
+        lambda: ledger.paid_by(value),  # type: ignore[arg-type]
+        lambda: ledger.entries([value]),  # type: ignore[arg-type]
+        lambda: ledger.verify([value]),  # type: ignore[arg-type]
+        lambda: Request(value, "question", TENTH),  # type: ignore[arg-type]
+        lambda: Request("survey", value, TENTH),  # type: ignore[arg-type]
+        lambda: Request("survey", "question", [value]),  # type: ignore[arg-type]
+        lambda: Analyst(value),  # type: ignore[arg-type]
+        lambda: Analyst("alice", [value]),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(ValueError, match=r"\A[a-z]+ must be [^\n]+, got [^\n]+\Z"):
+            action()
+    assert ledger.entries() == [entry]
 
 
 def test_the_first_stored_answer_wins(ledger: Ledger) -> None:

@@ -200,6 +200,22 @@ def test_a_row_that_makes_no_sense_is_refused_though_its_hash_is_right(ledger: L
         assert refusal(action).startswith("row 1 of the ledger is damaged; restore it from")
 
 
+@pytest.mark.parametrize("made", ["today", "2020-01-01", "2020-01-01T00:00:00+01:00"])
+@pytest.mark.parametrize("answered", [False, True])
+def test_a_time_that_makes_no_sense_is_refused_though_its_hash_is_right(
+    ledger: Ledger, made: str, *, answered: bool
+) -> None:
+    """Nothing follows a newest row that the ledger would not write, whomever it is about."""
+    entry, _ = ledger.reserve("mine", asked(1), RICH)
+    if answered:
+        ledger.store(entry, 5)
+    newest = ledger.rows()[-1]
+    number, forged = newest["number"], row_hash({**newest, "made": made})
+    change(ledger, f"UPDATE ledger SET made = '{made}', hash = '{forged}' WHERE number = {number}")
+    message = refusal(lambda: ledger.reserve("2", asked(2, dataset="census"), RICH, BOB))
+    assert message.startswith(f"row {number} of the ledger is damaged; restore it from a copy")
+
+
 def test_an_answer_is_not_stored_for_another_request(ledger: Ledger) -> None:
     """An entry of another ledger is not taken for the one under its key."""
     entry, _ = ledger.reserve("mine", asked(1), RICH)
@@ -307,5 +323,9 @@ def test_an_analyst_is_checked() -> None:
         Analyst("a\nb")
     with pytest.raises(ValueError, match=r"\Abudget must be a decimal"):
         Analyst("alice", Fraction(0))
+    for budget in (2.0, True, object()):
+        with pytest.raises(ValueError, match=r"\Abudget must be [^\n]+\Z"):
+            Analyst("alice", budget)  # type: ignore[arg-type]
+    assert Analyst("alice", "1/2").budget == Fraction(1, 2)  # type: ignore[arg-type]
     with pytest.raises(LedgerError):
         raise BudgetError

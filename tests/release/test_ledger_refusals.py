@@ -5,12 +5,15 @@ import shutil
 import sqlite3
 import sys
 import tempfile
+import traceback
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, exc
 
 from noisycount.errors import LedgerError
 from noisycount.release import ledger_making
@@ -58,29 +61,132 @@ def test_a_reader_does_not_make_the_ledger(tmp_path: Path, query: str) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        *("ledger.db", "", "sqlite://", "sqlite:///:memory:", "sqlite:///file::memory:?uri=true"),
+        *("sqlite://", "sqlite:///:memory:", "sqlite:///file::memory:?uri=true"),
         *("sqlite:///a.db?mode=ro", "sqlite:///a.db?nolock=1&uri=true", "sqlite:///a.db?x=1"),
         *("sqlite:///file:a?mode=memory&uri=true", "sqlite:///a.db?timeout=soon"),
         *("sqlite:///a.db?uri=false", "sqlite+aiosqlite:///a.db", "sqlite:///a\nb", "what://a/b"),
         *("sqlite:///a.db?timeout=1&timeout=2", "postgresql://", "postgresql+psycopg://host"),
         *("postgresql+psycopg2://host/a", "postgresql://host/a?options=-csynchronous_commit=off"),
         *("postgresql://host/a?port=1&port=2", "postgresql://host/a%0Ab", "postgresql://host/?a=b"),
-        "postgresql://host:port/a",
+        *("postgresql://host:port/a", "postgresql://host:0/a", "postgresql://host:65536/a"),
+        *("postgresql://host:-1/a", "postgresql://host/a?port=x", "postgresql://host/a?port=1,2"),
+        *(
+            "postgresql://host/a?host=b:5432",
+            "postgresql://host/a?host=[a:1]",
+            "postgresql://host/a?sslmode=odd",
+        ),
+        *("postgresql://host/a?connect_timeout=-1", "postgresql://host/a?timeout=1e9"),
+        *("postgresql://me:\ud800@host/a", "postgresql://me:a\0b@host/a", "sqlite:///\ud800"),
+        *("sqlite://folder/a.db", "sqlite://me@/a.db", "sqlite://me:secret@host/a.db"),
     ],
 )
 def test_an_address_that_would_not_last_is_refused(url: str) -> None:
     """Neither memory, which forgets, nor an option that gives up locking or lasting."""
     message = refusal(lambda: Ledger.open(url))
-    assert message == (
-        "ledger must be a file, such as sqlite:///ledger.db, or a PostgreSQL database, such as"
-        f" postgresql+psycopg://user@host/name, got {url!r}"
+    scheme = url[: url.index("://") + 3]
+    assert re.fullmatch(
+        r"ledger must be a file, such as sqlite:///ledger\.db, or a PostgreSQL database, such as"
+        r" postgresql\+psycopg://user@host/name"
+        r"(, with no option but timeout, [a-z_, ]+, once each and well-formed)?"
+        rf", got '{re.escape(scheme)}(\.\.\.)?'",
+        message,
     )
+    assert ("with no option but" in message) == ("?" in url)
 
 
-def test_a_password_is_not_shown() -> None:
-    """An address of a kind that is not supported may carry one, and so may one that is."""
-    message = refusal(lambda: Ledger.open("mysql://me:secret@host/ledger"))
-    assert message.endswith("got 'host/ledger'")
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        *((name, repr(name)) for name in ("ledger.db", "", "data/ledger.db", "~/ledger.db")),
+        *(
+            (text, "what is not shown, as it may hold a password")
+            for text in ("me:hunter2@host/db", "host=h password=hunter2", "?password=hunter2", " ")
+        ),
+        *((value, f"a {type(value).__name__}") for value in (None, 2, b"sqlite:///a.db")),
+    ],
+)
+def test_what_is_no_address_is_shown_if_it_is_a_plain_name(url: str, shown: str) -> None:
+    """Nothing else is, as a password may be part of it."""
+    message = refusal(lambda: Ledger.open(url))
+    assert message.startswith("ledger must be a file, such as sqlite:///ledger.db, or")
+    assert message.endswith(f", got {shown}")
+
+
+@pytest.mark.parametrize("name", ["x.db", "/data/50% of all.db"])
+def test_a_path_is_refused_with_the_address_to_write(name: str) -> None:
+    """An address is text."""
+    message = refusal(lambda: Ledger.open(Path(name)))  # type: ignore[arg-type]
+    written = "sqlite:///x.db" if name == "x.db" else "sqlite:///"
+    assert message == f"ledger must be an address, got a path; write {written!r}"
+
+
+SECRET = "hunter2"  # noqa: S105 - of nothing
+HERE = "127.0.0.1:1"  # where no server is
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "postgresql+psycopg", "postgres", "mysql", "x"])
+@pytest.mark.parametrize(
+    "rest",
+    [
+        *(f"me:{word}@{HERE}/db" for word in (SECRET, f"p@{SECRET}", f"{SECRET}@p", f"@{SECRET}")),
+        *(f"me:{word}@{HERE}/db" for word in (f"p/{SECRET}", f"p?{SECRET}", f"p:{SECRET}", "a b")),
+        *(f"me:{word}@{HERE}/db" for word in (f"p@/{SECRET}", f"p@?{SECRET}", f"p@{SECRET}/", "@")),
+        *(f"me:{word}@{HERE}/db" for word in (f"p@a@b@{SECRET}", f"%zz{SECRET}", f"%00{SECRET}")),
+        *(f"me:{word}@{HERE}/db" for word in (f"\n{SECRET}", f"\ud800{SECRET}", f"{SECRET}\u00e9")),
+        *(f"{HERE}/db?user=me&{name}={SECRET}" for name in ("password", "sslpassword", "passwd")),
+        *(
+            f"{HERE}/db?{name}={SECRET}"
+            for name in ("port", "sslmode", "timeout", "connect_timeout")
+        ),
+        *(f"{HERE}/db{sign}password={SECRET}" for sign in "&;?, %"),
+        *(f"{HERE}/db%3Fpassword={SECRET}", f"{HERE}/db?password&{SECRET}", f"{HERE}/db@{SECRET}"),
+        *(f"{HERE}/me:{SECRET}", f"{HERE}/db?host=me:{SECRET}@{HERE}", f"me:{SECRET}/db"),
+        *(f"me:{SECRET}", f"me:{SECRET}@", f":{SECRET}@/", f"me/{SECRET}@{HERE}/db"),
+        *(f"/db?host=me:{SECRET}", f"/db?host=me@{SECRET}", f"[me:{SECRET}]/db", f"@{SECRET}@/db"),
+        *(f"me;password={SECRET}/db", f"me,p:{SECRET}@{HERE}/db", f"me:{SECRET}@[::1]:1/db"),
+        *(f"me:{SECRET}@[::1/db", f"me:{SECRET}@::1:1/db", f"{SECRET}:x/db", f"me@{SECRET}:x/db"),
+    ],
+)
+def test_a_password_is_never_shown(scheme: str, rest: str) -> None:
+    """Wherever it stands, and however it is mistyped; neither in what led to the refusal."""
+    with pytest.raises(LedgerError) as raised:
+        Ledger.open(f"{scheme}://{rest}")
+    told = "".join(traceback.format_exception(raised.value))
+    assert SECRET not in told[told.rindex("LedgerError") :]
+    assert SECRET not in "".join(map(str, raised.value.args))
+    assert "\n" not in str(raised.value)
+
+
+def test_an_at_sign_in_a_password_is_told_its_remedy() -> None:
+    """It is what most often makes a part of a password the host."""
+    for url in (f"postgresql://me:p@{SECRET}@{HERE}/db", f"postgresql://me/p@{HERE}/db"):
+        assert refusal(lambda: Ledger.open(url)) == (  # noqa: B023
+            "ledger must have no @ in its host or its name; write an @ of a password as %40, got"
+            " 'postgresql://...'"
+        )
+    message = refusal(lambda: Ledger.open(f"postgresql://me:p%40{SECRET}@{HERE}/db"))
+    assert message.startswith("ledger '127.0.0.1/db' cannot be reached")
+
+
+@pytest.mark.parametrize("host", ["a" * 70, "a..b"])
+def test_a_host_that_no_name_may_be_cannot_be_reached(host: str) -> None:
+    """The driver fails before it connects, in words of another kind."""
+    message = refusal(lambda: Ledger.open(f"postgresql://me:{SECRET}@{host}/db"))
+    assert message.startswith(f"ledger '{host}/db' cannot be reached; check its address")
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["?host=/nowhere", "?host=::1", "?host=127.0.0.1,/nowhere", "?host=::1%25lo", "?port=1"],
+)
+def test_several_forms_of_a_host_are_tried(options: str) -> None:
+    """A folder, an address of six, a list."""
+    message = refusal(lambda: Ledger.open(f"postgresql://127.0.0.1:1/db{options}"))
+    assert "cannot be reached; check its address" in message
+
+
+def test_a_servers_address_shows_no_password() -> None:
+    """What can be an address is shown by its host and its database."""
     message = refusal(lambda: Ledger.open("postgresql://me:secret@localhost:1/ledger"))
     assert re.match(r"ledger 'localhost/ledger' cannot be reached; check its address", message)
 
@@ -297,7 +403,7 @@ def test_a_ledger_is_made_whole_or_not_at_all(
         with monkeypatch.context() as patched:
             patched.setattr(module, name, fail_for_want_of_room)
             message = refusal(lambda: Ledger.open(f"sqlite:///{path}"))
-            assert "cannot be made (No space left on device); check its folder" in message
+            assert "cannot be used (No space left on device); check its name, its folder" in message
         assert list(tmp_path.iterdir()) in ([], [path])
         path.unlink(missing_ok=True)
     with Ledger.open(f"sqlite:///{path}") as ledger:
@@ -342,8 +448,150 @@ def test_a_read_only_file_is_read_and_refuses_to_reserve(path: Path) -> None:
     assert message.endswith("is read-only; make the file and its folder writable")
 
 
-@pytest.mark.parametrize("statement", ["UPDATE ledger SET number = 1", "DELETE FROM ledger"])
+@pytest.mark.parametrize("statement", ["UPDATE ledger SET epsilon = '0.01'", "DELETE FROM ledger"])
 def test_the_tests_can_do_damage(path: Path, statement: str) -> None:
     """Without its guards, a ledger can be changed: only its hashes tell."""
     with Ledger.open(f"sqlite:///{path}") as ledger:
+        written = ledger.verify().head
+        assert (written.number, ledger.verify(written).broken) == (1, None)
         change(ledger, statement)
+        assert ledger.verify(written).broken == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("locked/ledger.db", "Permission denied"), ("x" * 300, "File name too long")]
+)
+@pytest.mark.parametrize("create", [True, False])
+def test_a_file_that_cannot_be_looked_for_is_refused(name: str, why: str, *, create: bool) -> None:
+    """A folder that the account may not enter, a name that no disk holds."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        (Path(folder) / "locked").mkdir(mode=0o000)
+        with ProcessPoolExecutor(1, mp_context=desk_workers.processes()) as pool:
+            file = f"{folder}/{name}"
+            message = pool.submit(refusal_without_permission, file, create=create).result()
+    assert message == (
+        f"ledger '{file}' cannot be used ({why}); check its name, its folder and its disk"
+    )
+
+
+def refusal_without_permission(file: str, *, create: bool) -> str:
+    """Give the refusal that an account meets that may not enter every folder."""
+    with suppress(LedgerError):
+        Ledger.open("sqlite:///nowhere/ledger.db")  # nobody may not read what this imports
+    if os.geteuid() == 0:
+        os.setresuid(desk_workers.NOBODY, desk_workers.NOBODY, desk_workers.NOBODY)
+    return refusal(lambda: Ledger.open(f"sqlite:///{file}", create=create))
+
+
+def test_the_longest_names_hold_a_ledger(tmp_path: Path) -> None:
+    """The file that it is drafted in needs no longer name; a longer one is refused in our words."""
+    with Ledger.open(f"sqlite:///{tmp_path}/{'x' * 240}") as ledger:
+        assert ledger.reserve("mine", REQUEST, BUDGET)[1] == REQUEST.epsilon
+    assert [len(path.name) for path in tmp_path.iterdir()] == [240]
+    with Ledger.open(f"sqlite:///{tmp_path}/{'x' * 254}") as ledger:
+        message = refusal(lambda: ledger.reserve("mine", REQUEST, BUDGET))
+    assert "cannot be opened; check that the file and its folder exist" in message
+
+
+def test_a_text_that_cannot_be_read_is_damage(path: Path) -> None:
+    """SQLite keeps bytes that are no text; Python cannot read them."""
+    with Ledger.open(f"sqlite:///{path}") as ledger:
+        change(ledger, "UPDATE ledger SET question = CAST(X'ff' AS TEXT)")
+        for action in (ledger.entries, ledger.rows, ledger.verify):
+            assert refusal(action).endswith(
+                "is damaged; restore it from a copy that holds every debit"
+            )
+
+
+def every_action(ledger: Ledger, entry: Entry) -> list[Callable[[], object]]:
+    """Give all that can be done with an open ledger."""
+    return [
+        lambda: ledger.reserve("other", other(1), BUDGET),
+        lambda: ledger.store(entry, 5),
+        lambda: ledger.spent("survey"),
+        lambda: ledger.paid("survey"),
+        lambda: ledger.paid_by("analyst"),
+        ledger.entries,
+        ledger.rows,
+        ledger.verify,
+        ledger.is_made,
+    ]
+
+
+def test_a_closed_ledger_connects_again(path: Path) -> None:
+    """However often it is closed; nothing of the engine's is raised."""
+    with Ledger.open(f"sqlite:///{path}") as ledger:
+        (entry,) = ledger.entries()
+        for action in every_action(ledger, entry):
+            ledger.close()
+            ledger.close()
+            action()
+        assert ledger.verify().head.number == 3
+
+
+FAILURES = [
+    *(sqlite3.OperationalError("odd"), sqlite3.ProgrammingError("Cannot operate on a closed")),
+    *(sqlite3.InterfaceError("odd"), sqlite3.DatabaseError("odd"), sqlite3.InternalError("odd")),
+    *(OSError(errno.EIO, "odd"), UnicodeDecodeError("utf-8", b"odd", 0, 1, "odd")),
+    *(exc.InvalidRequestError("odd"), exc.ResourceClosedError("odd"), exc.NoSuchTableError("odd")),
+    *(exc.PendingRollbackError("odd"), exc.DisconnectionError("odd"), exc.TimeoutError("odd")),
+]
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=lambda failure: type(failure).__name__)
+@pytest.mark.parametrize("when", ["do_connect", "do_execute", "do_commit"])
+def test_whatever_the_engine_raises_is_refused_in_our_words(
+    path: Path, failure: Exception, when: str
+) -> None:
+    """When it connects, reads or writes; afterwards the ledger is as it was, and goes on."""
+    with Ledger.open(f"sqlite:///{path}") as ledger:
+        (entry,) = ledger.entries()
+
+        def fail(*_: object, **__: object) -> None:
+            raise failure
+
+        dialect = ledger.reading.dialect
+        broken = {"do_connect": "connect", "do_execute": "do_execute", "do_commit": "do_commit"}
+        for action in every_action(ledger, entry):
+            ledger.close()
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr(dialect, broken[when], fail)
+                message = refusal(action)
+            assert message.startswith(f"ledger '{path}' ")
+            assert "odd" not in message
+        assert ledger.entries() == [entry]
+        assert ledger.verify().broken is None
+
+
+def test_a_ledger_works_on_after_a_fork(path: Path) -> None:
+    """The child connects anew; what it and its parent write is one chain."""
+    with ProcessPoolExecutor(1, mp_context=desk_workers.processes()) as pool:
+        assert pool.submit(what_a_fork_tells, path).result() == ["", ""]
+    with Ledger.open(f"sqlite:///{path}") as ledger:
+        assert [entry.key for entry in ledger.entries()] == ["mine", "other", "parent's"]
+        assert ledger.verify().broken is None
+
+
+def what_a_fork_tells(path: Path) -> list[str]:
+    """Give what went wrong in a child that uses its parent's open ledger, and in the parent."""
+    told = []
+    reading, writing = os.pipe()
+    with Ledger.open(f"sqlite:///{path}") as ledger:
+        (entry,) = ledger.entries()
+        if os.fork() == 0:
+            wrong = ""
+            try:
+                for action in every_action(ledger, entry):
+                    action()
+            except BaseException as error:  # noqa: BLE001 - the child must end here
+                wrong = repr(error)
+            os.write(writing, wrong.encode())
+            os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading) as pipe:
+            told.append(pipe.read())
+        os.wait()
+        ledger.reserve("parent's", other(2), BUDGET)
+        told.append(ledger.verify().why)
+    return told

@@ -53,11 +53,24 @@ def test_a_tick_depends_on_the_arrival_alone(seconds: float, arrival: float) -> 
     assert seconds - 1e-6 <= tick - arrival <= 2 * seconds + 1e-6
 
 
-@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf"), 3601.0])
-def test_a_slot_has_a_length(seconds: float) -> None:
+@pytest.mark.parametrize(
+    "seconds",
+    [
+        *(0.0, -1.0, float("nan"), float("inf"), 3600.1, 1e-320, 0.000999, 10**400),
+        *("1", None, True, 1j, b"1", [1.0]),
+    ],
+)
+def test_a_slot_has_a_length(seconds: object) -> None:
     """Nothing else is a slot."""
-    with pytest.raises(ValueError, match="slot must be above 0 and at most 3600 s"):
-        Slot(seconds)
+    with pytest.raises(ValueError, match=r"\Aslot must be from 0\.001 to 3600 s, got [^\n]+\Z"):
+        Slot(seconds)  # type: ignore[arg-type]
+
+
+def test_the_shortest_and_the_longest_slot_have_ticks() -> None:
+    """Also those that are given as another kind of number."""
+    assert Slot(0.001).reply(lambda: 42) == 42
+    assert Slot(3600).leaving(1.0) == 7200.0
+    assert Slot(Fraction(1, 2)).leaving(7.2) == 8.0  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("work", [lambda: None, lambda: time.sleep(0.1)])

@@ -9,7 +9,13 @@ from math import isqrt
 from typing import Self
 
 from noisycount.errors import BudgetError
-from noisycount.release.budget import exact_delta, exact_epsilon, exact_text
+from noisycount.release.budget import (
+    exact_delta,
+    exact_epsilon,
+    exact_text,
+    largest_epsilon,
+    rational,
+)
 
 __all__ = [
     "ApproximateBudget",
@@ -38,6 +44,9 @@ class Loss:
         epsilon: The sum of the ε.
         rho: The sum of the ε²/2.
 
+    Raises:
+        ValueError: A sum is no rational.
+
     Source:
         M. Bun and T. Steinke, Concentrated Differential Privacy (2016), Proposition 1.4 and
         Lemma 1.7; for prices that depend on answers R. Rogers, A. Roth, J. Ullman and S. Vadhan,
@@ -55,10 +64,15 @@ class Loss:
     epsilon: Fraction = Fraction(0)
     rho: Fraction = Fraction(0)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", rational(self.epsilon, "epsilon"))
+        object.__setattr__(self, "rho", rational(self.rho, "rho"))
+
     @classmethod
     def of(cls, epsilon: Fraction) -> Self:
         """Give the loss of one answer."""
-        return cls(epsilon, epsilon * epsilon / 2)
+        exact = rational(epsilon, "epsilon")
+        return cls(exact, exact * exact / 2)
 
     def __add__(self, other: Self) -> Self:
         return type(self)(self.epsilon + other.epsilon, self.rho + other.rho)
@@ -69,7 +83,14 @@ class PureBudget:
     """A budget in ε: the sum of the prices may reach it.
 
     Args:
-        epsilon: From 1e-9 to 1e6.
+        epsilon: From 1e-9 to 1e6; whatever `exact_epsilon` takes is kept as a rational.
+
+    Raises:
+        ValueError: It is out of range or inexact.
+
+    Numerical error:
+        `admits` is exact; `left` is too where a price may be so written, else it is rounded down
+        to a multiple of 1e-18.
 
     Example:
         >>> PureBudget(Fraction(2)).left(Loss.of(Fraction(1, 2)))
@@ -79,7 +100,7 @@ class PureBudget:
     epsilon: Fraction
 
     def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon, "budget")
+        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon, "budget"))
 
     @property
     def text(self) -> str:
@@ -92,7 +113,7 @@ class PureBudget:
 
     def left(self, spent: Loss) -> Fraction:
         """Give the largest ε at which one more answer may be asked; 0 where none may."""
-        return max(self.epsilon - spent.epsilon, Fraction(0))
+        return largest_epsilon(self.epsilon - spent.epsilon)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +123,10 @@ class ConcentratedBudget:
     Many cheap answers fit that do not fit a budget in ε: a hundred at ε = 0.1 have ρ = 0.5.
 
     Args:
-        rho: From 1e-9 to 1e6.
+        rho: From 1e-9 to 1e6; whatever `exact_epsilon` takes is kept as a rational.
+
+    Raises:
+        ValueError: It is out of range or inexact.
 
     Numerical error:
         `admits` is exact; `left` is rounded down to a multiple of 1e-9.
@@ -115,7 +139,7 @@ class ConcentratedBudget:
     rho: Fraction
 
     def __post_init__(self) -> None:
-        exact_epsilon(self.rho, "rho")
+        object.__setattr__(self, "rho", exact_epsilon(self.rho, "rho"))
 
     @property
     def text(self) -> str:
@@ -140,8 +164,11 @@ class ApproximateBudget:
     most ε no outcome has a larger loss, and the other outcomes are those of a zCDP filter.
 
     Args:
-        epsilon: From 1e-9 to 1e6.
-        delta: From 1e-18 to below 1.
+        epsilon: From 1e-9 to 1e6; whatever `exact_epsilon` takes is kept as a rational.
+        delta: From 1e-18 to below 1; whatever `exact_delta` takes is kept as a rational.
+
+    Raises:
+        ValueError: One of them is out of range or inexact.
 
     Source:
         The largest ρ is found with dp-accounting: C. Canonne, G. Kamath and T. Steinke, The
@@ -161,8 +188,8 @@ class ApproximateBudget:
     delta: Fraction
 
     def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon, "budget")
-        exact_delta(self.delta)
+        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon, "budget"))
+        object.__setattr__(self, "delta", exact_delta(self.delta))
 
     @property
     def text(self) -> str:
@@ -185,21 +212,24 @@ class ApproximateBudget:
 
     def left(self, spent: Loss) -> Fraction:
         """Give the largest ε at which one more answer may be asked; 0 where none may."""
-        pure = max(self.epsilon - spent.epsilon, Fraction(0))
+        pure = largest_epsilon(self.epsilon - spent.epsilon)
         return max(pure, _price_within(self.rho - spent.rho))
 
 
 Budget = PureBudget | ConcentratedBudget | ApproximateBudget
 
 
-def budget_of(value: Fraction | Budget) -> Budget:
-    """Give a budget; a number is one in ε.
+def budget_of(value: str | int | Decimal | Fraction | Budget) -> Budget:
+    """Give a budget; an exact number or its text is one in ε.
+
+    Raises:
+        ValueError: The value is neither, or out of range.
 
     Example:
         >>> budget_of(Fraction(2))
         PureBudget(epsilon=Fraction(2, 1))
     """
-    return PureBudget(value) if isinstance(value, Fraction) else value
+    return value if isinstance(value, Budget) else PureBudget(exact_epsilon(value, "budget"))
 
 
 def _price_within(rho: Fraction) -> Fraction:

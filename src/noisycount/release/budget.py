@@ -3,8 +3,16 @@
 import re
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Rational
 
-__all__ = ["exact_delta", "exact_epsilon", "exact_text", "exact_value"]
+__all__ = [
+    "exact_delta",
+    "exact_epsilon",
+    "exact_text",
+    "exact_value",
+    "largest_epsilon",
+    "rational",
+]
 
 _SMALLEST = Fraction(1, 10**9)
 _LARGEST = Fraction(10**6)
@@ -32,7 +40,7 @@ def exact_epsilon(value: str | int | Decimal | Fraction, name: str = "epsilon") 
         name: What the message of a refusal calls the value.
 
     Returns:
-        The value, with nothing rounded.
+        The value, with nothing rounded, as a fraction of Python's own integers.
 
     Raises:
         ValueError: The value is outside that range or form, or is a float.
@@ -77,6 +85,45 @@ def exact_delta(value: str | int | Decimal | Fraction) -> Fraction:
     return number
 
 
+def largest_epsilon(limit: Fraction) -> Fraction:
+    """Give the largest price that may be asked within a limit.
+
+    Args:
+        limit: What is left of a budget, at most 1e6; any rational.
+
+    Returns:
+        The limit, if `exact_epsilon` takes it; else the limit rounded down to 18 places; 0 where
+        that is below 1e-9.
+
+    Example:
+        >>> largest_epsilon(Fraction(1, 3)), largest_epsilon(Fraction(10**18, 3 * 10**18 + 1))
+        (Fraction(1, 3), Fraction(333333333333333333, 1000000000000000000))
+    """
+    price = limit if _has_short_form(limit) else Fraction(int(limit * 10**_PLACES), 10**_PLACES)
+    return price if price >= _SMALLEST else Fraction(0)
+
+
+def rational(value: Rational, name: str = "value") -> Fraction:
+    """Give a rational as a fraction of Python's own integers, which grow without end.
+
+    Fractions may be made of the integers of NumPy, which overflow when they are added up.
+
+    Args:
+        value: Any rational.
+        name: What the message of a refusal calls the value.
+
+    Raises:
+        ValueError: The value is of another type.
+
+    Example:
+        >>> rational(3)
+        Fraction(3, 1)
+    """
+    if isinstance(value, bool) or not isinstance(value, Rational):
+        raise ValueError(f"{name} must be an exact rational, got {_shown(value)}")  # noqa: TRY004
+    return Fraction(int(value.numerator), int(value.denominator))
+
+
 def exact_text(value: Fraction) -> str:
     """Give the shortest text that denotes a rational exactly.
 
@@ -90,6 +137,7 @@ def exact_text(value: Fraction) -> str:
         >>> exact_text(Fraction(3, 10)), exact_text(Fraction(2, 6)), exact_text(Fraction(0))
         ('0.3', '1/3', '0')
     """
+    value = rational(value)
     twos, rest = _power(2, value.denominator)
     fives, rest = _power(5, rest)
     if rest != 1:
@@ -113,7 +161,7 @@ def exact_value(text: str) -> Fraction:
         >>> exact_value("0.3"), exact_value("-1/3")
         (Fraction(3, 10), Fraction(-1, 3))
     """
-    if _EXACT_TEXT.fullmatch(text) is None:
+    if not isinstance(text, str) or _EXACT_TEXT.fullmatch(text) is None:
         raise ValueError(f"text must be an exact decimal or fraction, got {_shown(text)}")
     return Fraction(text)
 
@@ -122,8 +170,8 @@ def _number(value: object) -> Fraction | None:
     """Give the rational that a value denotes, or None where it denotes none in a short form."""
     if isinstance(value, bool):
         return None
-    if isinstance(value, (int, Fraction)):
-        return Fraction(value)
+    if isinstance(value, Rational):
+        return rational(value)
     text = str(value).strip() if isinstance(value, (str, Decimal)) else ""
     if len(text) > _LONGEST_TEXT or _NUMBER.fullmatch(text) is None:
         return None
@@ -146,8 +194,8 @@ def _power(base: int, number: int) -> tuple[int, int]:
 
 def _shown(value: object) -> str:
     """Give a refused value on one short line."""
-    if isinstance(value, (int, Fraction)):
-        bits = value.numerator.bit_length() + value.denominator.bit_length()
+    if isinstance(value, Rational):
+        bits = sum(int(part).bit_length() for part in (value.numerator, value.denominator))
         return str(value) if bits <= _LONGEST_TEXT else f"a number of {bits} bits"
     text = repr(value) if isinstance(value, (str, Decimal)) else f"a {type(value).__name__}"
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."

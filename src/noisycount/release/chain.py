@@ -37,6 +37,9 @@ COLUMNS = (
 """What the hash of a row covers: every column but the hash itself."""
 
 _HEAD = re.compile(r"([0-9]{1,18}):([0-9a-f]{32,64})")
+_HEAD_FORM = (
+    "be a number, a colon and 32 to 64 hexadecimal digits, as `noisycount ledger verify` prints it"
+)
 _NOTHING = "0" * 64
 
 
@@ -49,6 +52,9 @@ class Head:
         hash: The hash of the newest, in hexadecimal digits; zeros where there is none. Of one that
             was written down the first 32 digits are enough.
 
+    Raises:
+        ValueError: The number or the hash is of another form.
+
     Example:
         >>> Head.read(f"12:{'ab' * 16}").names("ab" * 32)
         True
@@ -57,6 +63,11 @@ class Head:
     number: int = 0
     hash: str = _NOTHING
 
+    def __post_init__(self) -> None:
+        if _HEAD.fullmatch(str(self)) is None:
+            raise ValueError(f"head must {_HEAD_FORM}, got {str(self)[:80]!r}")
+        object.__setattr__(self, "number", int(self.number))
+
     @classmethod
     def read(cls, text: str) -> Self:
         """Give the head that a text denotes.
@@ -64,12 +75,11 @@ class Head:
         Raises:
             ValueError: The text is something else.
         """
+        if not isinstance(text, str):
+            raise ValueError(f"head must {_HEAD_FORM}, got a {type(text).__name__}")  # noqa: TRY004
         match = _HEAD.fullmatch(text.strip())
         if match is None:
-            raise ValueError(
-                "head must be a number, a colon and 32 to 64 hexadecimal digits, as"
-                f" `noisycount ledger verify` prints it, got {text[:80]!r}"
-            )
+            raise ValueError(f"head must {_HEAD_FORM}, got {text[:80]!r}")
         return cls(int(match[1]), match[2])
 
     def __str__(self) -> str:

@@ -25,7 +25,8 @@ class Request:
     Args:
         dataset: Whose budget pays.
         question: Everything that decides what is counted and what noise is added, as text.
-        epsilon: The price, in units of privacy loss.
+        epsilon: The price, in units of privacy loss; whatever `exact_epsilon` takes is kept as a
+            rational.
 
     Raises:
         ValueError: A text is empty, too long or not printable, or `epsilon` is out of range.
@@ -42,7 +43,7 @@ class Request:
     def __post_init__(self) -> None:
         check_text("dataset", self.dataset, _LONGEST_NAME)
         check_text("question", self.question, _LONGEST_QUESTION)
-        exact_epsilon(self.epsilon)
+        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
 
     @property
     def digest(self) -> str:
@@ -57,7 +58,8 @@ class Analyst:
 
     Args:
         name: What the ledger calls the analyst; at most 200 printable characters.
-        budget: A number is one in ε; None: only the data sets' budgets bind.
+        budget: An exact number is one in ε, kept as a rational; None: only the data sets' budgets
+            bind.
 
     Raises:
         ValueError: The name is not printable, or the budget is out of range.
@@ -72,8 +74,8 @@ class Analyst:
 
     def __post_init__(self) -> None:
         check_text("analyst", self.name)
-        if isinstance(self.budget, Fraction):
-            exact_epsilon(self.budget, "budget")
+        if self.budget is not None and not isinstance(self.budget, Budget):
+            object.__setattr__(self, "budget", exact_epsilon(self.budget, "budget"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ class Entry:
 
 
 def check_text(name: str, value: str, longest: int = _LONGEST_NAME) -> None:
-    """Refuse a text that is empty, too long or not printable.
+    """Refuse what is no text, or one that is empty, too long or not printable.
 
     Args:
         name: What the refusal calls the text.
@@ -129,6 +131,9 @@ def check_text(name: str, value: str, longest: int = _LONGEST_NAME) -> None:
             ...
         ValueError: key must be 1 to 200 printable characters, got ''
     """
+    if not isinstance(value, str):
+        found = type(value).__name__
+        raise ValueError(f"{name} must be 1 to {longest} printable characters, got a {found}")  # noqa: TRY004
     if not 1 <= len(value) <= longest or not value.isprintable():
         shown = repr(value if len(value) <= longest else f"{value[:40]}...")
         raise ValueError(f"{name} must be 1 to {longest} printable characters, got {shown}")

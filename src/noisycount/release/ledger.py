@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from operator import index
+from types import UnionType
 from typing import Any, Self
 
 from sqlalchemy import Connection, Engine, select
@@ -39,6 +41,7 @@ from noisycount.release.ledger_tables import LEDGER, is_made, make, upgrade
 
 __all__ = ["Analyst", "Entry", "Ledger", "Request"]
 
+_LONGEST_ANSWER = 14_000  # bits; Python writes no integer of more than 4300 digits
 _DRIFT = timedelta(minutes=1)  # between the clocks of machines that share a ledger
 
 
@@ -89,19 +92,22 @@ class Ledger:
             written: A head that the owner wrote down; the ledger must hold that row.
 
         Raises:
+            ValueError: `written` is no head.
             LedgerError: The address is neither a file's nor a PostgreSQL database's, or the ledger
                 cannot be opened, or it does not hold the row that was written down.
         """
         address = Address.read(url)
+        _check_type("written", written, Head | None)
         if address.file is not None:
             make_file(address, address.file, create=create)
-        engine = address.engine()
+        with refusals(address.place):
+            engine = address.engine()
         ledger = cls(address.place, engine, engine.execution_options(writing=True))
         try:
             ledger._prepare(create=create and address.file is None)
             if written is not None:
                 ledger._check_written(written)
-        except LedgerError:
+        except Exception:
             ledger.close()
             raise
         return ledger
@@ -134,11 +140,15 @@ class Ledger:
             analyst: Who asks; the price must fit the analyst's budget as well.
 
         Raises:
+            ValueError: An argument is of another type or out of range; nothing was charged.
             BudgetError: The price exceeds what is left; nothing was charged.
             LedgerError: The key belongs to another request, or the ledger cannot be written;
                 nothing may be counted.
         """
         check_text("key", key)
+        _check_type("request", request, Request)
+        _check_type("analyst", analyst, Analyst)
+        limit = budget_of(budget)
         with self._transaction(self.writing) as connection:
             known = entry_where(connection, LEDGER.c.key == key)
             if known is not None and known.request != request:
@@ -152,9 +162,10 @@ class Ledger:
             price = Loss.of(request.epsilon)
             paid = paid_for(connection, request.dataset)
             by_analyst = paid_by(connection, analyst.name)
-            _check_budget(request, budget, paid, repr(request.dataset))
+            _check_budget(request, limit, paid, repr(request.dataset))
             if analyst.budget is not None:
-                _check_budget(request, analyst.budget, by_analyst, f"analyst {analyst.name!r}")
+                own = budget_of(analyst.budget)
+                _check_budget(request, own, by_analyst, f"analyst {analyst.name!r}")
             totals = (paid + price, by_analyst + price)
             entry = Entry(key, request, totals[0], self.clock(), None, analyst.name, totals[1])
             return self._debited(connection, newest, entry), request.epsilon
@@ -164,11 +175,14 @@ class Ledger:
 
         Args:
             entry: What `reserve` gave.
-            answer: The noisy count, in units; of any size.
+            answer: The noisy count, in units; of any size below 2^14000.
 
         Raises:
+            ValueError: The answer is no whole number, or too large; nothing was stored.
             LedgerError: The ledger holds no such entry, or cannot be written.
         """
+        _check_type("entry", entry, Entry)
+        answer = _whole(answer)
         with self._transaction(self.writing) as connection:
             stored = entry_where(connection, LEDGER.c.key == entry.key)
             if stored is None or stored.request != entry.request:
@@ -184,6 +198,7 @@ class Ledger:
         """Give the exact sum of the ε that a data set has paid.
 
         Raises:
+            ValueError: The name is not printable.
             LedgerError: The ledger cannot be read.
         """
         return self.paid(dataset).epsilon
@@ -192,8 +207,10 @@ class Ledger:
         """Give what the answers about a data set have cost together.
 
         Raises:
+            ValueError: The name is not printable.
             LedgerError: The ledger cannot be read.
         """
+        check_text("dataset", dataset)
         with self._transaction(self.reading) as connection:
             return paid_for(connection, dataset)
 
@@ -201,8 +218,10 @@ class Ledger:
         """Give what the questions of an analyst have cost together, over all data sets.
 
         Raises:
+            ValueError: The name is not printable.
             LedgerError: The ledger cannot be read.
         """
+        check_text("analyst", analyst)
         with self._transaction(self.reading) as connection:
             return paid_by(connection, analyst)
 
@@ -210,10 +229,12 @@ class Ledger:
         """Give every debit, oldest first; of one data set if it is named.
 
         Raises:
+            ValueError: The name is not printable.
             LedgerError: The ledger cannot be read.
         """
         query = ENTRIES.order_by(LEDGER.c.number)
         if dataset is not None:
+            check_text("dataset", dataset)
             query = query.where(LEDGER.c.dataset == dataset)
         with self._transaction(self.reading) as connection:
             return [entry_in(dict(row)) for row in connection.execute(query).mappings()]
@@ -235,8 +256,10 @@ class Ledger:
             written: A head that the owner wrote down.
 
         Raises:
+            ValueError: `written` is no head.
             LedgerError: The ledger cannot be read.
         """
+        _check_type("written", written, Head | None)
         query = select(LEDGER).order_by(LEDGER.c.number)
         with (
             self._transaction(self.reading) as connection,
@@ -302,9 +325,28 @@ class Ledger:
         return entry
 
 
-def _check_budget(request: Request, budget: Fraction | Budget, spent: Loss, whose: str) -> None:
+def _check_type(name: str, value: object, kind: type | UnionType) -> None:
+    """Refuse an argument of another type."""
+    if not isinstance(value, kind):
+        wanted = getattr(kind, "__name__", kind)
+        raise ValueError(f"{name} must be of type {wanted}, got a {type(value).__name__}")  # noqa: TRY004
+
+
+def _whole(answer: int) -> int:
+    """Give an answer as an integer of Python's own."""
+    try:
+        whole = index(answer)
+    except TypeError:
+        whole = None
+    if whole is None or isinstance(answer, bool):
+        raise ValueError(f"answer must be a whole number, got {repr(answer)[:80]}")
+    if whole.bit_length() > _LONGEST_ANSWER:
+        raise ValueError(f"answer must be below 2^{_LONGEST_ANSWER}, got one that is not")
+    return whole
+
+
+def _check_budget(request: Request, limit: Budget, spent: Loss, whose: str) -> None:
     """Refuse a price that exceeds what is left of one budget."""
-    limit = budget_of(budget)
     if limit.admits(spent + Loss.of(request.epsilon)):
         return
     raise BudgetError(

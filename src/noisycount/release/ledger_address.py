@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from urllib.parse import quote, unquote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
@@ -17,15 +18,22 @@ __all__ = ["Address"]
 
 _WAIT = "30"
 _SECONDS = r"[0-9]{1,6}(\.[0-9]{1,3})?"
+_NAME = r"[^@?&=;:,]*"  # no sign that a mistyped password or option could bring along
+_HOST = rf"({_NAME}|[0-9a-fA-F.]*(:[0-9a-fA-F.]*){{2,7}}(%\w+)?)"
 _SQLITE_OPTIONS = {"timeout": _SECONDS, "uri": "true", "mode": "ro|rw|rwc"}
 _POSTGRESQL_OPTIONS = {
     "timeout": _SECONDS,
     "connect_timeout": "[0-9]{1,4}",
-    **dict.fromkeys(
-        ("host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey", "passfile"), ".+"
-    ),
+    "host": rf"{_HOST}(,{_HOST})*",
+    "port": "[0-9]{1,5}",
+    "sslmode": "disable|allow|prefer|require|verify-ca|verify-full",
+    **dict.fromkeys(("sslrootcert", "sslcert", "sslkey", "passfile"), ".+"),
 }
+_SCHEME = re.compile(r"[A-Za-z][\w+.-]{,30}://")
+_PLAIN_FILE = re.compile(r"[\w./\\+~-]{,100}")
+_HIDDEN = "what is not shown, as it may hold a password"
 _POSTGRESQL_DRIVERS = ("postgresql", "postgresql+psycopg")
+_LARGEST_PORT = 65535
 _LOCK = 0x6E6F697379636E74  # whoever writes to a ledger of a PostgreSQL database holds this lock
 
 
@@ -51,21 +59,24 @@ class Address:
             LedgerError: It is no file's and no PostgreSQL database's, or has an option that could
                 lose a debit.
         """
-        try:
-            url = make_url(text)
-        except (ArgumentError, ValueError):
-            url = URL.create("unreadable")
+        url = _url(text)
         wait = str(url.query.get("timeout", _WAIT))
         if _names_a_file(url):
             return cls(url, f"ledger {url.database!r}", wait)
         if _names_a_database(url):
             host = url.host or url.query.get("host") or "localhost"
             return cls(url, f"ledger {f'{host}/{url.database}'!r}", wait)
-        shown = text.rpartition("@")[2]  # what precedes it may be a password
-        raise LedgerError(
-            "ledger must be a file, such as sqlite:///ledger.db, or a PostgreSQL database, such as"
-            f" postgresql+psycopg://user@host/name, got {shown!r}"
-        )
+        if "@" in f"{url.host}{url.database}":
+            remedy = "have no @ in its host or its name; write an @ of a password as %40"
+        else:
+            remedy = (
+                "be a file, such as sqlite:///ledger.db, or a PostgreSQL database, such as"
+                " postgresql+psycopg://user@host/name"
+            )
+            if url.query:
+                options = _SQLITE_OPTIONS if url.drivername == "sqlite" else _POSTGRESQL_OPTIONS
+                remedy += f", with no option but {', '.join(options)}, once each and well-formed"
+        raise LedgerError(f"ledger must {remedy}, got {_shown(text)}")
 
     @property
     def file(self) -> Path | None:
@@ -137,11 +148,37 @@ class Address:
         )
 
 
+def _url(text: object) -> URL:
+    """Give the parts of an address; of what has none, parts that name nothing.
+
+    Raises:
+        LedgerError: It is a path, which has no scheme.
+    """
+    if isinstance(text, PurePath):
+        written = "sqlite:///" if _shown(str(text)) == _HIDDEN else f"sqlite:///{quote(str(text))}"
+        raise LedgerError(f"ledger must be an address, got a path; write {written!r}")
+    if isinstance(text, str) and text.isprintable():
+        with suppress(ArgumentError, ValueError):
+            return make_url(text)
+    return URL.create("unreadable")
+
+
+def _shown(text: object) -> str:
+    """Give what may be shown of a refused address: nothing that could be part of a password."""
+    if not isinstance(text, str):
+        return f"a {type(text).__name__}"
+    scheme = _SCHEME.match(text)
+    if scheme is not None:
+        return repr(scheme[0] if scheme[0] == text else f"{scheme[0]}...")
+    return repr(text) if _PLAIN_FILE.fullmatch(text) else _HIDDEN
+
+
 def _names_a_file(url: URL) -> bool:
     """Tell whether an address is a SQLite file's, with no option that could lose a debit."""
     database = url.database or ":memory:"
     return (
         url.drivername == "sqlite"
+        and not (url.host or url.port or url.username or url.password)
         and ":memory:" not in database
         and database.isprintable()
         and _allowed(url.query, _SQLITE_OPTIONS)
@@ -156,7 +193,9 @@ def _names_a_database(url: URL) -> bool:
         url.drivername in _POSTGRESQL_DRIVERS
         and bool(url.database)
         and str(url.database).isprintable()
-        and str(url.host or "").isprintable()
+        and re.fullmatch(_NAME, str(url.database)) is not None
+        and re.fullmatch(_HOST, url.host or "") is not None
+        and (url.port is None or 0 < url.port <= _LARGEST_PORT)
         and _allowed(url.query, _POSTGRESQL_OPTIONS)
     )
 

@@ -15,6 +15,7 @@ from noisycount.release.ledger_tables import RESTORE, make
 
 __all__ = ["check_server", "make_file"]
 
+_LONGEST_PART = 40  # of the ledger's name in the draft's, which may then be no longer than others
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
@@ -27,29 +28,36 @@ def make_file(address: Address, file: Path, *, create: bool) -> None:
     Raises:
         LedgerError: There is no file, and none shall or can be made, or it is empty.
     """
-    if not file.parent.is_dir():
-        raise LedgerError(f"ledger folder {str(file.parent)!r} does not exist; make it first")
-    with suppress(OSError):
-        if file.is_file() and file.stat().st_size == 0:
-            raise LedgerError(
-                f"{address.place} is empty, as no ledger is; {RESTORE}, or remove the file if"
-                " nothing was asked yet"
-            )
-    if file.exists() or not address.writable:
-        return
+    with refusals(address.place):
+        if _is_there(address, file) or not address.writable:
+            return
     if not create:
         raise LedgerError(f"ledger {str(file)!r} does not exist; the first count makes it")
-    draft = file.with_name(f"{file.name}.{secrets.token_hex(8)}.new")
+    draft = file.with_name(f"{file.name[:_LONGEST_PART]}.{secrets.token_hex(8)}.new")
     try:
         with refusals(address.place):
             _make_draft(address, draft)
-        _publish(draft, file)
-    except OSError as error:
-        raise LedgerError(
-            f"{address.place} cannot be made ({error.strerror}); check its folder"
-        ) from None
+            _publish(draft, file)
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+
+
+def _is_there(address: Address, file: Path) -> bool:
+    """Tell whether there is a file, which is not empty, or only the folder for one.
+
+    Raises:
+        LedgerError: There is no folder, or the file is empty.
+        OSError: The folder may not be looked into, or the name is too long.
+    """
+    if not file.parent.is_dir():
+        raise LedgerError(f"ledger folder {str(file.parent)!r} does not exist; make it first")
+    if file.is_file() and file.stat().st_size == 0:
+        raise LedgerError(
+            f"{address.place} is empty, as no ledger is; {RESTORE}, or remove the file if"
+            " nothing was asked yet"
+        )
+    return file.exists()
 
 
 def check_server(connection: Connection, place: str) -> None:

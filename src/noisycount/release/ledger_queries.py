@@ -1,6 +1,6 @@
 """What is read from a ledger's table, and the row that is added to it."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, insert, select
@@ -69,8 +69,16 @@ def newest_row(connection: Connection) -> Row | None:
 
 
 def made_at(newest: Row | None) -> datetime:
-    """Give when the newest row was made."""
-    return datetime.fromisoformat(newest["made"]) if newest else datetime.min.replace(tzinfo=UTC)
+    """Give when the newest row was made, if the ledger wrote it."""
+    if newest is None:
+        return datetime.min.replace(tzinfo=UTC)
+    try:
+        made = datetime.fromisoformat(newest["made"])
+    except (TypeError, ValueError):
+        raise damaged(newest["number"]) from None
+    if made.utcoffset() != timedelta(0):
+        raise damaged(newest["number"])
+    return made
 
 
 def append(connection: Connection, newest: Row | None, columns: Row) -> None:

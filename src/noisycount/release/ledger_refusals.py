@@ -1,5 +1,7 @@
 """What a database says when it refuses, in one line of ours."""
 
+import os
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -70,6 +72,13 @@ def refusals(place: str) -> Iterator[None]:
         yield
     except SQLAlchemyError as error:
         raise LedgerError(f"{place} {_reason(error)}") from None
+    except UnicodeError:  # from the driver, which looks for the host before it connects
+        raise LedgerError(f"{place} {_NO_SERVER}") from None
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else type(error).__name__
+        raise LedgerError(
+            f"{place} cannot be used ({why}); check its name, its folder and its disk"
+        ) from None
 
 
 def _reason(error: SQLAlchemyError) -> str:
@@ -80,6 +89,8 @@ def _reason(error: SQLAlchemyError) -> str:
     if code is not None:
         return _SQLITE.get(code & 0xFF, _UNKNOWN)  # the rest is an extended code
     state = getattr(error.orig, "sqlstate", None)
+    if isinstance(error.orig, sqlite3.OperationalError):
+        return _DAMAGED  # a text that Python, not SQLite, could not read
     if state is None:
         return _NO_SERVER if isinstance(error, OperationalError) else _UNKNOWN
     return _POSTGRESQL.get(state, _POSTGRESQL.get(state[:2], _UNKNOWN))

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from numbers import Real
 from threading import Event, Thread
 from typing import Generic, TypeVar
 
@@ -11,7 +12,7 @@ from noisycount.errors import OverrunError
 
 __all__ = ["Slot"]
 
-LONGEST = 3600.0
+SHORTEST, LONGEST = 0.001, 3600.0
 
 Result = TypeVar("Result")
 
@@ -27,10 +28,10 @@ class Slot:
     could else tell when the work of another request ended.
 
     Args:
-        seconds: The length of a slot: above 0, at most 3600 s.
+        seconds: The length of a slot: from 0.001 to 3600 s.
 
     Raises:
-        ValueError: The length is out of range.
+        ValueError: The length is out of range, or no number.
 
     Example:
         >>> Slot(0.01).reply(lambda: 42)
@@ -40,8 +41,11 @@ class Slot:
     seconds: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.seconds <= LONGEST:
-            raise ValueError(f"slot must be above 0 and at most 3600 s, got {self.seconds!r}")
+        seconds = self.seconds
+        is_number = isinstance(seconds, Real) and not isinstance(seconds, bool)
+        if not is_number or not SHORTEST <= seconds <= LONGEST:
+            raise ValueError(f"slot must be from {SHORTEST} to {LONGEST:.0f} s, got {seconds!r}")
+        object.__setattr__(self, "seconds", float(seconds))
 
     def leaving(self, arrival: float) -> float:
         """Give the tick at which the reply to a request leaves: that after the next.
