@@ -189,5 +189,6 @@ def _require_short_patterns(found: Sequence[Token]) -> None:
     signs = sum(len(second.text) for first, second in pairwise(found) if first == LIKE)
     if signs > MAXIMUM_PATTERNS:
         raise PredicateError(
-            f"where has {signs} signs after like, more than {MAXIMUM_PATTERNS}: ask for shorter texts"
+            f"where has {signs} signs after like, more than {MAXIMUM_PATTERNS}: "
+            "ask for shorter texts"
         )
