@@ -1,5 +1,6 @@
 """Workers that were forked from one parent never draw the same noise."""
 
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -45,7 +46,7 @@ def draws_of_workers(before: str = "", after: str = "") -> Counter[str]:
     return Counter(told.stdout.split())
 
 
-@pytest.mark.skipif(not hasattr(sys, "getdlopenflags"), reason="needs fork")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_forked_workers_never_share_a_stream() -> None:
     """Among 800 draws at a scale of 2^45 two are equal by chance once in 10^8 runs."""
     counts = draws_of_workers()
@@ -53,7 +54,7 @@ def test_forked_workers_never_share_a_stream() -> None:
     assert len(counts) == counts.total()
 
 
-@pytest.mark.skipif(not hasattr(sys, "getdlopenflags"), reason="needs fork")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_stream_that_is_kept_across_a_fork_is_found() -> None:
     """The comparison above can fail: with one pool of random bits for all, workers repeat it."""
     counts = draws_of_workers(

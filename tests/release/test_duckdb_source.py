@@ -125,7 +125,6 @@ def test_columns_of_different_types_compare_as_doubles(tmp_path: Path) -> None:
     assert dict(zip(questions, counts(path, *questions), strict=True)) == questions
 
 
-@pytest.mark.skipif(duckdb.__version__ < "2", reason="its TRY_CAST of TIMESTAMP_S raises")
 def test_timestamp_too_far_for_microseconds_is_missing(tmp_path: Path) -> None:
     """A second past the year 294,247 cannot fail a count."""
     far = np.array([2**62, 0], dtype="datetime64[s]")

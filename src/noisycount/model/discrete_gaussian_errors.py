@@ -27,7 +27,7 @@ class DiscreteGaussianErrors(GaussianShape):
 
     @property
     def is_discrete(self) -> bool:
-        """It is."""
+        """True: the errors are integers."""
         return True
 
     def exceedance(self, errors: Reals) -> Reals:

@@ -93,7 +93,7 @@ class ClosedForm:
         return 0.0
 
     def uncertainty(self, low: Reals, widths: Reals) -> float:  # noqa: ARG002  (of no mass)
-        """Nothing."""
+        """0."""
         return 0.0
 
 
@@ -118,7 +118,7 @@ class LaplaceShape(ClosedForm):
 
     @property
     def smooth_over(self) -> float:
-        """It has a kink."""
+        """0, as it has a kink."""
         return 0.0
 
     def reach(self, depth: float) -> float:
@@ -151,7 +151,7 @@ class LaplaceErrors(LaplaceShape):
 
     @property
     def is_discrete(self) -> bool:
-        """It is not."""
+        """False: the errors are real numbers."""
         return False
 
     def exceedance(self, errors: Reals) -> Reals:
@@ -170,7 +170,7 @@ class DiscreteLaplaceErrors(LaplaceShape):
 
     @property
     def is_discrete(self) -> bool:
-        """It is."""
+        """True: the errors are integers."""
         return True
 
     def exceedance(self, errors: Reals) -> Reals:
@@ -201,7 +201,7 @@ class GaussianShape(ClosedForm):
 
     @property
     def steepest(self) -> None:
-        """There is no bound."""
+        """None: the slope grows without end."""
         return
 
     @property
@@ -236,7 +236,7 @@ class GaussianErrors(GaussianShape):
 
     @property
     def is_discrete(self) -> bool:
-        """It is not."""
+        """False: the errors are real numbers."""
         return False
 
     def exceedance(self, errors: Reals) -> Reals:

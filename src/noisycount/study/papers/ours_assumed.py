@@ -50,7 +50,7 @@ def assumed_rates() -> Figure:
         source="noisycount",
         number="after Naldi and D'Acquisto (2014), section 3.2",
         title="What does a wrong rate cost?",
-        caption=f"The true rate is {percent(RATE)} (dashed upright), ε = {EPSILON}. Mean and "
+        caption=f"The true rate is {percent(RATE)} (dashed line), ε = {EPSILON}. Mean and "
         "median: the posterior mean and median of somebody who takes the assumed rate for certain; "
         f"{UNSURE}: of somebody who takes it for uncertain, with that standard deviation.",
         x=Axis("assumed rate", low=ENDS[0], high=ENDS[1], is_share=True),
