@@ -78,6 +78,13 @@ def test_a_file_in_the_way_is_refused(refused: Refused, here: Path) -> None:
     assert "--out 'taken/below' cannot be made (Not a directory): name another" in message
 
 
+def test_a_ledger_that_leads_to_itself_is_refused(refused: Refused, here: Path) -> None:
+    """A circle of links at its place is one line."""
+    (here / "out").mkdir()
+    (here / "out" / "ledger.db").symlink_to("ledger.db")
+    assert "out/ledger.db' cannot be opened" in refused("demo", "--out", "out")
+
+
 def test_a_picture_that_cannot_be_written_is_refused(run: Run, here: Path) -> None:
     """Where a folder lies at a picture's place, the answer is kept and the message names it."""
     (here / "out" / "poor-health.svg").mkdir(parents=True)

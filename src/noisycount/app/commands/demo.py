@@ -82,7 +82,7 @@ def _answer(plan: Plan, out: Path) -> Answer:
     survey = DatasetConfig(
         name="rand_hie", source=survey_path(), unit="person", size=_SIZE, budget=_BUDGET
     )
-    configuration = Config(None, sqlite_url((out / "ledger.db").resolve()), {})
+    configuration = Config(None, sqlite_url((out / "ledger.db").absolute()), {})
     return answer_to(_WHERE, survey, configuration, plan.epsilon, _CONFIDENCE)
 
 
