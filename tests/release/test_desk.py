@@ -137,6 +137,26 @@ def test_changed_records_make_another_question(desk: Desk, ledger: Ledger) -> No
     assert (release.charged, release.repeated, release.remaining) == (HALF, False, 0)
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"analyst": "alice"}, {"slot": 1.0}, {"dataset": "survey"}, {"analyst": None}]
+)
+def test_a_desk_is_made_of_what_it_needs(
+    source: WatchedSource, ledger: Ledger, wrong: dict[str, object]
+) -> None:
+    """A name alone is no analyst, and a number no slot."""
+    (name,) = wrong
+    with pytest.raises(ValueError, match=f"{name} must be of the class of that name, got "):
+        Desk(**{"source": source, "ledger": ledger, "dataset": SURVEY, **wrong})
+
+
+@pytest.mark.parametrize("where", [None, b"age > 1", 5])
+def test_a_question_that_is_no_text_is_refused(desk: Desk, where: object) -> None:
+    """In a line of ours, and nothing is charged."""
+    with pytest.raises(PredicateError, match="where must be a text, got a "):
+        desk.release(where, HALF)
+    assert desk.ledger.entries() == []
+
+
 @pytest.mark.parametrize("is_closed", [True, False])
 def test_records_that_are_closed_or_have_changed_charge_nothing(
     tmp_path: Path, ledger: Ledger, *, is_closed: bool

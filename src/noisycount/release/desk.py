@@ -92,6 +92,9 @@ class Desk:
             can tell something about the records.
         analyst: Who asks, and what their questions may cost together.
 
+    Raises:
+        ValueError: The data set, the slot or the analyst is of another class.
+
     Example:
         >>> import tempfile
         >>> from noisycount.release.schema import Kind
@@ -112,6 +115,13 @@ class Desk:
     dataset: Dataset
     slot: Slot | None = None
     analyst: Analyst = Analyst()  # noqa: RUF009 - frozen
+
+    def __post_init__(self) -> None:
+        for name, kind in (("dataset", Dataset), ("analyst", Analyst), ("slot", Slot | None)):
+            if not isinstance(getattr(self, name), kind):
+                shown = repr(getattr(self, name))[:80]
+                message = f"{name} must be of the class of that name, got {shown}"
+                raise ValueError(message)  # noqa: TRY004 - every unusable value is a ValueError
 
     @property
     def remaining(self) -> Fraction:

@@ -117,8 +117,10 @@ def require_bytes(text: str) -> None:
     """Refuse a text that is no Unicode or is longer than 4,096 bytes in UTF-8.
 
     Raises:
-        PredicateError: it is.
+        PredicateError: it is, or it is no text.
     """
+    if not isinstance(text, str):
+        raise PredicateError(f"where must be a text, got a {type(text).__name__}")
     try:
         size = len(text.encode())
     except UnicodeEncodeError:

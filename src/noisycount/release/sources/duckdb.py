@@ -91,7 +91,7 @@ class DuckDBSource(Closing):
     @classmethod
     def open(  # noqa: PLR0913 - one argument a property of the file
         cls,
-        path: Path,
+        path: Path | str,
         *,
         unit: str | None = None,
         columns: Sequence[str] | None = None,
@@ -113,6 +113,7 @@ class DuckDBSource(Closing):
             SourceError: the file cannot be read, lacks a named column or table, has records without
                 a unit, or is a CSV file without records whose kinds are not stated.
         """
+        path = Path(path)
         form = format_of(path, table, kinds)
         place = readable_file(path)
         state = _state(place)

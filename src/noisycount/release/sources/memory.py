@@ -83,6 +83,9 @@ class MemorySource(Closing):
         unit: str | None = None,
         columns: Sequence[str] | None = None,
     ) -> None:
+        for name, kind in schema.items():
+            if not isinstance(kind, Kind):
+                raise SourceError(f"schema must give a Kind for {name!r}, got {kind!r}")
         self.schema = Schema(schema).for_questions(unit, columns)
         self.unit = unit
         self._records: list[dict[str, object]] | None = [
