@@ -1,6 +1,7 @@
 import json
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -357,6 +358,13 @@ def test_a_source_that_does_not_give_one_count_is_refused(
     source.__class__ = type("Odd", (WatchedSource,), {"__slots__": (), "count": lambda *_: counts})
     with pytest.raises(SourceError, match="could not be counted"):
         Desk(source, ledger, SURVEY).release("age >= 50", HALF)
+
+
+@pytest.mark.parametrize("budget", [2, "2", Decimal(2), Fraction(2)])
+def test_a_data_set_keeps_the_exact_number_of_its_budget(budget: object) -> None:
+    """However it is written."""
+    assert Dataset("survey", budget).budget == Fraction(2)
+    assert type(Dataset("survey", budget).budget) is Fraction
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from tests.release.test_desk import (
     fail_with_a_cell,
 )
 
-SLOT = Slot(0.4)  # long enough for what it does on a busy machine
+SLOT = Slot(1.0)  # long enough for what it does on a busy machine
 SHORT = Slot(0.05)
 
 

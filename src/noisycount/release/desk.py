@@ -45,7 +45,8 @@ class Dataset:
 
     def __post_init__(self) -> None:
         check_text("name", self.name)
-        budget_of(self.budget)
+        if not isinstance(self.budget, Budget):
+            object.__setattr__(self, "budget", exact_epsilon(self.budget, "budget"))
 
 
 @dataclass(frozen=True, slots=True)
