@@ -122,3 +122,17 @@ def test_what_adds_no_noise_has_no_accuracy(mechanism: Mechanism) -> None:
         accuracy(mechanism, 0.05)
     with pytest.raises(ValueError, match=r"^noise must be Laplace, Gaussian, .*, got "):
         failure_probability(mechanism, 1)
+
+
+@pytest.mark.parametrize("scale", [0.05, 0.3, 0.7, 2.5])
+def test_a_broken_error_fails_as_the_next_whole_one(scale: float) -> None:
+    """Discrete noise reaches alpha where it reaches ⌈alpha⌉, however small alpha is."""
+    for kind in (DiscreteLaplace, DiscreteGaussian):
+        one, three = (failure_probability(kind(scale), alpha) for alpha in (1, 3))
+        assert [failure_probability(kind(scale), a) for a in (1e-300, 0.1, 0.9)] == [one] * 3
+        assert failure_probability(kind(scale), 2.1) == three
+    square = mpf(1) / 2 / mpf(str(scale)) ** 2
+    terms = [mp.exp(-square * z * z) for z in range(60)]
+    exact = 2 * mp.fsum(terms[1:]) / (2 * mp.fsum(terms) - 1)
+    found = failure_probability(DiscreteGaussian(scale), 1e-300)
+    assert found == pytest.approx(float(exact), rel=1e-10)

@@ -43,6 +43,8 @@ def test_noise_wider_than_the_count_forgives_every_rate() -> None:
     ("population", "arguments", "message"),
     [
         (TRUE, {"by": "answer"}, "by must be"),
+        (TRUE, {"by": "rounded"}, "by must be"),
+        (1000, {}, "population must be a Population, got 1000"),
         (TRUE, {"deviation": -1.0}, "deviation must be"),
         (TRUE, {"deviation": 0.5}, "deviation must be below"),
         (nc.BetaBinomial(1000, 3, 7), {}, "better than the answer at the true rate"),

@@ -95,3 +95,14 @@ def test_bad_arguments_are_named(arguments: tuple[object, ...], message: str) ->
     """One clear line."""
     with pytest.raises(ValueError, match=message):
         nc.smallest_scale(*arguments)  # type: ignore[arg-type]
+
+
+def test_an_array_of_epsilon_gives_an_array_of_scales() -> None:
+    """One scale for each ε, in its shape."""
+    epsilons = [[0.1, 0.5], [1.0, 3.0]]
+    scales = nc.smallest_scale(nc.Gaussian, epsilons, 1e-6)
+    assert scales.shape == (2, 2)
+    for epsilon, scale in zip((0.1, 0.5, 1.0, 3.0), scales.ravel(), strict=True):
+        assert nc.smallest_scale(nc.Gaussian, epsilon, 1e-6) == scale
+    with pytest.raises(ValueError, match=r"^epsilon must be at least 0 and finite, got -0.1$"):
+        nc.smallest_scale(nc.Gaussian, [0.1, -0.1], 1e-6)

@@ -289,3 +289,58 @@ def test_refusals_name_what_is_wrong(arguments: tuple[object, ...], message: str
     for metric in METRICS:
         with pytest.raises(ValueError, match=message):
             metric(*arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scale", [1e-4, 5e-4, 1e-3, 2e-3])
+@pytest.mark.parametrize("noise", [nc.DiscreteLaplace, nc.DiscreteGaussian])
+def test_noise_that_is_nearly_none_leaves_the_count(
+    noise: type[nc.DiscreteLaplace], scale: float
+) -> None:
+    """Errors keep their digits down to where they are 0 in a float."""
+    population, mechanism, law = nc.Binomial(6, 0.3), noise(scale), binomial_law(6, 0.3)
+    density = laplace_density if noise is nc.DiscreteLaplace else gaussian_density
+    chances = discrete(density(mpf(str(scale))), 4)
+    for by in ESTIMATES:
+        with mp.workdps(400):
+            values = Oracle(law, law, chances, by, 6).of_whole_answers(3)
+        exact = [float(value) for value in values]
+        found = [metric(population, mechanism, by) for metric in METRICS]
+        assert found[0] == pytest.approx(exact[0], rel=1e-9, abs=1e-15 if by == "mean" else 1e-300)
+        if by != "mean":  # it differs from the answer by less than the oracle counts
+            assert found[1:] == pytest.approx(exact[1:], abs=1e-14)
+
+
+@pytest.mark.parametrize("rate", [1e-15, 1e-12, 1e-9, 0.01, 0.25, 0.5])
+@pytest.mark.parametrize(("size", "drawn"), [(10, 2), (6, 3), (12, 4)])
+def test_ties_of_a_sample_are_those_in_fractions(rate: float, size: int, drawn: int) -> None:
+    """A mean that is nearly the answer is not the answer: 8e-12 records are no tie."""
+    p, tied = Fraction(rate), Fraction(0)
+    for answer in range(drawn + 1):
+        joint = [
+            math.comb(size, k)
+            * p**k
+            * (1 - p) ** (size - k)
+            * Fraction(math.comb(k, answer) * math.comb(size - k, drawn - answer))
+            / math.comb(size, drawn)
+            for k in range(size + 1)
+        ]
+        mean = sum(k * chance for k, chance in enumerate(joint)) / sum(joint)
+        scaled = Fraction(answer * size, drawn)
+        tied += sum(c for k, c in enumerate(joint) if abs(k - mean) == abs(k - scaled))
+    found = nc.tie_probability(nc.Binomial(size, rate), nc.Subsample(drawn), "mean")
+    assert found == pytest.approx(float(tied), abs=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ((5, nc.Laplace(1), "mean"), "population must be a Population, got 5"),
+        ((nc.Binomial(5, 0.5), 3, "mean"), "mechanism must be"),
+        ((nc.Binomial(5, 0.5), nc.Laplace(1), "mean", 5), "assumed must be a Population, got 5"),
+    ],
+)
+def test_arguments_of_another_kind_are_named(arguments: tuple[object, ...], name: str) -> None:
+    """A number is neither a population nor a mechanism."""
+    for metric in METRICS:
+        with pytest.raises(ValueError, match=f"^{name}"):
+            metric(*arguments)  # type: ignore[arg-type]

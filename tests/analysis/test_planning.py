@@ -81,3 +81,19 @@ def test_goals_that_cannot_be_are_refused(arguments: tuple[float, float], messag
     """Each argument by its name, with its value."""
     with pytest.raises(ValueError, match=message):
         epsilon_for_accuracy(*arguments)
+
+
+@pytest.mark.parametrize("queries", [1, 2])
+@pytest.mark.parametrize("beta", [0.05, 0.5, 0.95])
+@pytest.mark.parametrize(("alpha", "whole"), [(0.001, 1), (0.01, 1), (0.05, 1), (1.5, 2), (7, 7)])
+def test_discrete_noise_reaches_whole_errors_only(
+    alpha: float, whole: int, beta: float, queries: int
+) -> None:
+    """A broken alpha costs what the next whole one does, in closed form for alpha = 1."""
+    epsilon = epsilon_for_accuracy(alpha, beta, queries, DiscreteLaplace)
+    assert epsilon == epsilon_for_accuracy(whole, beta, queries, DiscreteLaplace)
+    if whole == 1:  # 2q/(1 + q) = b
+        each = -mp.expm1(mp.log1p(-mpf(beta)) / queries)
+        assert epsilon == pytest.approx(float(mp.log((2 - each) / each)), rel=1e-10)
+    totals = [epsilon_for_accuracy(error, beta, 1, DiscreteLaplace, 3) for error in (alpha, whole)]
+    assert totals[0] == totals[1]

@@ -1,6 +1,7 @@
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -140,3 +141,27 @@ def test_a_level_outside_the_unit_interval_is_refused(level: float) -> None:
     """An interval needs a level strictly between 0 and 1."""
     with pytest.raises(ValueError, match=r"^level must lie strictly between 0 and 1, got "):
         posterior(5, Binomial(10, 0.5), Laplace(2)).interval(level)
+
+
+def test_an_array_without_axes_is_one_answer() -> None:
+    """As a float is."""
+    population, noise = Binomial(5, 0.5), Laplace(1)
+    told = posterior(np.array(3.0), population, noise)
+    assert told.mean == posterior(3.0, population, noise).mean
+    assert posterior(np.array([3.0]), population, [noise]).mean == told.mean
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((3, 5, Laplace(1)), r"^population must be a Population, got 5: "),
+        (([3], Binomial(5, 0.5), [3]), r"^mechanism must be a Mechanism, got 3: "),
+        ((3, Binomial(5, 0.5), 3), r"^mechanism must be a Mechanism, got 3: "),
+        ((3, Binomial(5, 0.5), Laplace), r"^mechanism must be a Mechanism, got <class"),
+        ((np.array([[3.0]]), Binomial(5, 0.5), Laplace(1)), r"^answer must be .* got \[3.0\]$"),
+    ],
+)
+def test_arguments_of_another_kind_are_named(arguments: tuple[object, ...], message: str) -> None:
+    """A number or a class is neither a population nor a mechanism."""
+    with pytest.raises(ValueError, match=message):
+        posterior(*arguments)  # type: ignore[arg-type]

@@ -1,6 +1,7 @@
 import math
 import subprocess
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -219,7 +220,23 @@ def test_an_unknown_estimate_is_refused(by: object) -> None:
         refine([1.0], Binomial(10, 0.5), Laplace(2), by)  # type: ignore[call-overload]
 
 
-@pytest.mark.parametrize("answers", [["three"], [[1.0], [1.0, 2.0]], {"answer": 3}, object()])
+@pytest.mark.parametrize(
+    "answers",
+    [
+        ["three"],
+        ["3"],
+        "3",
+        [True],
+        True,
+        [1.0, True],
+        np.array([True]),
+        [1.0, None],
+        [1 + 2j],
+        [[1.0], [1.0, 2.0]],
+        {"answer": 3},
+        object(),
+    ],
+)
 def test_answers_that_are_no_array_of_numbers_are_refused(answers: object) -> None:
     """Text, ragged rows and other objects are not answers."""
     with pytest.raises(ValueError, match=r"^answers must be numbers in one array, with nan for"):
@@ -275,3 +292,24 @@ def test_columns_about_very_large_counts_agree_with_single_answers(
         told = posterior(float(answers[place]), population, Laplace(scale))
         tolerance = 1e-10 * told.variance**0.5 + 4 * np.spacing(told.mean)
         assert abs(means[place] - told.mean) <= tolerance
+
+
+def test_fractions_and_whole_numbers_are_answers() -> None:
+    """As they are for one posterior."""
+    population, noise = Binomial(10, 0.5), Laplace(1)
+    expected = refine([2.5, 3.0, 4.0], population, noise)
+    answers = [Fraction(5, 2), 3, np.float32(4)]
+    assert refine(answers, population, noise).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("population", "mechanism", "name"),
+    [(5, Laplace(1), "population"), (Binomial(5, 0.5), 3, "mechanism")],
+)
+def test_arguments_of_another_kind_are_named(
+    population: object, mechanism: object, name: str
+) -> None:
+    """A number is neither a population nor a mechanism, even where no answer is present."""
+    for answers in ([3.0], [math.nan]):
+        with pytest.raises(ValueError, match=f"^{name} must be a {name.title()}, got "):
+            refine(answers, population, mechanism)  # type: ignore[call-overload]

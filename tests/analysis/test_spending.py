@@ -42,6 +42,13 @@ def test_a_budget_pays_for_that_many_answers_and_no_more(
     assert cost(found + 1) > budget
 
 
+def test_an_error_below_one_record_costs_what_one_record_does() -> None:
+    """Discrete noise that is off is off by a record: ε = ln 3 for half of the answers."""
+    for alpha in (0.001, 0.5, 1):
+        assert affordable_answers(10, alpha, 0.5, DiscreteLaplace) == 9
+        assert affordable_answers(10, alpha, 0.5, DiscreteLaplace, together=True) == 4
+
+
 def test_a_budget_is_not_rounded() -> None:
     """A price that is a tenth is paid three times by 0.3, as no float would do."""
     beta = math.exp(-2)

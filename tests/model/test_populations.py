@@ -11,6 +11,7 @@ from noisycount.model.gaussian import Gaussian
 from noisycount.model.noise import Laplace
 from noisycount.model.population import Informed, Population
 from noisycount.model.populations import BetaBinomial, Binomial, Known
+from noisycount.model.strata import Strata
 from noisycount.model.tabulated import Tabulated
 from tests.brute_force import (
     Law,
@@ -220,3 +221,26 @@ def test_known_has_no_law_of_the_count() -> None:
         posterior(5, Known(10, 4), Laplace(2))
     with pytest.raises(ValueError, match=r"^known must be 0 for Known"):
         Known(10, 4).given(1, 1)
+
+
+@pytest.mark.parametrize(
+    ("population", "size"),
+    [
+        (Binomial(7, 0.5), 7),
+        (BetaBinomial(7, 1, 2), 7),
+        (Known(7), 7),
+        (Tabulated([0.5, 0.5]), 1),
+        (Strata([3, 4], [0.1, 0.2]), 7),
+        (Binomial(7, 0.5).given(3, 1), 7),
+        (Strata([3, 4], [0.1, 0.2]).given([1, 2], [1, 0]), 7),
+    ],
+)
+def test_every_population_has_the_size_of_all_records(population: Population, size: int) -> None:
+    """Known ones included, under both names."""
+    assert (population.size, population.records) == (size, size)
+
+
+def test_a_population_without_a_size_is_refused() -> None:
+    """The property of the base is no default of the field."""
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'size'"):
+        Binomial(rate=0.3)  # type: ignore[call-arg]

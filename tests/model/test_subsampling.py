@@ -117,10 +117,10 @@ def test_a_sample_size_that_cannot_be_is_refused(sample_size: object) -> None:
         Subsample(sample_size)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("noise", [2.0, "laplace", Laplace])
-def test_noise_that_is_no_mechanism_is_refused(noise: object) -> None:
-    """A scale, a name or a class is not yet noise."""
-    with pytest.raises(ValueError, match=r"^noise must be a mechanism or None, got "):
+@pytest.mark.parametrize("noise", [2.0, "laplace", Laplace, Subsample(5), Subsample(5, Laplace(1))])
+def test_noise_that_is_not_added_is_refused(noise: object) -> None:
+    """A scale, a name or a class is not yet noise; a sample of a sample is a smaller sample."""
+    with pytest.raises(ValueError, match=r"^noise must be noise that is added .* or None, got "):
         Subsample(4, noise)  # type: ignore[arg-type]
 
 

@@ -3,12 +3,12 @@
 import math
 from collections.abc import Callable
 
-from noisycount.analysis.estimates.averages import Estimated
 from noisycount.analysis.evaluation import mean_absolute_error
+from noisycount.analysis.refine import Estimate
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.population import Population
 from noisycount.model.populations import BetaBinomial, Binomial
-from noisycount.model.validation import positive_number, whole_number
+from noisycount.model.validation import instance_of, positive_number, whole_number
 
 __all__ = ["break_even_rates"]
 
@@ -17,7 +17,7 @@ _ROUNDS = 200
 
 
 def break_even_rates(
-    population: Population, mechanism: Mechanism, by: Estimated = "mean", deviation: float = 0.0
+    population: Population, mechanism: Mechanism, by: Estimate = "mean", deviation: float = 0.0
 ) -> tuple[float, float]:
     """The assumed rates between which the estimate has a smaller error than the answer.
 
@@ -52,7 +52,8 @@ def break_even_rates(
     """
     if by not in ("mean", "median", "mode"):
         raise ValueError(f'by must be "mean", "median" or "mode", got {by!r}')
-    size = whole_number(population.records, "the size of the population", smallest=1)
+    instance_of(population, Population, "population")
+    size = whole_number(population.size, "the size of the population", smallest=1)
     assumed = _assumed(size, deviation)
     goal = mean_absolute_error(population, mechanism, "answer")
 

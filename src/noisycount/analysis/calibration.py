@@ -1,11 +1,17 @@
 """How little noise keeps a privacy guarantee?"""
 
 import math
+from collections.abc import Sequence
+from typing import overload
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from noisycount.analysis.curves.inverse import smallest_safe
 from noisycount.analysis.privacy import privacy_curve
 from noisycount.model.exact import Exact
 from noisycount.model.gaussian import DiscreteGaussian, Gaussian
+from noisycount.model.laws.expansion import Reals
 from noisycount.model.noise import DiscreteLaplace, Laplace
 from noisycount.model.population import Population
 from noisycount.model.validation import real_number
@@ -21,9 +27,24 @@ _LEAST = 1e-305
 Noise = type[Laplace] | type[DiscreteLaplace] | type[Gaussian] | type[DiscreteGaussian]
 
 
+@overload
 def smallest_scale(
     noise: Noise, epsilon: float, delta: float, population: Population | None = None
-) -> float:
+) -> float: ...
+
+
+@overload
+def smallest_scale(
+    noise: Noise,
+    epsilon: Sequence[float] | Reals,
+    delta: float,
+    population: Population | None = None,
+) -> Reals: ...
+
+
+def smallest_scale(
+    noise: Noise, epsilon: ArrayLike, delta: float, population: Population | None = None
+) -> float | Reals:
     """The least noise that keeps δ(ε) <= delta.
 
     The smallest s with `privacy_curve(noise(s), population).delta(epsilon)` at most delta, raised
@@ -33,12 +54,12 @@ def smallest_scale(
 
     Args:
         noise: The class: `Laplace`, `DiscreteLaplace`, `Gaussian` or `DiscreteGaussian`.
-        epsilon: ε, at least 0.
+        epsilon: ε, at least 0, a number or an array of any shape.
         delta: δ, from 0 to 1. Gaussian noise never reaches 0, and no noise does at ε = 0.
         population: What an outsider knows; None: the worst case, all records but one.
 
     Returns:
-        The scale in records; 0 if what the outsider does not know is enough.
+        The scale in records, an array for an array; 0 if what the outsider does not know is enough.
 
     Raises:
         ValueError: If an argument is out of range, or no scale up to 2^50 records is enough.
@@ -60,6 +81,15 @@ def smallest_scale(
         )
     if not 0 <= real_number(delta, "delta") <= 1:
         raise ValueError(f"delta must be from 0 to 1, got {delta!r}")
+    given = np.asarray(epsilon, dtype=object)
+    if given.ndim:
+        scales = [_scale_at(noise, each, delta, population) for each in given.reshape(-1)]
+        return np.array(scales, dtype=np.float64).reshape(given.shape)
+    return _scale_at(noise, given.item(), delta, population)
+
+
+def _scale_at(noise: Noise, epsilon: float, delta: float, population: Population | None) -> float:
+    """The smallest scale for one ε."""
     goal = math.log(max(delta, _LEAST))
     if privacy_curve(Exact(), population).bracket(epsilon)[1] <= delta:
         return 0.0

@@ -101,7 +101,11 @@ def tie_probability(
         ValueError: As for `mean_absolute_error`.
 
     Source: Naldi and D'Acquisto (2014), eq. (13), which compares for continuous noise only.
-    Numerical error: 1e-9 absolute; distances within 1e-13 relative count as equal.
+    Numerical error: 1e-9 absolute. A posterior mean counts as the answer where the weighted
+    distances of the counts on both sides of the answer agree within 1e-11 relative or underflow,
+    and as its mirror image at the count where the middle of both is within 1e-13 records, or
+    1e-13 relative, of the count. From a sample it is as near where both distances differ by at most
+    1e-11 mean absolute deviations of the count plus 8 units in the last place.
 
     Example:
         >>> from noisycount.model.noise import DiscreteLaplace

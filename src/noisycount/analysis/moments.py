@@ -49,7 +49,7 @@ class Moments:
                 moments = cls.of(rest).beside(cls.of_count(known, positives))
             case _:
                 law = population.law()
-                others = population.records - law.mean
+                others = population.size - law.mean
                 moments = cls(law.mean, others, law.mean * others - law.variance)
         return moments
 

@@ -25,8 +25,8 @@ def epsilon_for_accuracy(
     of counts of disjoint parts, each with noise of its own at that ε.
 
     Args:
-        alpha: The error that is too large, in records, positive; discrete noise within ±m reaches
-            alpha = m + 1.
+        alpha: The error that is too large, in records, positive; discrete noise, which is whole,
+            reaches ⌈alpha⌉, and what lies within ±m does not reach alpha = m + 1.
         beta: The probability of failure, in (0, 1).
         queries: The number k of answers with independent noise, at least 1.
         noise: `Laplace` or `DiscreteLaplace`.
@@ -52,11 +52,13 @@ def epsilon_for_accuracy(
     reach = positive_number(alpha, "alpha")
     log_beta = log_beta_of_one(beta, whole_number(queries, "queries", smallest=1))
     summands = whole_number(parts, "parts", smallest=1)
+    if noise not in (Laplace, DiscreteLaplace):
+        raise ValueError(f"noise must be Laplace or DiscreteLaplace, got {noise!r}")
+    if noise is DiscreteLaplace:
+        reach = math.ceil(reach)
     epsilon = _added_up(Laplace(1), summands).error_with_tail(log_beta) / reach
     if noise is Laplace:
         return epsilon
-    if noise is not DiscreteLaplace:
-        raise ValueError(f"noise must be Laplace or DiscreteLaplace, got {noise!r}")
 
     def too_often(epsilon: float) -> float:
         each = DiscreteLaplace.for_epsilon(epsilon)

@@ -13,7 +13,7 @@ from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.tails import Tail
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.population import Population
-from noisycount.model.validation import fraction_of_one
+from noisycount.model.validation import fraction_of_one, instance_of
 
 __all__ = ["Posterior", "posterior"]
 
@@ -97,8 +97,8 @@ def posterior(
         mechanism: The law of the answer given the count; or as many as there are answers.
 
     Raises:
-        ValueError: If a mechanism cannot give its answer, or the numbers of answers and mechanisms
-            differ.
+        ValueError: If a mechanism cannot give its answer, the numbers of answers and mechanisms
+            differ, or the population or a mechanism is something else.
 
     Source: Naldi and D'Acquisto (2014), eq. (8)-(11); the mean is their Bayes estimator.
     Numerical error: below 1e-10 posterior standard deviations plus 4 units in the last place in the
@@ -111,22 +111,25 @@ def posterior(
         >>> round(told.mean, 6), told.median, told.interval(0.95)
         (31.351086, 32, (23, 39))
     """
-    many = isinstance(answer, (list, tuple, np.ndarray))
-    answers = list(cast("Sequence[float]", answer)) if many else [cast("float", answer)]
-    mechanisms = [mechanism] if isinstance(mechanism, Mechanism) else list(mechanism)
+    instance_of(population, Population, "population")
+    given = answer.tolist() if isinstance(answer, np.ndarray) else answer
+    answers = list(given) if isinstance(given, (list, tuple)) else [cast("float", given)]
+    mechanisms = list(mechanism) if isinstance(mechanism, Sequence) else [mechanism]
+    for one in mechanisms:
+        instance_of(one, Mechanism, "mechanism")
     if len(answers) != len(mechanisms) or not answers:
         raise ValueError(
             f"answer and mechanism must be equally many and at least one, got {len(answers)} "
             f"and {len(mechanisms)}"
         )
     observed = tuple(zip(answers, mechanisms, strict=True))
-    likelihoods = (law.likelihood(y, population.records) for y, law in observed)
+    likelihoods = (law.likelihood(y, population.size) for y, law in observed)
     return Posterior(population.law(*likelihoods), population, observed)
 
 
 def _two_sided(population: Population, answer: float, mechanism: Mechanism) -> float:
     """The probability of an answer at least as far out, on either side."""
-    sides = (mechanism.tail(answer, population.records, upper=side) for side in (False, True))
+    sides = (mechanism.tail(answer, population.size, upper=side) for side in (False, True))
     return min(1.0, 2 * min(_predictive(population, tail) for tail in sides))
 
 

@@ -1,6 +1,7 @@
 """The best estimate of the count for each of many answers."""
 
 from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import Literal, overload
 
 import numpy as np
@@ -13,6 +14,7 @@ from noisycount.model.laws.expansion import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noise import LaplaceKernel
 from noisycount.model.population import Population
+from noisycount.model.validation import instance_of
 
 __all__ = ["Estimate", "posterior_values", "refine"]
 
@@ -59,8 +61,8 @@ def refine(
         Estimates in records, the shape of the answers; a float for a single answer.
 
     Raises:
-        ValueError: If an answer is infinite or impossible under the mechanism, or `by` is none of
-            the three.
+        ValueError: If an answer is infinite, no number, or impossible under the mechanism, `by` is
+            none of the three, or the population or the mechanism is something else.
 
     Source: Naldi and D'Acquisto (2014), eq. (11), for whole columns of answers.
     Numerical error: as for `posterior`.
@@ -73,6 +75,8 @@ def refine(
     """
     if by not in ("mean", *_WHOLE):
         raise ValueError(f'by must be "mean", "median" or "mode", got {by!r}')
+    instance_of(population, Population, "population")
+    instance_of(mechanism, Mechanism, "mechanism")
     asked = _as_reals(answers)
     shaped = _estimates(asked.reshape(-1), population, mechanism, by).reshape(asked.shape)
     return float(shaped) if asked.ndim == 0 else shaped
@@ -115,11 +119,17 @@ def posterior_values(
 
 
 def _as_reals(answers: ArrayLike) -> Reals:
-    """The answers as an array of floats."""
-    try:
-        asked = np.asarray(answers, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("answers must be numbers in one array, with nan for missing") from None
+    """The answers as an array of floats; words and truth values are no numbers."""
+    is_listed = isinstance(answers, (list, tuple))
+    given = np.array(answers, dtype=object) if is_listed else np.asarray(answers)
+    if given.dtype == object:
+        kinds = set(map(type, given.reshape(-1).tolist()))
+        are_numbers = all(issubclass(kind, Real) and not issubclass(kind, bool) for kind in kinds)
+    else:
+        are_numbers = given.dtype.kind in "iuf"
+    if not are_numbers:
+        raise ValueError("answers must be numbers in one array, with nan for missing")
+    asked = given.astype(np.float64, copy=False)
     if np.isinf(asked).any():
         raise ValueError("answers must be finite, or nan where missing, got inf")
     return asked
@@ -161,14 +171,14 @@ def _check_all(answers: Reals, population: Population, mechanism: Mechanism) -> 
         if len(telling) > _EXTREMES:
             break
     for answer in telling:
-        mechanism.likelihood(float(answer), population.records)
+        mechanism.likelihood(float(answer), population.size)
 
 
 def _laplace_means(answers: Reals, population: Population, mechanism: LaplaceKernel) -> Reals:
     """The means by look-up in cells, and one by one where there are no cells."""
     lowest, highest = float(np.fmin.reduce(answers)), float(np.fmax.reduce(answers))
     cells: LaplaceCells | WideCells | None = laplace_cells(
-        population.law(), population.records, float(mechanism.exact_scale), lowest, highest
+        population.law(), population.size, float(mechanism.exact_scale), lowest, highest
     )
     if cells is None and answers.size > _WORTH_CELLS:
         cells = wide_cells(population, mechanism)

@@ -11,7 +11,7 @@ from noisycount.model.noise import DiscreteLaplace, Laplace
 from noisycount.model.noise_sum import NoiseSum
 from noisycount.model.population import Population
 from noisycount.model.subsampling import Subsample
-from noisycount.model.validation import positive_number, whole_number
+from noisycount.model.validation import instance_of, positive_number, whole_number
 
 __all__ = ["scale_for_utility_loss", "utility_loss"]
 
@@ -58,11 +58,12 @@ def utility_loss(mechanism: Mechanism, population: Population) -> float:
         >>> round(utility_loss(Subsample(100), Binomial(1000, 0.1)), 9)
         0.00081
     """
-    size = asked = whole_number(population.records, "the size of the population", smallest=1)
-    while isinstance(mechanism, Subsample):
-        if mechanism.sample_size > asked:
+    instance_of(population, Population, "population")
+    size = asked = whole_number(population.size, "the size of the population", smallest=1)
+    if isinstance(mechanism, Subsample):
+        if mechanism.sample_size > size:
             raise ValueError(
-                f"sample_size must be at most the {asked} records there are, "
+                f"sample_size must be at most the {size} records there are, "
                 f"got {mechanism.sample_size}"
             )
         asked, mechanism = mechanism.sample_size, mechanism.noise or Exact()

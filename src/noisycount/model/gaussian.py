@@ -220,10 +220,10 @@ class DiscreteGaussian(GaussianKernel):
 
     def log_within(self, alpha: float) -> float:
         """The logarithm of P[|Y − K| < alpha], alpha in records, also where it is tiny."""
-        scale = float(self.scale)
-        if alpha > scale:
-            return log_one_minus_exp(self.log_tail(alpha))
-        return log_sum_within(math.ceil(alpha), scale) - log_sum_of_all(scale)
+        scale, reach = float(self.scale), math.ceil(alpha)
+        if reach > scale:
+            return log_one_minus_exp(self.log_tail(reach))
+        return log_sum_within(reach, scale) - log_sum_of_all(scale)
 
     def release(self, count: int) -> int:
         """The count plus one exact draw of the noise.

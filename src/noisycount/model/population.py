@@ -18,8 +18,13 @@ class Population(ABC):
 
     @property
     @abstractmethod
+    def size(self) -> int:
+        """The number of all records."""
+
+    @property
     def records(self) -> int:
-        """The number of records."""
+        """The same as the size."""
+        return self.size
 
     @abstractmethod
     def law(self, *likelihoods: Factor) -> CountDistribution:
@@ -65,9 +70,9 @@ class Informed(Population):
     positives: int
 
     @property
-    def records(self) -> int:
+    def size(self) -> int:
         """The number of records, known ones included."""
-        return self.rest.records + self.known
+        return self.rest.size + self.known
 
     def law(self, *likelihoods: Factor) -> CountDistribution:
         """The law of the count: of the other records, moved by the known positives."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 
@@ -39,17 +39,12 @@ class Binomial(BaseFactor, Population):
         21.0
     """
 
-    size: int
+    size: int = field()  # without, the property of the base would be its default
     rate: float
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", whole_number(self.size, "size"))
         object.__setattr__(self, "rate", rate_within(self.rate, "rate"))
-
-    @property
-    def records(self) -> int:
-        """The number of records."""
-        return self.size
 
     def law(self, *likelihoods: Factor) -> CountDistribution:
         """The law of the count, given the answers whose likelihoods these are."""
@@ -111,7 +106,7 @@ class BetaBinomial(BaseFactor, Population):
         30.0
     """
 
-    size: int
+    size: int = field()  # without, the property of the base would be its default
     alpha: float
     beta: float
 
@@ -147,11 +142,6 @@ class BetaBinomial(BaseFactor, Population):
                 f"{math.sqrt(mean * (1 - mean)):.6g}, got {deviation!r}"
             )
         return cls(size, mean * seen, (1 - mean) * seen)
-
-    @property
-    def records(self) -> int:
-        """The number of records."""
-        return self.size
 
     def law(self, *likelihoods: Factor) -> CountDistribution:
         """The law of the count, given the answers whose likelihoods these are."""
@@ -208,7 +198,7 @@ class Known(Population):
         [(5, 4)]
     """
 
-    size: int
+    size: int = field()  # without, the property of the base would be its default
     count: int | None = None
 
     def __post_init__(self) -> None:
@@ -218,11 +208,6 @@ class Known(Population):
             if whole_number(self.count, "count") > largest:
                 raise ValueError(f"count must be at most size − 1 = {largest}, got {self.count!r}")
             object.__setattr__(self, "count", int(self.count))
-
-    @property
-    def records(self) -> int:
-        """The number of records."""
-        return self.size
 
     def law(self, *likelihoods: Factor) -> CountDistribution:  # noqa: ARG002  (refused for every answer)
         """Refused: nothing is assumed about the last record.

@@ -58,7 +58,7 @@ class Strata(Population):
         object.__setattr__(self, "rates", shares)
 
     @property
-    def records(self) -> int:
+    def size(self) -> int:
         """The number of records of all groups."""
         return int(self.sizes.sum())
 

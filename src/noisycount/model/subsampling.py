@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from noisycount.model.additive import SymmetricNoise
 from noisycount.model.binomial import gamma_ratio_expansion, log_gamma_bend
 from noisycount.model.exact import Exact
 from noisycount.model.laws.expansion import Expansion, Reals
@@ -28,10 +29,11 @@ class Subsample(Mechanism):
 
     Args:
         sample_size: The number m of records drawn, at least 1 and at most the size.
-        noise: Added to the number in the sample; None (or `Exact()`): nothing is.
+        noise: Noise that is added to the number in the sample; None (or `Exact()`): nothing is.
 
     Raises:
-        ValueError: If the sample size is not a positive whole number or the noise no mechanism.
+        ValueError: If the sample size is not a positive whole number, or the noise is none that is
+            added, such as another sample.
 
     Source: Breutigam and Reischuk, section 4.1.
 
@@ -50,8 +52,11 @@ class Subsample(Mechanism):
         object.__setattr__(self, "sample_size", size)
         if isinstance(self.noise, Exact):
             object.__setattr__(self, "noise", None)
-        elif not isinstance(self.noise, Mechanism | None):
-            raise ValueError(f"noise must be a mechanism or None, got {self.noise!r}")  # noqa: TRY004  (a bad value of an argument, as everywhere in model)
+        elif not isinstance(self.noise, SymmetricNoise | None):
+            raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere in model)
+                "noise must be noise that is added to a count, such as Laplace(scale), or None, "
+                f"got {self.noise!r}"
+            )
 
     def likelihood(self, answer: float, size: int) -> Factor:
         """P[Y = answer | K = k] as a function of the count k among `size` records."""

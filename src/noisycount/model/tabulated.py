@@ -48,11 +48,6 @@ class Tabulated(Population):
         """The number of records."""
         return self.log_probabilities.size - 1
 
-    @property
-    def records(self) -> int:
-        """The number of records."""
-        return self.size
-
     def law(self, *likelihoods: Factor) -> CountDistribution:
         """The law of the count, given the answers whose likelihoods these are."""
         return weighted_table(0, self.log_probabilities, likelihoods)

@@ -6,6 +6,7 @@ from numbers import Integral, Real
 
 __all__ = [
     "fraction_of_one",
+    "instance_of",
     "not_nan",
     "positive_number",
     "rate_within",
@@ -62,6 +63,15 @@ def whole_number(value: float, name: str, smallest: int = 0) -> int:
     if is_whole and not isinstance(value, bool) and smallest <= value <= LARGEST_WHOLE:
         return int(value)
     raise ValueError(f"{name} must be a whole number from {smallest} to 2**53, got {value!r}")
+
+
+def instance_of(value: object, kind: type, name: str) -> None:
+    """Refuse, with a ValueError, a value that is not of that public kind."""
+    if not isinstance(value, kind):
+        raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere)
+            f"{name} must be a {kind.__name__}, got {value!r}: "
+            f"give one of the subclasses of noisycount.{kind.__name__}"
+        )
 
 
 def _as_float(value: Real) -> float:

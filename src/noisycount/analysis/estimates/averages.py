@@ -15,6 +15,7 @@ from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.population import Population
 from noisycount.model.subsampling import Subsample
+from noisycount.model.validation import instance_of
 
 __all__ = ["ESTIMATES", "Averages", "Estimated", "averages"]
 
@@ -114,11 +115,7 @@ def averages(
     """
     if by not in ESTIMATES:
         raise ValueError(f"by must be one of {', '.join(map(repr, ESTIMATES))}, got {by!r}")
-    if assumed is not None and assumed.records != population.records:
-        raise ValueError(
-            f"assumed must be about the {population.records} records of the population, got "
-            f"{assumed.records}"
-        )
+    _check_populations(population, assumed)
     if isinstance(mechanism, Exact) and assumed is None:
         return ExactAnswer()
     if isinstance(mechanism, Subsample):
@@ -138,3 +135,16 @@ def averages(
     if by == "mean":
         return MeanEstimate(case)
     return WholeEstimate(case, median_steps(case) if by == "median" else mode_steps(case))
+
+
+def _check_populations(population: Population, assumed: Population | None) -> None:
+    """Refuse what is no population, and two of different sizes."""
+    instance_of(population, Population, "population")
+    if assumed is None:
+        return
+    instance_of(assumed, Population, "assumed")
+    if assumed.size != population.size:
+        raise ValueError(
+            f"assumed must be about the {population.size} records of the population, got "
+            f"{assumed.size}"
+        )

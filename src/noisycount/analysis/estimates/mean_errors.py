@@ -29,7 +29,8 @@ def mean_error(case: Case) -> float:
     ends = np.array(case.span)
     if case.errors.is_discrete:
         total = _sum_over_answers(case)
-        beyond = 1 / math.expm1(1 / case.errors.spread) if case.is_laplace else 0.0
+        rate = 1 / case.errors.spread
+        beyond = -math.exp(-rate) / math.expm1(-rate) if case.is_laplace else 0.0
     else:
         total = _integral(case, smooth_pieces(case))
         beyond = case.errors.spread if case.is_laplace else 0.0

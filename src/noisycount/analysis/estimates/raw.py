@@ -43,7 +43,8 @@ class RawAnswer:
             case LaplaceErrors():
                 return errors.spread
             case DiscreteLaplaceErrors():
-                return 1 / math.sinh(1 / errors.spread)
+                rate = 1 / errors.spread  # 1/sinh(rate), which does not overflow as sinh does
+                return -2 * math.exp(-rate) / math.expm1(-2 * rate)
             case GaussianErrors():
                 return errors.spread * math.sqrt(2 / math.pi)
         if errors.is_discrete:

@@ -9,7 +9,6 @@ from noisycount.analysis.estimates.windows import believed_window, window_of
 from noisycount.analysis.refine import refine
 from noisycount.model.additive import SymmetricNoise
 from noisycount.model.counts import TIE
-from noisycount.model.exact import Exact
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.population import Population
@@ -19,7 +18,8 @@ __all__ = ["SampledEstimate", "sampled_estimate"]
 
 _DEPTH = 80.0
 _ENTRIES = 20_000_000
-_EQUAL = 1e-11
+_EQUAL = 1e-11  # what rounding moves a posterior mean, in mean absolute deviations, and more
+_ROUNDING = 4 * float(np.finfo(float).eps)
 _MODE_TIE = 1e-12
 
 
@@ -32,19 +32,22 @@ class SampledEstimate:
         joint: P[Y = y, K = k], shape (answers, counts).
         scaled: y·size/sample size, shape (answers,).
         estimates: Shape (answers,).
+        unsure: How far rounding may have moved each of them, shape (answers,).
     """
 
     counts: Reals
     joint: Reals
     scaled: Reals
     estimates: Reals
+    unsure: Reals
     _away: Reals = field(init=False, repr=False)
     _gain: Reals = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         away = np.abs(self.counts - self.estimates[:, None])
         gain = np.abs(self.counts - self.scaled[:, None]) - away
-        gain[np.abs(gain) <= _EQUAL * np.maximum(1.0, away)] = 0.0
+        rounding = _ROUNDING * np.maximum(self.counts, np.abs(self.scaled)[:, None])
+        gain[np.abs(gain) <= self.unsure[:, None] + rounding] = 0.0
         object.__setattr__(self, "_away", away)
         object.__setattr__(self, "_gain", gain)
 
@@ -73,8 +76,7 @@ def sampled_estimate(
         ValueError: If there are fewer records than the sample needs, the noise on top is not
             discrete, the table is too large, or an answer is impossible under what is assumed.
     """
-    size, drawn = population.records, mechanism.sample_size
-    noise = None if isinstance(mechanism.noise, Exact) else mechanism.noise
+    size, drawn, noise = population.size, mechanism.sample_size, mechanism.noise
     if drawn > size:
         raise ValueError(f"sample_size must be at most the {size} records there are, got {drawn}")
     if noise is not None and not (isinstance(noise, SymmetricNoise) and noise.is_discrete):
@@ -100,12 +102,13 @@ def sampled_estimate(
     joint = np.exp(logs + _padded(window, start, stop))
     possible = joint.sum(axis=1) > 0
     told = (logs + _padded(believed, start, stop))[possible]
-    scaled = answers[possible] * (size / drawn)
+    scaled = answers[possible] * size / drawn
     counts = np.arange(start, stop + 1, dtype=np.float64)
     estimates = _estimates(by, scaled, counts, told, size)
     if by == "mode" and noise is None:  # two counts are often as likely: their order is exact there
         estimates = refine(answers[possible], assumed or population, mechanism, "mode")
-    return SampledEstimate(counts, joint[possible], scaled, estimates)
+    unsure = _deviations(counts, told, estimates) * _EQUAL if by == "mean" else 0 * estimates
+    return SampledEstimate(counts, joint[possible], scaled, estimates, unsure)
 
 
 def _drawn_ends(window: Window, drawn: int, size: int) -> tuple[int, int]:
@@ -148,6 +151,13 @@ def _estimates(by: str, scaled: Reals, counts: Reals, told: Reals, size: int) ->
     below = np.cumsum(shares, axis=1)
     medians: Reals = counts[(below >= below[:, -1:] * (0.5 * (1 - TIE))).argmax(axis=1)]
     return medians
+
+
+def _deviations(counts: Reals, told: Reals, means: Reals) -> Reals:
+    """The mean absolute deviation of the count from its mean, for each answer."""
+    shares = np.exp(told - told.max(axis=1, keepdims=True))
+    away: Reals = (shares * np.abs(counts - means[:, None])).sum(axis=1) / shares.sum(axis=1)
+    return away
 
 
 def _check_entries(entries: int) -> None:

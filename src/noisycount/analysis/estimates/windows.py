@@ -95,7 +95,7 @@ def case_of(population: Population, noise: SymmetricNoise, assumed: Population |
             for its digits.
     """
     errors, reach = errors_of(noise)
-    window = window_of(population.law(), population.records)
+    window = window_of(population.law(), population.size)
     span = (window.first - reach, window.last + reach)
     believed = window if assumed is None else believed_window(assumed, noise, span)
     if isinstance(errors, LaplaceErrors | DiscreteLaplaceErrors):
@@ -105,7 +105,7 @@ def case_of(population: Population, noise: SymmetricNoise, assumed: Population |
         )
     truth = weights(window, errors, span)
     belief = truth if assumed is None else weights(believed, errors, span)
-    return Case(population.records, truth, belief, errors, reach, span)
+    return Case(population.size, truth, belief, errors, reach, span)
 
 
 def errors_of(noise: SymmetricNoise) -> tuple[ErrorLaw, float]:
@@ -136,7 +136,7 @@ def _window(law: CountDistribution, first: int, last: int) -> Window:
 
 def believed_window(assumed: Population, mechanism: Mechanism, span: tuple[float, float]) -> Window:
     """The counts that any answer of a span makes probable under the assumed law."""
-    size = assumed.records
+    size = assumed.size
     ends = [assumed.law(mechanism.likelihood(answer, size)) for answer in span]
     windows = [window_of(law, size) for law in ends]
     law = assumed.table(_DEEPEST) if isinstance(assumed, Strata) else assumed.law()
