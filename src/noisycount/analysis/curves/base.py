@@ -69,14 +69,17 @@ class SmoothBase:
         log_probability: ln Q at real offsets.
         support: The first and the last offset.
         deviation: The standard deviation, in records.
+        rarity: The logarithm of the least probability of a positive or a negative record: as much
+            smaller than Q one of the laws of a pair can be.
     """
 
     log_probability: Callable[[Reals], Reals]
     support: tuple[float, float]
     deviation: float
+    rarity: float = 0.0
 
     @classmethod
-    def around_centre(cls, law: SmoothLaw) -> "SmoothBase":
+    def around_centre(cls, law: SmoothLaw, rarity: float = 0.0) -> "SmoothBase":
         """The law, seen from its centre."""
         log_mass = law.log_mass
         low, high = law.support
@@ -84,6 +87,7 @@ class SmoothBase:
             lambda offsets: law.log_weight(offsets) - log_mass,
             (low - law.centre, high - law.centre),
             math.sqrt(law.variance),
+            rarity,
         )
 
     @property
@@ -103,7 +107,8 @@ class SmoothBase:
         places = [] if fine is None else [fine]
         first = max(low, min(high, 0.0, *(place[0] for place in places)))
         last = min(high, max(low, 0.0, highest, *(place[1] for place in places)))
-        ends = self._end(first, low, _LEFT_OUT), self._end(last, high, _LEFT_OUT)
+        depth = _LEFT_OUT - self.rarity
+        ends = self._end(first, low, depth), self._end(last, high, depth)
         length = max(_FINEST, min(coarsest, self.deviation))
         return mesh_points(self.log_probability, ends, self.support, places, length)
 

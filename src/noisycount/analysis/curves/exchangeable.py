@@ -1,5 +1,6 @@
 """Pairs of laws for records that can be exchanged: they are linear in the count."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -43,7 +44,7 @@ def sample_pair(population: Binomial | BetaBinomial, sample_size: int) -> tuple[
         rate, gain = alpha / both, (size + both) / (sample_size + both)
     law = smooth_law([sampled])
     pair = LinearPair(
-        SmoothBase.around_centre(law),
+        SmoothBase.around_centre(law, math.log(min(rate, 1 - rate))),
         sample_size * rate - law.centre,
         size * rate / gain,
         size * (1 - rate) / gain,

@@ -58,6 +58,8 @@ def _without_noise(pair: Pair, asked: list[Asked]) -> list[Certified]:
         points = pair.base.points((first, near[-1].crossing), near[-1].crossing)
         for advantage in near:
             start = int(np.searchsorted(points.offsets, advantage.crossing))
-            value = float(points.weights[start:] @ advantage.at(points.offsets[start:]))
-            values.append(Certified.probability(value, pair.rounding * value))
+            offsets, weights = points.offsets[start:], points.weights[start:]
+            value = float(weights @ advantage.at(offsets))
+            error = pair.rounding * value + float(weights @ advantage.uncertainty(offsets))
+            values.append(Certified.probability(value, error))
     return values

@@ -74,7 +74,9 @@ class NearBound:
         gains = math.exp(self._log_gap) * float(
             weights @ self.pair.ratio_minus(self.points.offsets)
         )
-        values = weights[above] * self.advantage.at(self.points.offsets[above])
+        offsets = self.points.offsets[above]
+        values = weights[above] * self.advantage.at(offsets)
+        unsure = weights[above] * self.advantage.uncertainty(offsets)
         shrunk = math.exp(-self._rate)
         missing = -np.expm1(-rises[above])
         if self.errors.is_discrete:
@@ -82,7 +84,12 @@ class NearBound:
             whole = 1 + shrunk
         else:
             lacks, whole = missing**2, 2.0
-        return difference(gains / whole, float(values @ lacks) / whole, self.pair.rounding)
+        return difference(
+            gains / whole,
+            float(values @ lacks) / whole,
+            self.pair.rounding,
+            float(unsure @ lacks) / whole,
+        )
 
     @property
     def _rate(self) -> float:

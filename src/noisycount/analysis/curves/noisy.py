@@ -3,6 +3,8 @@
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from noisycount.analysis.curves.certified import NOTHING, Certified
 from noisycount.analysis.curves.pair import Advantage, Pair
 from noisycount.analysis.curves.terms import Terms
@@ -101,7 +103,7 @@ class NoisyPair:
                 margin = min(_NEARBY, 16 * step + 1)
             terms = Terms(self.pair, self.errors, epsilon, advantage, points, around, margin)
             margin = math.inf if terms.reaches_all else margin
-            search = Search(around, step, self._limit, margin)
+            search = Search(around, step, self._limit, margin, self._lowest)
             if self.errors.is_discrete:
                 answer, passed = first_whole(terms.log_odds, search)
             else:
@@ -113,6 +115,16 @@ class NoisyPair:
                 return Threshold(answer, passed, terms)
             around, step = answer, max(self.errors.spread / 16, away / 16)
         raise ArithmeticError(f"no threshold was found at epsilon = {epsilon!r}")
+
+    def _below_lowest(self, terms: Terms) -> Certified:
+        """δ where no answer is less likely if the record is positive: 0, but for rounding.
+
+        As P₊ − e^ε·P₋ is at most 0 in all, its positive part is at most its negative part, and that
+        is negative by rounding alone.
+        """
+        values = terms.advantage.at(terms.points.offsets)
+        losses = float(terms.points.weights @ np.maximum(-values, 0.0))
+        return Certified.probability(0.0, _UNDECIDED * losses)
 
     def _beyond_limit(self, terms: Terms) -> Certified:
         """δ where no answer below the limit has a ratio of e^ε: exactly 0 under Laplace noise.
@@ -133,8 +145,17 @@ class NoisyPair:
     @property
     def _limit(self) -> float:
         """An answer that all counts exceed with a probability below 1e-300."""
-        reach = min(self.errors.reach(_FAR_OUT), 2 * _FAR_OUT * self.errors.spread)
-        return self.pair.base.support[1] + reach
+        return self.pair.base.support[1] + self._reach
+
+    @property
+    def _lowest(self) -> float:
+        """An answer that no count falls short of, with a probability above 1e-300."""
+        return self.pair.base.support[0] - self._reach
+
+    @property
+    def _reach(self) -> float:
+        """An error that noise exceeds with a probability below 1e-300."""
+        return min(self.errors.reach(_FAR_OUT), 2 * _FAR_OUT * self.errors.spread)
 
     def _highest(self, answer: float, advantage: Advantage) -> float:
         """The offset up to which sums reach: just below 1/scale of Laplace noise, far beyond."""
@@ -162,6 +183,7 @@ class NoisyPair:
     def _supremum(self, threshold: Threshold) -> Certified:
         """δ at a threshold, which is the supremum but for what the threshold is off."""
         if math.isinf(threshold.answer):
-            return self._beyond_limit(threshold.terms)
+            is_below = threshold.answer < 0
+            return (self._below_lowest if is_below else self._beyond_limit)(threshold.terms)
         found = threshold.terms.beyond(threshold.answer)
         return Certified.probability(found.value, found.error + _BELOW_SUPREMUM * abs(found.value))

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Protocol
@@ -10,12 +10,13 @@ from typing import Protocol
 import numpy as np
 
 from noisycount.analysis.curves.base import Base, TableBase
-from noisycount.model.laws.expansion import DIGITS, Reals, decimal_ratio
+from noisycount.model.laws.expansion import DIGITS, Reals
 
 __all__ = ["Advantage", "LinearPair", "Pair", "TablePair"]
 
-_STEEPEST = 1e280  # what is steeper adds nothing but at the crossing
+_HIGHEST = 1e300
 _LARGEST = 640.0  # the same for e^ε
+_RELATIVE_TO_BOTH = 4.0
 
 
 class Advantage(Protocol):
@@ -28,6 +29,10 @@ class Advantage(Protocol):
 
     def at(self, offsets: Reals) -> Reals:
         """Its values."""
+        ...
+
+    def uncertainty(self, offsets: Reals) -> Reals:
+        """How far they may be off, beyond the relative error of a term."""
         ...
 
 
@@ -70,6 +75,10 @@ class Pair(Protocol):
         """P₋/Q at offsets."""
         ...
 
+    def lead(self, offsets: Reals) -> Reals:
+        """(P₊ − P₋)/Q at offsets, without cancellation."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class LinearPair:
@@ -101,32 +110,50 @@ class LinearPair:
     def advantage(self, epsilon: float) -> "LinearAdvantage":
         """W = c·(k − k*) with c = 1/rise + e^ε/fall, in 60 digits.
 
-        k* = top − (rise + fall)/(rise·c) where P₋ ends at top = mean + fall.
+        k* = top − (rise + fall)/(rise·c) where P₋ ends at top = mean + fall. If rise or fall is
+        small, k* is as near to an integer, which takes more digits.
         """
         per_rise, per_fall, top, top_part, whole = self._decimals
-        slope = DIGITS.fma(DIGITS.exp(Decimal(epsilon)), per_fall, per_rise)
-        below_top = DIGITS.divide(whole, slope)
-        root = DIGITS.subtract(top_part, below_top)
+        digits = self._digits
+        slope = digits.fma(digits.exp(Decimal(epsilon)), per_fall, per_rise)
+        below_top = digits.divide(whole, slope)
+        root = digits.subtract(top_part, below_top)
         above = root.to_integral_value(ROUND_CEILING)
-        gap = DIGITS.subtract(above, root)
+        gap = digits.subtract(above, root)
         return LinearAdvantage(
             float(top + above),
-            float(DIGITS.multiply(slope, gap)),
-            float(DIGITS.multiply(slope, DIGITS.subtract(gap, Decimal(1)))),
-            min(float(slope), _STEEPEST),
+            min(float(digits.multiply(slope, gap)), _HIGHEST),
+            max(float(digits.multiply(slope, digits.subtract(gap, Decimal(1)))), -_HIGHEST),
+            min(float(slope), self._steepest),
         )
+
+    @property
+    def _steepest(self) -> float:
+        """A slope at which no value overflows: what is steeper adds nothing but at the crossing."""
+        low, high = self.base.support
+        return _HIGHEST / (high - low + 1)
+
+    @cached_property
+    def _digits(self) -> Context:
+        """60 digits, and as many as 1/rise and 1/fall have before the point."""
+        steepest = max(1 / self.rise, 1 / self.fall)
+        return Context(prec=DIGITS.prec + len(str(int(steepest))))
 
     @cached_property
     def _decimals(self) -> tuple[Decimal, Decimal, Decimal, Decimal, Decimal]:
         """1/rise, 1/fall, the floor of mean + fall, what is above it, and fall/rise + 1."""
         top = self.mean + self.fall
         return (
-            decimal_ratio(1 / self.rise),
-            decimal_ratio(1 / self.fall),
+            self._decimal(1 / self.rise),
+            self._decimal(1 / self.fall),
             Decimal(math.floor(top)),
-            decimal_ratio(top - math.floor(top)),
-            decimal_ratio(self.fall / self.rise + 1),
+            self._decimal(top - math.floor(top)),
+            self._decimal(self.fall / self.rise + 1),
         )
+
+    def _decimal(self, value: Fraction) -> Decimal:
+        """The fraction in all digits."""
+        return self._digits.divide(Decimal(value.numerator), Decimal(value.denominator))
 
     def log_tail_bound(self, offset: float) -> float:
         """From the larger of Q there and at its end: no Q has a maximum in between."""
@@ -141,6 +168,13 @@ class LinearPair:
     def ratio_minus(self, offsets: Reals) -> Reals:
         """P₋/Q at offsets."""
         return (float(self.mean + self.fall) - offsets) / float(self.fall)
+
+    def lead(self, offsets: Reals) -> Reals:
+        """(P₊ − P₋)/Q at offsets, without cancellation."""
+        whole = math.floor(self.mean)
+        from_mean = (offsets - whole) - float(self.mean - whole)
+        leads: Reals = from_mean * float(1 / self.rise + 1 / self.fall)
+        return leads
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +202,10 @@ class LinearAdvantage:
             values[negative] = self.slope * steps + self.before_crossing
         return values
 
+    def uncertainty(self, offsets: Reals) -> Reals:
+        """0: the root is known to all digits."""
+        return np.zeros_like(offsets)
+
 
 @dataclass(frozen=True, eq=False)
 class TablePair:
@@ -177,6 +215,8 @@ class TablePair:
         first: The offset of the first count.
         log_plus: ln P₊, −inf where it is 0.
         log_minus: ln P₋, same shape.
+        leads: (P₊ − P₋)/Q, same shape: where the laws hardly differ, their logarithms lose it.
+        lead_errors: How far these may be off, beyond the relative error of P₊ and P₋, same shape.
         is_shift: Whether P₊ is P₋, moved up by one record.
         rounding: A bound of the relative error of a term of a sum.
     """
@@ -184,22 +224,53 @@ class TablePair:
     first: float
     log_plus: Reals
     log_minus: Reals
+    leads: Reals
+    lead_errors: Reals
     is_shift: bool
     rounding: float = 2e-12
+
+    @classmethod
+    def of_laws(
+        cls,
+        first: float,
+        logs: tuple[Reals, Reals],
+        gains: tuple[Reals, Reals],
+        *,
+        is_shift: bool,
+        rounding: float,
+    ) -> "TablePair":
+        """The pair of two laws and their difference.
+
+        Args:
+            first: The offset of the first count.
+            logs: Ln P₊ and ln P₋, −inf where they are 0.
+            gains: P₊ − P₋ over the largest probability of both, and how far they may be off.
+            is_shift: Whether P₊ is P₋, moved up by one record.
+            rounding: A bound of the relative error of a term of a sum.
+        """
+        plus, minus = logs
+        scaled = np.exp(_half_way(plus, minus) - max(float(plus.max()), float(minus.max())))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            leads, errors = gains[0] / scaled, gains[1] / scaled
+        errors = np.nan_to_num(errors, nan=0.0, posinf=2.0)
+        return cls(first, plus, minus, leads, errors, is_shift, rounding)
 
     @cached_property
     def base(self) -> TableBase:
         """Q."""
-        return TableBase(self.first, np.logaddexp(self.log_plus, self.log_minus) - math.log(2))
+        return TableBase(self.first, _half_way(self.log_plus, self.log_minus))
 
     @cached_property
     def _ratios(self) -> Reals:
         """The logarithm of P₊/P₋, which rises: from the likeliest offset outward no step is back.
 
-        Where both laws are 0 it is that of the neighbour towards the likeliest offset.
+        From (P₊ − P₋)/Q where that is below 1. Where both laws are 0 it is that of the neighbour
+        towards the likeliest offset.
         """
         with np.errstate(invalid="ignore"):
             ratios = self.log_plus - self.log_minus
+        near = np.abs(self.leads) < 1
+        ratios[near] = 2 * np.arctanh(self.leads[near] / 2)
         likeliest = int(np.argmax(self.base.log_probabilities))
         right = np.nan_to_num(ratios[likeliest:], nan=-np.inf, posinf=np.inf, neginf=-np.inf)
         left = np.nan_to_num(ratios[:likeliest], nan=np.inf, posinf=np.inf, neginf=-np.inf)
@@ -216,6 +287,8 @@ class TablePair:
             -self.base.support[1],
             self.log_minus[::-1],
             self.log_plus[::-1],
+            -self.leads[::-1],
+            self.lead_errors[::-1],
             self.is_shift,
             self.rounding,
         )
@@ -232,7 +305,9 @@ class TablePair:
                 / (1 + shrunk)
             )
         values = 2 * np.where(ratios >= 0, high, low)
-        return TableAdvantage(self.first, values)
+        cancelled = -_RELATIVE_TO_BOTH * self.rounding * math.expm1(-epsilon)
+        errors = cancelled + _RELATIVE_TO_BOTH * self.lead_errors * math.exp(min(epsilon, 1.0))
+        return TableAdvantage(self.first, values, errors)
 
     def log_tail_bound(self, offset: float) -> float:
         """That of Q, as P₊/Q is at most 2."""
@@ -245,6 +320,10 @@ class TablePair:
     def ratio_minus(self, offsets: Reals) -> Reals:
         """P₋/Q at offsets."""
         return self._ratio(self.log_minus, offsets)
+
+    def lead(self, offsets: Reals) -> Reals:
+        """(P₊ − P₋)/Q at offsets, without cancellation."""
+        return self.leads[(offsets - self.first).astype(np.int64)]
 
     def _ratio(self, logs: Reals, offsets: Reals) -> Reals:
         """One of the laws over Q at offsets."""
@@ -260,10 +339,12 @@ class TableAdvantage:
     Attributes:
         first: The offset of the first value.
         values: From there on.
+        errors: How far they may be off, beyond the relative error of a term.
     """
 
     first: float
     values: Reals
+    errors: Reals
 
     @property
     def crossing(self) -> float:
@@ -274,3 +355,13 @@ class TableAdvantage:
     def at(self, offsets: Reals) -> Reals:
         """Its values."""
         return self.values[(offsets - self.first).astype(np.int64)]
+
+    def uncertainty(self, offsets: Reals) -> Reals:
+        """How far they may be off, beyond the relative error of a term."""
+        return self.errors[(offsets - self.first).astype(np.int64)]
+
+
+def _half_way(log_plus: Reals, log_minus: Reals) -> Reals:
+    """The logarithm of (P₊ + P₋)/2."""
+    logs: Reals = np.logaddexp(log_plus, log_minus) - math.log(2)
+    return logs

@@ -1,5 +1,7 @@
 """The pairs of laws between which an outsider has to tell, one for each kind of record."""
 
+from fractions import Fraction
+
 import numpy as np
 
 from noisycount.analysis.curves.exchangeable import (
@@ -18,6 +20,8 @@ from noisycount.model.subsampling import Subsample
 from noisycount.model.tabulated import Tabulated
 
 __all__ = ["record_pairs"]
+
+_RAREST = 1e-250  # ratios of rarer ones overflow
 
 
 def record_pairs(mechanism: Mechanism, population: Population | None) -> list[Pair]:
@@ -105,9 +109,26 @@ def _refuse_certain(rest: Binomial | BetaBinomial | Tabulated) -> None:
     """A property that is certain, or no unknown record."""
     if rest.size == 0:
         raise ValueError("population must leave at least one record unknown, got none")
-    mean = rest.size * rest.rate if isinstance(rest, Binomial) else rest.law().mean
-    if not 0 < mean < rest.size:
+    shares = _shares(rest)
+    if not min(shares) > 0:
         raise ValueError(
             f"population must leave the property uncertain, got {rest!r}: "
             "a certain property has no neighbours"
         )
+    if min(shares) < _RAREST and not isinstance(rest, Binomial):
+        raise ValueError(
+            f"population must expect a share of at least {_RAREST} of positive and of negative "
+            f"records, got {min(shares)!r}: use Binomial for rarer ones"
+        )
+
+
+def _shares(rest: Binomial | BetaBinomial | Tabulated) -> tuple[float, float]:
+    """The expected shares of positive and of negative records, each to full relative precision."""
+    if isinstance(rest, Binomial):
+        return rest.rate, 1 - rest.rate
+    if isinstance(rest, BetaBinomial):
+        both = Fraction(rest.alpha) + Fraction(rest.beta)
+        return float(rest.alpha / both), float(rest.beta / both)
+    chances = np.exp(rest.log_probabilities)
+    counts = np.arange(chances.size, dtype=np.float64) / rest.size
+    return float(chances @ counts), float(chances @ counts[::-1])

@@ -134,7 +134,9 @@ class Terms:
         negative = int(values.searchsorted(0.0))
         gains += weights[negative:] @ values[negative:]
         losses += weights[:negative] @ values[:negative]
-        return self._difference(float(gains), -float(losses))
+        unsure = self.points.weights[self._near] * self.advantage.uncertainty(self._offsets)
+        uncertainty = unsure @ chances + weights @ self.advantage.uncertainty(offsets)
+        return self._difference(float(gains), -float(losses), float(uncertainty))
 
     def _from_crossing(self, answer: float) -> Certified:
         """Σ Q·w·(S(answer − k) − S(answer − k*)) − (e^ε − 1)·S(answer − k*), k* the crossing.
@@ -149,8 +151,11 @@ class Terms:
         distances = self.points.offsets - self.advantage.crossing
         negative = distances < 0
         low = np.where(negative, at_crossing, errors)
-        terms = np.abs(values) * self.errors.between(low, np.abs(distances))
+        between = self.errors.between(low, np.abs(distances))
+        terms = np.abs(values) * between
+        unsure = self.points.weights * self.advantage.uncertainty(self.points.offsets)
         uncertain = np.abs(values) * self.errors.uncertainty(low, np.abs(distances))
+        uncertain += unsure * between
         losses = math.expm1(self.epsilon) * self.errors.exceedance(at_crossing)
         return self._difference(float(terms.sum()), float(losses), float(uncertain.sum()))
 

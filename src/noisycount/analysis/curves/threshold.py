@@ -21,6 +21,7 @@ class Search:
         guess: An answer nearby.
         step: About how far the guess is off, in records.
         limit: An answer from which on the log-odds are constant, or inf.
+        lowest: An answer up to which they are constant, or −inf.
         margin: How far from the guess the log-odds are exact. What lies beyond is not searched:
             then the result does, too, and is not what was asked for.
     """
@@ -29,10 +30,13 @@ class Search:
     step: float
     limit: float = math.inf
     margin: float = math.inf
+    lowest: float = -math.inf
 
 
 def root(log_odds: Callable[[float], float], search: Search, length: float) -> float:
-    """The answer at which rising log-odds pass 0; inf if they do not below the limit.
+    """The answer at which rising log-odds pass 0; ±inf if they do beyond what is searched.
+
+    That is inf if they are negative at the limit, and −inf if they are not at the lowest answer.
 
     Secants; each stays inside the bracket that is known, or near the last two points.
 
@@ -54,6 +58,8 @@ def root(log_odds: Callable[[float], float], search: Search, length: float) -> f
             high = min(high, here)
         if low >= limit:
             return math.inf
+        if high <= search.lowest:
+            return -math.inf
         if low > guess + search.margin or high < guess - search.margin:
             return here
         following = _secant(before, at_before, here, at_here)
@@ -90,7 +96,7 @@ def _secant(before: float, at_before: float, here: float, at_here: float) -> flo
 
 
 def first_whole(log_odds: Callable[[float], float], search: Search) -> tuple[float, float]:
-    """The first integer at which rising log-odds are not negative; inf if none below the limit.
+    """The first integer at which rising log-odds are not negative; ±inf as for `root`.
 
     Args:
         log_odds: Rises with the answer; may be infinite.
@@ -106,6 +112,8 @@ def first_whole(log_odds: Callable[[float], float], search: Search) -> tuple[flo
     while True:
         if side > 0 and start >= limit:
             return math.inf, math.inf
+        if side < 0 and start <= search.lowest:
+            return -math.inf, -math.inf
         other = start + side * distance
         at_other = log_odds(other)
         if (at_other >= 0) != (at_start >= 0):
