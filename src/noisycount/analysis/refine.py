@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from noisycount.analysis.laplace_cells import LaplaceCells, laplace_cells
 from noisycount.analysis.posterior import Posterior, posterior
@@ -121,18 +121,24 @@ def posterior_values(
 def _as_reals(answers: ArrayLike) -> Reals:
     """The answers as an array of floats; words and truth values are no numbers."""
     is_listed = isinstance(answers, (list, tuple))
-    given = np.array(answers, dtype=object) if is_listed else np.asarray(answers)
-    if given.dtype == object:
-        kinds = set(map(type, given.reshape(-1).tolist()))
-        are_numbers = all(issubclass(kind, Real) and not issubclass(kind, bool) for kind in kinds)
-    else:
-        are_numbers = given.dtype.kind in "iuf"
-    if not are_numbers:
+    try:
+        given = np.array(answers, dtype=object) if is_listed else np.asarray(answers)
+        asked = given.astype(np.float64, copy=False) if _holds_numbers(given) else None
+    except (TypeError, ValueError, OverflowError):
+        asked = None
+    if asked is None:
         raise ValueError("answers must be numbers in one array, with nan for missing")
-    asked = given.astype(np.float64, copy=False)
     if np.isinf(asked).any():
         raise ValueError("answers must be finite, or nan where missing, got inf")
     return asked
+
+
+def _holds_numbers(given: NDArray[Any]) -> bool:
+    """Whether all that an array holds are real numbers."""
+    if given.dtype != object:
+        return given.dtype.kind in "iuf"
+    kinds = set(map(type, given.reshape(-1).tolist()))
+    return all(issubclass(kind, Real) and not issubclass(kind, bool) for kind in kinds)
 
 
 def _estimates(answers: Reals, population: Population, mechanism: Mechanism, by: Estimate) -> Reals:
