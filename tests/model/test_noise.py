@@ -1,4 +1,5 @@
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
+import noisycount as nc
 from noisycount.model.noise import DiscreteLaplace, Laplace
 from noisycount.model.vector_sampler import LARGEST_TERM
 
@@ -108,3 +110,21 @@ def test_samples_are_the_noise_alone() -> None:
     x = math.exp(-0.5)
     assert draws.shape == (200_000,)
     assert draws.var() == pytest.approx(2 * x / (1 - x) ** 2, rel=0.05)
+
+
+@pytest.mark.parametrize("law", [nc.Laplace, nc.Gaussian, nc.DiscreteLaplace, nc.DiscreteGaussian])
+def test_a_scale_of_numpy_integers_is_one_of_python(
+    law: Callable[[Fraction], nc.Mechanism],
+) -> None:
+    """The products of a sampler would overflow without a word."""
+    scale = Fraction(np.int64(999_999_999_999), np.int64(1_000_003))
+    assert law(scale) == law(Fraction(999_999_999_999, 1_000_003))
+    assert type(law(scale).release(np.int64(2**40))) in (int, float)
+
+
+def test_an_epsilon_of_numpy_integers_is_one_of_python() -> None:
+    """The scale of its noise has terms of any size."""
+    epsilon = Fraction(np.int64(1_000_003), np.int64(999_999_999_999))
+    scale = nc.DiscreteLaplace.for_epsilon(epsilon).scale
+    assert (type(scale.numerator), type(scale.denominator)) == (int, int)
+    assert scale == Fraction(999_999_999_999, 1_000_003)

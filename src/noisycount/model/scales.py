@@ -14,10 +14,13 @@ _GRID_BITS = 40
 
 
 def as_written(value: float | Fraction, name: str) -> Fraction:
-    """The positive rational that a number stands for: a float is the decimal shown for it."""
+    """The positive rational that a number stands for: a float is the decimal shown for it.
+
+    Its terms are Python's integers: those of NumPy overflow silently, and noise would be too small.
+    """
     number = positive_number(value, name)
     if isinstance(value, Fraction):
-        return value
+        return Fraction(int(value.numerator), int(value.denominator))
     return Fraction(int(value)) if isinstance(value, Integral) else Fraction(str(number))
 
 
