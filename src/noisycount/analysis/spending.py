@@ -5,6 +5,7 @@ from fractions import Fraction
 from noisycount.analysis.planning import epsilon_for_accuracy
 from noisycount.model.noise import Laplace, LaplaceKernel
 from noisycount.model.scales import as_written
+from noisycount.model.sensitivity import moved_together
 from noisycount.model.validation import LARGEST_WHOLE, whole_number
 
 __all__ = ["affordable_answers", "epsilon_of_group"]
@@ -43,7 +44,7 @@ def epsilon_of_group(
         Fraction(1, 5)
     """
     number = whole_number(answers, "answers", smallest=1)
-    moved = min(number, 2 if replaced else 1) if disjoint else number
+    moved = moved_together(number, 1 if disjoint else number, replaced=replaced)
     return moved * as_written(epsilon, "epsilon")
 
 

@@ -3,6 +3,7 @@
 from enum import Enum
 from fractions import Fraction
 
+from noisycount.model.sensitivity import moved_together
 from noisycount.release.budget import exact_epsilon
 
 __all__ = ["Neighbours", "histogram_charge", "neighbours_of_size"]
@@ -59,4 +60,5 @@ def histogram_charge(
     for name, value in (("groups", groups), ("groups_of_a_unit", groups_of_a_unit)):
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value}")
-    return price * min(groups, neighbours.value * groups_of_a_unit)
+    replaced = neighbours is Neighbours.REPLACEMENT
+    return price * moved_together(groups, groups_of_a_unit, replaced=replaced)
