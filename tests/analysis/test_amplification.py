@@ -77,6 +77,14 @@ def test_the_bound_is_never_below_the_sample(size: int, drawn: int, rate: float)
         assert bound[equal] == pytest.approx(exact[equal], rel=NUMERICS, abs=1e-300)
 
 
+@pytest.mark.parametrize(("size", "drawn"), SIZES)
+def test_the_bound_as_it_is_printed_is_never_below_the_curve(size: int, drawn: int) -> None:
+    """To the last bit, also where both are equal but for rounding."""
+    for rate in RATES:
+        curve = privacy_curve(Subsample(drawn), Binomial(size, rate))
+        assert (curve.delta(EPSILONS) <= amplified_delta(size, drawn, rate, EPSILONS)).all()
+
+
 @pytest.mark.parametrize(("size", "drawn"), [(2, 1), (10, 10), (40, 3), (1000, 100), (10**9, 30)])
 @pytest.mark.parametrize("rate", [1e-9, 0.01, 0.5, 0.9, 1 - 2**-53])
 @pytest.mark.parametrize("epsilon", [0.0, 1e-12, 0.01, 1.0, 30.0, 700.0])

@@ -269,6 +269,25 @@ def test_deep_deltas_are_exact_to_1e_50_and_bracketed_below(
     assert_exact(nc.privacy_curve(mechanism, population), told, pairs(), epsilons)
 
 
+@pytest.mark.parametrize(("scale", "epsilon"), [(0.1, 50.0), (Fraction(1, 10), 50.0), (0.25, 8.0)])
+def test_at_a_jump_of_discrete_ratios_the_answer_there_adds_nothing(
+    scale: float | Fraction, epsilon: float
+) -> None:
+    """Its ratio is e^ε up to rounding, which leaves the bracket an absolute width of 1e-12."""
+    noise = nc.DiscreteGaussian(scale)
+    curve = nc.privacy_curve(noise)
+    exact = max(directions(noise, known_pairs(2, 0), epsilon))
+    assert abs(curve.delta(epsilon) - exact) <= mpf("1e-9") * exact
+    lower, upper = curve.bracket(epsilon)
+    assert lower <= exact <= upper <= exact + 1e-12
+
+
+def test_wide_noise_leaves_no_count_out_of_deep_deltas() -> None:
+    """Given the answer at the threshold, counts still vary by most of their own deviation."""
+    noise, pairs = nc.Gaussian(50.0), binomial_pairs(10**4, 0.3, 1400, 6500)
+    assert_exact(nc.privacy_curve(noise, nc.Binomial(10**4, 0.3)), noise, pairs, [0.436])
+
+
 @pytest.mark.parametrize("noise", [nc.Laplace(20.0), nc.DiscreteLaplace(20)])
 def test_at_the_last_ratio_of_dependent_records_the_bracket_holds(noise: nc.Mechanism) -> None:
     """0.3 as a float is one part in 10^16 below 6/20, where δ ends: it is known to 1e-11 there."""

@@ -33,6 +33,14 @@ def test_log_odds_that_stay_below_0_have_no_root() -> None:
     assert first_whole(lambda x: -1 / (1 + x * x), Search(0.0, 1.0, 1000.0)) == (math.inf, math.inf)
 
 
+def test_log_odds_that_stay_above_0_have_no_root() -> None:
+    """Down to the lowest answer, below which they are constant."""
+    search = Search(0.0, 1.0, 1000.0, lowest=-1000.0)
+    assert root(lambda _: 0.5, search, 1.0) == -math.inf
+    assert first_whole(lambda _: 0.5, search) == (-math.inf, -math.inf)
+    assert first_whole(lambda x: x + 999.5, search)[0] == -999
+
+
 @given(place=st.integers(-(10**6), 10**6), guess=st.integers(-(10**6), 10**6))
 def test_the_first_integer_is_found(place: int, guess: int) -> None:
     """Also where the log-odds are 0 there."""

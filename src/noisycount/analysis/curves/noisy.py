@@ -20,7 +20,7 @@ _MOST_MESHES = 20
 _SMOOTH = 48.0
 _MOST_BLOCKS = 64
 _BEFORE = 3
-_TILTED = 13.0
+_TILTED = 13.0  # standard deviations about the crossing that an answer at the threshold leaves
 _SHORTEST = 1e-3
 _BELOW_SUPREMUM = 1e-10
 _FAR_OUT = 750.0
@@ -77,7 +77,8 @@ class NoisyPair:
         """Points for all ε, if the noise does not bend or all thresholds lie together."""
         crossing = asked[-1][1].crossing
         if self.errors.smooth_over >= max(_SMOOTH, self.pair.base.deviation / _MOST_BLOCKS):
-            return self.pair.base.points(None, crossing, self.errors.smooth_over)
+            beyond = crossing + _TILTED * self.pair.base.deviation
+            return self.pair.base.points(None, beyond, self.errors.smooth_over)
         if len(asked) == 1:
             return None
         first = self._threshold(asked[0], *self._expected(asked[0], []), None).answer
@@ -115,6 +116,13 @@ class NoisyPair:
                 return Threshold(answer, passed, terms)
             around, step = answer, max(self.errors.spread / 16, away / 16)
         raise ArithmeticError(f"no threshold was found at epsilon = {epsilon!r}")
+
+    def _without_tie(self, found: Certified, threshold: Threshold) -> Certified:
+        """δ without an answer whose ratio is e^ε up to rounding: it adds nothing but rounding."""
+        rest = threshold.terms.beyond(threshold.answer + 1)
+        if rest.error > found.error / 2:
+            return found
+        return Certified(rest.value, found.error + abs(found.value - rest.value))
 
     def _below_lowest(self, terms: Terms) -> Certified:
         """δ where no answer is less likely if the record is positive: 0, but for rounding.
@@ -186,4 +194,6 @@ class NoisyPair:
             is_below = threshold.answer < 0
             return (self._below_lowest if is_below else self._beyond_limit)(threshold.terms)
         found = threshold.terms.beyond(threshold.answer)
+        if self.errors.is_discrete and abs(threshold.terms.log_odds(threshold.answer)) < _UNDECIDED:
+            found = self._without_tie(found, threshold)
         return Certified.probability(found.value, found.error + _BELOW_SUPREMUM * abs(found.value))

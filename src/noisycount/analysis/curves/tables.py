@@ -21,7 +21,7 @@ _DEEPEST = 700.0
 _FARTHEST = 40.0
 _RESOLVED = 2.0
 _CHUNK = 1 << 20
-_ROUNDING = 1e-11
+_ROUNDING = 2e-12
 _ROUNDING_OF_SUMS = 2e-12
 _ROUNDING_OF_LAWS = 3e-13
 _ROUNDING_OF_LEADS = 2e-13
@@ -34,6 +34,8 @@ def stratum_pair(others: Strata) -> tuple[TablePair, int]:
     logs = logs - math.log(float(np.exp(logs).sum()))
     is_convolved = law.variance <= WIDE**2
     rounding = _ROUNDING_OF_LAWS if is_convolved else _ROUNDING_OF_SUMS
+    if law.variance > 0:  # a law is found around its mean, which is rounded
+        rounding += 2 * math.ulp(law.mean) / math.sqrt(law.variance)
     more, same = _moved(logs)
     first = float(law.first - law.mode)
     return _drawn_or_not(first, (more, same, same), Fraction(1), rounding), law.mode
@@ -137,7 +139,7 @@ class Sampling:
         part = slice(held[0], held[-1] + 1)
         laws = more[part], same[part], rest[part]
         share = Fraction(self.sample_size, self.size)
-        return _drawn_or_not(self._offset(int(held[0])), laws, share, _ROUNDING)
+        return _drawn_or_not(self._offset(int(held[0])), laws, share, self._rounding)
 
     def of_dependent(self) -> TablePair:
         """The pair from sums of P₊, P₋, P₊ − P₋ and |P₊ − P₋| over all counts."""
@@ -156,8 +158,12 @@ class Sampling:
             (plus, minus),
             (laws[2] / largest, _ROUNDING_OF_LEADS * laws[3] / largest),
             is_shift=False,
-            rounding=_ROUNDING,
+            rounding=self._rounding,
         )
+
+    @property
+    def _rounding(self) -> float:
+        return _ROUNDING + self.pair.rounding
 
     @property
     def _share(self) -> float:
