@@ -16,7 +16,7 @@ __all__ = ["Advantage", "LinearPair", "Pair", "TablePair"]
 
 _HIGHEST = 1e300
 _LARGEST = 640.0  # the same for e^ε
-_RELATIVE_TO_BOTH = 4.0
+_BOTH_LAWS = 4.0
 
 
 class Advantage(Protocol):
@@ -294,7 +294,11 @@ class TablePair:
         )
 
     def advantage(self, epsilon: float) -> "TableAdvantage":
-        """W from the logarithm r of P₊/P₋: 2·(1 − e^(ε − r))/(1 + e^−r) where r is large."""
+        """W from the logarithm r of P₊/P₋: 2·(1 − e^(ε − r))/(1 + e^−r) where r is large.
+
+        W = (P₊ − P₋)/Q − (e^ε − 1)·P₋/Q, and where it is not negative the second term is at most
+        2·tanh(ε/2): what rounding leaves of both is at most twice that.
+        """
         ratios = self._ratios
         shrunk = np.exp(-np.abs(ratios))
         high = -np.expm1(np.minimum(epsilon - ratios, 700.0)) / (1 + shrunk)
@@ -305,8 +309,8 @@ class TablePair:
                 / (1 + shrunk)
             )
         values = 2 * np.where(ratios >= 0, high, low)
-        cancelled = -_RELATIVE_TO_BOTH * self.rounding * math.expm1(-epsilon)
-        errors = cancelled + _RELATIVE_TO_BOTH * self.lead_errors * math.exp(min(epsilon, 1.0))
+        cancelled = _BOTH_LAWS * self.rounding * math.tanh(epsilon / 2)
+        errors = cancelled + _BOTH_LAWS * self.lead_errors * math.exp(min(epsilon, 1.0))
         return TableAdvantage(self.first, values, errors)
 
     def log_tail_bound(self, offset: float) -> float:
