@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -208,10 +209,11 @@ def _mixture(counts: Reals, weights: Reals, size: int, sample_size: int, reach: 
     for start in range(0, counts.size, step):
         part = slice(start, start + step)
         firsts, chances = _drawn(counts[part], size, sample_size, reach)
-        places = (firsts[:, None] + np.arange(chances.shape[1])).ravel()
-        for number, row in enumerate(weights[:, part]):
-            terms = (row[:, None] * chances).ravel()
-            laws[number] += np.bincount(places, terms, sample_size + 1)
+        places = np.flatnonzero(np.diff(firsts, prepend=-1))  # counts from there on begin alike
+        for begin, stop in pairwise([*places.tolist(), firsts.size]):
+            first = int(firsts[begin])
+            added = weights[:, start + begin : start + stop] @ chances[begin:stop]
+            laws[:, first : first + chances.shape[1]] += added
     return laws
 
 
