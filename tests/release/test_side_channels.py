@@ -184,8 +184,11 @@ def test_the_canaries_can_be_seen_where_nothing_hides_them(
     assert all(SECRETS.search(text) for text in (*seen, everything_logged()))
 
 
-def test_a_file_that_was_changed_into_another_quotes_no_cell(tmp_path: Path) -> None:
-    """The engine's error on a column that is now text becomes the desk's one fixed line."""
+def test_a_file_that_is_changed_into_another_quotes_no_cell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine's error on a column that is text by now becomes the desk's one fixed line."""
+    monkeypatch.setattr(DuckDBSource, "require_unchanged", lambda _: None)  # it changes thereafter
     path = tmp_path / "records.parquet"
     schema: Mapping[str, Kind] = {"age": Kind.INTEGER}
     write_parquet(path, [{"age": 31}], schema)
