@@ -102,10 +102,10 @@ class NearBound:
 
     @property
     def _below_bound(self) -> float:
-        """R − ε, without cancellation."""
+        """The gap r − ε, without cancellation."""
         return float((self.errors.steepest or 0) - Fraction(self.epsilon))
 
     def _rises(self, answer: float) -> tuple[Reals, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-        """R·(k − y) at each point, and where it is positive."""
+        """The rise r·(k − y) at each point, and where it is positive."""
         rises = (self.points.offsets - answer) * self._rate
         return rises, rises > 0

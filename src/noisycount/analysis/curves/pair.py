@@ -60,7 +60,7 @@ class Pair(Protocol):
         ...
 
     def advantage(self, epsilon: float) -> Advantage:
-        """W for this ε."""
+        """The advantage w of this ε."""
         ...
 
     def log_tail_bound(self, offset: float) -> float:
@@ -108,7 +108,7 @@ class LinearPair:
         )
 
     def advantage(self, epsilon: float) -> "LinearAdvantage":
-        """W = c·(k − k*) with c = 1/rise + e^ε/fall, in 60 digits.
+        """The advantage w = c·(k − k*) with c = 1/rise + e^ε/fall, in 60 digits.
 
         k* = top − (rise + fall)/(rise·c) where P₋ ends at top = mean + fall. If rise or fall is
         small, k* is as near to an integer, which takes more digits.
@@ -294,7 +294,7 @@ class TablePair:
         )
 
     def advantage(self, epsilon: float) -> "TableAdvantage":
-        """W from the logarithm r of P₊/P₋: 2·(1 − e^(ε − r))/(1 + e^−r) where r is large.
+        """The advantage w from the logarithm r of P₊/P₋: 2·(1 − e^(ε − r))/(1 + e^−r) where r is large.
 
         W = (P₊ − P₋)/Q − (e^ε − 1)·P₋/Q, and where it is not negative the second term is at most
         2·tanh(ε/2): what rounding leaves of both is at most twice that.
