@@ -294,10 +294,10 @@ class TablePair:
         )
 
     def advantage(self, epsilon: float) -> "TableAdvantage":
-        """The advantage w from the logarithm r of P₊/P₋: 2·(1 − e^(ε − r))/(1 + e^−r) where r is large.
+        """The advantage w from r = ln(P₊/P₋): 2·(1 − e^(ε − r))/(1 + e^−r) where r is large.
 
-        W = (P₊ − P₋)/Q − (e^ε − 1)·P₋/Q, and where it is not negative the second term is at most
-        2·tanh(ε/2): what rounding leaves of both is at most twice that.
+        There w = (P₊ − P₋)/Q − (e^ε − 1)·P₋/Q, and where it is not negative the second term is at
+        most 2·tanh(ε/2): what rounding leaves of both is at most twice that.
         """
         ratios = self._ratios
         shrunk = np.exp(-np.abs(ratios))
