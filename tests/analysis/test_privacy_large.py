@@ -31,6 +31,14 @@ def test_large_databases_are_exact(
     assert_exact(nc.privacy_curve(mechanism, population), mechanism, pairs(), epsilons)
 
 
+@pytest.mark.parametrize("mechanism", [nc.Gaussian(17_000.0), nc.DiscreteGaussian(900)], ids=str)
+def test_noise_much_wider_than_the_count_is_exact(mechanism: nc.Mechanism) -> None:
+    """Its sums run over points between the counts, also where w passes 0."""
+    pairs = binomial_pairs(26_020, 0.78, 19_500, 21_100)
+    curve = nc.privacy_curve(mechanism, nc.Binomial(26_020, 0.78))
+    assert_exact(curve, mechanism, pairs, [0.0, 0.00077])
+
+
 @pytest.mark.parametrize("mechanism", [nc.Exact(), nc.Gaussian(3.0)], ids=str)
 def test_a_billion_records_of_an_even_rate_are_exact(mechanism: nc.Mechanism) -> None:
     """The others' counts within 9 deviations: 1e-19 is left out."""

@@ -152,7 +152,7 @@ class Terms:
         negative = distances < 0
         low = np.where(negative, at_crossing, errors)
         between = self.errors.between(low, np.abs(distances))
-        terms = np.abs(values) * between
+        terms = np.where(negative, -values, values) * between
         unsure = self.points.weights * self.advantage.uncertainty(self.points.offsets)
         uncertain = np.abs(values) * self.errors.uncertainty(low, np.abs(distances))
         uncertain += unsure * between
