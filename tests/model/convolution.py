@@ -18,6 +18,8 @@ DISCRETE = [
     [DiscreteLaplace(5), DiscreteLaplace(Fraction(1, 4)), DiscreteLaplace(2)],
     [DiscreteGaussian(Fraction(1, 2)), DiscreteGaussian(Fraction(1, 2))],
     [DiscreteGaussian(Fraction(1, 10)), DiscreteGaussian(Fraction(1, 5))],
+    [DiscreteGaussian(Fraction(1, 8)), DiscreteGaussian(Fraction(1, 8))],
+    [DiscreteGaussian(Fraction(1, 16))] * 4,
     [DiscreteGaussian(1), DiscreteGaussian(3)],
     [DiscreteLaplace(Fraction(1, 10)), DiscreteGaussian(Fraction(1, 2))],
     [DiscreteLaplace(6), DiscreteGaussian(2)],

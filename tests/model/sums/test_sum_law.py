@@ -2,7 +2,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
@@ -163,6 +163,7 @@ ON_INTEGERS = st.sampled_from([DiscreteLaplace, DiscreteGaussian])
     ),
     reach=st.one_of(st.floats(0, 3), st.floats(0, 1000)),
 )
+@example(parts=[(DiscreteGaussian, 0.125)] * 2, reach=12.0)
 @settings(deadline=None)
 def test_every_mix_has_a_finite_even_law_that_falls(
     parts: list[tuple[type[Mechanism], float]], reach: float
