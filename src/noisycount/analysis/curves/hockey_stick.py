@@ -60,6 +60,6 @@ def _without_noise(pair: Pair, asked: list[Asked]) -> list[Certified]:
             start = int(np.searchsorted(points.offsets, advantage.crossing))
             offsets, weights = points.offsets[start:], points.weights[start:]
             value = float(weights @ advantage.at(offsets))
-            error = pair.rounding * value + float(weights @ advantage.uncertainty(offsets))
+            error = pair.rounding * value + advantage.uncertainty(offsets, weights)
             values.append(Certified.probability(value, error))
     return values

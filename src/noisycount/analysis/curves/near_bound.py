@@ -76,7 +76,6 @@ class NearBound:
         )
         offsets = self.points.offsets[above]
         values = weights[above] * self.advantage.at(offsets)
-        unsure = weights[above] * self.advantage.uncertainty(offsets)
         shrunk = math.exp(-self._rate)
         missing = -np.expm1(-rises[above])
         if self.errors.is_discrete:
@@ -84,12 +83,9 @@ class NearBound:
             whole = 1 + shrunk
         else:
             lacks, whole = missing**2, 2.0
-        return difference(
-            gains / whole,
-            float(values @ lacks) / whole,
-            self.pair.rounding,
-            float(unsure @ lacks) / whole,
-        )
+        losses = float(values @ lacks)
+        uncertainty = self.advantage.uncertainty(offsets, weights[above] * lacks)
+        return difference(gains / whole, losses / whole, self.pair.rounding, uncertainty / whole)
 
     @property
     def _rate(self) -> float:

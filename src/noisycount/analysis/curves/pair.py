@@ -31,8 +31,8 @@ class Advantage(Protocol):
         """Its values."""
         ...
 
-    def uncertainty(self, offsets: Reals) -> Reals:
-        """How far they may be off, beyond the relative error of a term."""
+    def uncertainty(self, offsets: Reals, weights: Reals) -> float:
+        """How far a weighted sum of them may be off, beyond the relative error of a term."""
         ...
 
 
@@ -202,9 +202,9 @@ class LinearAdvantage:
             values[negative] = self.slope * steps + self.before_crossing
         return values
 
-    def uncertainty(self, offsets: Reals) -> Reals:
+    def uncertainty(self, offsets: Reals, weights: Reals) -> float:  # noqa: ARG002  (of no sum)
         """0: the root is known to all digits."""
-        return np.zeros_like(offsets)
+        return 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,9 +360,9 @@ class TableAdvantage:
         """Its values."""
         return self.values[(offsets - self.first).astype(np.int64)]
 
-    def uncertainty(self, offsets: Reals) -> Reals:
-        """How far they may be off, beyond the relative error of a term."""
-        return self.errors[(offsets - self.first).astype(np.int64)]
+    def uncertainty(self, offsets: Reals, weights: Reals) -> float:
+        """How far a weighted sum of them may be off, beyond the relative error of a term."""
+        return float(weights @ self.errors[(offsets - self.first).astype(np.int64)])
 
 
 def _half_way(log_plus: Reals, log_minus: Reals) -> Reals:

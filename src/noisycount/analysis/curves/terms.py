@@ -128,15 +128,17 @@ class Terms:
         chances = self.errors.exceedance(answer - self._offsets)
         gains = self._values[self._negative :] @ chances[self._negative :]
         losses = self._values[: self._negative] @ chances[: self._negative]
-        certain = slice(self._near.stop, None)
-        offsets, weights = self.points.offsets[certain], self.points.weights[certain]
-        values = self.advantage.at(offsets)
-        negative = int(values.searchsorted(0.0))
-        gains += weights[negative:] @ values[negative:]
-        losses += weights[:negative] @ values[:negative]
-        unsure = self.points.weights[self._near] * self.advantage.uncertainty(self._offsets)
-        uncertainty = unsure @ chances + weights @ self.advantage.uncertainty(offsets)
-        return self._difference(float(gains), -float(losses), float(uncertainty))
+        reached = self.points.weights[self._near] * chances
+        uncertainty = self.advantage.uncertainty(self._offsets, reached)
+        if self._near.stop < self.points.offsets.size:  # what is beyond is certain to be exceeded
+            certain = slice(self._near.stop, None)
+            offsets, weights = self.points.offsets[certain], self.points.weights[certain]
+            values = self.advantage.at(offsets)
+            negative = int(values.searchsorted(0.0))
+            gains += weights[negative:] @ values[negative:]
+            losses += weights[:negative] @ values[:negative]
+            uncertainty += self.advantage.uncertainty(offsets, weights)
+        return self._difference(float(gains), -float(losses), uncertainty)
 
     def _from_crossing(self, answer: float) -> Certified:
         """Σ Q·w·(S(answer − k) − S(answer − k*)) − (e^ε − 1)·S(answer − k*), k* the crossing.
@@ -153,11 +155,13 @@ class Terms:
         low = np.where(negative, at_crossing, errors)
         between = self.errors.between(low, np.abs(distances))
         terms = np.where(negative, -values, values) * between
-        unsure = self.points.weights * self.advantage.uncertainty(self.points.offsets)
         uncertain = np.abs(values) * self.errors.uncertainty(low, np.abs(distances))
-        uncertain += unsure * between
+        uncertainty = float(uncertain.sum())
+        uncertainty += self.advantage.uncertainty(
+            self.points.offsets, self.points.weights * between
+        )
         losses = math.expm1(self.epsilon) * self.errors.exceedance(at_crossing)
-        return self._difference(float(terms.sum()), float(losses), float(uncertain.sum()))
+        return self._difference(float(terms.sum()), float(losses), uncertainty)
 
     def _difference(self, gains: float, losses: float, uncertainty: float = 0.0) -> Certified:
         """Gains less losses, each a sum of terms that are not negative."""
