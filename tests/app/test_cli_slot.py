@@ -5,19 +5,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-import duckdb
 import pytest
 
+from tests.release.test_duckdb_source import SLOW, write_notes
+
 SCRIPT = Path(sys.executable).with_name("noisycount")
-SLOW = " or ".join(f"note like '%_{letter}%_b%'" for letter in "cdefghijklmnopqrst")
 
 
 @pytest.mark.parametrize("name", ["notes.parquet", "notes.csv"])
 def test_a_count_that_overruns_is_given_up_in_one_line(here: Path, name: str) -> None:
     """The scan goes on while the command ends: neither prints anything, nor is waited for."""
-    with duckdb.connect() as connection:
-        notes = "SELECT repeat('ab', 50) || i AS note FROM range(2000000) t(i)"
-        connection.execute(f"COPY ({notes}) TO '{here / name}'")
+    write_notes(here / name, 2_000_000)
     words = [SCRIPT, "count", name, "--where", SLOW, "--epsilon", "0.5", "--slot", "0.1"]
     told = subprocess.run(words, cwd=here, check=False, capture_output=True, text=True)  # noqa: S603  (our own command)
     assert (told.returncode, told.stdout) == (2, "")

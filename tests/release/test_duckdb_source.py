@@ -17,6 +17,7 @@ from noisycount.release.sources.duckdb import DuckDBSource
 from tests.release.conftest import write_parquet
 
 CANARY = "canary-7c1"
+SLOW = " or ".join(f"note like '%_{letter}%_b%'" for letter in "cdefghijklmnopqrst")
 NUMBER_TYPES = (
     "TINYINT SMALLINT INTEGER BIGINT UTINYINT USMALLINT UINTEGER UBIGINT FLOAT DOUBLE DECIMAL(9,3)"
 )
@@ -27,6 +28,14 @@ def counts(path: Path, *texts: str, **options: object) -> list[int]:
     """The counts of some predicates in a file."""
     with DuckDBSource.open(path, **options) as source:
         return source.count([parse(text, source.schema) for text in texts])
+
+
+def write_notes(path: Path, size: int) -> Path:
+    """A file of so many notes, about which `SLOW` takes long."""
+    with duckdb.connect() as connection:
+        notes = f"SELECT repeat('ab', 50) || i AS note FROM range({size}) t(i)"  # noqa: S608 - our own number
+        connection.execute(f"COPY ({notes}) TO '{path}'")
+    return path
 
 
 def write_csv(folder: Path, text: str | bytes, name: str = "records.csv") -> Path:
@@ -396,12 +405,7 @@ def test_a_cell_that_cannot_be_read_is_found_at_opening(tmp_path: Path) -> None:
 
 def test_a_source_is_closed_while_it_is_counted(tmp_path: Path) -> None:
     """Nothing waits for the count, which is given up in our own words."""
-    path = tmp_path / "x.parquet"
-    with duckdb.connect() as connection:
-        connection.sql(
-            "SELECT repeat('ab', 50) || i AS note FROM range(2000000) t(i)"
-        ).write_parquet(str(path))
-    source = DuckDBSource.open(path)
+    source = DuckDBSource.open(write_notes(tmp_path / "x.parquet", 2_000_000))
     question = parse(SLOW, source.schema)
     with ThreadPoolExecutor(1) as pool:
         counting = pool.submit(source.count, [question])
@@ -513,7 +517,6 @@ def test_plan_does_not_depend_on_the_values(tmp_path: Path) -> None:
     assert "300" in plans[0]
 
 
-SLOW = " or ".join(f"note like '%_{letter}%_b%'" for letter in "cdefghijklmnopqrst")
 STATED = {"age": Kind.INTEGER, "born": Kind.DATE, "bmi": Kind.REAL, "smoker": Kind.BOOLEAN}
 
 
@@ -583,11 +586,7 @@ def test_files_without_records_count_none(tmp_path: Path, unit: str | None) -> N
 
 def test_a_count_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     """The engine stops, says nothing of its own, and counts again."""
-    path = tmp_path / "x.parquet"
-    with duckdb.connect() as connection:
-        connection.sql(
-            "SELECT repeat('ab', 50) || i AS note FROM range(1000000) t(i)"
-        ).write_parquet(str(path))
+    path = write_notes(tmp_path / "x.parquet", 1_000_000)
     with DuckDBSource.open(path, seconds=0.05) as source:
         with pytest.raises(SourceError, match="cannot be counted"):
             source.count([parse(SLOW, source.schema)])

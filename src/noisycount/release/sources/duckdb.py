@@ -147,8 +147,7 @@ class DuckDBSource(Closing):
 
     def require_unchanged(self) -> None:
         """Refuse a file that changed since it was opened; see ``Source.require_unchanged``."""
-        if self.cursors.is_closed:
-            raise SourceError("the records are closed: open the source again")
+        self.cursors.require_open()
         if _state(self.path) != self.state:
             raise SourceError(f"{str(self.path)!r} changed while it was open: open it again")
 

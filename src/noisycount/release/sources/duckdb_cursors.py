@@ -26,14 +26,18 @@ class Cursors:
     _is_closed: bool = False
 
     @property
-    def is_closed(self) -> bool:
-        """Whether no more queries are taken."""
-        return self._is_closed
-
-    @property
     def is_busy(self) -> bool:
         """Whether a query runs."""
         return bool(self._running)
+
+    def require_open(self) -> None:
+        """Refuse to go on once they are closed.
+
+        Raises:
+            SourceError: They are.
+        """
+        if self._is_closed:
+            raise SourceError("the records are closed: open the source again")
 
     @contextmanager
     def one(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -43,8 +47,7 @@ class Cursors:
             SourceError: They are closed.
         """
         with self._lock:
-            if self._is_closed:
-                raise SourceError("the records are closed: open the source again")
+            self.require_open()
             cursor = self.connection.cursor()
             self._running.append(cursor)
         try:
@@ -64,5 +67,5 @@ class Cursors:
             self._close_if_idle()
 
     def _close_if_idle(self) -> None:
-        if self._is_closed and not self._running:
+        if self._is_closed and not self.is_busy:
             self.connection.close()
