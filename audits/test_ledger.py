@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from tests.postgresql import Server, postgresql
-from tests.release.desk_workers import HastyLedger, RedrawingLedger
-from tests.release.killing import Toll, toll
-from tests.release.racing import check_race, race
+from tests.release.ledger.killing import Toll, toll
+from tests.release.ledger.racing import check_race, race
+from tests.release.workers import HastyLedger, RedrawingLedger
 
-from noisycount.release.ledger import Ledger
+from noisycount.release.ledger.ledger import Ledger
 
 __all__ = ["postgresql"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.release.fuzzing import fuzz
+from tests.release.question.fuzzing import fuzz
 
 SIZE = 100_000
 

@@ -13,9 +13,9 @@ import pytest
 from audits.timing import guessed_right, interleaved_times
 from noisycount.errors import OverrunError
 from noisycount.release.desk import Dataset, Desk
-from noisycount.release.ledger import Ledger
+from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.slot import Slot
-from noisycount.release.sources.duckdb import DuckDBSource
+from noisycount.release.sources.duckdb.source import DuckDBSource
 
 PAIRS = 2000
 PRICE = Fraction(1, 10**6)

@@ -11,10 +11,10 @@ import pytest
 
 from benchmarks.comparison import Comparison, Run, Show, medians, seconds
 from noisycount.release.desk import Dataset, Desk
-from noisycount.release.ledger import Ledger
-from noisycount.release.predicate import parse
-from noisycount.release.predicate_sql import duckdb_sql
-from noisycount.release.sources.duckdb import DuckDBSource, _count_sql
+from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.question.parser import parse
+from noisycount.release.sources.duckdb.source import DuckDBSource, _count_sql
+from noisycount.release.sources.duckdb.sql import duckdb_sql
 
 ROUNDS = 20
 RECORDS = 10**7

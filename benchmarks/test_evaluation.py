@@ -6,10 +6,10 @@ from numpy.typing import NDArray
 
 from benchmarks.comparison import Comparison, Show, medians, seconds
 from benchmarks.test_posterior import log_prior
-from noisycount.analysis.evaluation import improvement_probability, mean_absolute_error
-from noisycount.analysis.refine import refine
-from noisycount.model.noise import Laplace
-from noisycount.model.populations import Binomial
+from noisycount.analysis.evaluation.evaluation import improvement_probability, mean_absolute_error
+from noisycount.analysis.posterior.refine import refine
+from noisycount.model.noises.laplace import Laplace
+from noisycount.model.populations.exchangeable import Binomial
 
 ROUNDS = 5
 SIZE, RATE, SCALE = 1000, 0.3, 10.0

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, xlog1py, xlogy
 
 from benchmarks.comparison import Comparison, Run, Show, medians, seconds
-from noisycount.analysis.posterior import posterior
-from noisycount.analysis.refine import refine
-from noisycount.model.noise import Laplace
-from noisycount.model.populations import Binomial
-from noisycount.model.strata import Strata
+from noisycount.analysis.posterior.posterior import posterior
+from noisycount.analysis.posterior.refine import refine
+from noisycount.model.noises.laplace import Laplace
+from noisycount.model.populations.exchangeable import Binomial
+from noisycount.model.populations.strata import Strata
 
 ROUNDS = 7
 ANSWERS = 10**7

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from noisycount.app.cli import COMMANDS
-from noisycount.app.config_file import load
+from noisycount.app.config.file import load
 from noisycount.data import survey_path
-from noisycount.release.accountant import ApproximateBudget
+from noisycount.release.budget.budgets import ApproximateBudget
 
 PROJECT = Path(__file__).parents[1]
 README = PROJECT / "README.md"
@@ -189,7 +189,7 @@ def test_every_room_is_shown() -> None:
         room = name if indent == "  " else room
         shown.add(name if indent == "  " else f"{room}/{name}")
     folders = {path.parent.relative_to(source).as_posix() for path in source.rglob("__init__.py")}
-    assert shown == folders - {"."}
+    assert shown == {folder for folder in folders if folder.count("/") < 2} - {"."}
 
 
 def test_every_file_that_is_named_exists() -> None:

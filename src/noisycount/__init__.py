@@ -4,42 +4,48 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from noisycount.analysis.accuracy import accuracy, chan_bound, failure_probability
-    from noisycount.analysis.amplification import amplified_delta
-    from noisycount.analysis.belief import belief_bounds
-    from noisycount.analysis.break_even import break_even_rates
-    from noisycount.analysis.calibration import smallest_scale
-    from noisycount.analysis.evaluation import (
-        improvement_probability,
-        mean_absolute_error,
-        tie_probability,
+    from noisycount.analysis.accuracy.accuracy import accuracy, chan_bound, failure_probability
+    from noisycount.analysis.accuracy.epsilon_for_accuracy import epsilon_for_accuracy
+    from noisycount.analysis.accuracy.out_of_range import (
+        out_of_range_bounds,
+        out_of_range_probability,
     )
-    from noisycount.analysis.out_of_range import out_of_range_bounds, out_of_range_probability
-    from noisycount.analysis.planning import epsilon_for_accuracy
-    from noisycount.analysis.posterior import Posterior, posterior
-    from noisycount.analysis.privacy import PrivacyCurve, privacy_curve
-    from noisycount.analysis.readable import readable_epsilon, readable_epsilon_within
-    from noisycount.analysis.refine import refine
-    from noisycount.analysis.relative_error import (
+    from noisycount.analysis.accuracy.prices import affordable_answers, epsilon_of_group
+    from noisycount.analysis.accuracy.readable_epsilon import (
+        readable_epsilon,
+        readable_epsilon_within,
+    )
+    from noisycount.analysis.accuracy.relative_error import (
         count_for_relative_error,
         epsilon_for_relative_error,
         iso_epsilon_curves,
         relative_confidence,
         relative_error,
     )
-    from noisycount.analysis.spending import affordable_answers, epsilon_of_group
-    from noisycount.analysis.utility import scale_for_utility_loss, utility_loss
+    from noisycount.analysis.evaluation.break_even import break_even_rates
+    from noisycount.analysis.evaluation.evaluation import (
+        improvement_probability,
+        mean_absolute_error,
+        tie_probability,
+    )
+    from noisycount.analysis.posterior.posterior import Posterior, posterior
+    from noisycount.analysis.posterior.refine import refine
+    from noisycount.analysis.privacy.amplification import amplified_delta
+    from noisycount.analysis.privacy.belief import belief_bounds
+    from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
+    from noisycount.analysis.privacy.smallest_scale import smallest_scale
+    from noisycount.analysis.utility.utility import scale_for_utility_loss, utility_loss
     from noisycount.errors import NoisyCountError
     from noisycount.model.exact import Exact
-    from noisycount.model.gaussian import DiscreteGaussian, Gaussian
     from noisycount.model.mechanism import Mechanism
-    from noisycount.model.noise import DiscreteLaplace, Laplace
-    from noisycount.model.noise_sum import NoiseSum
-    from noisycount.model.population import Population
-    from noisycount.model.populations import BetaBinomial, Binomial, Known
-    from noisycount.model.strata import Strata
+    from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian
+    from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+    from noisycount.model.noises.noise_sum import NoiseSum
+    from noisycount.model.populations.exchangeable import BetaBinomial, Binomial, Known
+    from noisycount.model.populations.population import Population
+    from noisycount.model.populations.strata import Strata
+    from noisycount.model.populations.tabulated import Tabulated
     from noisycount.model.subsampling import Subsample
-    from noisycount.model.tabulated import Tabulated
 
 __all__ = [
     "BetaBinomial",
@@ -89,50 +95,50 @@ __all__ = [
 ]
 
 _HOMES = {
-    "BetaBinomial": "model.populations",
-    "Binomial": "model.populations",
-    "DiscreteGaussian": "model.gaussian",
-    "DiscreteLaplace": "model.noise",
+    "BetaBinomial": "model.populations.exchangeable",
+    "Binomial": "model.populations.exchangeable",
+    "DiscreteGaussian": "model.noises.gaussian",
+    "DiscreteLaplace": "model.noises.laplace",
     "Exact": "model.exact",
-    "Gaussian": "model.gaussian",
-    "Known": "model.populations",
-    "Laplace": "model.noise",
+    "Gaussian": "model.noises.gaussian",
+    "Known": "model.populations.exchangeable",
+    "Laplace": "model.noises.laplace",
     "Mechanism": "model.mechanism",
-    "NoiseSum": "model.noise_sum",
+    "NoiseSum": "model.noises.noise_sum",
     "NoisyCountError": "errors",
-    "Population": "model.population",
-    "Posterior": "analysis.posterior",
-    "PrivacyCurve": "analysis.privacy",
-    "Strata": "model.strata",
+    "Population": "model.populations.population",
+    "Posterior": "analysis.posterior.posterior",
+    "PrivacyCurve": "analysis.privacy.privacy_curve",
+    "Strata": "model.populations.strata",
     "Subsample": "model.subsampling",
-    "Tabulated": "model.tabulated",
-    "accuracy": "analysis.accuracy",
-    "affordable_answers": "analysis.spending",
-    "amplified_delta": "analysis.amplification",
-    "belief_bounds": "analysis.belief",
-    "break_even_rates": "analysis.break_even",
-    "chan_bound": "analysis.accuracy",
-    "count_for_relative_error": "analysis.relative_error",
-    "epsilon_for_accuracy": "analysis.planning",
-    "epsilon_for_relative_error": "analysis.relative_error",
-    "epsilon_of_group": "analysis.spending",
-    "failure_probability": "analysis.accuracy",
-    "improvement_probability": "analysis.evaluation",
-    "iso_epsilon_curves": "analysis.relative_error",
-    "mean_absolute_error": "analysis.evaluation",
-    "out_of_range_bounds": "analysis.out_of_range",
-    "out_of_range_probability": "analysis.out_of_range",
-    "posterior": "analysis.posterior",
-    "privacy_curve": "analysis.privacy",
-    "readable_epsilon": "analysis.readable",
-    "readable_epsilon_within": "analysis.readable",
-    "refine": "analysis.refine",
-    "relative_confidence": "analysis.relative_error",
-    "relative_error": "analysis.relative_error",
-    "scale_for_utility_loss": "analysis.utility",
-    "smallest_scale": "analysis.calibration",
-    "tie_probability": "analysis.evaluation",
-    "utility_loss": "analysis.utility",
+    "Tabulated": "model.populations.tabulated",
+    "accuracy": "analysis.accuracy.accuracy",
+    "affordable_answers": "analysis.accuracy.prices",
+    "amplified_delta": "analysis.privacy.amplification",
+    "belief_bounds": "analysis.privacy.belief",
+    "break_even_rates": "analysis.evaluation.break_even",
+    "chan_bound": "analysis.accuracy.accuracy",
+    "count_for_relative_error": "analysis.accuracy.relative_error",
+    "epsilon_for_accuracy": "analysis.accuracy.epsilon_for_accuracy",
+    "epsilon_for_relative_error": "analysis.accuracy.relative_error",
+    "epsilon_of_group": "analysis.accuracy.prices",
+    "failure_probability": "analysis.accuracy.accuracy",
+    "improvement_probability": "analysis.evaluation.evaluation",
+    "iso_epsilon_curves": "analysis.accuracy.relative_error",
+    "mean_absolute_error": "analysis.evaluation.evaluation",
+    "out_of_range_bounds": "analysis.accuracy.out_of_range",
+    "out_of_range_probability": "analysis.accuracy.out_of_range",
+    "posterior": "analysis.posterior.posterior",
+    "privacy_curve": "analysis.privacy.privacy_curve",
+    "readable_epsilon": "analysis.accuracy.readable_epsilon",
+    "readable_epsilon_within": "analysis.accuracy.readable_epsilon",
+    "refine": "analysis.posterior.refine",
+    "relative_confidence": "analysis.accuracy.relative_error",
+    "relative_error": "analysis.accuracy.relative_error",
+    "scale_for_utility_loss": "analysis.utility.utility",
+    "smallest_scale": "analysis.privacy.smallest_scale",
+    "tie_probability": "analysis.evaluation.evaluation",
+    "utility_loss": "analysis.utility.utility",
 }
 
 

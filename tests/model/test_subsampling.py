@@ -4,14 +4,14 @@ from collections import Counter
 import pytest
 from scipy import stats
 
-from noisycount.analysis.posterior import Posterior, posterior
+from noisycount.analysis.posterior.posterior import Posterior, posterior
 from noisycount.model.exact import Exact
-from noisycount.model.gaussian import DiscreteGaussian, Gaussian
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noise import DiscreteLaplace, Laplace
-from noisycount.model.population import Population
-from noisycount.model.populations import BetaBinomial, Binomial
-from noisycount.model.strata import Strata
+from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+from noisycount.model.populations.exchangeable import BetaBinomial, Binomial
+from noisycount.model.populations.population import Population
+from noisycount.model.populations.strata import Strata
 from noisycount.model.subsampling import Subsample
 
 DRAWS = 3000

@@ -12,16 +12,16 @@ import numpy as np
 from mpmath import mp, mpf
 from scipy import stats
 
-from noisycount.model import noise
-from noisycount.model.noise import DiscreteLaplace
-from noisycount.model.sampler import RandomIntegers, discrete_laplace
+from noisycount.model.drawing.one import RandomIntegers, discrete_laplace
+from noisycount.model.noises import laplace as noise
+from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.release.desk import Dataset, Desk
-from noisycount.release.ledger import Ledger
-from noisycount.release.schema import Kind
-from noisycount.release.sources.duckdb import DuckDBSource
-from tests.model.chi_square import chi_square_p_value
+from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.question.schema import Kind
+from noisycount.release.sources.duckdb.source import DuckDBSource
+from tests.oracles.chi_square import chi_square_p_value
 from tests.release.conftest import write_parquet
-from tests.release.desk_workers import processes
+from tests.release.workers import processes
 
 __all__ = [
     "FALSE_ALARM",
@@ -214,7 +214,7 @@ def _answers(world: World, size: int) -> np.ndarray:
 
 
 def _patches(mutant: str) -> dict[str, object]:
-    """What a mutant has in place of parts of `noisycount.model.noise`."""
+    """What a mutant has in place of parts of `noisycount.model.noises.laplace`."""
     return {"discrete_laplace": MUTANTS.get(mutant, discrete_laplace)}
 
 

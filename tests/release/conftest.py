@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
-from noisycount.release.predicate_sql import quoted_name
-from noisycount.release.schema import Kind
-from noisycount.release.sources.duckdb import DuckDBSource
+from noisycount.release.question.schema import Kind
+from noisycount.release.sources.duckdb.source import DuckDBSource
+from noisycount.release.sources.duckdb.sql import quoted_name
 from noisycount.release.sources.interface import Source
 from noisycount.release.sources.memory import MemorySource
 

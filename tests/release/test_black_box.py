@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.model import noise
-from noisycount.model.sampler import RandomIntegers, discrete_laplace
+from noisycount.model.drawing.one import RandomIntegers, discrete_laplace
+from noisycount.model.noises import laplace as noise
 from noisycount.release.desk import Dataset, Desk
-from noisycount.release.ledger import Ledger
-from noisycount.release.schema import Kind
+from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.question.schema import Kind
 from noisycount.release.sources.memory import MemorySource
 from tests.release.black_box import (
     MUTANTS,

@@ -9,14 +9,14 @@ from types import TracebackType
 import pytest
 
 from noisycount.errors import BudgetError, LedgerError, PredicateError, SourceError
-from noisycount.model.noise import DiscreteLaplace
+from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.release.desk import Dataset, Desk, Release
-from noisycount.release.ledger import Ledger
-from noisycount.release.predicate_tree import Predicate
-from noisycount.release.schema import Kind
-from noisycount.release.sources.duckdb import DuckDBSource
+from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.question.schema import Kind
+from noisycount.release.question.tree import Predicate
+from noisycount.release.sources.duckdb.source import DuckDBSource
 from noisycount.release.sources.memory import MemorySource
-from tests.release.desk_workers import CountedSource
+from tests.release.workers import CountedSource
 
 SCHEMA = {"age": Kind.INTEGER, "person": Kind.INTEGER}
 PEOPLE = [{"person": number // 2, "age": number % 100} for number in range(2000)]

@@ -12,20 +12,20 @@ import duckdb
 import pytest
 
 from noisycount.errors import NoisyCountError, SourceError
-from noisycount.model import noise
+from noisycount.model.noises import laplace as noise
 from noisycount.release.desk import Dataset, Desk
-from noisycount.release.ledger import Ledger
-from noisycount.release.predicate import parse
-from noisycount.release.predicate_sql import duckdb_sql
-from noisycount.release.schema import Kind
+from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.question.parser import parse
+from noisycount.release.question.schema import Kind
 from noisycount.release.slot import Slot
-from noisycount.release.sources.duckdb import DuckDBSource, _count_sql
+from noisycount.release.sources.duckdb.source import DuckDBSource, _count_sql
+from noisycount.release.sources.duckdb.sql import duckdb_sql
 from noisycount.release.sources.interface import Source
 from noisycount.release.sources.memory import MemorySource
 from tests.release.conftest import Record, write_parquet
-from tests.release.grammar import DIRTY, dirty_records, predicate_text
+from tests.release.question.grammar import DIRTY, dirty_records, predicate_text
+from tests.release.question.test_injections import CORPUS
 from tests.release.test_desk import WatchedSource, everything_that_an_error_knows
-from tests.release.test_injections import CORPUS
 
 PRICE = Fraction(1, 10**6)
 CHANCE = random.Random(3)  # noqa: S311 - repeatable, not secret

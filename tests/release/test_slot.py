@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from noisycount.errors import BudgetError, OverrunError, PredicateError, SourceError
 from noisycount.release.desk import Dataset, Desk, Release
-from noisycount.release.ledger import Ledger
+from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.slot import Slot
 from tests.release.test_desk import (
     CANARY,

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import binom, laplace, norm
 
 import noisycount as nc
-from noisycount.study.papers.ours_sums import printed_bound
-from tests.analysis.test_privacy_paper import curve, normal_approximation, theorem, thresholds
+from noisycount.study.papers.ours.sums import printed_bound
+from tests.analysis.privacy.test_paper import curve, normal_approximation, theorem, thresholds
 
 PAGE = Path(__file__).parents[2] / "docs/errata.md"
 TEXT = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else ""

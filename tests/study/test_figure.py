@@ -3,10 +3,11 @@ import io
 
 import pytest
 
+from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.theme import STYLES
 from noisycount.study.claim import Verdict
-from noisycount.study.figure import Axis, Figure, Line, Panel
+from noisycount.study.figure import Figure
 from noisycount.study.papers.paper import number, percent
-from noisycount.study.theme import STYLES
 from tests.study.test_papers import KEYS, figure
 
 STYLE = STYLES["answer"]

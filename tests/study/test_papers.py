@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 from scipy.stats import betabinom, binom, laplace
 
+from noisycount.charts.plot import Line
 from noisycount.study.claim import Verdict
-from noisycount.study.figure import Figure, Line
+from noisycount.study.figure import Figure
 from noisycount.study.papers.catalogue import PAPERS, chosen
-from tests.study.direct_deltas import (
+from tests.oracles.direct_deltas import (
     discrete_delta,
     exchangeable_pair,
     known_delta,
@@ -16,7 +17,7 @@ from tests.study.direct_deltas import (
     sampled_pair,
     shifted_pair,
 )
-from tests.study.direct_sums import metrics
+from tests.oracles.direct_sums import metrics
 
 KEYS = chosen([])
 ESTIMATES = ("mean", "median", "rounded")

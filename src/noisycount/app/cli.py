@@ -9,7 +9,7 @@ from typing import NoReturn
 import click
 
 from noisycount.errors import NoisyCountError, OverrunError
-from noisycount.release.predicate_text import printable
+from noisycount.release.question.text import printable
 
 __all__ = ["COMMANDS", "main", "noisycount"]
 

@@ -7,15 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from noisycount.model.additive import SymmetricNoise
-from noisycount.model.binomial import gamma_ratio_expansion, log_gamma_bend
+from noisycount.model.drawing.one import RandomIntegers
 from noisycount.model.exact import Exact
 from noisycount.model.laws.expansion import Expansion, Reals
 from noisycount.model.laws.factor import BaseFactor, Factor, LogStep
+from noisycount.model.laws.log_gamma import gamma_ratio_expansion, log_gamma_bend
 from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.laws.tails import Tail, ValuedFactor, threshold_tail
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.sampler import RandomIntegers
+from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.validation import real_number, whole_number
 
 __all__ = ["Subsample"]
@@ -38,7 +38,7 @@ class Subsample(Mechanism):
     Source: Breutigam and Reischuk, section 4.1.
 
     Example:
-        >>> from noisycount.model.populations import Binomial
+        >>> from noisycount.model.populations.exchangeable import Binomial
         >>> likelihood = Subsample(10).likelihood(3, 100)
         >>> round(Binomial(100, 0.3).law(likelihood).mean, 9)
         30.0

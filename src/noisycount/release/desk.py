@@ -8,14 +8,14 @@ from functools import partial
 from typing import cast
 
 from noisycount.errors import SourceError
-from noisycount.model.noise import DiscreteLaplace
-from noisycount.release.accountant import Budget, budget_of
-from noisycount.release.budget import exact_epsilon, exact_text
-from noisycount.release.entries import Analyst, Request, check_text
-from noisycount.release.ledger import Ledger
-from noisycount.release.predicate import parse
-from noisycount.release.predicate_text import canonical_text
-from noisycount.release.predicate_tree import Predicate
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.release.budget.budgets import Budget, budget_of
+from noisycount.release.budget.exact import exact_epsilon, exact_text
+from noisycount.release.ledger.entries import Analyst, Request, check_text
+from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.question.parser import parse
+from noisycount.release.question.text import canonical_text
+from noisycount.release.question.tree import Predicate
 from noisycount.release.slot import Slot
 from noisycount.release.sources.interface import Source
 
@@ -98,7 +98,7 @@ class Desk:
 
     Example:
         >>> import tempfile
-        >>> from noisycount.release.schema import Kind
+        >>> from noisycount.release.question.schema import Kind
         >>> from noisycount.release.sources.memory import MemorySource
         >>> source = MemorySource([{"age": 31}, {"age": 29}], {"age": Kind.INTEGER})
         >>> dataset = Dataset("survey", Fraction(2))

@@ -8,7 +8,7 @@ from mpmath import mp, mpf
 
 from noisycount.model.laws.blocks import Blocks, LogWeight, blocks_between
 from noisycount.model.laws.expansion import Reals
-from tests.brute_force import Law
+from tests.oracles.posterior import Law
 
 ENDS = st.integers(0, 3000)
 WIDTHS = st.sampled_from([0.03, 0.3, 1.0, 7.7, 100.0, 1e4])

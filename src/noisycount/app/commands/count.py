@@ -4,9 +4,11 @@ from fractions import Fraction
 
 import click
 
-from noisycount.app.asking import answer_to, dataset_asked
-from noisycount.app.config import Config
-from noisycount.app.parameters import (
+from noisycount.app.config.config import Config
+from noisycount.app.count.question import answer_to, dataset_asked
+from noisycount.app.count.wire import answer_object
+from noisycount.app.count.words import answer_facts
+from noisycount.app.options.common import (
     as_confidence,
     as_epsilon,
     as_guess,
@@ -15,10 +17,9 @@ from noisycount.app.parameters import (
     config_option,
     json_option,
 )
-from noisycount.app.planned import planned
-from noisycount.app.render import answer_facts, print_facts, print_json
-from noisycount.app.waiting import waiting
-from noisycount.app.wire import answer_object
+from noisycount.app.plan.plan import planned
+from noisycount.app.terminal.printing import print_facts, print_json
+from noisycount.app.terminal.waiting import waiting
 from noisycount.release.slot import Slot
 
 __all__ = ["command"]

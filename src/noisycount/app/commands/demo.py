@@ -7,22 +7,22 @@ from typing import NamedTuple
 
 import click
 
-from noisycount.app.asking import Answer, answer_to
-from noisycount.app.config import Config, DatasetConfig
-from noisycount.app.ledger_url import sqlite_url
-from noisycount.app.parameters import json_option
-from noisycount.app.picture import Caption, save_picture
-from noisycount.app.plan_wire import plan_object
-from noisycount.app.planned import Plan, planned
-from noisycount.app.refined import Refinement, refined
-from noisycount.app.render import print_json, print_text
-from noisycount.app.waiting import waiting
-from noisycount.app.wire import answer_object, refinement_object
-from noisycount.app.wording import approximately, percent, signed
+from noisycount.app.config.config import Config, DatasetConfig
+from noisycount.app.config.ledger_url import sqlite_url
+from noisycount.app.count.question import Answer, answer_to
+from noisycount.app.count.wire import answer_object, refinement_object
+from noisycount.app.options.common import json_option
+from noisycount.app.plan.plan import Plan, planned
+from noisycount.app.plan.wire import plan_object
+from noisycount.app.refine.estimate import Refinement, refined
+from noisycount.app.refine.picture import Caption, save_picture
+from noisycount.app.terminal.numbers import approximately, percent, signed
+from noisycount.app.terminal.printing import print_json, print_text
+from noisycount.app.terminal.waiting import waiting
 from noisycount.data import survey_path
 from noisycount.errors import NoisyCountError
-from noisycount.release.accountant import budget_of
-from noisycount.release.budget import exact_text
+from noisycount.release.budget.budgets import budget_of
+from noisycount.release.budget.exact import exact_text
 from noisycount.release.desk import Release
 
 __all__ = ["command"]

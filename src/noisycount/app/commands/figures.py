@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from noisycount.app.figure_files import FORMATS, PAGE, save_figures
-from noisycount.app.figure_page import Section
-from noisycount.app.progress import Done, progress
-from noisycount.app.render import print_facts, print_table, seen_from_here
+from noisycount.app.figures.files import FORMATS, PAGE, save_figures
+from noisycount.app.figures.page import Section
+from noisycount.app.terminal.printing import print_facts, print_table, seen_from_here
+from noisycount.app.terminal.progress import Done, progress
 from noisycount.study.claim import Verdict
 from noisycount.study.figure import Figure
 from noisycount.study.papers.catalogue import PAPERS, chosen

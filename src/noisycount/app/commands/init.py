@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from noisycount.app.config_file import FILE_NAME, TEMPLATE
-from noisycount.app.render import print_text
+from noisycount.app.config.file import FILE_NAME, TEMPLATE
+from noisycount.app.terminal.printing import print_text
 from noisycount.errors import ConfigError
 
 __all__ = ["command"]

@@ -7,11 +7,13 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from noisycount.app.booked import booked, opened
-from noisycount.app.config import Config
-from noisycount.app.ledger_words import Account, accounts_of_analysts, accounts_of_datasets
-from noisycount.app.parameters import as_head, config_option, json_option
-from noisycount.app.render import (
+from noisycount.app.config.config import Config
+from noisycount.app.count.wire import account_objects, entry_objects
+from noisycount.app.ledger.accounts import Account, accounts_of_analysts, accounts_of_datasets
+from noisycount.app.ledger.opened import booked, opened
+from noisycount.app.options.common import as_head, config_option, json_option
+from noisycount.app.terminal.numbers import signed
+from noisycount.app.terminal.printing import (
     cell,
     console,
     json_text,
@@ -19,12 +21,10 @@ from noisycount.app.render import (
     print_text,
     seen_from_here,
 )
-from noisycount.app.wire import account_objects, entry_objects
-from noisycount.app.wording import signed
 from noisycount.errors import LedgerError, NoisyCountError
-from noisycount.release.budget import exact_text
-from noisycount.release.chain import Head, Verification
-from noisycount.release.ledger import Entry
+from noisycount.release.budget.exact import exact_text
+from noisycount.release.ledger.chain import Head, Verification
+from noisycount.release.ledger.ledger import Entry
 
 __all__ = ["command"]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from noisycount.app.config import DEFAULT_BUDGET, Config
-from noisycount.app.parameters import (
+from noisycount.app.config.config import DEFAULT_BUDGET, Config
+from noisycount.app.options.common import (
     as_confidence,
     as_epsilon,
     as_guess,
@@ -16,11 +16,11 @@ from noisycount.app.parameters import (
     config_option,
     json_option,
 )
-from noisycount.app.plan_parameters import as_budget, as_error, as_queries
-from noisycount.app.plan_wire import plan_object
-from noisycount.app.plan_words import plan_facts, preview, preview_heading
-from noisycount.app.planned import Plan, planned, planned_epsilon, planned_error
-from noisycount.app.render import console, print_facts, print_json, print_text
+from noisycount.app.options.goal import as_budget, as_error, as_queries
+from noisycount.app.plan.plan import Plan, planned, planned_epsilon, planned_error
+from noisycount.app.plan.wire import plan_object
+from noisycount.app.plan.words import plan_facts, preview, preview_heading
+from noisycount.app.terminal.printing import console, print_facts, print_json, print_text
 
 __all__ = ["command"]
 
@@ -104,8 +104,8 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     owner, paying = _budget(budget, dataset, configuration)
     plan = replace(goal, guessed_from=guessed_from, budget=paying, dataset=owner)
     if plot is not None:
-        from noisycount.app.plan_picture import save_plan_plot  # noqa: PLC0415  (loads Altair)
-        from noisycount.app.waiting import waiting  # noqa: PLC0415  (as it is needed only here)
+        from noisycount.app.plan.picture import save_plan_plot  # noqa: PLC0415  (loads Altair)
+        from noisycount.app.terminal.waiting import waiting  # noqa: PLC0415  (as it is needed only here)
 
         with waiting("drawing"):
             save_plan_plot(plan, plot)
@@ -126,7 +126,7 @@ def _guess(
         return guess, None
     if guess is not None:
         raise _misused("give either --guess or --guess-from, not both")
-    from noisycount.app.plan_ledger import old_answer  # noqa: PLC0415  (loads SQLAlchemy)
+    from noisycount.app.plan.old_answer import old_answer  # noqa: PLC0415  (loads SQLAlchemy)
 
     old = old_answer(key, configuration)
     return float(old.answer), old.words
@@ -159,7 +159,7 @@ def _budget(
         return None, DEFAULT_BUDGET if budget is None else budget
     if budget is not None:
         raise _misused("give either --budget or --dataset, not both")
-    from noisycount.app.plan_ledger import left_of  # noqa: PLC0415  (loads SQLAlchemy)
+    from noisycount.app.plan.old_answer import left_of  # noqa: PLC0415  (loads SQLAlchemy)
 
     return left_of(dataset, configuration)
 

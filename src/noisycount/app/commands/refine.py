@@ -5,11 +5,9 @@ from pathlib import Path
 
 import click
 
-from noisycount.app.answer_table import AnswerTable
-from noisycount.app.assumed import Assumed, Rate
-from noisycount.app.parameters import as_confidence, as_epsilon, as_picture, json_option
-from noisycount.app.progress import progress
-from noisycount.app.refine_parameters import (
+from noisycount.app.count.wire import refinement_object, table_object
+from noisycount.app.options.common import as_confidence, as_epsilon, as_picture, json_option
+from noisycount.app.options.population import (
     NOISE_OPTIONS,
     as_answers,
     as_scale,
@@ -17,12 +15,14 @@ from noisycount.app.refine_parameters import (
     noise_of_options,
     population_options,
 )
-from noisycount.app.refine_words import refinement_facts, table_text
-from noisycount.app.refined import Noise, Refinement
-from noisycount.app.render import print_facts, print_json, print_text
-from noisycount.app.waiting import waiting
-from noisycount.app.wire import refinement_object, table_object
-from noisycount.model.noise import DiscreteLaplace
+from noisycount.app.refine.answer_table import AnswerTable
+from noisycount.app.refine.assumption import Assumed, Rate
+from noisycount.app.refine.estimate import Noise, Refinement
+from noisycount.app.refine.words import refinement_facts, table_text
+from noisycount.app.terminal.printing import print_facts, print_json, print_text
+from noisycount.app.terminal.progress import progress
+from noisycount.app.terminal.waiting import waiting
+from noisycount.model.noises.laplace import DiscreteLaplace
 
 __all__ = ["command"]
 
@@ -135,7 +135,7 @@ def _law(epsilon: Fraction | None, noise: str | None, scale: Fraction | None) ->
 def _refine_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -> None:
     """Tell the estimate of one count, and draw it."""
     if plot is not None:
-        from noisycount.app.picture import save_plot  # noqa: PLC0415  (loads Altair)
+        from noisycount.app.refine.picture import save_plot  # noqa: PLC0415  (loads Altair)
 
         with waiting("drawing"):
             save_plot(refinement, plot)
@@ -149,7 +149,7 @@ def _refine_table(
     asked: AnswerTable, assumed: Assumed, law: Noise, level: float, *, as_json: bool
 ) -> None:
     """Write a table of answers with their estimates."""
-    from noisycount.app.refined_table import refined_table  # noqa: PLC0415  (loads DuckDB)
+    from noisycount.app.refine.table import refined_table  # noqa: PLC0415  (loads DuckDB)
 
     with progress("refining") as done:
         written = refined_table(asked, assumed.population, law, level, done)

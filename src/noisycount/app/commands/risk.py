@@ -5,10 +5,9 @@ from pathlib import Path
 
 import click
 
-from noisycount.app.assumed import Rate
-from noisycount.app.parameters import as_epsilon, as_picture, json_option
-from noisycount.app.progress import progress
-from noisycount.app.refine_parameters import (
+from noisycount.app.count.wire import risks_object
+from noisycount.app.options.common import as_epsilon, as_picture, json_option
+from noisycount.app.options.population import (
     NOISE_OPTIONS,
     as_count,
     as_scale,
@@ -17,11 +16,12 @@ from noisycount.app.refine_parameters import (
     noise_of_options,
     population_options,
 )
-from noisycount.app.refined import Noise
-from noisycount.app.render import print_facts, print_json, print_table
-from noisycount.app.risk_words import cautions, meanings, risk_facts, risk_header, risk_rows
-from noisycount.app.risks import Risks, Setting
-from noisycount.app.wire import risks_object
+from noisycount.app.refine.assumption import Rate
+from noisycount.app.refine.estimate import Noise
+from noisycount.app.risk.risk import Risks, Setting
+from noisycount.app.risk.words import cautions, meanings, risk_facts, risk_header, risk_rows
+from noisycount.app.terminal.printing import print_facts, print_json, print_table
+from noisycount.app.terminal.progress import progress
 from noisycount.model.exact import Exact
 
 __all__ = ["command"]
@@ -104,7 +104,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     with progress("computing") as done:
         risks = Risks.of(setting, epsilon, done)
     if plot is not None:
-        from noisycount.app.risk_picture import save_risk_plot  # noqa: PLC0415  (loads Altair)
+        from noisycount.app.risk.picture import save_risk_plot  # noqa: PLC0415  (loads Altair)
 
         with progress("drawing") as done:
             save_risk_plot(risks, plot, done)

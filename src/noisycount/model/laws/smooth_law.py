@@ -8,8 +8,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisycount.model.counts import TIE, CountDistribution
 from noisycount.model.laws.blocks import Blocks, blocks_between
+from noisycount.model.laws.count_law import TIE, CountDistribution
 from noisycount.model.laws.expansion import Expansion, Reals
 from noisycount.model.laws.factor import Factor, Product
 from noisycount.model.laws.stationary import mode_and_turns

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisycount.model.counts import TIE, CountDistribution
+from noisycount.model.laws.count_law import TIE, CountDistribution
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.validation import fraction_of_one, not_nan
 

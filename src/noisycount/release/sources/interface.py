@@ -5,8 +5,8 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from noisycount.errors import SourceError
-from noisycount.release.predicate_tree import Predicate, columns
-from noisycount.release.schema import Kind
+from noisycount.release.question.schema import Kind
+from noisycount.release.question.tree import Predicate, columns
 
 __all__ = ["Source", "require_known_columns"]
 

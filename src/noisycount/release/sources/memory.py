@@ -10,7 +10,8 @@ from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 from noisycount.errors import SourceError
-from noisycount.release.predicate_tree import (
+from noisycount.release.question.schema import Kind, Schema
+from noisycount.release.question.tree import (
     And,
     Column,
     Comparison,
@@ -26,7 +27,6 @@ from noisycount.release.predicate_tree import (
     Predicate,
     Range,
 )
-from noisycount.release.schema import Kind, Schema
 from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.interface import require_known_columns
 
@@ -67,7 +67,7 @@ class MemorySource(Closing):
             unit.
 
     Example:
-        >>> from noisycount.release.predicate import parse
+        >>> from noisycount.release.question.parser import parse
         >>> records = [{"age": 31}, {"age": 29}, {"age": None}]
         >>> with MemorySource(records, {"age": Kind.INTEGER}) as source:
         ...     source.count([parse("age >= 30", source.schema)])

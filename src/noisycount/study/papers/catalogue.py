@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 
-from noisycount.study.papers import breutigam, naldi2014, naldi2015, ours
+from noisycount.study.papers.breutigam.paper import PAPER as BREUTIGAM
+from noisycount.study.papers.naldi2014.improvements import PAPER as NALDI2014
+from noisycount.study.papers.naldi2015.paper import PAPER as NALDI2015
+from noisycount.study.papers.ours.paper import PAPER as OURS
 from noisycount.study.papers.paper import Paper
 
 __all__ = ["PAPERS", "chosen"]
 
-PAPERS: tuple[Paper, ...] = (naldi2014.PAPER, naldi2015.PAPER, breutigam.PAPER, ours.PAPER)
+PAPERS: tuple[Paper, ...] = (NALDI2014, NALDI2015, BREUTIGAM, OURS)
 """In the order of a page."""
 
 

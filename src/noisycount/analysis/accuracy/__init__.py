@@ -1,0 +1,1 @@
+"""How far the answer is from the count."""

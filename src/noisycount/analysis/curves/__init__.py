@@ -1,1 +1,0 @@
-"""How far two laws of an answer differ: the parts of a privacy curve."""

@@ -1,0 +1,1 @@
+"""How good an estimator is on average."""

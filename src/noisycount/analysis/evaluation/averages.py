@@ -1,0 +1,150 @@
+"""The three averages of an estimate, whichever it is."""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from noisycount.analysis.evaluation.answer import RawAnswer, RoundedAnswer
+from noisycount.analysis.evaluation.case import Case, case_of, errors_of
+from noisycount.analysis.evaluation.mean_errors import mean_error
+from noisycount.analysis.evaluation.mean_improvements import mean_improvement, mean_tie
+from noisycount.analysis.evaluation.sampled import sampled_estimate
+from noisycount.analysis.evaluation.steps import Steps, expected
+from noisycount.analysis.evaluation.whole import median_steps, mode_steps
+from noisycount.model.exact import Exact
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.additive import SymmetricNoise
+from noisycount.model.populations.population import Population
+from noisycount.model.subsampling import Subsample
+from noisycount.model.validation import instance_of
+
+__all__ = ["ESTIMATES", "Averages", "Estimated", "averages"]
+
+Estimated = Literal["answer", "rounded", "mean", "median", "mode"]
+ESTIMATES = ("answer", "rounded", "mean", "median", "mode")
+
+
+class Averages(Protocol):
+    """How good an estimate is on average."""
+
+    @property
+    def error(self) -> float:
+        """E|K − estimate|."""
+        ...
+
+    @property
+    def improvement(self) -> float:
+        """P[|K − estimate| < |K − Y|]."""
+        ...
+
+    @property
+    def tie(self) -> float:
+        """P[|K − estimate| = |K − Y|]."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WholeEstimate:
+    """An estimate that is a whole number.
+
+    Attributes:
+        case: The count and its answer.
+        steps: The estimate as a function of the answer.
+    """
+
+    case: Case
+    steps: Steps
+
+    @property
+    def error(self) -> float:
+        """E|K − estimate|."""
+        return expected(self.case, self.steps, Steps.mean_errors)
+
+    @property
+    def improvement(self) -> float:
+        """P[|K − estimate| < |K − Y|]."""
+        return expected(self.case, self.steps, Steps.improvements)
+
+    @property
+    def tie(self) -> float:
+        """P[|K − estimate| = |K − Y|]."""
+        return expected(self.case, self.steps, Steps.ties)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeanEstimate:
+    """The posterior mean.
+
+    Attributes:
+        case: The count and its answer.
+    """
+
+    case: Case
+
+    @property
+    def error(self) -> float:
+        """E|K − estimate|."""
+        return mean_error(self.case)
+
+    @property
+    def improvement(self) -> float:
+        """P[|K − estimate| < |K − Y|]."""
+        return mean_improvement(self.case)
+
+    @property
+    def tie(self) -> float:
+        """P[|K − estimate| = |K − Y|]."""
+        return mean_tie(self.case)
+
+
+@dataclass(frozen=True, slots=True)
+class ExactAnswer:
+    """The count itself, from which no estimate differs."""
+
+    error: float = 0.0
+    improvement: float = 0.0
+    tie: float = 1.0
+
+
+def averages(
+    population: Population, mechanism: Mechanism, by: Estimated, assumed: Population | None
+) -> Averages:
+    """The averages of an estimate.
+
+    Raises:
+        ValueError: If they cannot be computed.
+    """
+    if by not in ESTIMATES:
+        raise ValueError(f"by must be one of {', '.join(map(repr, ESTIMATES))}, got {by!r}")
+    _check_populations(population, assumed)
+    if isinstance(mechanism, Exact) and assumed is None:
+        return ExactAnswer()
+    if isinstance(mechanism, Subsample):
+        if by in ("answer", "rounded"):
+            assumed = None
+        return sampled_estimate(population, mechanism, by, assumed)
+    if not isinstance(mechanism, SymmetricNoise):
+        raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere in analysis)
+            "mechanism must be noise that is added to the count, Subsample, or Exact with nothing "
+            f"else assumed, got {mechanism!r}"
+        )
+    if by == "answer":
+        return RawAnswer(*errors_of(mechanism))
+    if by == "rounded":
+        return RoundedAnswer(case_of(population, mechanism, None))
+    case = case_of(population, mechanism, assumed)
+    if by == "mean":
+        return MeanEstimate(case)
+    return WholeEstimate(case, median_steps(case) if by == "median" else mode_steps(case))
+
+
+def _check_populations(population: Population, assumed: Population | None) -> None:
+    """Refuse what is no population, and two of different sizes."""
+    instance_of(population, Population, "population")
+    if assumed is None:
+        return
+    instance_of(assumed, Population, "assumed")
+    if assumed.size != population.size:
+        raise ValueError(
+            f"assumed must be about the {population.size} records of the population, got "
+            f"{assumed.size}"
+        )

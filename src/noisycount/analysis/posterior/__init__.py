@@ -1,0 +1,1 @@
+"""What the count is, given the answer."""

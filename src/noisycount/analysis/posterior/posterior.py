@@ -1,0 +1,148 @@
+"""What is the count, given the answer?"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from noisycount.model.laws.count_law import CountDistribution
+from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.tails import Tail
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.populations.population import Population
+from noisycount.model.validation import fraction_of_one, instance_of
+
+__all__ = ["Posterior", "posterior"]
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """The law of the count after an answer, and the estimates that follow from it.
+
+    Attributes:
+        law: The distribution of the count given the answers.
+        population: What was known about the count before.
+        observed: The answers, each with its mechanism.
+    """
+
+    law: CountDistribution
+    population: Population
+    observed: tuple[tuple[float, Mechanism], ...]
+
+    @property
+    def mean(self) -> float:
+        """E[K | Y], in records: the estimate of least squared error."""
+        return self.law.mean
+
+    @property
+    def variance(self) -> float:
+        """Var[K | Y], in records²."""
+        return self.law.variance
+
+    @property
+    def median(self) -> int:
+        """The smallest k with P[K <= k | Y] >= 1/2: the estimate of least absolute error."""
+        return self.law.median
+
+    @property
+    def mode(self) -> int:
+        """The smallest most probable count."""
+        return self.law.mode
+
+    @property
+    def surprise(self) -> float:
+        """The prior predictive probability of an answer at least as far out.
+
+        min(1, 2·min(P[Y <= y], P[Y >= y])) before any answer; of several answers the smallest,
+        times their number. Below 1e-3 the answer contradicts the assumed population.
+        """
+        least = min(_two_sided(self.population, *pair) for pair in self.observed)
+        return min(1.0, len(self.observed) * least)
+
+    def interval(self, level: float = 0.95) -> tuple[int, int]:
+        """The equal-tailed interval: the quantiles at (1 − level)/2 and (1 + level)/2.
+
+        Args:
+            level: The probability that the interval is meant to hold, in (0, 1).
+
+        Raises:
+            ValueError: If the level is not in (0, 1).
+        """
+        tail = (1 - fraction_of_one(level, "level")) / 2
+        return self.law.quantile(tail), self.law.quantile(1 - tail)
+
+    def probability(self, low: float, high: float) -> float:
+        """P[low <= K <= high | Y]."""
+        return self.law.probability(low, high)
+
+    def pmf(self, counts: ArrayLike) -> Reals:
+        """P[K = k | Y] for each count k, shape as given."""
+        return self.law.pmf(counts)
+
+
+def posterior(
+    answer: float | Sequence[float] | Reals,
+    population: Population,
+    mechanism: Mechanism | Sequence[Mechanism],
+) -> Posterior:
+    """The law of the count given its answers: P[K = k | Y = y] ∝ P[K = k]·Π f(y | k).
+
+    Args:
+        answer: The answer y, in records: any finite number that the mechanism can give; or
+            several answers about one count, each with independent noise.
+        population: What is known about the count before the answers.
+        mechanism: The law of the answer given the count; or as many as there are answers.
+
+    Raises:
+        ValueError: If a mechanism cannot give its answer, the numbers of answers and mechanisms
+            differ, or the population or a mechanism is something else.
+
+    Source: Naldi and D'Acquisto (2014), eq. (8)-(11); the mean is their Bayes estimator.
+    Numerical error: below 1e-10 posterior standard deviations plus 4 units in the last place in the
+    mean, 1e-9 relative in the variance.
+
+    Example:
+        >>> from noisycount.model.noises.laplace import Laplace
+        >>> from noisycount.model.populations.exchangeable import Binomial
+        >>> told = posterior(35.2, Binomial(100, 0.3), Laplace(10))
+        >>> round(told.mean, 6), told.median, told.interval(0.95)
+        (31.351086, 32, (23, 39))
+    """
+    instance_of(population, Population, "population")
+    given = answer.tolist() if isinstance(answer, np.ndarray) else answer
+    answers = list(given) if isinstance(given, (list, tuple)) else [cast("float", given)]
+    mechanisms = list(mechanism) if isinstance(mechanism, Sequence) else [mechanism]
+    for one in mechanisms:
+        instance_of(one, Mechanism, "mechanism")
+    if len(answers) != len(mechanisms) or not answers:
+        raise ValueError(
+            f"answer and mechanism must be equally many and at least one, got {len(answers)} "
+            f"and {len(mechanisms)}"
+        )
+    observed = tuple(zip(answers, mechanisms, strict=True))
+    likelihoods = (law.likelihood(y, population.size) for y, law in observed)
+    return Posterior(population.law(*likelihoods), population, observed)
+
+
+def _two_sided(population: Population, answer: float, mechanism: Mechanism) -> float:
+    """The probability of an answer at least as far out, on either side."""
+    sides = (mechanism.tail(answer, population.size, upper=side) for side in (False, True))
+    return min(1.0, 2 * min(_predictive(population, tail) for tail in sides))
+
+
+def _predictive(population: Population, tail: Tail) -> float:
+    """Σ_k P[K = k]·T(k), read off at the count m where the terms are largest.
+
+    The law proportional to the terms has Q[m] = P[m]·T(m)/Σ, so Σ = P[m]·T(m)/Q[m].
+    """
+    prior = population.law()
+    try:
+        terms = population.law(tail)
+    except ValueError:
+        return 0.0
+    mode = terms.mode
+    largest = float(prior.log_pmf(mode)) + tail.log_value(float(mode))
+    return math.exp(largest - float(terms.log_pmf(mode)))

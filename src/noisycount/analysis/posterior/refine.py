@@ -1,0 +1,250 @@
+"""The best estimate of the count for each of many answers."""
+
+from collections.abc import Callable, Sequence
+from numbers import Real
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noisycount.analysis.posterior.laplace_cells import LaplaceCells, laplace_cells
+from noisycount.analysis.posterior.posterior import Posterior, posterior
+from noisycount.analysis.posterior.wide_cells import WideCells, wide_cells
+from noisycount.model.laws.expansion import Reals
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.laplace import LaplaceKernel
+from noisycount.model.populations.population import Population
+from noisycount.model.validation import instance_of
+
+__all__ = ["Estimate", "posterior_values", "refine"]
+
+Estimate = Literal["mean", "median", "mode"]
+
+_WHOLE: dict[str, Callable[[Posterior], int]] = {
+    "median": lambda told: told.median,
+    "mode": lambda told: told.mode,
+}
+_FEW = 24
+_PIECE = 1 << 20
+_EXTREMES = 2
+_WORTH_CELLS = 2000
+_TOLERANCE = 1e-12
+
+
+@overload
+def refine(
+    answers: float, population: Population, mechanism: Mechanism, by: Estimate = "mean"
+) -> float: ...
+
+
+@overload
+def refine(
+    answers: Sequence[float] | Reals,
+    population: Population,
+    mechanism: Mechanism,
+    by: Estimate = "mean",
+) -> Reals: ...
+
+
+def refine(
+    answers: ArrayLike, population: Population, mechanism: Mechanism, by: Estimate = "mean"
+) -> Reals | float:
+    """The posterior mean, median or mode of the count for each answer on its own.
+
+    Args:
+        answers: Answers in records, any shape; each is about a count of its own. A nan gives nan.
+        population: What is known about each count before its answer.
+        mechanism: The law of each answer given its count.
+        by: "mean" (least squared error), "median" (least absolute error) or "mode".
+
+    Returns:
+        Estimates in records, the shape of the answers; a float for a single answer.
+
+    Raises:
+        ValueError: If an answer is infinite, no number, or impossible under the mechanism, `by` is
+            none of the three, or the population or the mechanism is something else.
+
+    Source: Naldi and D'Acquisto (2014), eq. (11), for whole columns of answers.
+    Numerical error: as for `posterior`.
+
+    Example:
+        >>> from noisycount.model.noises.laplace import Laplace
+        >>> from noisycount.model.populations.exchangeable import Binomial
+        >>> refine([35.2, 1e9, float("nan")], Binomial(100, 0.3), Laplace(10)).round(6).tolist()
+        [31.351086, 32.141037, nan]
+    """
+    if by not in ("mean", *_WHOLE):
+        raise ValueError(f'by must be "mean", "median" or "mode", got {by!r}')
+    instance_of(population, Population, "population")
+    instance_of(mechanism, Mechanism, "mechanism")
+    asked = _as_reals(answers)
+    shaped = _estimates(asked.reshape(-1), population, mechanism, by).reshape(asked.shape)
+    return float(shaped) if asked.ndim == 0 else shaped
+
+
+def posterior_values(
+    answers: Reals,
+    population: Population,
+    mechanism: Mechanism,
+    value: Callable[[Posterior], int],
+) -> Reals:
+    """A whole number of each answer's posterior that grows with the answer, such as a quantile.
+
+    Each run of answers with the same number at both of its ends has it throughout.
+
+    Args:
+        answers: Answers in records, without nan, shape (answers,).
+        population: What is known about each count before its answer.
+        mechanism: The law of each answer given its count.
+        value: The number, such as `lambda told: told.median`.
+    """
+    different, places = np.unique(answers, return_inverse=True)
+    found = np.empty_like(different)
+    last = different.size - 1
+
+    def at(place: int) -> float:
+        return value(posterior(float(different[place]), population, mechanism))
+
+    open_runs = [(0, last, at(0), at(last))] if last >= 0 else []
+    while open_runs:
+        low, high, at_low, at_high = open_runs.pop()
+        found[low], found[high] = at_low, at_high
+        if at_low == at_high:
+            found[low : high + 1] = at_low
+        elif high - low > 1:
+            middle = (low + high) // 2
+            at_middle = at(middle)
+            open_runs += [(low, middle, at_low, at_middle), (middle, high, at_middle, at_high)]
+    return found[places]
+
+
+def _as_reals(answers: ArrayLike) -> Reals:
+    """The answers as an array of floats; words and truth values are no numbers."""
+    is_listed = isinstance(answers, (list, tuple))
+    try:
+        given = np.array(answers, dtype=object) if is_listed else np.asarray(answers)
+        asked = given.astype(np.float64, copy=False) if _holds_numbers(given) else None
+    except (TypeError, ValueError, OverflowError):
+        asked = None
+    if asked is None:
+        raise ValueError("answers must be numbers in one array, with nan for missing")
+    if np.isinf(asked).any():
+        raise ValueError("answers must be finite, or nan where missing, got inf")
+    return asked
+
+
+def _holds_numbers(given: NDArray[Any]) -> bool:
+    """Whether all that an array holds are real numbers."""
+    if given.dtype != object:
+        return given.dtype.kind in "iuf"
+    kinds = set(map(type, given.reshape(-1).tolist()))
+    return all(issubclass(kind, Real) and not issubclass(kind, bool) for kind in kinds)
+
+
+def _estimates(answers: Reals, population: Population, mechanism: Mechanism, by: Estimate) -> Reals:
+    """The estimates of answers, nan for nan."""
+    if np.isnan(answers).all():
+        return answers.copy()
+    _check_all(answers, population, mechanism)
+    if by == "mean" and isinstance(mechanism, LaplaceKernel):
+        return _laplace_means(answers, population, mechanism)
+
+    def estimates(present: Reals) -> Reals:
+        if by == "mean":
+            return _means(present, population, mechanism)
+        return posterior_values(present, population, mechanism, _WHOLE[by])
+
+    return _where_present(answers, estimates)
+
+
+def _where_present(answers: Reals, estimates: Callable[[Reals], Reals]) -> Reals:
+    """The estimates of the answers that are numbers, nan for the others."""
+    present = ~np.isnan(answers)
+    if present.all():
+        return estimates(answers)
+    found = np.full_like(answers, np.nan)
+    found[present] = estimates(answers[present])
+    return found
+
+
+def _check_all(answers: Reals, population: Population, mechanism: Mechanism) -> None:
+    """Refuse answers that the mechanism cannot give: the extremes and a broken number tell."""
+    telling = [np.fmin.reduce(answers), np.fmax.reduce(answers)]
+    for start in range(0, answers.size, _PIECE):
+        piece = answers[start : start + _PIECE]
+        broken = (piece != np.floor(piece)) & ~np.isnan(piece)
+        telling += piece[broken][:1].tolist()
+        if len(telling) > _EXTREMES:
+            break
+    for answer in telling:
+        mechanism.likelihood(float(answer), population.size)
+
+
+def _laplace_means(answers: Reals, population: Population, mechanism: LaplaceKernel) -> Reals:
+    """The means by look-up in cells, and one by one where there are no cells."""
+    lowest, highest = float(np.fmin.reduce(answers)), float(np.fmax.reduce(answers))
+    cells: LaplaceCells | WideCells | None = laplace_cells(
+        population.law(), population.size, float(mechanism.exact_scale), lowest, highest
+    )
+    if cells is None and answers.size > _WORTH_CELLS:
+        cells = wide_cells(population, mechanism)
+    if cells is None:
+        return _where_present(answers, lambda some: _means(some, population, mechanism))
+    means = cells.means(answers)
+    first, last = cells.covered
+    if lowest < first or highest > last:
+        beyond = (answers < first) | (answers > last)
+        means[beyond] = _means(answers[beyond], population, mechanism)
+    return means
+
+
+def _means(answers: Reals, population: Population, mechanism: Mechanism) -> Reals:
+    """The means of different answers, interpolated between Chebyshev points where that is exact."""
+    different, places = np.unique(answers, return_inverse=True)
+    found = np.empty_like(different)
+
+    def told(answer: float) -> Posterior:
+        return posterior(answer, population, mechanism)
+
+    smooth = not _is_discrete(mechanism)
+    open_runs = [(0, different.size)]
+    while open_runs:
+        low, high = open_runs.pop()
+        run = different[low:high]
+        if run.size <= _FEW or not smooth:
+            found[low:high] = [told(float(answer)).mean for answer in run]
+        elif (values := _interpolated(run, told)) is not None:
+            found[low:high] = values
+        else:
+            middle = (low + high) // 2
+            open_runs += [(low, middle), (middle, high)]
+    return found[places]
+
+
+def _interpolated(run: Reals, told: Callable[[float], Posterior]) -> Reals | None:
+    """The means on a rising run of answers by a polynomial, None where it is not exact enough.
+
+    The points hold both ends of the run: as means never fall, none between can be far from theirs.
+    """
+    nodes = np.polynomial.chebyshev.chebpts2(_FEW)
+    middle, half = (run[0] + run[-1]) / 2, (run[-1] - run[0]) / 2
+    asked = np.clip(middle + half * nodes, run[0], run[-1])
+    points = [told(float(answer)) for answer in asked]
+    means = np.array([point.mean for point in points])
+    base = float(means[0])
+    coefficients = np.polynomial.chebyshev.chebfit(nodes, means - base, _FEW - 1)
+    deviation = min(point.variance for point in points) ** 0.5
+    allowed = max(_TOLERANCE * deviation, float(np.spacing(np.abs(means).min())))
+    if max(np.abs(coefficients[-4:]).max(), np.spacing(np.ptp(means))) > allowed:
+        return None
+    interpolated: Reals = np.polynomial.chebyshev.chebval((run - middle) / half, coefficients)
+    return base + interpolated
+
+
+def _is_discrete(mechanism: Mechanism) -> bool:
+    """Whether the mechanism refuses an answer between integers."""
+    try:
+        mechanism.likelihood(0.5, 1)
+    except ValueError:
+        return True
+    return False

@@ -1,0 +1,65 @@
+"""How far one law of an answer can exceed e^ε times another: δ in one direction."""
+
+import numpy as np
+
+from noisycount.analysis.privacy.certified import NOTHING, Certified
+from noisycount.analysis.privacy.noisy import WIDEST_MESH, Asked, NoisyPair
+from noisycount.analysis.privacy.pairs.pair import Pair
+from noisycount.model.noises.error_laws import CertifiedErrorLaw
+
+__all__ = ["hockey_sticks"]
+
+_NEGLIGIBLE = -720.0
+_FAR = 25.0  # standard deviations within which nothing is negligible
+
+
+def hockey_sticks(
+    pair: Pair, errors: CertifiedErrorLaw | None, epsilons: list[float]
+) -> list[Certified]:
+    """sup_S P₊[Y in S] − e^ε·P₋[Y in S] for each ε, Y the count plus noise.
+
+    It is at most P₊[K >= crossing], with any noise, as w is negative below the crossing.
+
+    Args:
+        pair: The laws of the count.
+        errors: The law of the noise; None: there is none.
+        epsilons: ε >= 0 in rising order.
+    """
+    if pair.base.deviation == 0:  # the count is certain, and tells nothing
+        return [NOTHING] * len(epsilons)
+    end = pair.base.support[1]
+    asked = [(epsilon, pair.advantage(epsilon)) for epsilon in epsilons]
+    possible = [one for one in asked if one[1].crossing <= end]
+    known = list(possible)
+    far = _FAR * pair.base.deviation
+    while known and (last := known[-1][1].crossing) > far:
+        if pair.log_tail_bound(last) > _NEGLIGIBLE:
+            break
+        known.pop()
+    found = _without_noise(pair, known) if errors is None else _noisy(pair, errors, known)
+    underflows = [Certified.probability(0.0, 0.0)] * (len(possible) - len(known))
+    return found + underflows + [NOTHING] * (len(asked) - len(possible))
+
+
+def _noisy(pair: Pair, errors: CertifiedErrorLaw, asked: list[Asked]) -> list[Certified]:
+    """δ with noise, which is 0 from the bound of the noise on if the laws are moved by a record."""
+    bound = errors.steepest if pair.is_shift else None
+    below = [one for one in asked if bound is None or one[0] < bound]
+    found = NoisyPair(pair, errors).hockey_sticks(below) if below else []
+    return found + [NOTHING] * (len(asked) - len(below))
+
+
+def _without_noise(pair: Pair, asked: list[Asked]) -> list[Certified]:
+    """Σ Q·w over the counts from the crossing on: no term is negative."""
+    values: list[Certified] = []
+    while len(values) < len(asked):
+        first = asked[len(values)][1].crossing
+        near = [one for _, one in asked[len(values) :] if one.crossing - first <= WIDEST_MESH]
+        points = pair.base.points((first, near[-1].crossing), near[-1].crossing)
+        for advantage in near:
+            start = int(np.searchsorted(points.offsets, advantage.crossing))
+            offsets, weights = points.offsets[start:], points.weights[start:]
+            value = float(weights @ advantage.at(offsets))
+            error = pair.rounding * value + advantage.uncertainty(offsets, weights)
+            values.append(Certified.probability(value, error))
+    return values

@@ -1,0 +1,1 @@
+"""The laws of a count given that one record is positive, and negative."""

@@ -1,0 +1,258 @@
+"""Pairs of laws that are known as tables: records of unequal rates, and samples of any records."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.analysis.privacy.base import SmoothBase
+from noisycount.analysis.privacy.pairs.pair import Pair, TablePair
+from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.smooth_law import smooth_law
+from noisycount.model.populations.exchangeable import Binomial
+from noisycount.model.populations.strata import Strata
+from noisycount.model.populations.strata_law import WIDE
+
+__all__ = ["narrow_pair", "sampled_pair", "stratum_pair"]
+
+_DEEPEST = 700.0
+_FARTHEST = 40.0
+_RESOLVED = 2.0
+_CHUNK = 1 << 20
+_ROUNDING = 2e-12
+_ROUNDING_OF_SUMS = 2e-12
+_ROUNDING_OF_LAWS = 3e-13
+_ROUNDING_OF_LEADS = 2e-13
+
+
+def stratum_pair(others: Strata) -> tuple[TablePair, int]:
+    """The laws of the count with one more record, and the count that is offset 0."""
+    law = others.table(_DEEPEST)
+    logs = law.log_weights - law.log_weights.max()
+    logs = logs - math.log(float(np.exp(logs).sum()))
+    is_convolved = law.variance <= WIDE**2
+    rounding = _ROUNDING_OF_LAWS if is_convolved else _ROUNDING_OF_SUMS
+    if law.variance > 0:  # a law is found around its mean, which is rounded
+        rounding += 2 * math.ulp(law.mean) / math.sqrt(law.variance)
+    more, same = _moved(logs)
+    first = float(law.first - law.mode)
+    return _drawn_or_not(first, (more, same, same), Fraction(1), rounding), law.mode
+
+
+def narrow_pair(population: Binomial, sample_size: int) -> tuple[TablePair, int]:
+    """The laws of the number S of positive records among m of n, and the number that is offset 0.
+
+    With the share λ = m/n the record is drawn, so that P₊ = (λ + (1 − λ)·p)·B(s − 1) +
+    (1 − λ)·(1 − p)·B(s) for the law B of m − 1 records; P₋ likewise.
+    """
+    others = smooth_law([Binomial(sample_size - 1, population.rate)])
+    low, high = SmoothBase.around_centre(others).reach(_DEEPEST)
+    logs = others.log_pmf(others.centre + np.arange(low, high + 1))
+    more, same = _moved(logs)
+    with np.errstate(divide="ignore"):
+        another = np.logaddexp(more + np.log(population.rate), same + math.log1p(-population.rate))
+    share = Fraction(sample_size, population.size)
+    pair = _drawn_or_not(low, (more, same, another), share, _ROUNDING_OF_LAWS)
+    return pair, others.centre
+
+
+def _moved(logs: Reals) -> tuple[Reals, Reals]:
+    """A table with one more positive record, and with one more negative one."""
+    nothing = np.full(1, -np.inf)
+    return np.concatenate([nothing, logs]), np.concatenate([logs, nothing])
+
+
+def _drawn_or_not(
+    first: float, laws: tuple[Reals, Reals, Reals], share: Fraction, rounding: float
+) -> TablePair:
+    """The laws of a sample that holds one record with the probability λ = m/n.
+
+    P₊ − P₋ = λ·(P[positive and drawn] − P[negative and drawn]), whatever a sample without it holds.
+
+    Args:
+        first: The offset of the first number in the tables.
+        laws: The logarithms of the laws if the record is drawn and positive, if it is drawn and
+            negative, and if it is not drawn.
+        share: λ.
+        rounding: The relative error of a probability.
+    """
+    more, same, without = laws
+    drawn = math.log(share)
+    with np.errstate(divide="ignore"):
+        rest = without + np.log(float(1 - share))
+    plus, minus = np.logaddexp(more + drawn, rest), np.logaddexp(same + drawn, rest)
+    largest, peak = max(float(plus.max()), float(minus.max())), float(more.max())
+    steps = np.exp(more - peak) - np.exp(same - peak)  # of one table: rounding telescopes
+    gains = steps * math.exp(peak + drawn - largest)
+    return TablePair.of_laws(
+        first,
+        (plus, minus),
+        (gains, np.zeros_like(gains)),
+        is_shift=share == 1,
+        rounding=rounding,
+    )
+
+
+def sampled_pair(pair: Pair, centre: int, size: int, sample_size: int) -> TablePair:
+    """The laws of the number of positive records in a sample: Σ_k P[k]·P[S = s | K = k].
+
+    Args:
+        pair: The laws of the count K.
+        centre: The count that is its offset 0.
+        size: The number n of records.
+        sample_size: The number m of records drawn.
+    """
+    sampling = Sampling(pair, centre, size, sample_size)
+    return sampling.of_independent() if pair.is_shift else sampling.of_dependent()
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a sample is drawn from records whose count has one of two laws.
+
+    Attributes:
+        pair: The laws of the count.
+        centre: The count that is its offset 0.
+        size: The number n of records.
+        sample_size: The number m of records drawn.
+    """
+
+    pair: Pair
+    centre: int
+    size: int
+    sample_size: int
+
+    def of_independent(self) -> TablePair:
+        """The pair if the others do not depend on the record: it is drawn, or only others are."""
+        offsets, weights = self._points()
+        law = (weights * self.pair.ratio_minus(offsets))[None]
+        drawn, without = (
+            _mixture(self.centre + offsets, law, self.size - 1, taken, self._reach)[0]
+            for taken in (self.sample_size - 1, self.sample_size)
+        )
+        with np.errstate(divide="ignore"):
+            more, same = _moved(np.log(drawn))
+            rest = np.log(without)
+        held = np.flatnonzero(np.maximum(np.maximum(more, same), rest) > -np.inf)
+        part = slice(held[0], held[-1] + 1)
+        laws = more[part], same[part], rest[part]
+        share = Fraction(self.sample_size, self.size)
+        return _drawn_or_not(self._offset(int(held[0])), laws, share, self._rounding)
+
+    def of_dependent(self) -> TablePair:
+        """The pair from sums of P₊, P₋, P₊ − P₋ and |P₊ − P₋| over all counts."""
+        offsets, weights = self._points()
+        leads = self.pair.lead(offsets)
+        ratios = [self.pair.ratio_plus(offsets), self.pair.ratio_minus(offsets)]
+        rows = weights * np.stack([*ratios, leads, np.abs(leads)])
+        laws = _mixture(self.centre + offsets, rows, self.size, self.sample_size, self._reach)
+        held = np.flatnonzero(laws[:2].max(axis=0) > 0)
+        laws = laws[:, held[0] : held[-1] + 1]
+        with np.errstate(divide="ignore"):
+            plus, minus = np.log(laws[0]), np.log(laws[1])
+        largest = laws[:2].max()
+        return TablePair.of_laws(
+            self._offset(int(held[0])),
+            (plus, minus),
+            (laws[2] / largest, _ROUNDING_OF_LEADS * laws[3] / largest),
+            is_shift=False,
+            rounding=self._rounding,
+        )
+
+    @property
+    def _rounding(self) -> float:
+        return _ROUNDING + self.pair.rounding
+
+    @property
+    def _share(self) -> float:
+        return self.sample_size / self.size
+
+    @property
+    def _deviation(self) -> float:
+        """About the standard deviation of the number in a sample, given the count, in records."""
+        positives = min(max(self.centre, 1), self.size - 1)
+        spread = self._share * (1 - self._share) * positives * (1 - positives / self.size)
+        return math.sqrt(spread)
+
+    @property
+    def _reach(self) -> int:
+        """How far from its mean the number in a sample is needed, in records."""
+        return math.ceil(_FARTHEST * (self._deviation + 1))
+
+    def _points(self) -> tuple[Reals, Reals]:
+        """Offsets of the count, and the weights that sum over them."""
+        low, high = self.pair.base.reach(_DEEPEST)
+        coarsest = _RESOLVED * max(self._deviation, 1.0) / self._share
+        points = self.pair.base.points((low, low), high, coarsest)
+        return points.offsets, points.weights
+
+    def _offset(self, number: int) -> float:
+        """The offset of a number of positive records in a sample."""
+        return float(number - round(self._share * self.centre))
+
+
+def _mixture(counts: Reals, weights: Reals, size: int, sample_size: int, reach: int) -> Reals:
+    """Σ_k weight·P[S = s | K = k] for s = 0..m, shape (rows, m + 1).
+
+    Args:
+        counts: The counts k, shape (counts,).
+        weights: Several weights of each, shape (rows, counts).
+        size: The number n of records.
+        sample_size: The number m of records drawn.
+        reach: How far from the mean, in records, the laws are needed.
+    """
+    laws = np.zeros((weights.shape[0], sample_size + 1))
+    step = max(1, _CHUNK // (2 * reach + 1))
+    for start in range(0, counts.size, step):
+        part = slice(start, start + step)
+        firsts, chances = _drawn(counts[part], size, sample_size, reach)
+        places = np.flatnonzero(np.diff(firsts, prepend=-1))  # counts from there on begin alike
+        for begin, stop in pairwise([*places.tolist(), firsts.size]):
+            first = int(firsts[begin])
+            added = weights[:, start + begin : start + stop] @ chances[begin:stop]
+            laws[:, first : first + chances.shape[1]] += added
+    return laws
+
+
+def _drawn(
+    counts: Reals, size: int, sample_size: int, reach: int
+) -> tuple[NDArray[np.int64], Reals]:
+    """The hypergeometric laws of the positive records in a sample, for some counts k.
+
+    From P[s + 1]/P[s] = (k − s)·(m − s)/((s + 1)·(n − k − m + s + 1)), around the mean m·k/n.
+
+    Args:
+        counts: The counts k, real where they stand for many, shape (counts,).
+        size: The number n of records.
+        sample_size: The number m of records drawn.
+        reach: How far from the mean, in records, the laws are needed.
+
+    Returns:
+        The first number s of each law, and the laws, shape (counts, width).
+    """
+    width = min(2 * reach, sample_size) + 1
+    means = np.floor(sample_size / size * counts)
+    firsts = np.clip(means - reach, 0, sample_size + 1 - width)
+    drawn = firsts[:, None] + np.arange(width - 1, dtype=np.float64)
+    column = counts[:, None]
+    rising = np.maximum(column - drawn, 0.0) * (sample_size - drawn)
+    falling = np.maximum(size - column - sample_size + drawn + 1, 0.0) * (drawn + 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.log(rising / falling)
+    return firsts.astype(np.int64), _laws(steps, (means - firsts).astype(np.int64))
+
+
+def _laws(steps: Reals, centres: NDArray[np.int64]) -> Reals:
+    """The laws whose logarithms have these steps, summed from a likely place of each."""
+    ahead = np.arange(steps.shape[1]) >= centres[:, None]
+    logs = np.zeros((steps.shape[0], steps.shape[1] + 1))
+    np.cumsum(np.where(ahead, steps, 0.0), axis=1, out=logs[:, 1:])
+    behind = np.where(ahead, 0.0, -steps)[:, ::-1]
+    logs[:, :-1] += np.cumsum(behind, axis=1)[:, ::-1]
+    logs = np.nan_to_num(logs, nan=-np.inf, posinf=-np.inf, neginf=-np.inf)
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    laws: Reals = weights / weights.sum(axis=1, keepdims=True)
+    return laws

@@ -1,0 +1,1 @@
+"""What the noise costs whoever uses the answer."""

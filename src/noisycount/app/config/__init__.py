@@ -1,0 +1,1 @@
+"""What an owner wrote down: noisycount.toml."""

@@ -1,0 +1,50 @@
+"""A budget as an owner writes it: in ε, in (ε, δ) or in ρ."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TypeVar
+
+from noisycount.app.config.toml_table import TomlTable
+from noisycount.errors import ConfigError
+from noisycount.release.budget.budgets import ApproximateBudget, Budget, ConcentratedBudget
+from noisycount.release.budget.exact import exact_delta, exact_epsilon
+
+__all__ = ["budget_in"]
+
+_PAIR, _RHO = {"epsilon", "delta"}, {"rho"}
+Value = TypeVar("Value")
+
+
+def budget_in(table: TomlTable) -> Fraction | Budget | None:
+    """The budget of a table; None where it is left out.
+
+    Raises:
+        ConfigError: It is inexact, out of range, or of another form.
+    """
+    value = table.values.get("budget")
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        return _exact(table, "budget", lambda text: exact_epsilon(text, "budget"))
+    parts = table.table("budget")
+    parts.require_known(_PAIR | _RHO)
+    if set(value) == _RHO:
+        return ConcentratedBudget(_exact(parts, "rho", lambda text: exact_epsilon(text, "rho")))
+    if set(value) != _PAIR:
+        raise table.refusal(
+            "budget", 'must be "2", or { epsilon = "2", delta = "1e-6" }, or { rho = "0.1" }'
+        )
+    return ApproximateBudget(
+        _exact(parts, "epsilon", exact_epsilon), _exact(parts, "delta", exact_delta)
+    )
+
+
+def _exact(table: TomlTable, key: str, exact: Callable[[str], Value]) -> Value:
+    """The exact number under a key; a TOML float is refused, as 0.3 would not be three tenths."""
+    value = table.values[key]
+    if isinstance(value, float):
+        raise table.refusal(key, f'is not exact: write it in quotes, {key} = "{value}"')
+    try:
+        return exact(value)
+    except ValueError as error:
+        raise ConfigError(f"{table.path}: [{table.name}] {error}") from None

@@ -1,0 +1,165 @@
+"""What an owner configured: the ledger, the data sets, who may ask, and how to look them up."""
+
+import os.path
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from types import MappingProxyType
+
+from noisycount.app.config.ledger_url import sqlite_file
+from noisycount.app.config.toml_table import suggestion
+from noisycount.errors import ConfigError
+from noisycount.release.budget.budgets import Budget
+from noisycount.release.ledger.chain import Head
+from noisycount.release.ledger.entries import Analyst
+from noisycount.release.question.schema import Kind
+
+__all__ = ["DEFAULT_BUDGET", "Config", "DatasetConfig", "is_file"]
+
+DEFAULT_BUDGET = Fraction(2)
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetConfig:
+    """What the owner says about one data set.
+
+    Args:
+        name: The name that its spending is booked under.
+        source: The file, an absolute path.
+        unit: The column that names the person; None: every row is one unit.
+        size: The number of units where it is public, else None.
+        columns: What questions may use; None: all but the unit.
+        table: The table of a DuckDB file; None: its only one.
+        kinds: Of the columns of a CSV file; None: whatever its cells fit.
+        budget: The most that all answers together may cost; a number is a budget in ε.
+
+    Raises:
+        ConfigError: The source is relative, or the size or the budget is not positive.
+    """
+
+    name: str
+    source: Path
+    unit: str | None = None
+    size: int | None = None
+    columns: tuple[str, ...] | None = None
+    table: str | None = None
+    kinds: Mapping[str, Kind] | None = None
+    budget: Fraction | Budget = DEFAULT_BUDGET
+
+    def __post_init__(self) -> None:
+        """Refuse what no file could have said."""
+        if not self.source.is_absolute():
+            raise ConfigError(f"source must be an absolute path, got {self.source}: resolve it")
+        if self.size is not None and self.size < 1:
+            raise ConfigError(f"size must be above 0, got {self.size}: give None if not public")
+        if isinstance(self.budget, Fraction) and self.budget <= 0:
+            raise ConfigError(f"budget must be above 0, got {self.budget}: give more")
+
+    def lies_at(self, path: str | Path) -> bool:
+        """Tell whether the very file of the data set lies at `path`, links included."""
+        return is_file(self.source) and is_file(path) and self.source.samefile(path)
+
+    def overlaps(self, other: "DatasetConfig") -> bool:
+        """Tell whether the records of `other` are these; a table left out may be any."""
+        one_table = self.table is None or other.table is None or self.table == other.table
+        return one_table and (self.source == other.source or self.lies_at(other.source))
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything that one `noisycount.toml` says, with absolute paths.
+
+    Args:
+        path: The file; None where there is none.
+        ledger_url: The ledger's address, as SQLAlchemy reads it.
+        datasets: The data sets by name.
+        analysts: Who may ask, by name; where nobody is named, everybody is the same analyst.
+        written: The ledger's head that the owner wrote down, if any.
+    """
+
+    path: Path | None
+    ledger_url: str
+    datasets: Mapping[str, DatasetConfig]
+    analysts: Mapping[str, Analyst] = field(default_factory=dict)
+    written: Head | None = None
+
+    def __post_init__(self) -> None:
+        """Keep data sets and analysts from being changed through the arguments."""
+        object.__setattr__(self, "datasets", MappingProxyType(dict(self.datasets)))
+        object.__setattr__(self, "analysts", MappingProxyType(dict(self.analysts)))
+
+    @property
+    def ledger_file(self) -> Path | None:
+        """Return the file of a SQLite ledger, None for a server."""
+        return sqlite_file(self.ledger_url)
+
+    def make_ledger_folder(self) -> None:
+        """Make the ledger's folder, readable by its owner alone, where nobody configured one.
+
+        The folder of a configured ledger must exist: one that is missing may be a disk not
+        mounted, and a new ledger in its place would give spent budget away again.
+
+        Raises:
+            ConfigError: The folder cannot be made.
+        """
+        if self.path is not None or self.ledger_file is None:
+            return
+        folder = self.ledger_file.parent
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(
+                f"ledger folder {folder} cannot be made ({error.strerror}): "
+                "name another ledger in a file that `noisycount init` writes"
+            ) from None
+
+    def dataset(self, source: str) -> DatasetConfig:
+        """Return the data set that `source` means: a name, or a path.
+
+        A path to the very file of a configured data set is that data set, under its budget.
+        Another file is a data set of its own, named by its resolved path, under `DEFAULT_BUDGET`.
+
+        Raises:
+            ConfigError: `source` is neither, or its file belongs to several data sets.
+        """
+        if source in self.datasets:
+            return self.datasets[source]
+        if not is_file(source):
+            remedy = (
+                suggestion(source, self.datasets)
+                if self.datasets
+                else "check its path, or describe it in a file that `noisycount init` writes"
+            )
+            raise ConfigError(f"SOURCE {source!r} is neither a file nor a data set: {remedy}")
+        owners = [owner for owner in self.datasets.values() if owner.lies_at(source)]
+        if len(owners) > 1:
+            names = ", ".join(owner.name for owner in owners)
+            raise ConfigError(f"SOURCE {source!r} is the file of several data sets: name {names}")
+        path = Path(source).resolve()
+        return owners[0] if owners else DatasetConfig(name=str(path), source=path)
+
+    def analyst(self, name: str | None) -> Analyst:
+        """Return who asks: the analyst that is named, or the only one there is.
+
+        Raises:
+            ConfigError: Nobody of that name may ask, or a name is missing.
+        """
+        if name is not None and name in self.analysts:
+            return self.analysts[name]
+        if name is not None:
+            remedy = (
+                suggestion(name, self.analysts)
+                if self.analysts
+                else "leave --analyst out, as the configuration names no analysts"
+            )
+            raise ConfigError(f"--analyst {name!r} is not configured: {remedy}")
+        if len(self.analysts) > 1:
+            names = ", ".join(self.analysts)
+            raise ConfigError(f"--analyst is missing: name who asks, one of {names}")
+        return next(iter(self.analysts.values()), Analyst())
+
+
+def is_file(path: str | Path) -> bool:
+    """Tell whether a path leads to a file; no name of whatever length or signs is an error."""
+    return os.path.isfile(path)  # noqa: PTH113 - Path.is_file raises on a name that is too long

@@ -1,0 +1,147 @@
+"""The owner's `noisycount.toml`: where it lies, and what it says."""
+
+import errno
+import os.path
+import re
+from collections.abc import Iterable
+from itertools import combinations
+from pathlib import Path
+
+import click
+
+from noisycount.app.config.budget import budget_in
+from noisycount.app.config.config import DEFAULT_BUDGET, Config, DatasetConfig, is_file
+from noisycount.app.config.ledger_url import sqlite_url, url_seen_from
+from noisycount.app.config.toml_table import TomlTable
+from noisycount.errors import ConfigError
+from noisycount.release.ledger.chain import Head
+from noisycount.release.ledger.entries import Analyst
+from noisycount.release.question.schema import Kind
+
+__all__ = ["FILE_NAME", "TEMPLATE", "find", "load", "without_file"]
+
+FILE_NAME = "noisycount.toml"
+TEMPLATE = Path(__file__).with_name("template.toml").read_text(encoding="utf-8")
+
+LEDGER_KEYS = ("url", "head")
+ANALYST_KEYS = ("budget",)
+DATASET_KEYS = ("source", "table", "unit", "size", "columns", "kinds", "budget")
+
+
+def find(start: Path) -> Path | None:
+    """Return `noisycount.toml` in `start` or the nearest folder above it, None without one."""
+    folder = start.resolve()
+    candidates = (place / FILE_NAME for place in (folder, *folder.parents))
+    return next((candidate for candidate in candidates if is_file(candidate)), None)
+
+
+def load(path: Path) -> Config:
+    """Return what the file at `path` says; its relative paths are seen from its folder.
+
+    Raises:
+        ConfigError: Any mistake in the file, in one line.
+    """
+    path = Path(os.path.realpath(path))  # Path.resolve raises where links lead in a circle
+    top = TomlTable.read(path)
+    top.require_known(("ledger", "datasets", "analysts"))
+    datasets = {name: _dataset(name, table) for name, table in top.table("datasets").tables()}
+    _require_apart(path, datasets.values())
+    analysts = {name: _analyst(name, table) for name, table in top.table("analysts").tables()}
+    ledger = top.table("ledger")
+    return Config(path, _ledger_url(ledger), datasets, analysts, _written(ledger))
+
+
+def without_file() -> Config:
+    """Return the configuration where there is no file: a ledger of the user, no data sets."""
+    ledger = Path(click.get_app_dir("noisycount")).absolute() / "ledger.db"
+    return Config(None, sqlite_url(ledger), {})
+
+
+def _ledger_url(table: TomlTable) -> str:
+    """Return the ledger's address; a relative SQLite file lies beside the configuration."""
+    table.require_known(LEDGER_KEYS)
+    url = url_seen_from(table.path.parent, table.text("url") or "sqlite:///ledger.db")
+    if url is not None:
+        return url
+    # The value is left out on purpose: an address may hold a password.
+    raise ConfigError(
+        f'{table.path}: [{table.name}] url: names no lasting ledger; write "sqlite:///ledger.db"'
+    )
+
+
+def _written(table: TomlTable) -> Head | None:
+    """Return the head that the owner wrote down."""
+    text = table.text("head")
+    try:
+        return None if text is None else Head.read(text)
+    except ValueError as error:
+        raise ConfigError(f"{table.path}: [{table.name}] {error}") from None
+
+
+def _analyst(name: str, table: TomlTable) -> Analyst:
+    _check_name(name, table)
+    table.require_known(ANALYST_KEYS)
+    return Analyst(name, budget_in(table))
+
+
+def _check_name(name: str, table: TomlTable) -> None:
+    """Refuse a name that could not be typed as it stands."""
+    if not re.fullmatch(r"[\w-]+", name):
+        place = f"{table.name.removesuffix(name)}{name!r}"
+        raise ConfigError(f"{table.path}: [{place}]: a name is letters, digits, - and _: rename it")
+
+
+def _dataset(name: str, table: TomlTable) -> DatasetConfig:
+    _check_name(name, table)
+    table.require_known(DATASET_KEYS)
+    return DatasetConfig(
+        name=name,
+        source=_source(table),
+        unit=table.text("unit"),
+        size=table.whole_number("size"),
+        columns=table.texts("columns"),
+        table=table.text("table"),
+        kinds=_kinds(table),
+        budget=budget_in(table) or DEFAULT_BUDGET,
+    )
+
+
+def _source(table: TomlTable) -> Path:
+    """Return the absolute path of the records, which need not be there."""
+    source = table.text("source")
+    if source is None:
+        raise table.refusal("source", 'is missing: add the file, such as source = "data.csv"')
+    place = table.path.parent / source
+    try:
+        place.stat()
+    except ValueError:
+        raise table.refusal("source", "is no path of a file: leave the NUL sign out") from None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise table.refusal(
+                "source", "is a link that leads to itself: name the file that was meant"
+            ) from None
+    return place.resolve()
+
+
+def _require_apart(path: Path, datasets: Iterable[DatasetConfig]) -> None:
+    """Refuse two data sets of the same records: their budgets would add up."""
+    for one, other in combinations(datasets, 2):
+        if one.overlaps(other):
+            raise ConfigError(
+                f"{path}: [datasets.{one.name}] and [datasets.{other.name}] are the same records, "
+                f"{str(one.source)!r}, with a budget each: keep one of them"
+            )
+
+
+def _kinds(table: TomlTable) -> dict[str, Kind] | None:
+    """Return the stated kind of each column, None where none is stated."""
+    if "kinds" not in table.values:
+        return None
+    stated = table.table("kinds")
+    known = {kind.value: kind for kind in Kind}
+    kinds = {name: known.get(str(value)) for name, value in stated.values.items()}
+    for name, kind in kinds.items():
+        if kind is None:
+            raise stated.refusal(name, f"is no kind: write one of {', '.join(known)}, in quotes")
+    return {name: kind for name, kind in kinds.items() if kind is not None}

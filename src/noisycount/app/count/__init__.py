@@ -1,0 +1,1 @@
+"""One private count from start to end."""

@@ -1,0 +1,127 @@
+"""One private count from start to end: what every way of asking shares."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+from noisycount.analysis.accuracy.readable_epsilon import error_within
+from noisycount.app.config.config import Config, DatasetConfig
+from noisycount.app.terminal.numbers import odds_sentence
+from noisycount.errors import ConfigError
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.release.budget.budgets import Budget
+from noisycount.release.budget.neighbours import Neighbours, neighbours_of_size
+from noisycount.release.desk import Dataset, Desk, Release
+from noisycount.release.ledger.entries import Analyst
+from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.question.parser import parse
+from noisycount.release.question.text import english
+from noisycount.release.slot import Slot
+from noisycount.release.sources.duckdb.source import DuckDBSource
+
+__all__ = ["Answer", "answer_to", "dataset_asked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A release, and what a reader needs to understand it.
+
+    Attributes:
+        release: What was published.
+        meaning: The question in English.
+        unit: The column whose distinct values were counted; None for rows.
+        neighbours: How data sets differ that the answer hardly tells apart.
+        budget: The whole budget of the data set; a number is a budget in ε.
+        analyst: Who asked.
+        error: The count lies within ±error of the answer with the confidence, in units.
+        confidence: The probability of that.
+        ledger: Where the answer is kept; None for a server.
+    """
+
+    release: Release
+    meaning: str
+    unit: str | None
+    neighbours: Neighbours
+    budget: Fraction | Budget
+    analyst: Analyst
+    error: int
+    confidence: float
+    ledger: Path | None
+
+    @property
+    def odds(self) -> str:
+        """What ε means for the person or the row that was counted, in words."""
+        return odds_sentence(self.release.epsilon, "person" if self.unit else "row")
+
+
+def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its charge
+    where: str,
+    dataset: DatasetConfig,
+    configuration: Config,
+    epsilon: Fraction,
+    confidence: float,
+    analyst: Analyst = Analyst(),  # noqa: B008 - frozen
+    slot: Slot | None = None,
+) -> Answer:
+    """Ask a question of a data set: refuse, or charge the ledger and answer.
+
+    Args:
+        where: The question in the predicate language.
+        dataset: Whose records are counted.
+        configuration: Where the ledger is.
+        epsilon: The price of the answer.
+        confidence: With which the error is stated, in (0, 1).
+        analyst: Who asks.
+        slot: When the reply leaves; None: as soon as it is there. A file that cannot be asked and a
+            question outside the language are refused before it: so such a question makes no ledger,
+            and its refusal depends on the columns alone.
+
+    Raises:
+        NoisyCountError: The question, the file, the budget or the ledger refuses it.
+    """
+    source = DuckDBSource.open(
+        dataset.source,
+        unit=dataset.unit,
+        columns=dataset.columns,
+        table=dataset.table,
+        kinds=dataset.kinds,
+    )
+    with source:
+        meaning = english(parse(where, source.schema))  # a refused question makes no ledger
+        configuration.make_ledger_folder()
+        written = configuration.written
+        with Ledger.open(
+            configuration.ledger_url, create=written is None, written=written
+        ) as ledger:
+            paying = Dataset(dataset.name, dataset.budget)
+            desk = Desk(source, ledger, paying, slot, analyst)
+            release = desk.release(where, epsilon)
+    return Answer(
+        release=release,
+        meaning=meaning,
+        unit=dataset.unit,
+        neighbours=neighbours_of_size(dataset.size),
+        budget=dataset.budget,
+        analyst=analyst,
+        error=error_within(DiscreteLaplace(release.scale), confidence),
+        confidence=confidence,
+        ledger=configuration.ledger_file,
+    )
+
+
+def dataset_asked(configuration: Config, source: str, unit: str | None) -> DatasetConfig:
+    """The data set that SOURCE means, counted by the unit that the asker names.
+
+    Raises:
+        ConfigError: SOURCE is unknown, or its owner configured it by another unit.
+    """
+    dataset = configuration.dataset(source)
+    if unit is None or unit == dataset.unit:
+        return dataset
+    if dataset.name in configuration.datasets:
+        chosen = f"counts distinct {dataset.unit!r}" if dataset.unit else "counts rows"
+        raise ConfigError(
+            f"--unit {unit!r}: data set {dataset.name!r} {chosen}, as its owner configured it; "
+            "leave --unit out"
+        )
+    return replace(dataset, unit=unit)

@@ -1,0 +1,157 @@
+"""One page of figures: HTML that needs no other file, no script and no network."""
+
+import base64
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from html import escape
+from pathlib import Path
+
+from noisycount.charts.figures import figure_svg
+from noisycount.study.claim import Claim, Verdict
+from noisycount.study.figure import Figure
+from noisycount.study.papers.paper import Paper
+
+__all__ = ["Section", "page"]
+
+STYLE = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
+_SIGNS = {Verdict.HOLDS: "✓", Verdict.PARTLY: "◐", Verdict.FAILS: "✗"}
+_CLASSES = {Verdict.HOLDS: "holds", Verdict.PARTLY: "partly", Verdict.FAILS: "fails"}
+
+Section = tuple[Paper, Sequence[Figure], Sequence[Claim]]
+"""A paper, its figures that are shown, and the claims outside its figures."""
+
+
+def page(sections: Sequence[Section]) -> str:
+    """The whole page: figures beside what is claimed of them and what was found."""
+    verdicts = [
+        claim.verdict
+        for _, figures, claims in sections
+        for claim in (*(each for figure in figures for each in figure.claims), *claims)
+    ]
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en">',
+            '<head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="color-scheme" content="light dark">',
+            "<title>Every figure, computed exactly</title>",
+            f"<style>\n{STYLE}</style></head>",
+            "<body>",
+            *_header(sections, verdicts),
+            "<main>",
+            *(line for section in sections for line in _section(*section)),
+            "</main>",
+            "</body></html>",
+            "",
+        ]
+    )
+
+
+def counted(verdicts: Sequence[Verdict]) -> str:
+    """How many claims hold, in words.
+
+    Example:
+        >>> counted([Verdict.HOLDS, Verdict.FAILS, Verdict.HOLDS])
+        '2 hold, 1 does not hold'
+    """
+    words = {
+        Verdict.HOLDS: ("holds", "hold"),
+        Verdict.PARTLY: ("holds in part", "hold in part"),
+        Verdict.FAILS: ("does not hold", "do not hold"),
+    }
+    counts = Counter(verdicts)
+    return ", ".join(
+        f"{counts[verdict]} {words[verdict][counts[verdict] != 1]}"
+        for verdict in Verdict
+        if counts[verdict]
+    )
+
+
+def _header(sections: Sequence[Section], verdicts: Sequence[Verdict]) -> Iterator[str]:
+    yield "<header><h1>Every figure, computed exactly</h1>"
+    yield (
+        "<p>What papers on private counts show by simulation or by formula, computed by "
+        "noisycount without simulation, beside what they say of it in short. Where a claim has "
+        "no number (“quite small”), a bound of our own decides; our number stands there to judge "
+        "anew.</p>"
+    )
+    yield f"<p>Of {len(verdicts)} claims {counted(verdicts)}.</p>" if verdicts else ""
+    yield '<nav aria-label="Figures"><ul>'
+    for paper, figures, _ in sections:
+        links = " ".join(
+            f'<a href="#{figure.key}">{_text(_short(figure))}</a>' for figure in figures
+        )
+        yield f'<li><a href="#{paper.key}">{_text(paper.name)}</a> {links}</li>'
+    yield "</ul></nav></header>"
+
+
+def _section(paper: Paper, figures: Sequence[Figure], claims: Sequence[Claim]) -> Iterator[str]:
+    yield f'<section id="{paper.key}"><h2>{_text(paper.name)}</h2>'
+    yield f"<p>{_text(paper.reference)}</p>"
+    for figure in figures:
+        yield from _article(figure)
+    if claims:
+        yield '<article class="numbers"><h3>Numbers outside the figures</h3>'
+        yield from _claims(claims)
+        yield "</article>"
+    yield "</section>"
+
+
+def _article(figure: Figure) -> Iterator[str]:
+    yield f'<article id="{figure.key}"><h3>{_text(_heading(figure))}</h3>'
+    yield '<div class="beside"><figure>'
+    yield f'<div class="plate">{_picture(figure)}</div>'
+    yield f"<figcaption>{_text(figure.caption)} {_download(figure)}</figcaption></figure>"
+    yield from _claims(figure.claims)
+    yield "</div></article>"
+
+
+def _claims(claims: Sequence[Claim]) -> Iterator[str]:
+    if not claims:
+        return
+    yield '<ol class="claims">'
+    for claim in claims:
+        yield (
+            f'<li class="{_CLASSES[claim.verdict]}">'
+            f'<p class="says">{_text(claim.says)} <cite>{_text(claim.source)}</cite></p>'
+            f'<p class="found">{_text(_sentence(claim.found))}</p>'
+            f'<p class="verdict">{_SIGNS[claim.verdict]} {claim.verdict.value}</p></li>'
+        )
+    yield "</ol>"
+
+
+def _picture(figure: Figure) -> str:
+    """The chart as part of the page: as wide as there is room, with its description."""
+    svg = figure_svg(figure, is_headed=False)
+    svg = re.sub(r'(<svg[^>]*?) width="\d+" height="\d+"', r"\1", svg, count=1)
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(figure.description)}" ', 1)
+
+
+def _download(figure: Figure) -> str:
+    """A link to the data, which is part of the page."""
+    data = base64.b64encode(figure.csv().encode()).decode()
+    name = f"{figure.key}.csv"
+    return f'<a download="{name}" href="data:text/csv;base64,{data}">Data ({name})</a>'
+
+
+def _heading(figure: Figure) -> str:
+    return f"{figure.number}: {figure.title}" if figure.number.startswith("Fig.") else figure.title
+
+
+def _short(figure: Figure) -> str:
+    """What a link says."""
+    if figure.number.startswith("Fig."):
+        return figure.number
+    return figure.key.partition(".")[2]
+
+
+def _text(text: str) -> str:
+    """A text of the page, in which no line breaks between a number and its unit."""
+    return re.sub(r" (?=[%=±])|(?<==) ", "\N{NO-BREAK SPACE}", escape(text))
+
+
+def _sentence(text: str) -> str:
+    """A sentence begins with a capital, unless it begins with a symbol."""
+    return text[:1].upper() + text[1:] if text[:1].isascii() and text[1:2] != " " else text

@@ -1,0 +1,69 @@
+"""What data sets and analysts may spend and have spent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from noisycount.app.config.config import DEFAULT_BUDGET, Config
+from noisycount.release.budget.budgets import Budget, Loss, PureBudget, budget_of
+from noisycount.release.budget.exact import exact_text
+from noisycount.release.ledger.entries import Entry
+
+__all__ = ["Account", "accounts_of_analysts", "accounts_of_datasets"]
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What somebody may spend, and has spent.
+
+    Attributes:
+        name: Of the data set or of the analyst.
+        budget: A number is a budget in ε; None: no budget of its own.
+        spent: What all answers have cost together.
+    """
+
+    name: str
+    budget: Fraction | Budget | None
+    spent: Loss
+
+    @property
+    def in_epsilon(self) -> bool:
+        """Whether the budget is a sum of ε."""
+        return self.budget is None or isinstance(budget_of(self.budget), PureBudget)
+
+    @property
+    def left(self) -> Fraction | None:
+        """The largest ε at which one more question may be asked; None where no budget binds."""
+        return None if self.budget is None else budget_of(self.budget).left(self.spent)
+
+    @property
+    def words(self) -> tuple[str, str, str]:
+        """Budget, what was spent of it, and what is left, for people."""
+        spent = exact_text(self.spent.epsilon)
+        if self.budget is None or self.left is None:
+            return "none", spent, "-"
+        left = exact_text(self.left)
+        if self.in_epsilon:
+            return budget_of(self.budget).text, spent, left
+        together = f"ε = {spent}, ρ = {float(self.spent.rho):.4g}"
+        return budget_of(self.budget).text, together, f"one more of ε = {float(self.left):.4g}"
+
+
+def accounts_of_datasets(configuration: Config, entries: Sequence[Entry]) -> list[Account]:
+    """The account of each data set that is configured or was asked."""
+    spent = {entry.request.dataset: entry.spent for entry in entries}
+    configured = {name: each.budget for name, each in configuration.datasets.items()}
+    return [
+        Account(name, configured.get(name, DEFAULT_BUDGET), spent.get(name, Loss()))
+        for name in dict.fromkeys([*configured, *spent])
+    ]
+
+
+def accounts_of_analysts(configuration: Config, entries: Sequence[Entry]) -> list[Account]:
+    """The account of each analyst who is configured or has asked."""
+    spent = {entry.analyst: entry.analyst_spent for entry in entries}
+    configured = {name: each.budget for name, each in configuration.analysts.items()}
+    return [
+        Account(name, configured.get(name), spent.get(name, Loss()))
+        for name in dict.fromkeys([*configured, *spent])
+    ]

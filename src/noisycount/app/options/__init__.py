@@ -1,0 +1,1 @@
+"""What people type for an option, and the value that it stands for."""

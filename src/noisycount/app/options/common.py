@@ -1,0 +1,134 @@
+"""What people type for an option, and the value that it stands for."""
+
+import math
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from noisycount.app.config.config import Config
+from noisycount.app.config.file import find, load, without_file
+from noisycount.release.budget.exact import exact_epsilon
+from noisycount.release.ledger.chain import Head
+from noisycount.release.slot import Slot
+
+__all__ = [
+    "Command",
+    "as_confidence",
+    "as_epsilon",
+    "as_guess",
+    "as_head",
+    "as_picture",
+    "as_slot",
+    "as_within",
+    "config_option",
+    "json_option",
+    "number",
+    "share",
+]
+
+_SHARE = re.compile(r"[±+]?\s*(\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})\s*(%?)")
+_LARGEST_GUESS = 2**53
+Command = TypeVar("Command", bound=Callable[..., None])
+
+
+def as_confidence(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
+    """A confidence such as `95%` or `0.95`."""
+    parsed = None if text is None else share(text)
+    if parsed is None or 0 < parsed < 1:
+        return parsed
+    raise click.BadParameter(f"must lie strictly between 0 and 1, such as 95%, got {text!r}")
+
+
+def as_within(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
+    """A relative half-width such as `20%`, `0.2` or `±20 %`."""
+    parsed = None if text is None else share(text)
+    if parsed is None or 0 < parsed <= 1:
+        return parsed
+    raise click.BadParameter(f"must be above 0 and at most 100%, such as 20%, got {text!r}")
+
+
+def as_epsilon(_: click.Context, __: click.Parameter, text: str | None) -> Fraction | None:
+    """An exact ε such as `0.1` or `1/3`."""
+    try:
+        return None if text is None else exact_epsilon(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def as_head(_: click.Context, __: click.Parameter, text: str | None) -> Head | None:
+    """A ledger's head such as `12:` and 64 hexadecimal digits."""
+    try:
+        return None if text is None else Head.read(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def as_guess(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
+    """A positive number of records."""
+    guess = None if text is None else number(text)
+    if guess is None or 0 < guess <= _LARGEST_GUESS:
+        return guess
+    raise click.BadParameter(f"must be a number of records above 0, such as 100, got {text!r}")
+
+
+def as_picture(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
+    """A file for a picture."""
+    if path is None or path.suffix.lower() in {".svg", ".png"}:
+        return path
+    raise click.BadParameter(f"must end in .svg or .png, got {str(path)!r}")
+
+
+def as_slot(_: click.Context, __: click.Parameter, text: str | None) -> Slot | None:
+    """A slot of some seconds."""
+    try:
+        return None if text is None else Slot(number(text))
+    except ValueError:
+        message = f"must be from 0.001 to 3600 s, such as 1, got {text!r}"
+        raise click.BadParameter(message) from None
+
+
+def config_option(command: Command) -> Command:
+    """Add `--config`, which gives the command a `Config` named `configuration`."""
+    return click.option(
+        "--config",
+        "configuration",
+        type=click.Path(path_type=Path),
+        callback=_loaded,
+        metavar="FILE",
+        help="The configuration; left out: noisycount.toml here or in a folder above.",
+    )(command)
+
+
+def json_option(command: Command) -> Command:
+    """Add `--json`, which gives the command a flag named `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help="One JSON object, for machines.")(
+        command
+    )
+
+
+def share(text: str) -> float:
+    """The share that a text stands for; nan for a text that is no share."""
+    match = _SHARE.fullmatch(text.strip())
+    return float(Decimal(match[1]) / (100 if match[2] else 1)) if match else math.nan
+
+
+def number(text: str) -> float:
+    """The number that a text stands for; nan for a text that is no number."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _loaded(_: click.Context, __: click.Parameter, path: Path | None) -> Config:
+    """The configuration that is named or found; an empty one where there is none."""
+    try:
+        found = path or find(Path.cwd())
+    except FileNotFoundError:
+        raise click.UsageError("the current folder was removed: change to another") from None
+    return load(found) if found else without_file()

@@ -1,0 +1,1 @@
+"""A goal, and the noise that meets it."""

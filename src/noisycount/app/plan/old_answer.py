@@ -1,0 +1,82 @@
+"""What a plan takes from the ledger: an old answer as a guess, and what is left of a budget."""
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+
+from noisycount.app.config.config import Config
+from noisycount.app.ledger.opened import booked
+from noisycount.app.terminal.printing import seen_from_here
+from noisycount.errors import NoisyCountError
+from noisycount.release.budget.budgets import Loss, budget_of
+from noisycount.release.ledger.entries import Entry
+
+__all__ = ["OldAnswer", "left_of", "old_answer"]
+
+_SHORTEST_KEY = 6
+
+
+@dataclass(frozen=True, slots=True)
+class OldAnswer:
+    """An answer that was published before, as a guess.
+
+    Attributes:
+        answer: In units, above 0.
+        words: What was asked, when, and of which data set.
+    """
+
+    answer: int
+    words: str
+
+
+def old_answer(key: str, configuration: Config) -> OldAnswer:
+    """The answer under a key of the ledger, or under the one key that begins so.
+
+    Raises:
+        NoisyCountError: There is no such answer, or it is no guess.
+    """
+    found = _entries_of(key, booked(configuration))
+    if len(found) != 1:
+        several = "the keys of several answers begin so" if found else "the ledger has no such key"
+        raise NoisyCountError(
+            f"--guess-from {key!r}: {several}; `noisycount ledger show --json` lists the keys"
+        )
+    entry = found[0]
+    if entry.answer is None or entry.answer <= 0:
+        answer = "there is no answer yet" if entry.answer is None else f"{entry.answer} is no guess"
+        raise NoisyCountError(
+            f"--guess-from {key!r}: {answer}, as a guess is above 0: give --guess instead"
+        )
+    question, dataset = json.loads(entry.request.question)["where"], entry.request.dataset
+    return OldAnswer(
+        entry.answer,
+        f"{entry.answer:,} was answered on {entry.made:%Y-%m-%d} and is paid for: {question} "
+        f"in {seen_from_here(dataset)}",
+    )
+
+
+def left_of(name: str, configuration: Config) -> tuple[str, Fraction]:
+    """The name of a data set, and what its answers have left of its budget.
+
+    Raises:
+        NoisyCountError: There is no such data set, its budget is not a sum of ε, or the ledger
+            cannot be read.
+    """
+    dataset = configuration.dataset(name)
+    spent = [
+        entry.spent for entry in booked(configuration) if entry.request.dataset == dataset.name
+    ]
+    if not isinstance(dataset.budget, Fraction):
+        raise NoisyCountError(
+            f"--dataset {name!r}: its budget, {budget_of(dataset.budget).text}, is not a sum of ε; "
+            "leave --dataset out"
+        )
+    return dataset.name, budget_of(dataset.budget).left(spent[-1] if spent else Loss())
+
+
+def _entries_of(key: str, entries: list[Entry]) -> list[Entry]:
+    """The entry of that key, or all whose keys begin so if that is long enough to tell."""
+    exact = [entry for entry in entries if entry.key == key]
+    if exact or len(key) < _SHORTEST_KEY:
+        return exact
+    return [entry for entry in entries if entry.key.startswith(key)]

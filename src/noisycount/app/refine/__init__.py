@@ -1,0 +1,1 @@
+"""What a noisy answer says about the count."""

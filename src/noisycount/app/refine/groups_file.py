@@ -1,0 +1,49 @@
+"""Groups with rates of their own, from a public table."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.app.refine.assumption import Assumed
+from noisycount.errors import NoisyCountError
+from noisycount.model.populations.strata import Strata
+from noisycount.release.sources.duckdb.public_table import PublicTable
+
+__all__ = ["assumed_of_file"]
+
+_MOST = 10**9  # the law of more records of several rates takes minutes and gigabytes
+
+
+def assumed_of_file(path: Path, size: int | None) -> Assumed:
+    """The groups of a CSV or Parquet file with the columns `size` and `rate`.
+
+    Args:
+        path: The file; each row is a group.
+        size: How many records there must be in all; None where that is not known.
+
+    Raises:
+        NoisyCountError: The file cannot be read, a cell is no size or rate, or the sum differs.
+    """
+    with PublicTable.open(path) as table:
+        sizes, rates = table.numbers("size"), table.numbers("rate")
+        whole = (sizes >= 0) & (sizes == np.floor(sizes)) & (sizes <= _MOST)
+        _check_rows(table, "size", whole, f"a whole number from 0 to {_MOST:,}")
+        _check_rows(table, "rate", (rates >= 0) & (rates <= 1), "a rate between 0 and 1")
+    total = int(sizes.sum())
+    if not 0 < total <= _MOST:
+        raise NoisyCountError(
+            f"the sizes in {str(path)!r} must add up to 1 to {_MOST:,} records, got {total:,}"
+        )
+    if size is not None and size != total:
+        raise NoisyCountError(
+            f"--size {size} is not the {total} that the sizes in {str(path)!r} add up to: "
+            "leave it out, or mend the file"
+        )
+    return Assumed(Strata(sizes, rates), None)
+
+
+def _check_rows(table: PublicTable, column: str, fine: NDArray[np.bool_], meant: str) -> None:
+    """Refuse the first row that is not fine."""
+    if not fine.all():
+        raise table.refusal(column, int(np.argmin(fine)), meant)

@@ -1,0 +1,56 @@
+"""A Bayes estimate in words."""
+
+from noisycount.app.refine.answer_table import RefinedTable
+from noisycount.app.refine.contradiction import warning
+from noisycount.app.refine.estimate import Refinement
+from noisycount.app.terminal.numbers import percent, signed
+from noisycount.app.terminal.printing import Facts, seen_from_here
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.release.budget.exact import exact_text
+
+__all__ = ["refinement_facts", "table_text"]
+
+
+def refinement_facts(refinement: Refinement) -> Facts:
+    """A Bayes estimate in words."""
+    told, several = refinement.told, len(refinement.answers) > 1
+    low, high = refinement.interval
+    raw = "the average of the answers" if several else "the answer alone"
+    facts = [
+        ("assumed", refinement.assumed.words),
+        ("answers" if several else "answer", _answers(refinement)),
+        ("mean", f"{signed(told.mean, 1)}  (least squared error)"),
+        ("median", f"{signed(told.median)}  (least absolute error)"),
+        (
+            "interval",
+            f"{signed(low)} to {signed(high)} with {percent(refinement.level)} probability",
+        ),
+        (
+            "deviation",
+            (
+                f"{signed(refinement.deviation, 1)}, against "
+                f"{signed(refinement.answer_deviation, 1)} of {raw}"
+            ),
+        ),
+    ]
+    odd = warning(refinement)
+    return facts if odd is None else [*facts, ("warning", odd)]
+
+
+def _answers(refinement: Refinement) -> str:
+    """The answers and their noise."""
+    told = ", ".join(_exact(answer) for answer in refinement.answers)
+    if isinstance(refinement.noise, DiscreteLaplace):
+        return f"{told}, with noise of ε = {exact_text(refinement.noise.epsilon)}"
+    return f"{told}, with {refinement.mechanism} noise of scale {exact_text(refinement.scale)}"
+
+
+def table_text(table: RefinedTable) -> str:
+    """What became of a table of answers, in one line."""
+    empty = f" ({table.missing:,} without an answer)" if table.missing else ""
+    return f"{table.rows:,} rows{empty} in {table.seconds:.1f} s: {seen_from_here(table.out)}"
+
+
+def _exact(answer: float) -> str:
+    """An answer with the digits that it was given in."""
+    return f"{answer:,}".replace("-", "−")

@@ -1,0 +1,1 @@
+"""What an answer reveals about one person."""

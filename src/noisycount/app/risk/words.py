@@ -1,0 +1,159 @@
+"""What an answer reveals, in words that are true."""
+
+import math
+from decimal import ROUND_CEILING, Decimal
+from typing import TYPE_CHECKING
+
+from noisycount.app.refine.estimate import kind_of_noise
+from noisycount.app.terminal.numbers import (
+    approximately,
+    at_least,
+    at_most,
+    odds_sentence,
+    percent,
+    signed,
+)
+from noisycount.model.exact import Exact
+from noisycount.release.budget.exact import exact_text
+
+if TYPE_CHECKING:  # they compute curves, which few commands need
+    from noisycount.app.risk.risk import Risk, Risks, Setting
+
+__all__ = ["answer_words", "cautions", "meanings", "risk_facts", "risk_header", "risk_rows"]
+
+
+def risk_facts(risks: "Risks") -> list[tuple[str, str]]:
+    """What was asked."""
+    return [
+        ("assumed", risks.setting.assumed.words),
+        ("answer", answer_words(risks.setting)),
+        ("error", _error(risks)),
+        ("asked", f"δ at ε = {approximately(risks.epsilon)}"),
+    ]
+
+
+def answer_words(setting: "Setting") -> str:
+    """How the count is answered."""
+    counted = "the count"
+    if setting.sample is not None:
+        counted = f"the count among {signed(setting.sample)} records drawn at random"
+    if isinstance(setting.noise, Exact) or setting.scale is None:
+        return f"{counted}, without noise"
+    kind = kind_of_noise(setting.noise)
+    return f"{counted}, with {kind} noise of scale {exact_text(setting.scale)}"
+
+
+def risk_header(risks: "Risks") -> tuple[str, ...]:
+    """The names of the columns."""
+    return "adversary", "knows", "δ", "guess", f"ε at δ = {Decimal(str(risks.usual_delta)):e}"
+
+
+def risk_rows(risks: "Risks") -> list[tuple[str, ...]]:
+    """One line an adversary, with cells as `risk_header` names them."""
+    return [
+        (
+            risk.adversary.name,
+            risk.adversary.knows,
+            at_most(risk.delta),
+            _percent_at_most(risk.guess),
+            at_most(risk.usual_epsilon) if math.isfinite(risk.usual_epsilon) else "none",
+        )
+        for risk in risks.risks
+    ]
+
+
+def meanings(risks: "Risks") -> list[tuple[str, str]]:
+    """What ε and δ promise against each adversary."""
+    return [(risk.adversary.name, _meaning(risk, risks)) for risk in risks.risks]
+
+
+def cautions(risks: "Risks") -> list[tuple[str, str]]:
+    """What the figures mean, and what they do not promise."""
+    guessing = "how often the best guess about one person is right after the answer, 50:50 before"
+    found = [("guess", guessing), ("holds for", _scope(risks))]
+    if risks.beyond_worst:
+        found.append(("dependence", _dependence(risks)))
+    return [*found, ("two answers", _together(risks))]
+
+
+def _meaning(risk: "Risk", risks: "Risks") -> str:
+    """What ε and δ promise against one adversary.
+
+    Answers that ε and δ hold apart can be made from one that tells the record with probability δ
+    and keeps to the odds of ε otherwise, and from nothing else: Kairouz, Oh and Viswanath, *The
+    Composition Theorem for Differential Privacy* (2015). That the odds leave those of ε with
+    probability δ at most is not true.
+    """
+    odds = odds_sentence(risks.epsilon)
+    if risk.bracket[1] == 0:
+        return odds
+    if risk.bracket[1] < 1:
+        return f"at worst is told outright with probability {at_most(risk.delta)}; otherwise {odds}"
+    if isinstance(risks.setting.mechanism, Exact):
+        return "learns everything: without noise, the known records leave this one as the rest"
+    return "learns everything: the answer gives the person away"
+
+
+def _error(risks: "Risks") -> str:
+    """How far off the answer is."""
+    if not risks.loss:
+        return "none"
+    share, size = risks.standard_error, risks.setting.assumed.population.records
+    scaled = "" if risks.setting.sample is None else ", scaled up from the sample"
+    return (
+        f"standard error {share * size:,.3g} records, "
+        f"{percent(Decimal(f'{share:.2e}'))} of the database{scaled}"
+    )
+
+
+def _scope(risks: "Risks") -> str:
+    """Against whom the lines below the worst case hold."""
+    assumed, known = risks.setting.assumed, risks.setting.known
+    informed = ""
+    if known is not None:
+        theirs = "that record" if known == 1 else f"those {signed(known)} records"
+        informed = f", “partly informed” only against one who knows {theirs} and no other"
+    trusted = "the rates are" if assumed.rate is None else "the rate is"
+    scope = (
+        f"“distribution only” only against an adversary who knows no single record{informed}; "
+        f"below the worst case, only if {trusted} right"
+    )
+    independent = assumed.rate is None or not assumed.rate.deviation
+    return (
+        f"{scope}. Treat whoever may know more as the worst case." if independent else f"{scope}."
+    )
+
+
+def _dependence(risks: "Risks") -> str:
+    """Why somebody outside can learn more than the worst case."""
+    names = " and ".join(f"“{risk.adversary.name}”" for risk in risks.beyond_worst)
+    return (
+        f"δ of {names} exceeds that of the worst case, and rightly so: as the rate is uncertain, "
+        "one person who counts makes it likelier that others count, and the answer shows them "
+        "all. The worst case changes one record and no other."
+    )
+
+
+def _together(risks: "Risks") -> str:
+    """What several answers about one database do."""
+    others = " or ".join(f"“{risk.adversary.name}”" for risk in risks.risks[1:])
+    shared = (
+        f"share the randomness of one database, so δ of {others} must not be added up over them; "
+        "ε and δ of the worst case may."
+    )
+    least = risks.overlapping
+    if least is None:
+        return shared
+    noise = "" if risks.setting.scale is None else " and the noise"
+    is_more = least > risks.risks[-1].bracket[1]
+    bound = f": against every adversary, δ is at least {at_least(least)}" if is_more else ""
+    return (
+        f"{shared} Asked about everybody and again about everybody but one, their difference is "
+        f"that person{noise} alone{bound}."
+    )
+
+
+def _percent_at_most(chance: float) -> str:
+    """A chance in percent, rounded up to two decimals."""
+    told = Decimal(f"{chance:.9f}") * 100
+    return f"{told.quantize(Decimal('0.01'), ROUND_CEILING)} %"

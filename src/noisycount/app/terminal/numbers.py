@@ -1,0 +1,114 @@
+"""Numbers as people read them."""
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+from noisycount.release.budget.exact import exact_text
+
+__all__ = [
+    "approximately",
+    "at_least",
+    "at_most",
+    "odds_sentence",
+    "percent",
+    "plus_minus",
+    "signed",
+]
+
+_CERTAIN = Decimal("1e-4")
+_READABLE = Decimal("1e-3")
+
+
+def percent(share: float | Decimal) -> str:
+    """A share in percent with the digits that it needs: 0.95 is `95 %`.
+
+    Example:
+        >>> percent(0.017), percent(0.2)
+        ('1.7 %', '20 %')
+    """
+    return f"{(Decimal(str(share)) * 100).normalize():f} %"
+
+
+def signed(number: float, digits: int = 0) -> str:
+    """A number with thousands separators and a true minus sign.
+
+    Example:
+        >>> signed(-5912), signed(1234.56, 1)
+        ('−5,912', '1,234.6')
+    """
+    return f"{number:,.{digits}f}".replace("-", "−")
+
+
+def plus_minus(error: float) -> str:
+    """An error as `±20`, whole where it is whole.
+
+    Example:
+        >>> plus_minus(2995732), plus_minus(15.5)
+        ('±2,995,732', '±15.5')
+    """
+    return f"±{int(error):,}" if error == int(error) else f"±{error:,.6g}"
+
+
+def approximately(value: Fraction) -> str:
+    """An exact rational, with its rounded value where that is easier to read.
+
+    Example:
+        >>> approximately(Fraction(20, 3)), approximately(Fraction(10))
+        ('20/3 ≈ 6.67', '10')
+    """
+    text = exact_text(value)
+    return text if "/" not in text else f"{text} ≈ {float(value):.3g}"
+
+
+def at_most(bound: float) -> str:
+    """A finite number that is not negative, rounded up to three digits.
+
+    Example:
+        >>> at_most(0.15012), at_most(0.1 + 1e-12), at_most(3.4567e-9), at_most(0)
+        ('0.151', '0.100', '3.46e-9', '0')
+    """
+    return _three_digits(bound, ROUND_CEILING)
+
+
+def at_least(bound: float) -> str:
+    """A finite number that is not negative, rounded down to three digits.
+
+    Example:
+        >>> at_least(0.15097)
+        '0.150'
+    """
+    return _three_digits(bound, ROUND_FLOOR)
+
+
+def _three_digits(bound: float, rounding: str) -> str:
+    """Three digits of the first nine, as 0.1 plus the error of a float is 0.1."""
+    told = Context(prec=9).create_decimal_from_float(float(bound))
+    rounded = Context(prec=3, rounding=rounding).plus(told)
+    if rounded == rounded.to_integral_value():
+        return f"{rounded:.0f}"
+    return f"{rounded:{'e' if rounded < _READABLE else 'f'}}"
+
+
+def odds_sentence(epsilon: float | Fraction, protected: str = "person") -> str:
+    """What ε means for one person or row, in words; the odds are rounded to the side of more risk.
+
+    Example:
+        >>> odds_sentence(0.15)
+        'a 50:50 guess about one person becomes at most 54:46'
+    """
+    shrunk = math.exp(-epsilon)  # odds of 1:1 become 1:e^ε, as `belief_bounds` says for any odds
+    unlikely = shrunk / (1 + shrunk)
+    return f"a 50:50 guess about one {protected} becomes at most {_odds(unlikely)}"
+
+
+def _odds(unlikely: float) -> str:
+    """Odds of 100 in all, from the chance of the less likely side, rounded down."""
+    share = Decimal(unlikely) * 100
+    if share < _CERTAIN:
+        return "100:0"
+    if share >= 1:
+        low = share.to_integral_value(ROUND_FLOOR)
+    else:
+        low = Context(prec=2, rounding=ROUND_FLOOR).plus(share)
+    return f"{100 - low:f}:{low:f}"

@@ -1,0 +1,1 @@
+"""Results as charts; nothing is computed here."""

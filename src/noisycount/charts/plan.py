@@ -1,0 +1,194 @@
+"""A plan as an Altair chart: fifty possible answers, and what other goals cost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import altair as alt
+
+from noisycount.charts.refinement import THEME
+from noisycount.charts.theme import BLUE, GREEN, GRID, INK, LEVELS
+
+__all__ = ["GoalLine", "PossibleAnswers", "plan_chart"]
+
+_WIDTH, _HEIGHT = 480, 220
+_LARGEST_DOT = 18.0
+_LEAST_REACH = 3  # records on each side, so that whole numbers are marked
+_NUMBER = "format(datum.value, ',d')"
+_OFFSET = "datum.value == 0 ? '0' : format(datum.value, '+,d')"
+
+
+@dataclass(frozen=True, slots=True)
+class PossibleAnswers:
+    """Equally likely answers as dots in columns.
+
+    Args:
+        places: The value and the row from 1 on of each dot, at least one.
+        gap: The least distance of dots in a row, in records.
+        low: The least answer inside the goal, in records.
+        high: The greatest.
+        centre: What the answers are about: the guess, or 0 for errors alone.
+        heading: What the dots are.
+        notes: What the marks are, one line each.
+        title: What stands below the axis.
+        is_offset: Whether numbers have a sign, as errors do.
+
+    Raises:
+        ValueError: There is no dot, or low exceeds high.
+    """
+
+    places: Sequence[tuple[float, int]]
+    gap: float
+    low: int
+    high: int
+    centre: int
+    heading: str
+    notes: Sequence[str]
+    title: str
+    is_offset: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be drawn."""
+        if not self.places:
+            raise ValueError(f"places must hold at least one dot, got {self.places!r}")
+        if self.low > self.high:
+            raise ValueError(f"low must not exceed high, got {self.low} and {self.high}: swap them")
+
+
+@dataclass(frozen=True, slots=True)
+class GoalLine:
+    """The errors that one ε gives, at rising confidence.
+
+    Args:
+        name: The ε, in words.
+        confidences: In (0, 1), rising.
+        errors: The error at each confidence, in records.
+
+    Raises:
+        ValueError: The two differ in length or are empty.
+    """
+
+    name: str
+    confidences: Sequence[float]
+    errors: Sequence[float]
+
+    def __post_init__(self) -> None:
+        """Refuse a line that cannot be drawn."""
+        if not len(self.confidences) == len(self.errors) > 0:
+            lengths = len(self.confidences), len(self.errors)
+            raise ValueError(
+                f"confidences and errors must be equally many, got {lengths}: give an error for "
+                "each confidence"
+            )
+
+
+def plan_chart(
+    answers: PossibleAnswers,
+    lines: Sequence[GoalLine],
+    goal: tuple[float, float],
+    title: str,
+    subtitle: str,
+) -> alt.VConcatChart:
+    """Return possible answers above the curves of equal ε.
+
+    Args:
+        answers: The dots and their marks.
+        lines: The curves of half the ε, the ε itself and twice the ε.
+        goal: The confidence and the error that were asked for.
+        title: The heading of the whole chart, one line.
+        subtitle: The line below it.
+
+    Returns:
+        The chart, with a white background.
+
+    Source: the dots after Kay, Kola, Hullman and Munson (2016), *When (ish) is My Bus?*; the curves
+    are Naldi and D'Acquisto (2015), Fig. 1, with error against confidence.
+
+    Example:
+        >>> dots = PossibleAnswers([(9, 1), (11, 1)], 2, 8, 12, 10, "Two answers", [], "answer")
+        >>> line = GoalLine("ε = 0.1", [0.5, 0.9], [7, 23])
+        >>> len(plan_chart(dots, [line], (0.9, 23), "A plan", "±20 %").vconcat)
+        2
+    """
+    return alt.VConcatChart(
+        vconcat=[_answers(answers), _goals(lines, goal)],
+        title=alt.TitleParams(title, subtitle=subtitle, fontSize=19, offset=18),
+        spacing=24,
+        config=THEME,
+    )
+
+
+def _answers(answers: PossibleAnswers) -> alt.LayerChart:
+    """Return the dots over a band that is the goal."""
+    farthest = max(abs(value - answers.centre) for value, _ in answers.places) + answers.gap
+    tallest = max(level for _, level in answers.places)
+    reach = max(_LEAST_REACH, farthest, answers.high - answers.centre + 1)
+    across = min(_LARGEST_DOT, _WIDTH / (2 * reach / answers.gap), _HEIGHT / (tallest + 1))
+    x = alt.X(
+        "value:Q",
+        title=answers.title,
+        axis=alt.Axis(
+            labelExpr=_OFFSET if answers.is_offset else _NUMBER, tickMinStep=1, tickCount=5
+        ),
+        scale=alt.Scale(domain=[answers.centre - reach, answers.centre + reach], nice=False),
+    )
+    y = alt.Y(
+        "level:Q",
+        axis=None,
+        scale=alt.Scale(domain=[0, _HEIGHT / across], nice=False),
+    )
+    dots = _chart([{"value": value, "level": level - 0.5} for value, level in answers.places])
+    band = _chart([{"value": answers.low - 0.5, "end": answers.high + 0.5}])
+    rule = _chart([{"value": answers.centre}])
+    layers = [
+        band.mark_rect(color=GREEN, opacity=0.15).encode(x=x, x2="end:Q"),
+        rule.mark_rule(color=INK, strokeDash=[6, 4], strokeWidth=1.5).encode(x=x),
+        dots.mark_circle(color=BLUE, opacity=1, size=(0.9 * across) ** 2).encode(x=x, y=y),
+    ]
+    heading = alt.TitleParams(answers.heading, subtitle=list(answers.notes), frame="group")
+    return alt.LayerChart(layer=layers, title=heading, width=_WIDTH, height=_HEIGHT)
+
+
+def _goals(lines: Sequence[GoalLine], goal: tuple[float, float]) -> alt.LayerChart:
+    """Return error against confidence, with the name of each ε beside its line."""
+    x = alt.X(
+        "confidence:Q",
+        title="confidence",
+        axis=alt.Axis(format=".0%", values=[0.5, 0.6, 0.7, 0.8, 0.9, 0.99]),
+        scale=alt.Scale(nice=False, zero=False),
+    )
+    y = alt.Y(
+        "error:Q",
+        title="error ±, records",
+        axis=alt.Axis(format=",.12~g", tickCount=5, gridColor=GRID),
+        scale=alt.Scale(nice=True, zero=True),
+    )
+    layers = []
+    for line, style in zip(lines, LEVELS, strict=False):
+        points = zip(line.confidences, line.errors, strict=True)
+        curve = _chart([{"confidence": float(at), "error": float(error)} for at, error in points])
+        end = _chart([{"confidence": line.confidences[-1], "error": line.errors[-1]}])
+        layers += [
+            curve.mark_line(
+                color=style.colour, strokeDash=list(style.dash), strokeWidth=style.width
+            ).encode(x=x, y=y),
+            end.mark_text(
+                align="left",
+                baseline="middle",
+                color=style.colour,
+                dx=8,
+                fontSize=14,
+                fontWeight="bold",
+            ).encode(x=x, y=y, text=alt.value(line.name)),
+        ]
+    mark = _chart([{"confidence": goal[0], "error": goal[1]}])
+    layers.append(mark.mark_circle(color=INK, opacity=1, size=90).encode(x=x, y=y))
+    heading = alt.TitleParams(
+        "What other goals cost",
+        subtitle="each line is one ε, with continuous noise; dot: the goal of one answer",
+        frame="group",
+    )
+    return alt.LayerChart(layer=layers, title=heading, width=_WIDTH, height=_HEIGHT)
+
+
+def _chart(values: list[dict[str, float]]) -> alt.Chart:
+    return alt.Chart(alt.InlineData(values))

@@ -1,0 +1,195 @@
+"""Results of analysis as Altair charts; nothing is computed here."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import altair as alt
+
+from noisycount.charts.theme import BLUE, CONFIG, GREEN, INK, VERMILION
+
+__all__ = ["RefinementCurves", "refinement_chart", "save", "save_file"]
+
+MOST_COUNTS = 5000  # what Altair takes inside a chart
+
+WIDTH, HEIGHT = 420, 96
+
+THEME = alt.Config(**CONFIG)
+
+
+@dataclass(frozen=True, slots=True)
+class RefinementCurves:
+    """What is known about a count before and after its noisy answer.
+
+    Args:
+        counts: The run of counts to show, increasing, at most 5,000; in records.
+        prior: The probability of each count before the answer.
+        noisy: The likelihood of the answer at each count, normalised over the counts.
+        posterior: The probability of each count given the answer.
+        answer: The noisy answer, in records; it may lie outside the counts.
+        estimate: The estimate made from both, in records.
+        low: The smallest count of the interval.
+        high: The largest count of the interval.
+        level: The probability of the interval.
+
+    Raises:
+        ValueError: The curves differ in length, are empty or too long, or low exceeds high.
+    """
+
+    counts: Sequence[int]
+    prior: Sequence[float]
+    noisy: Sequence[float]
+    posterior: Sequence[float]
+    answer: float
+    estimate: float
+    low: int
+    high: int
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        """Refuse curves that cannot be drawn on one axis."""
+        lengths = [len(self.counts), len(self.prior), len(self.noisy), len(self.posterior)]
+        if len(set(lengths)) > 1:
+            raise ValueError(f"curves must be equally long, got {lengths}: give one value a count")
+        if not 1 <= lengths[0] <= MOST_COUNTS:
+            raise ValueError(
+                f"counts must be 1 to {MOST_COUNTS} numbers, got {lengths[0]}: "
+                "show the run that holds nearly all the probability"
+            )
+        if self.low > self.high:
+            raise ValueError(f"low must not exceed high, got {self.low} and {self.high}: swap them")
+
+
+def refinement_chart(
+    curves: RefinementCurves, title: str, subtitle: str, unit: str = "records"
+) -> alt.VConcatChart:
+    """Return three curves on one axis: what was assumed, what the answer says, what both say.
+
+    Each curve has a panel, whose heading names the curve and its marks: no label can lie on
+    another, however close answer and estimate are.
+
+    Args:
+        curves: The three curves and their marks.
+        title: The heading of the whole chart, one line.
+        subtitle: The line below it.
+        unit: What is counted, in the plural.
+
+    Returns:
+        The chart, with a white background.
+
+    Example:
+        >>> curves = RefinementCurves([0, 1], [0.5, 0.5], [0.2, 0.8], [0.2, 0.8], 1.0, 1.0, 0, 1)
+        >>> len(refinement_chart(curves, "Poor health", "A survey", unit="persons").vconcat)
+        3
+    """
+    inner = alt.X("count:Q", axis=alt.Axis(title=None, labels=False))
+    lowest = alt.X("count:Q", title=f"true count, {unit}")
+    answer = _rule(curves.answer, VERMILION, [6, 4])
+    estimate = _rule(curves.estimate, INK, [1, 0])
+    prior = _panel(
+        ["What was assumed before", "without any answer"],
+        inner,
+        [_curve(curves.counts, curves.prior, BLUE)],
+    )
+    noisy = _panel(
+        [
+            "What the noisy answer alone says",
+            f"dashed line: the answer, {_number(curves.answer)} {unit}",
+        ],
+        inner,
+        [_curve(curves.counts, curves.noisy, VERMILION), answer],
+    )
+    interval = f"{_number(curves.low)} to {_number(curves.high)}"
+    posterior = _panel(
+        [
+            "What both say together",
+            f"solid line: the estimate, {_number(curves.estimate)} {unit}",
+            f"shaded: {interval} {unit}, {curves.level * 100:.6g}% sure",
+        ],
+        lowest,
+        [
+            _band(curves.low, curves.high),
+            _curve(curves.counts, curves.posterior, GREEN),
+            estimate,
+            answer,
+        ],
+    )
+    return _page(title, subtitle, [prior, noisy, posterior])
+
+
+def save(chart: alt.TopLevelMixin, folder: Path, stem: str) -> list[Path]:
+    """Write a chart as SVG and as PNG of double resolution, without browser or network.
+
+    Args:
+        chart: Any chart of this module.
+        folder: Where to write; made where it is missing.
+        stem: The files' name without its ending.
+
+    Returns:
+        The two files, the SVG first.
+
+    Raises:
+        OSError: The folder or a file cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    files = [folder / f"{stem}.svg", folder / f"{stem}.png"]
+    for file in files:
+        save_file(chart, file)
+    return files
+
+
+def save_file(chart: alt.TopLevelMixin, file: Path) -> None:
+    """Write a chart as SVG, or as PNG of double resolution, by the ending of the file's name.
+
+    Args:
+        chart: Any chart of this module or its neighbours.
+        file: Where to write.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    is_svg = file.suffix.lower() == ".svg"
+    chart.save(file, format="svg" if is_svg else "png", scale_factor=2)
+
+
+def _curve(counts: Sequence[int], probabilities: Sequence[float], color: str) -> alt.Chart:
+    """Return one step a count, since nothing lies between two counts."""
+    points = zip(counts, probabilities, strict=True)
+    values = [{"count": int(count), "probability": float(chance)} for count, chance in points]
+    curve: alt.Chart = alt.Chart(alt.InlineData(values)).mark_area(
+        color=color, fillOpacity=0.2, interpolate="step", line={"color": color, "strokeWidth": 2}
+    )
+    return curve.encode(y="probability:Q")
+
+
+def _rule(count: float, color: str, dash: list[int]) -> alt.Chart:
+    values = alt.InlineData([{"count": float(count)}])
+    rule: alt.Chart = alt.Chart(values).mark_rule(color=color, strokeDash=dash, strokeWidth=2)
+    return rule
+
+
+def _band(low: int, high: int) -> alt.Chart:
+    """Return a band over whole steps, from half a count below low to half a count above high."""
+    values = alt.InlineData([{"count": low - 0.5, "end": high + 0.5}])
+    band: alt.Chart = alt.Chart(values).mark_rect(color=GREEN, opacity=0.15)
+    return band.encode(x2="end:Q")
+
+
+def _panel(lines: list[str], x: alt.X, layers: list[alt.Chart]) -> alt.LayerChart:
+    """Return layers on one axis under a heading, the first line, and its notes."""
+    title = alt.TitleParams(lines[0], subtitle=lines[1:])
+    placed = [layer.encode(x=x) for layer in layers]
+    return alt.LayerChart(layer=placed, title=title, width=WIDTH, height=HEIGHT)
+
+
+def _page(title: str, subtitle: str, panels: list[alt.LayerChart]) -> alt.VConcatChart:
+    """Return panels under one heading, on common scales, in the one theme of all our charts."""
+    heading = alt.TitleParams(title, subtitle=subtitle, fontSize=19, offset=18)
+    resolve = alt.Resolve(scale=alt.ScaleResolveMap(x="shared", y="shared"))
+    return alt.VConcatChart(
+        vconcat=panels, title=heading, spacing=16, resolve=resolve, config=THEME
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:,.1f}".removesuffix(".0").replace("-", "\N{MINUS SIGN}")

@@ -1,0 +1,51 @@
+"""Scales as the samplers need them: rationals of bounded terms, steps of a public grid."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from numbers import Integral
+
+from noisycount.model.drawing.many import LARGEST_TERM
+from noisycount.model.validation import positive_number
+
+__all__ = ["as_written", "check_range", "drawable", "public_grid"]
+
+_GRID_BITS = 40
+
+
+def as_written(value: float | Fraction, name: str) -> Fraction:
+    """The positive rational that a number stands for: a float is the decimal shown for it.
+
+    Its terms are Python's integers: those of NumPy overflow silently, and noise would be too small.
+    """
+    number = positive_number(value, name)
+    if isinstance(value, Fraction):
+        return Fraction(int(value.numerator), int(value.denominator))
+    return Fraction(int(value)) if isinstance(value, Integral) else Fraction(str(number))
+
+
+def check_range(scale: float | Fraction) -> None:
+    """Refuse, with a ValueError, a scale outside 2^−52..2^52 records."""
+    if not Fraction(1, 2**52) <= scale <= 2**52:
+        raise ValueError(f"scale must be between 2**-52 and 2**52 records, got {float(scale)!r}")
+
+
+def drawable(scale: Fraction) -> Fraction:
+    """The scale, rounded up where its terms are too large for the vectorised sampler."""
+    check_range(scale)
+    if max(scale.numerator, scale.denominator) <= LARGEST_TERM:
+        return scale
+    if scale < 1:
+        return 1 / _to_53_bits(1 / scale, math.floor)
+    return _to_53_bits(scale, math.ceil)
+
+
+def _to_53_bits(value: Fraction, rounded: Callable[[Fraction], int]) -> Fraction:
+    """A number of at least 1, rounded to 53 significant bits."""
+    shift = 2 ** (53 - math.floor(value).bit_length())
+    return Fraction(rounded(value * shift), shift)
+
+
+def public_grid(scale: float) -> Fraction:
+    """The step 2^min(0, ⌊log2 scale⌋ − 40) of continuous answers, in records."""
+    return Fraction(2) ** min(0, math.frexp(scale)[1] - 1 - _GRID_BITS)

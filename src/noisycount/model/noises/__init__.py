@@ -1,0 +1,1 @@
+"""Laws of noise, a file each."""

@@ -1,0 +1,1 @@
+"""Laws of a count to an outsider, a file each."""

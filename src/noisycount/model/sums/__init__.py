@@ -1,1 +1,0 @@
-"""The density of a sum of noises, by inversion of its transform."""

@@ -1,0 +1,1 @@
+"""Exact budgets, and what answers cost."""

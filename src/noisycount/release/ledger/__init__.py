@@ -1,0 +1,1 @@
+"""What was asked, what it cost, and what was answered, for ever."""

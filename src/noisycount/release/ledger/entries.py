@@ -1,0 +1,139 @@
+"""What a ledger holds: requests, and the debits that they became."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from fractions import Fraction
+
+from noisycount.release.budget.budgets import Budget, Loss
+from noisycount.release.budget.exact import exact_epsilon, exact_text
+
+__all__ = ["ANALYST", "Analyst", "Entry", "Request", "check_text"]
+
+ANALYST = "analyst"
+"""Who asks where nobody is named."""
+
+_LONGEST_NAME = 200
+_LONGEST_QUESTION = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question to one data set at one price.
+
+    Args:
+        dataset: Whose budget pays.
+        question: Everything that decides what is counted and what noise is added, as text.
+        epsilon: The price, in units of privacy loss; whatever `exact_epsilon` takes is kept as a
+            rational.
+
+    Raises:
+        ValueError: A text is empty, too long or not printable, or `epsilon` is out of range.
+
+    Example:
+        >>> Request("survey", "age > 40", Fraction(1, 10)).digest[:8]
+        'a2fff9aa'
+    """
+
+    dataset: str
+    question: str
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        check_text("dataset", self.dataset, _LONGEST_NAME)
+        check_text("question", self.question, _LONGEST_QUESTION)
+        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of an encoding that no other request shares, in hexadecimal digits."""
+        parts = [self.dataset, self.question, exact_text(self.epsilon)]
+        return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Analyst:
+    """Who asks, and what their questions may cost together, whatever data sets they are about.
+
+    Args:
+        name: What the ledger calls the analyst; at most 200 printable characters.
+        budget: An exact number is one in ε, kept as a rational; None: only the data sets' budgets
+            bind.
+
+    Raises:
+        ValueError: The name is not printable, or the budget is out of range.
+
+    Example:
+        >>> Analyst("alice", Fraction(1, 2)).budget
+        Fraction(1, 2)
+    """
+
+    name: str = ANALYST
+    budget: Fraction | Budget | None = None
+
+    def __post_init__(self) -> None:
+        check_text("analyst", self.name)
+        if self.budget is not None and not isinstance(self.budget, Budget):
+            object.__setattr__(self, "budget", exact_epsilon(self.budget, "budget"))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One debit, and its answer once there is one.
+
+    Args:
+        key: What its first request was called; at most 200 printable characters.
+        request: What was asked, and at what price.
+        spent: What the data set has paid in all, this debit included.
+        made: When, in UTC.
+        answer: The noisy count in units, or None while none was stored.
+        analyst: Who asked.
+        analyst_spent: What the analyst's questions have cost in all, this debit included.
+
+    Raises:
+        ValueError: A name is not printable, `made` is not in UTC, or a total is too little.
+    """
+
+    key: str
+    request: Request
+    spent: Loss
+    made: datetime
+    answer: int | None
+    analyst: str
+    analyst_spent: Loss
+
+    def __post_init__(self) -> None:
+        check_text("key", self.key)
+        check_text("analyst", self.analyst)
+        price = Loss.of(self.request.epsilon)
+        for name, total in (("spent", self.spent), ("analyst_spent", self.analyst_spent)):
+            if total.epsilon < price.epsilon or total.rho < price.rho:
+                raise ValueError(f"{name} must include epsilon, got {exact_text(total.epsilon)}")
+        if self.made.utcoffset() != timedelta(0):
+            raise ValueError(f"made must be in UTC, got {self.made.isoformat()}")
+
+
+def check_text(name: str, value: str, longest: int = _LONGEST_NAME) -> None:
+    """Refuse what is no text, or one that is empty, too long or not printable.
+
+    Args:
+        name: What the refusal calls the text.
+        value: The text.
+        longest: The largest number of characters.
+
+    Raises:
+        ValueError: The text is refused.
+
+    Example:
+        >>> check_text("key", "")
+        Traceback (most recent call last):
+            ...
+        ValueError: key must be 1 to 200 printable characters, got ''
+    """
+    if not isinstance(value, str):
+        found = type(value).__name__
+        raise ValueError(f"{name} must be 1 to {longest} printable characters, got a {found}")  # noqa: TRY004
+    if not 1 <= len(value) <= longest or not value.isprintable():
+        shown = repr(value if len(value) <= longest else f"{value[:40]}...")
+        raise ValueError(f"{name} must be 1 to {longest} printable characters, got {shown}")

@@ -1,0 +1,111 @@
+"""How a ledger comes to be: a file that appears whole, a server that keeps what it acknowledges."""
+
+import errno
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from noisycount.errors import LedgerError
+from noisycount.release.ledger.address import Address
+from noisycount.release.ledger.refusals import refusals
+from noisycount.release.ledger.table import RESTORE, make
+
+__all__ = ["check_server", "make_file"]
+
+_LONGEST_PART = 40  # of the ledger's name in the draft's, which may then be no longer than others
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
+
+
+def make_file(address: Address, file: Path, *, create: bool) -> None:
+    """Make the file of a ledger if there is none and there shall be one.
+
+    The file is made under another name and appears under its own when it is whole: so an empty
+    file is never a new ledger, but one that lost what it held.
+
+    Raises:
+        LedgerError: There is no file, and none shall or can be made, or it is empty.
+    """
+    with refusals(address.place):
+        if _is_there(address, file) or not address.writable:
+            return
+    if not create:
+        raise LedgerError(f"ledger {str(file)!r} does not exist; the first count makes it")
+    draft = file.with_name(f"{file.name[:_LONGEST_PART]}.{secrets.token_hex(8)}.new")
+    try:
+        with refusals(address.place):
+            _make_draft(address, draft)
+            _publish(draft, file)
+    finally:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+
+
+def _is_there(address: Address, file: Path) -> bool:
+    """Tell whether there is a file, which is not empty, or only the folder for one.
+
+    Raises:
+        LedgerError: There is no folder, or the file is empty.
+        OSError: The folder may not be looked into, or the name is too long.
+    """
+    if not file.parent.is_dir():
+        raise LedgerError(f"ledger folder {str(file.parent)!r} does not exist; make it first")
+    if file.is_file() and file.stat().st_size == 0:
+        raise LedgerError(
+            f"{address.place} is empty, as no ledger is; {RESTORE}, or remove the file if"
+            " nothing was asked yet"
+        )
+    return file.exists()
+
+
+def check_server(connection: Connection, place: str) -> None:
+    """Refuse a PostgreSQL server that may lose what it acknowledges or cannot hold every text.
+
+    Raises:
+        LedgerError: The server is set up so.
+    """
+    if connection.dialect.name != "postgresql":
+        return
+    for setting, needed in (("fsync", "on"), ("server_encoding", "UTF8")):
+        found = connection.exec_driver_sql(f"SHOW {setting}").scalar_one()
+        if found != needed:
+            raise LedgerError(
+                f"{place} has a server whose {setting} is {found!r}; set it to {needed!r}"
+            )
+
+
+def _make_draft(address: Address, draft: Path) -> None:
+    """Make a ledger without rows."""
+    engine = address.sqlite_engine(draft, "rwc").execution_options(writing=True)
+    try:
+        with engine.begin() as connection:
+            make(connection)
+    finally:
+        engine.dispose()
+
+
+def _publish(draft: Path, file: Path) -> None:
+    """Give a file its own name, unless another process was quicker."""
+    with suppress(FileExistsError):
+        try:
+            os.link(draft, file)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            _copy(draft, file)
+    if hasattr(os, "O_DIRECTORY"):
+        folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _copy(draft: Path, file: Path) -> None:
+    """Write a file of the same content, where the disk knows no second names."""
+    with file.open("xb") as copy:
+        copy.write(draft.read_bytes())
+        copy.flush()
+        os.fsync(copy.fileno())

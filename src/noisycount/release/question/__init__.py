@@ -1,0 +1,1 @@
+"""A question as typed text, checked against the columns."""

@@ -1,0 +1,287 @@
+"""Text from an analyst, who is not trusted, becomes a typed tree or a refusal.
+
+The tokens are bounded first; sqlglot then sees their grammar only: every name and every literal
+goes in as the number of its token, so that no text can be read as anything but itself.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from reprlib import repr as shortened
+from typing import Any
+
+from sqlglot import ParseError, Parser, TokenType, exp
+from sqlglot import Token as ParserToken
+
+from noisycount.errors import PredicateError
+from noisycount.release.question.literals import fitted, of_one_kind, signed_number
+from noisycount.release.question.schema import Kind, Schema, close_names
+from noisycount.release.question.text import canonical_text, english
+from noisycount.release.question.tokens import KEYWORDS, Sort, Token, require_bytes, tokens
+from noisycount.release.question.tree import (
+    And,
+    Column,
+    Comparison,
+    Constant,
+    Flag,
+    Literal,
+    Membership,
+    Missing,
+    Not,
+    Operator,
+    Or,
+    Pattern,
+    Predicate,
+    Range,
+)
+
+__all__ = ["Predicate", "canonical_text", "english", "parse"]
+
+_TOKEN_TYPES = {
+    **{word: TokenType[word.upper()] for word in KEYWORDS},
+    "(": TokenType.L_PAREN,
+    ")": TokenType.R_PAREN,
+    ",": TokenType.COMMA,
+    "-": TokenType.DASH,
+    "=": TokenType.EQ,
+    "<>": TokenType.NEQ,
+    "<": TokenType.LT,
+    "<=": TokenType.LTE,
+    ">": TokenType.GT,
+    ">=": TokenType.GTE,
+}
+_VALUE_TYPES = {
+    Sort.NAME: TokenType.IDENTIFIER,
+    Sort.TEXT: TokenType.STRING,
+    Sort.NUMBER: TokenType.NUMBER,
+}
+_OPERATORS: dict[type[exp.Expression], Operator] = {
+    exp.EQ: Operator.EQUAL,
+    exp.NEQ: Operator.NOT_EQUAL,
+    exp.LT: Operator.LESS,
+    exp.LTE: Operator.AT_MOST,
+    exp.GT: Operator.MORE,
+    exp.GTE: Operator.AT_LEAST,
+}
+_SHAPES: dict[type[exp.Expression], frozenset[str]] = {
+    **dict.fromkeys([exp.And, exp.Or, exp.Is, *_OPERATORS], frozenset({"this", "expression"})),
+    **dict.fromkeys([exp.Not, exp.Neg, exp.Paren, exp.Column, exp.Boolean], frozenset({"this"})),
+    exp.Like: frozenset({"this", "expression", "negate"}),
+    exp.Between: frozenset({"this", "low", "high"}),
+    exp.In: frozenset({"this", "expressions"}),
+    exp.Identifier: frozenset({"this", "quoted"}),
+    exp.Literal: frozenset({"this", "is_string"}),
+    exp.Null: frozenset(),
+}
+
+
+def parse(text: str, schema: Mapping[str, Kind]) -> Predicate:
+    """The typed tree of a predicate about columns of a schema.
+
+    The language: ``and``, ``or``, ``not``, parentheses; ``= <> != < <= > >=`` between a column and
+    a literal or another column; ``in``, ``between``, ``like``, ``is null`` and their negations; a
+    boolean column; ``true`` and ``false``. Names resolve exactly, else by their only match in
+    another case.
+
+    Args:
+        text: at most 4,096 bytes, 500 tokens, 20 levels deep.
+        schema: the columns that the question may use.
+
+    Raises:
+        PredicateError: the text is outside the language, or its types do not fit the schema.
+
+    Example:
+        >>> canonical_text(parse("(Age>=30) AND NOT health='poor'",
+        ...                      {"age": Kind.INTEGER, "health": Kind.TEXT}))
+        "age >= 30 and not health = 'poor'"
+    """
+    found = tokens(text)
+    predicate = _Reader(found, schema).predicate(_grammar(found))
+    require_bytes(canonical_text(predicate))
+    return predicate
+
+
+def _grammar(found: Sequence[Token]) -> object:
+    """The syntax tree of the tokens, in which names and literals are token numbers."""
+    parser_tokens = [
+        ParserToken(_VALUE_TYPES[token.sort], str(number))
+        if token.sort in _VALUE_TYPES
+        else ParserToken(_TOKEN_TYPES[token.text], token.text)
+        for number, token in enumerate(found)
+    ]
+    try:
+        trees: Sequence[object] = Parser().parse(parser_tokens, "")
+    except (ParseError, RecursionError):
+        trees = []
+    if len(trees) != 1:
+        raise PredicateError(
+            "where is no complete predicate: write comparisons such as age >= 30, "
+            "joined by and, or, not"
+        )
+    return trees[0]
+
+
+def _arguments(node: object) -> dict[str, Any]:
+    """The arguments of a node of the white list, refusing any argument that it should not have."""
+    if type(node) in _SHAPES and isinstance(node, exp.Expression):
+        found = {key: value for key, value in node.args.items() if value not in (None, False, [])}
+        if found.keys() <= _SHAPES[type(node)]:
+            return found
+    raise _outside(node)
+
+
+def _outside(node: object) -> PredicateError:
+    name = type(node).__name__.lower()
+    what = "arithmetic" if type(node) in (exp.Sub, exp.Neg) else f"a misplaced {name}"
+    return PredicateError(
+        f"where has {what}: write a column, an operator, then a literal or another column, "
+        "and join such comparisons by and, or, not"
+    )
+
+
+def _bare(node: object) -> object:
+    """The node inside any parentheses around it."""
+    while type(node) is exp.Paren:
+        node = _arguments(node)["this"]
+    return node
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Turns a syntax tree into a typed one."""
+
+    found: Sequence[Token]
+    schema: Mapping[str, Kind]
+
+    def predicate(self, node: object) -> Predicate:
+        node = _bare(node)
+        match node:
+            case exp.And() | exp.Or():
+                connective = And if type(node) is exp.And else Or
+                return connective(tuple(map(self.predicate, _flat(node))))
+            case exp.Not():
+                return Not(self.predicate(_arguments(node)["this"]))
+            case exp.Boolean():
+                return Constant(_arguments(node).get("this", False))
+            case exp.Column():
+                return Flag(self.column(node))
+            case _:
+                return self.test(node, _arguments(node))
+
+    def test(self, node: object, parts: dict[str, Any]) -> Predicate:
+        match node:
+            case exp.In():
+                return self.membership(parts)
+            case exp.Between():
+                return self.range(parts)
+            case exp.Like():
+                pattern = self.pattern(parts)
+                return Not(pattern) if "negate" in parts else pattern
+            case exp.Is():
+                return self.missing(parts)
+            case exp.Expression() if type(node) in _OPERATORS:
+                return self.comparison(_OPERATORS[type(node)], parts)
+            case _:
+                raise _outside(node)
+
+    def comparison(self, operator: Operator, parts: dict[str, Any]) -> Predicate:
+        left, right = self.operand(parts["this"]), self.operand(parts["expression"])
+        if isinstance(left, Literal):
+            left, operator, right = right, operator.mirrored, left
+        if isinstance(left, Literal):
+            raise PredicateError("where compares two literals: put a column on one side")
+        if isinstance(right, Literal):
+            right = fitted(right, left.kind)
+        return Comparison(left, operator, right)
+
+    def range(self, parts: dict[str, Any]) -> Range:
+        column = self.column(parts["this"])
+        ends = [fitted(self.literal(parts[end]), column.kind) for end in ("low", "high")]
+        return Range(column, *of_one_kind(ends))
+
+    def membership(self, parts: dict[str, Any]) -> Membership:
+        column = self.column(parts["this"])
+        choices = [fitted(self.literal(node), column.kind) for node in parts.get("expressions", ())]
+        return Membership(column, of_one_kind(choices))
+
+    def pattern(self, parts: dict[str, Any]) -> Pattern:
+        column, pattern = self.column(parts["this"]), self.literal(parts["expression"])
+        if not isinstance(pattern.value, str):
+            raise PredicateError(f"where has {pattern} after like: write a text such as 'a%'")
+        return Pattern(column, pattern.value)
+
+    def missing(self, parts: dict[str, Any]) -> Missing:
+        if type(parts["expression"]) is not exp.Null:
+            raise PredicateError("where has is without null: write is null, is not null, or =")
+        return Missing(self.column(parts["this"]))
+
+    def operand(self, node: object) -> Column | Literal:
+        return self.column(node) if type(_bare(node)) is exp.Column else self.literal(node)
+
+    def column(self, node: object) -> Column:
+        node = _bare(node)
+        if type(node) is exp.Literal:
+            raise PredicateError("where has a literal before in, between, like or is: use a column")
+        if type(node) is not exp.Column:
+            raise _outside(node)
+        identifier = _arguments(_arguments(node)["this"])
+        if "quoted" not in identifier:
+            raise PredicateError(
+                f"where has {identifier['this']!r} where a column belongs: "
+                "write a column of that name in double quotes"
+            )
+        return _resolved(self.found[int(identifier["this"])].text, self.schema)
+
+    def literal(self, node: object) -> Literal:
+        outer = inner = _bare(node)
+        if type(outer) is exp.Column:
+            raise PredicateError(
+                "where has a column after in, between or like: write literals there, "
+                "and compare columns by = <> < <= > >="
+            )
+        if type(outer) is exp.Null:
+            raise PredicateError("where compares with null, which nothing equals: write is null")
+        if type(outer) is exp.Boolean:
+            return Literal(Kind.BOOLEAN, _arguments(outer).get("this", False))
+        if type(outer) is exp.Neg:
+            inner = _bare(_arguments(outer)["this"])
+        if type(inner) is exp.Literal:
+            token = self.found[int(_arguments(inner)["this"])]
+            if token.sort is Sort.NUMBER:
+                return signed_number(token.text, negative=inner is not outer)
+            if inner is outer:
+                return Literal(Kind.TEXT, token.text)
+        raise _outside(outer)
+
+
+def _flat(node: exp.Expression) -> Iterator[object]:
+    """The operands of a run of the same connective, in order, without recursion."""
+    pending: list[object] = [node]
+    while pending:
+        current = _bare(pending.pop())
+        if type(current) is type(node):
+            parts = _arguments(current)
+            pending += [parts["expression"], parts["this"]]
+        else:
+            yield current
+
+
+def _resolved(name: str, schema: Mapping[str, Kind]) -> Column:
+    others = schema.others if isinstance(schema, Schema) else {}
+    names = [*schema, *others]
+    same = [name] if name in names else [n for n in names if n.casefold() == name.casefold()]
+    if len(same) > 1:
+        raise PredicateError(
+            f"where names {shortened(name)}, which could be "
+            f"{' or '.join(map(repr, same))}: write one of them exactly"
+        )
+    if not same:
+        raise PredicateError(
+            f"where names {shortened(name)}, which is no column: use "
+            f"{close_names(name, [*schema])}, or single quotes for a text"
+        )
+    if same[0] in others:
+        raise PredicateError(
+            f"where names {shortened(same[0])}, whose type {others[same[0]]} no question can use: "
+            f"use {close_names(name, [*schema])}"
+        )
+    return Column(same[0], schema[same[0]])

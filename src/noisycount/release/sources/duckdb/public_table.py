@@ -1,0 +1,221 @@
+"""Public tables in CSV and Parquet files: a column of numbers read, columns added."""
+# ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self, TypeAlias
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.errors import SourceError
+from noisycount.release.question.schema import close_names
+from noisycount.release.sources.closing import Closing
+from noisycount.release.sources.duckdb.cells import inferred_kinds
+from noisycount.release.sources.duckdb.files import (
+    CSV,
+    PARQUET,
+    Connection,
+    delimiter,
+    engine_errors_as,
+    path_pattern,
+    readable_file,
+)
+from noisycount.release.sources.duckdb.sql import SQL_TYPES, quoted_name, quoted_text
+
+__all__ = ["PublicTable", "table_format"]
+
+Column: TypeAlias = NDArray[np.float64] | NDArray[np.int64]
+
+_CSV, _PARQUET = "csv", "parquet"
+_FORMATS = {".csv": _CSV, ".parquet": _PARQUET, ".pq": _PARQUET}
+_CHECKS = {_CSV: CSV.check, _PARQUET: PARQUET.check}
+# An empty cell is missing, a quoted empty one is a text.
+_CSV_OPTIONS = (
+    "header=true, skip=0, comment='', quote='\"', escape='\"', strict_mode=true, "
+    "null_padding=false, ignore_errors=false, all_varchar=true, allow_quoted_nulls=false, "
+    "hive_partitioning=false"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PublicTable(Closing):
+    r"""A table that everybody may see; made by ``PublicTable.open``.
+
+    Attributes:
+        connection: Holds the table as ``loaded``; the cells of a CSV file are text.
+        path: The file.
+        columns: The names of the columns.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder, "answers.csv")
+        ...     _ = path.write_text("region,answer\n01,31.5\n02,\n")
+        ...     with PublicTable.open(path) as table:
+        ...         table.numbers("answer").tolist()
+        [31.5, nan]
+    """
+
+    connection: Connection
+    path: Path
+    columns: tuple[str, ...]
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Read a whole file.
+
+        Args:
+            path: A .csv, .parquet or .pq file, taken literally.
+
+        Raises:
+            SourceError: The file cannot be read.
+        """
+        form, place = table_format(path), readable_file(path)
+        relation = f"read_{form}({quoted_text(path_pattern(place))}"
+        options = "hive_partitioning=false"
+        if form == _CSV:
+            options = f"delim='{delimiter(place)}', {_CSV_OPTIONS}"
+        connection = duckdb.connect(":memory:")
+        try:
+            with engine_errors_as(
+                f"{str(path)!r} cannot be read as {form}: check that {_CHECKS[form]}"
+            ):
+                connection.execute(f"CREATE TABLE loaded AS SELECT * FROM {relation}, {options})")
+                columns = tuple(connection.table("loaded").columns)
+        except BaseException:
+            connection.close()
+            raise
+        return cls(connection, path, columns)
+
+    def numbers(self, column: str) -> NDArray[np.float64]:
+        """A column as numbers, nan where a cell is empty, shape (rows,).
+
+        Args:
+            column: The name of the column.
+
+        Raises:
+            SourceError: There is no such column, or one of its cells is no number.
+        """
+        if column not in self.columns:
+            raise SourceError(
+                f"{str(self.path)!r} has no column {column!r}: "
+                f"use {close_names(column, self.columns)}"
+            )
+        text = f"CAST({quoted_name(column)} AS VARCHAR)"
+        number = f"TRY_CAST({text} AS DOUBLE)"
+        query = f"SELECT {number} AS value, {text} IS NOT NULL AS given FROM loaded"
+        with engine_errors_as(
+            f"column {column!r} of {str(self.path)!r} cannot be read: free some memory"
+        ):
+            found = self.connection.execute(query).fetchnumpy()
+        missing = np.ma.getmaskarray(found["value"])
+        broken = missing & found["given"]
+        if broken.any():
+            raise self.refusal(column, int(np.argmax(broken)), "a number, or empty where missing")
+        return np.ma.filled(found["value"], np.nan)
+
+    def check_addition(self, out: Path, names: Sequence[str]) -> None:
+        """Refuse what `save` could not do, before the work for it is done.
+
+        Args:
+            out: The file to write.
+            names: The columns to add.
+
+        Raises:
+            SourceError: The file is this one or of another format, or a column is there already.
+        """
+        table_format(out)
+        if out.exists() and out.samefile(self.path):
+            raise SourceError(f"{str(out)!r} is the file that is read: write to another one")
+        there = {name.lower() for name in self.columns}
+        for name in names:
+            if name.lower() in there:
+                raise SourceError(
+                    f"{str(self.path)!r} has a column {name!r} already, which would be added: "
+                    "rename it there first"
+                )
+
+    def save(self, out: Path, added: Mapping[str, Column], missing: NDArray[np.bool_]) -> None:
+        """Write the table with columns added, in the order of its rows.
+
+        Where a CSV file becomes a Parquet file, columns that hold only whole numbers, numbers,
+        truth values or dates get that type; all others stay text.
+
+        Args:
+            out: A .csv, .parquet or .pq file; an older one is replaced when all is written.
+            added: For each new name its values, each of shape (rows,).
+            missing: Whether the row has none of these values, shape (rows,).
+
+        Raises:
+            SourceError: The file cannot be written.
+        """
+        form = table_format(out)
+        part = out.with_name(f".{out.name}.{os.getpid()}")
+        new = [
+            f"CASE WHEN NOT added.missing THEN added.{name} END AS {name}"
+            for name in map(quoted_name, added)
+        ]
+        query = f"SELECT {', '.join([self._kept(form), *new])} FROM loaded POSITIONAL JOIN added"
+        options = "FORMAT csv, HEADER true" if form == _CSV else "FORMAT parquet"
+        try:
+            with engine_errors_as(
+                f"{str(out)!r} cannot be written: check its folder and the free space"
+            ):
+                self.connection.register("added", {**added, "missing": missing})
+                self.connection.execute(f"COPY ({query}) TO {quoted_text(str(part))} ({options})")
+            part.replace(out)
+        except OSError as error:
+            raise SourceError(
+                f"{str(out)!r} cannot be written ({error.strerror}): name another file"
+            ) from None
+        finally:
+            part.unlink(missing_ok=True)
+
+    def refusal(self, column: str, row: int, meant: str) -> SourceError:
+        """The refusal of one cell, which it does not quote.
+
+        Args:
+            column: The name of the column.
+            row: The place of the row, from 0.
+            meant: What the cell must be.
+        """
+        return SourceError(
+            f"row {row + 1:,} below the names in {str(self.path)!r} must have in column "
+            f"{column!r} {meant}: mend it"
+        )
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.connection.close()
+
+    def _kept(self, form: str) -> str:
+        """The columns of the file, with the types that their texts stand for in Parquet."""
+        if form == _CSV or table_format(self.path) == _PARQUET:
+            return "loaded.*"
+        kinds = inferred_kinds(self.connection, "loaded", self.columns)
+        return ", ".join(
+            f"CAST(loaded.{quoted_name(name)} AS {SQL_TYPES[kind]}) AS {quoted_name(name)}"
+            for name, kind in kinds.items()
+        )
+
+
+def table_format(path: Path) -> str:
+    """The format of a public table by the ending of its file: `csv` or `parquet`.
+
+    Raises:
+        SourceError: It is neither.
+
+    Example:
+        >>> table_format(Path("answers.pq"))
+        'parquet'
+    """
+    form = _FORMATS.get(path.suffix.lower())
+    if form is None:
+        raise SourceError(
+            f"{str(path)!r} has the unknown extension {path.suffix!r}: use {', '.join(_FORMATS)}"
+        )
+    return form

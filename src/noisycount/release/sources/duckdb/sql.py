@@ -1,0 +1,98 @@
+"""A predicate as SQL of DuckDB, rendered from the tree with every name quoted."""
+
+from noisycount.release.question.schema import Kind
+from noisycount.release.question.tree import (
+    And,
+    Column,
+    Comparison,
+    Constant,
+    Flag,
+    Literal,
+    Membership,
+    Missing,
+    Not,
+    Or,
+    Pattern,
+    Predicate,
+    Range,
+)
+
+__all__ = ["SQL_TYPES", "duckdb_sql", "quoted_name", "quoted_text"]
+
+SQL_TYPES = {
+    Kind.INTEGER: "BIGINT",
+    Kind.REAL: "DOUBLE",
+    Kind.TEXT: "VARCHAR",
+    Kind.BOOLEAN: "BOOLEAN",
+    Kind.DATE: "DATE",
+    Kind.TIMESTAMP: "TIMESTAMP",
+}
+
+
+def duckdb_sql(predicate: Predicate) -> str:
+    """An expression of DuckDB that is true, false or null as the predicate is, and never raises.
+
+    The columns must have DuckDB's type for their kind: integers any type that compares with
+    BIGINT, reals DOUBLE, texts VARCHAR in binary order, and BOOLEAN, DATE, TIMESTAMP.
+
+    Example:
+        >>> age = Column("age", Kind.INTEGER)
+        >>> print(duckdb_sql(Range(age, Literal(Kind.INTEGER, 30), Literal(Kind.INTEGER, 39))))
+        ("age" BETWEEN '30'::BIGINT AND '39'::BIGINT)
+    """
+    match predicate:
+        case Constant(value):
+            return str(value).upper()
+        case Flag(column):
+            return quoted_name(column.name)
+        case Not(operand):
+            return f"(NOT {duckdb_sql(operand)})"
+        case And(operands):
+            return f"({' AND '.join(map(duckdb_sql, operands))})"
+        case Or(operands):
+            return f"({' OR '.join(map(duckdb_sql, operands))})"
+        case _:
+            return f"({_test_sql(predicate)})"
+
+
+def quoted_name(name: str) -> str:
+    """A name between double quotes."""
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'
+
+
+def quoted_text(text: str) -> str:
+    """A text between single quotes."""
+    escaped = text.replace("'", "''")
+    return f"'{escaped}'"
+
+
+def _test_sql(test: Comparison | Range | Membership | Pattern | Missing) -> str:
+    match test:
+        case Comparison(left, operator, right):
+            kind = _common_kind(left, right)
+            return f"{_operand(left, kind)} {operator.value} {_operand(right, kind)}"
+        case Range(column, low, high):
+            kind = _common_kind(column, low)
+            ends = f"{_operand(low, kind)} AND {_operand(high, kind)}"
+            return f"{_operand(column, kind)} BETWEEN {ends}"
+        case Membership(column, choices):
+            kind = _common_kind(column, choices[0])
+            listed = ", ".join(_operand(choice, kind) for choice in choices)
+            return f"{_operand(column, kind)} IN ({listed})"
+        case Pattern(column, pattern):
+            return f"{quoted_name(column.name)} LIKE {quoted_text(pattern)}"
+        case Missing(column):
+            return f"{quoted_name(column.name)} IS NULL"
+
+
+def _common_kind(left: Column, right: Column | Literal) -> Kind:
+    return Kind.REAL if Kind.REAL in (left.kind, right.kind) else left.kind
+
+
+def _operand(operand: Column | Literal, kind: Kind) -> str:
+    """The operand as a value of the kind, which is its own or, for an integer, real."""
+    if isinstance(operand, Literal):
+        return f"{quoted_text(str(operand.value))}::{SQL_TYPES[kind]}"
+    name = quoted_name(operand.name)
+    return name if operand.kind is kind else f"CAST({name} AS {SQL_TYPES[kind]})"

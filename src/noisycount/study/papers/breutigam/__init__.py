@@ -1,0 +1,1 @@
+"""Breutigam and Reischuk: statistical privacy."""

@@ -1,0 +1,1 @@
+"""Naldi and D'Acquisto (2015): choosing ε."""

@@ -1,0 +1,22 @@
+"""Figures of our own: sums of noises, samples, what an error buys, knowledge, wrong rates."""
+
+from noisycount.study.papers.ours.assumed import assumed_rates
+from noisycount.study.papers.ours.privacy import knowledge, price, samples
+from noisycount.study.papers.ours.sums import sums
+from noisycount.study.papers.paper import Paper
+
+__all__ = ["PAPER"]
+
+PAPER = Paper(
+    key="ours",
+    name="noisycount",
+    reference="figures that the texts leave out",
+    figures={
+        "ours.sums": sums,
+        "ours.samples": samples,
+        "ours.price": price,
+        "ours.knowledge": knowledge,
+        "ours.assumed": assumed_rates,
+    },
+)
+"""Our figures, as if of a paper."""

@@ -1,0 +1,1 @@
+"""Monte Carlo, to check what is exact."""

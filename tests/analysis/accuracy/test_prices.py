@@ -1,0 +1,67 @@
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from noisycount.analysis.accuracy.epsilon_for_accuracy import epsilon_for_accuracy
+from noisycount.analysis.accuracy.prices import affordable_answers, epsilon_of_group
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+
+
+def test_groups_cost_what_one_record_can_move() -> None:
+    """All answers, one of disjoint ones, two where a record is replaced; never more than all."""
+    tenth = Fraction(1, 10)
+    assert epsilon_of_group(0.1, 3) == 3 * tenth
+    assert epsilon_of_group(0.1, 3, replaced=True) == 3 * tenth
+    assert epsilon_of_group(tenth, 3, disjoint=True) == tenth
+    assert epsilon_of_group(Fraction(1, 3), 2, disjoint=True, replaced=True) == Fraction(2, 3)
+    assert epsilon_of_group(0.1, 1, disjoint=True, replaced=True) == tenth
+
+
+@given(
+    budget=st.fractions(Fraction(1, 1000), 1000),
+    alpha=st.floats(1, 1e4),
+    beta=st.floats(1e-9, 0.99),
+    noise=st.sampled_from([Laplace, DiscreteLaplace]),
+    together=st.booleans(),
+)
+@settings(deadline=None, max_examples=60)
+def test_a_budget_pays_for_that_many_answers_and_no_more(
+    budget: Fraction, alpha: float, beta: float, noise: type[Laplace], *, together: bool
+) -> None:
+    """So many answers cost at most the budget, and one more is too much, exactly."""
+    found = affordable_answers(budget, alpha, beta, noise, together=together)
+
+    def cost(answers: int) -> Fraction:
+        group = answers if together else 1
+        return epsilon_of_group(epsilon_for_accuracy(alpha, beta, group, noise), answers)
+
+    assert found == 0 or cost(found) <= budget
+    assert cost(found + 1) > budget
+
+
+def test_an_error_below_one_record_costs_what_one_record_does() -> None:
+    """Discrete noise that is off is off by a record: ε = ln 3 for half of the answers."""
+    for alpha in (0.001, 0.5, 1):
+        assert affordable_answers(10, alpha, 0.5, DiscreteLaplace) == 9
+        assert affordable_answers(10, alpha, 0.5, DiscreteLaplace, together=True) == 4
+
+
+def test_a_budget_is_not_rounded() -> None:
+    """A price that is a tenth is paid three times by 0.3, as no float would do."""
+    beta = math.exp(-2)
+    assert epsilon_for_accuracy(20, beta) == 0.1
+    assert 0.3 // 0.1 == 2
+    assert affordable_answers(0.3, 20, beta) == 3
+
+
+def test_budgets_and_groups_that_cannot_be_are_refused() -> None:
+    """Nothing is paid from a budget of 0, and no group is empty or free."""
+    with pytest.raises(ValueError, match=r"^budget must be positive and finite, got 0"):
+        affordable_answers(0, 20, 0.05)
+    with pytest.raises(ValueError, match=r"^answers must be a whole number from 1 to 2"):
+        epsilon_of_group(0.1, 0)
+    with pytest.raises(ValueError, match=r"^epsilon must be positive and finite, got -0.1"):
+        epsilon_of_group(-0.1, 2)

@@ -1,0 +1,167 @@
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from mpmath import mp, mpf
+
+from noisycount.analysis.posterior.posterior import Posterior, posterior
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+from noisycount.model.populations.exchangeable import Binomial
+from tests.oracles.posterior import Law, binomial_law, laplace_likelihood, reweighted
+
+RATES = st.sampled_from([1e-12, 1e-4, 0.017, 0.3, 0.5, 0.999, 1 - 1e-12])
+SCALES = st.sampled_from([0.01, 0.1, 0.5, 1.0, 3.3, 10.0, 100.0, 1e4, 1e9])
+
+
+def assert_exact(fast: Posterior, exact: Law) -> None:
+    """Mean within 1e-10 standard deviations and 4 ulp, variance within 1e-9, the rest equal."""
+    deviation = float(mp.sqrt(exact.variance))
+    assert abs(fast.mean - exact.mean) <= 1e-10 * deviation + 4 * math.ulp(float(exact.mean))
+    assert abs(fast.variance - exact.variance) <= 1e-9 * exact.variance
+    assert fast.mode == exact.mode
+    assert fast.median == exact.quantile(0.5)
+    assert fast.interval(0.95) == (
+        exact.quantile((1 - 0.95) / 2),
+        exact.quantile(1 - (1 - 0.95) / 2),
+    )
+
+
+@settings(max_examples=150)
+@given(
+    size=st.sampled_from([1, 2, 5, 30, 100, 700]),
+    rate=RATES,
+    scale=SCALES,
+    place=st.sampled_from(["inside", "near", "half", "far below", "far above"]),
+    share=st.floats(0, 1),
+)
+@example(size=100, rate=0.5, scale=3.3, place="half", share=0.5)
+def test_posteriors_equal_the_direct_sum(
+    size: int, rate: float, scale: float, place: str, share: float
+) -> None:
+    """Every estimate against eq. (11) summed in 50 digits, answers far out included."""
+    answer = {
+        "inside": share * size,
+        "near": size * rate + (2 * share - 1) * scale,
+        "half": round(share * size) + 0.5,
+        "far below": -1000 * scale,
+        "far above": size + 1000 * scale,
+    }[place]
+    exact = reweighted(binomial_law(size, rate), laplace_likelihood(answer, scale))
+    assert_exact(posterior(answer, Binomial(size, rate), Laplace(scale)), exact)
+
+
+@pytest.mark.parametrize("size", [10**6, 10**9, 10**12])
+@pytest.mark.parametrize("rate", [1e-12, 0.3, 1 - 1e-12])
+@pytest.mark.parametrize("scale", [0.01, 1.0, 20.0])
+def test_narrow_noise_on_large_populations_is_exact(size: int, rate: float, scale: float) -> None:
+    """The counts that matter lie around the answer or the mode: summed there in 50 digits."""
+    centre = round(size * rate)
+    answer = centre + 3 * scale
+    first, last = max(0, centre - 1500), min(size, centre + 1500)
+    window = range(first, last + 1)
+    pmf = [
+        mp.loggamma(size + 1)
+        - mp.loggamma(k + 1)
+        - mp.loggamma(size - k + 1)
+        + k * mp.log(mpf(rate))
+        + (size - k) * mp.log(1 - mpf(rate))
+        - abs(mpf(answer) - k) / mpf(scale)
+        for k in window
+    ]
+    top = max(pmf)
+    exact = Law(first, [mp.exp(value - top) for value in pmf])
+    assert_exact(posterior(answer, Binomial(size, rate), Laplace(scale)), exact)
+
+
+def tilted_mean(size: int, rate: float, answer: int, scale: float) -> mpf:
+    """The mean of eq. (11) at a far answer: a binomial whose odds are tilted by e^(±1/scale)."""
+    tilt = mp.exp((1 if answer > size * rate else -1) / mpf(scale))
+    return size * mpf(rate) * tilt / (1 - mpf(rate) + mpf(rate) * tilt)
+
+
+@pytest.mark.parametrize("size", [10**3, 10**9, 10**12])
+@pytest.mark.parametrize("rate", [1e-12, 1e-3, 0.5, 1 - 1e-12])
+@pytest.mark.parametrize("scale", [0.03, 0.04, 1.0, 1e5, 1e9])
+@pytest.mark.parametrize("side", [-1, 1])
+def test_answers_a_thousand_scales_away_tilt_the_rate(
+    size: int, rate: float, scale: float, side: int
+) -> None:
+    """Beyond the population the posterior is binomial with tilted odds: its mean in closed form."""
+    answer = -1000 * scale if side < 0 else size + 1000 * scale
+    told = posterior(answer, Binomial(size, rate), Laplace(scale))
+    exact = tilted_mean(size, rate, answer, scale)
+    deviation = math.sqrt(told.variance)
+    assert abs(told.mean - exact) <= 1e-10 * deviation + 4 * math.ulp(float(exact))
+
+
+def test_discrete_and_continuous_noise_agree_at_integer_answers() -> None:
+    """The two laws are proportional at integers, so their posteriors are equal."""
+    population = Binomial(5912, 0.017)
+    discrete = posterior(107, population, DiscreteLaplace(Fraction(20, 3)))
+    continuous = posterior(107, population, Laplace(20 / 3))
+    assert discrete.mean == pytest.approx(continuous.mean, rel=1e-14)
+    assert discrete.interval() == continuous.interval()
+
+
+@given(low=st.integers(-50, 450), width=st.integers(-5, 450), answer=st.integers(-300, 700))
+def test_probabilities_keep_their_digits_in_the_tails(low: int, width: int, answer: int) -> None:
+    """P[low <= K <= high | Y] relative to the direct sum, at any smallness."""
+    fast = posterior(answer, Binomial(400, 0.3), DiscreteLaplace(Fraction(7, 3)))
+    exact = reweighted(binomial_law(400, 0.3), laplace_likelihood(answer, 7 / 3))
+    direct = float(exact.probability(low, low + width))
+    assert fast.probability(low, low + width) == pytest.approx(direct, rel=1e-11, abs=1e-300)
+
+
+def test_posteriors_averaged_over_answers_give_back_the_prior() -> None:
+    """Σ_y P[y]·P[k | y] = P[k]."""
+    population, noise = Binomial(12, 0.4), DiscreteLaplace(Fraction(3, 2))
+    prior = population.law().pmf(range(13))
+    tanh = math.tanh(1 / 3)
+    average = 0.0
+    for answer in range(-80, 93):
+        evidence = sum(
+            chance * tanh * math.exp(-abs(answer - k) / 1.5) for k, chance in enumerate(prior)
+        )
+        average = average + evidence * posterior(answer, population, noise).pmf(range(13))
+    assert average == pytest.approx(prior, rel=1e-12)
+
+
+@pytest.mark.parametrize("answer", [1.5, float("nan"), float("inf"), "12", True])
+def test_impossible_answers_are_refused(answer: object) -> None:
+    """Discrete noise gives integers only; no mechanism gives nan or infinity."""
+    with pytest.raises(ValueError, match=r"^answer must be "):
+        posterior(answer, Binomial(10, 0.5), DiscreteLaplace(2))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.5, 95, float("nan")])
+def test_a_level_outside_the_unit_interval_is_refused(level: float) -> None:
+    """An interval needs a level strictly between 0 and 1."""
+    with pytest.raises(ValueError, match=r"^level must lie strictly between 0 and 1, got "):
+        posterior(5, Binomial(10, 0.5), Laplace(2)).interval(level)
+
+
+def test_an_array_without_axes_is_one_answer() -> None:
+    """As a float is."""
+    population, noise = Binomial(5, 0.5), Laplace(1)
+    told = posterior(np.array(3.0), population, noise)
+    assert told.mean == posterior(3.0, population, noise).mean
+    assert posterior(np.array([3.0]), population, [noise]).mean == told.mean
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((3, 5, Laplace(1)), r"^population must be a Population, got 5: "),
+        (([3], Binomial(5, 0.5), [3]), r"^mechanism must be a Mechanism, got 3: "),
+        ((3, Binomial(5, 0.5), 3), r"^mechanism must be a Mechanism, got 3: "),
+        ((3, Binomial(5, 0.5), Laplace), r"^mechanism must be a Mechanism, got <class"),
+        ((np.array([[3.0]]), Binomial(5, 0.5), Laplace(1)), r"^answer must be .* got \[3.0\]$"),
+    ],
+)
+def test_arguments_of_another_kind_are_named(arguments: tuple[object, ...], message: str) -> None:
+    """A number or a class is neither a population nor a mechanism."""
+    with pytest.raises(ValueError, match=message):
+        posterior(*arguments)  # type: ignore[arg-type]

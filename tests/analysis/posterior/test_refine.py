@@ -1,0 +1,318 @@
+import math
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from noisycount.analysis.posterior.posterior import posterior
+from noisycount.analysis.posterior.refine import Estimate, posterior_values, refine
+from noisycount.model.exact import Exact
+from noisycount.model.laws.expansion import Reals
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+from noisycount.model.populations.exchangeable import BetaBinomial, Binomial
+from noisycount.model.populations.population import Population
+from noisycount.model.populations.strata import Strata
+from noisycount.model.populations.tabulated import Tabulated
+from noisycount.model.subsampling import Subsample
+
+POPULATIONS = {
+    "Binomial": Binomial(100, 0.3),
+    "large Binomial": Binomial(10**9, 0.3),
+    "U-shaped BetaBinomial": BetaBinomial(1000, 1e-6, 0.5),
+    "large BetaBinomial": BetaBinomial(10**6, 30, 70),
+    "narrow Strata": Strata([1, 1, 1, 50], [0.2, 0.5, 0.9, 0.01]),
+    "wide Strata": Strata([5000, 300, 12], [0.3, 0.6, 1.0]),
+    "Tabulated": Tabulated([0.125, 0, 0, 0.25, 0.5, *[0] * 40, 0.125]),
+    "Informed": Binomial(300, 0.3).given(20, 3),
+}
+NOISES = [
+    Laplace(10),
+    Laplace(0.3),
+    DiscreteLaplace(4),
+    Gaussian(7),
+    Gaussian(0.5),
+    DiscreteGaussian(3),
+    Subsample(30),
+]
+ESTIMATES: list[Estimate] = ["mean", "median", "mode"]
+
+
+def answers_about(population: Population, noise: Mechanism) -> Reals:
+    """Answers in the bulk and between, at and beyond the ends of what a count can be."""
+    if isinstance(noise, Subsample):
+        return np.array([0.0, 1.0, 3.0, 4.0, 30.0])
+    law, size = population.law(), population.records
+    middle, reach = law.mean, 5 * math.sqrt(law.variance) + 30
+    bulk = np.linspace(middle - reach, middle + reach, 40)
+    ends = [-1e6, -1.0, 0.0, 1.0, size / 3, size - 1.0, size, size + 0.5, size + 1e6, 2.5, 2.5]
+    answers = np.concatenate([bulk, ends])
+    is_discrete = isinstance(noise, DiscreteLaplace | DiscreteGaussian)
+    return np.round(answers) if is_discrete else answers
+
+
+def assert_posteriors(
+    estimates: Reals, answers: Reals, population: Population, noise: Mechanism, by: Estimate
+) -> None:
+    """Each estimate is that of the answer's own posterior: equal, means as exact as a posterior."""
+    for answer, estimate in zip(answers.tolist(), estimates.tolist(), strict=True):
+        told = posterior(answer, population, noise)
+        expected = getattr(told, by)
+        if by == "mean":
+            error = 1e-10 * math.sqrt(told.variance) + 4 * math.ulp(expected)
+            assert abs(estimate - expected) <= error, f"{answer}"
+        else:
+            assert estimate == expected, f"{answer}"
+
+
+@pytest.mark.parametrize("by", ESTIMATES)
+@pytest.mark.parametrize("noise", NOISES, ids=str)
+@pytest.mark.parametrize("population", POPULATIONS)
+def test_refine_is_the_posterior_of_each_answer(
+    population: str, noise: Mechanism, by: Estimate
+) -> None:
+    """In the bulk, far out, and where look-up cells end."""
+    known = POPULATIONS[population]
+    answers = answers_about(known, noise)
+    assert_posteriors(refine(answers, known, noise, by), answers, known, noise, by)
+
+
+@pytest.mark.parametrize("by", ESTIMATES)
+def test_noisy_samples_are_refined_one_by_one(by: Estimate) -> None:
+    """The noise on a sample has no look-up cells."""
+    population, noise = Binomial(30, 0.3), Subsample(10, Laplace(2))
+    answers = np.array([-40.0, 0.0, 3.25, 3.25, 50.0])
+    assert_posteriors(refine(answers, population, noise, by), answers, population, noise, by)
+
+
+@pytest.mark.parametrize("by", ESTIMATES)
+def test_exact_answers_are_their_own_estimates(by: Estimate) -> None:
+    """Nothing is left to estimate without noise."""
+    answers = np.arange(101.0)
+    assert refine(answers, Binomial(100, 0.3), Exact(), by).tolist() == answers.tolist()
+
+
+@pytest.mark.parametrize(
+    ("population", "noise"),
+    [
+        (Binomial(10**12, 0.3), Laplace(1e5)),
+        (Binomial(10**12, 0.3), Laplace(3.0)),
+        (Binomial(10**9, 0.01), DiscreteLaplace(1000)),
+        (BetaBinomial(10**9, 3, 7), Laplace(1000)),
+        (BetaBinomial(10**6, 0.5, 0.5), Laplace(200)),
+        (Strata([10**6, 10**7], [0.25, 0.5]), Laplace(20)),
+        (Binomial(10**9, 0.3), Gaussian(3e4)),
+    ],
+    ids=str,
+)
+def test_long_columns_about_large_counts_are_exact(
+    population: Population, noise: Laplace | DiscreteLaplace | Gaussian
+) -> None:
+    """Four thousand answers, of which every hundredth is compared with its own posterior."""
+    law, generator = population.law(), np.random.default_rng(20140)
+    spread = math.sqrt(law.variance) + float(noise.scale)
+    answers = np.round(law.mean + spread * generator.standard_normal(4000))
+    some = slice(None, None, 100)
+    assert_posteriors(
+        refine(answers, population, noise)[some], answers[some], population, noise, "mean"
+    )
+
+
+@pytest.mark.parametrize("by", ESTIMATES)
+def test_nan_answers_come_back_nan_and_the_rest_is_right(by: Estimate) -> None:
+    """A missing answer spoils no other."""
+    population, noise = Binomial(100, 0.3), Laplace(10)
+    answers = np.array([35.2, math.nan, -3.0, math.nan])
+    estimates = refine(answers, population, noise, by)
+    assert np.isnan(estimates).tolist() == [False, True, False, True]
+    kept = ~np.isnan(answers)
+    assert_posteriors(estimates[kept], answers[kept], population, noise, by)
+    assert np.isnan(refine([math.nan] * 3, population, noise, by)).all()
+    assert math.isnan(refine(math.nan, population, noise, by))
+
+
+@pytest.mark.parametrize("by", ESTIMATES)
+@pytest.mark.parametrize("shape", [(0,), (1,), (6,), (2, 3), (3, 1, 2), (2, 0)])
+def test_the_shape_is_kept(by: Estimate, shape: tuple[int, ...]) -> None:
+    """The estimates have the shape of the answers, in any order in memory."""
+    answers = np.arange(math.prod(shape), dtype=np.float64).reshape(shape) * 7
+    population, noise = Binomial(100, 0.3), Laplace(10)
+    estimates = refine(answers, population, noise, by)
+    assert estimates.shape == shape
+    assert np.array_equal(refine(answers.T, population, noise, by), estimates.T)
+    assert_posteriors(estimates.reshape(-1), answers.reshape(-1), population, noise, by)
+
+
+@pytest.mark.parametrize("by", ESTIMATES)
+def test_a_single_answer_gives_a_float(by: Estimate) -> None:
+    """Plain numbers in, plain numbers out; integers and lists are numbers too."""
+    population, noise = Binomial(100, 0.3), DiscreteLaplace(10)
+    estimate = refine(35, population, noise, by)
+    assert type(estimate) is float
+    assert estimate == refine([35], population, noise, by)[0]
+    assert estimate == refine(np.array([35], dtype=np.int64), population, noise, by)[0]
+
+
+def test_the_answers_are_left_as_they_were() -> None:
+    """Neither the array nor its missing values are written to."""
+    answers = np.array([35.25, math.nan, 1e6])
+    answers.flags.writeable = False
+    refine(answers, Binomial(100, 0.3), Laplace(10))
+    assert np.array_equal(answers, [35.25, math.nan, 1e6], equal_nan=True)
+
+
+def test_estimates_never_fall_as_the_answer_rises() -> None:
+    """Across cells and their ends, at any fineness."""
+    answers = np.linspace(-300, 500, 20_001)
+    estimates = refine(answers, Binomial(100, 0.3), Laplace(3))
+    assert (np.diff(estimates) >= -1e-12).all()
+
+
+@pytest.mark.parametrize("level", [0.025, 0.5, 0.9])
+def test_quantiles_of_many_answers_are_those_of_each(level: float) -> None:
+    """Whole numbers that grow with the answer are found by bisection over the answers."""
+    answers = np.linspace(-20, 130, 301)
+    found = posterior_values(
+        answers, Binomial(100, 0.3), Gaussian(9), lambda told: told.law.quantile(level)
+    )
+    expected = [
+        posterior(answer, Binomial(100, 0.3), Gaussian(9)).law.quantile(level)
+        for answer in answers.tolist()
+    ]
+    assert found.tolist() == expected
+
+
+@pytest.mark.parametrize("answers", [math.inf, [3.0, -math.inf], np.array([[math.inf, math.nan]])])
+@pytest.mark.parametrize("by", ESTIMATES)
+def test_infinite_answers_are_refused(answers: list[float], by: Estimate) -> None:
+    """No mechanism gives one."""
+    with pytest.raises(
+        ValueError, match=r"^answers must be finite, or nan where missing, got inf$"
+    ):
+        refine(answers, Binomial(10, 0.5), Laplace(2), by)
+
+
+@pytest.mark.parametrize("noise", [DiscreteLaplace(2), DiscreteGaussian(2), Exact(), Subsample(4)])
+@pytest.mark.parametrize("by", ESTIMATES)
+def test_a_broken_number_among_integers_is_refused(noise: Mechanism, by: Estimate) -> None:
+    """Discrete mechanisms give integers, and one 1.5 in a column is found."""
+    with pytest.raises(ValueError, match=r"^answer must be .*, got 1\.5$"):
+        refine([3.0, math.nan, *[2.0] * 99, 1.5, 4.0], Binomial(10, 0.5), noise, by)
+
+
+@pytest.mark.parametrize("answers", [[3, 11], [-1, 3]])
+@pytest.mark.parametrize("noise", [Exact(), Subsample(10)])
+def test_an_answer_beyond_what_is_possible_is_refused(
+    answers: list[float], noise: Mechanism
+) -> None:
+    """The smallest and the largest answer of a column must be possible."""
+    with pytest.raises(ValueError, match=r"^answer must be .*, got (11|-1)(\.0)?$"):
+        refine(answers, Binomial(10, 0.5), noise)
+
+
+@pytest.mark.parametrize("by", ["Mean", "average", "", None, 0.5])
+def test_an_unknown_estimate_is_refused(by: object) -> None:
+    """The refusal names the three that there are."""
+    with pytest.raises(ValueError, match=r'^by must be "mean", "median" or "mode", got '):
+        refine([1.0], Binomial(10, 0.5), Laplace(2), by)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        ["three"],
+        ["3"],
+        "3",
+        [True],
+        True,
+        [1.0, True],
+        np.array([True]),
+        [1.0, None],
+        [1 + 2j],
+        np.array([1 + 2j]),
+        [10**400],
+        [np.zeros((2, 3)), np.zeros((2, 2))],
+        [[1.0], [1.0, 2.0]],
+        {"answer": 3},
+        object(),
+    ],
+)
+def test_answers_that_are_no_array_of_numbers_are_refused(answers: object) -> None:
+    """Text, ragged rows and other objects are not answers."""
+    with pytest.raises(ValueError, match=r"^answers must be numbers in one array, with nan for"):
+        refine(answers, Binomial(10, 0.5), Laplace(2))  # type: ignore[call-overload]
+
+
+MEMORY = """
+import resource
+import numpy as np
+from noisycount.analysis.posterior.refine import refine
+from noisycount.model.noises.laplace import Laplace
+from noisycount.model.populations.exchangeable import Binomial
+
+population = Binomial({size}, 0.3)
+answers = np.random.default_rng(1).laplace(0.3 * {size}, 10, 10**7)
+refine(answers[:1000], population, Laplace(10))
+output = answers + 1
+del output
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+refine(answers, population, Laplace(10))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.mark.parametrize("size", [1000, 10**9])
+def test_ten_million_answers_need_64_mebibytes_beside_input_and_output(size: int) -> None:
+    """The peak of the process, less that of a copy of the answers before."""
+    command = [sys.executable, "-c", MEMORY.format(size=size)]
+    process = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603  (our own text)
+    assert int(process.stdout) <= 64 * 1024
+
+
+@pytest.mark.parametrize(
+    ("population", "scale"),
+    [
+        (Binomial(10**12, 0.3), 10.0),
+        (Binomial(10**12, 0.3), 1e6),
+        (BetaBinomial(10**9, 1.5, 1.5), 1e6),
+        (BetaBinomial(10**9, 30, 70), 1e5),
+    ],
+)
+def test_columns_about_very_large_counts_agree_with_single_answers(
+    population: Binomial | BetaBinomial, scale: float
+) -> None:
+    """Thousands of answers over a wide range go through cells, the same as one by one."""
+    law, random = population.law(), np.random.default_rng(5)
+    answers = law.mean + law.variance**0.5 * random.standard_normal(3000)
+    answers += random.laplace(0, scale, 3000)
+    answers[7] = np.nan
+    means = refine(answers, population, Laplace(scale))
+    assert np.isnan(means[7])
+    for place in [*range(7), *range(8, 40)]:
+        told = posterior(float(answers[place]), population, Laplace(scale))
+        tolerance = 1e-10 * told.variance**0.5 + 4 * np.spacing(told.mean)
+        assert abs(means[place] - told.mean) <= tolerance
+
+
+def test_fractions_and_whole_numbers_are_answers() -> None:
+    """As they are for one posterior."""
+    population, noise = Binomial(10, 0.5), Laplace(1)
+    expected = refine([2.5, 3.0, 4.0], population, noise)
+    answers = [Fraction(5, 2), 3, np.float32(4)]
+    assert refine(answers, population, noise).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("population", "mechanism", "name"),
+    [(5, Laplace(1), "population"), (Binomial(5, 0.5), 3, "mechanism")],
+)
+def test_arguments_of_another_kind_are_named(
+    population: object, mechanism: object, name: str
+) -> None:
+    """A number is neither a population nor a mechanism, even where no answer is present."""
+    for answers in ([3.0], [math.nan]):
+        with pytest.raises(ValueError, match=f"^{name} must be a {name.title()}, got "):
+            refine(answers, population, mechanism)  # type: ignore[call-overload]

@@ -1,0 +1,135 @@
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+
+from noisycount.analysis.posterior.posterior import posterior
+from noisycount.model.exact import Exact
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+from noisycount.model.noises.noise_sum import NoiseSum
+from noisycount.model.populations.exchangeable import BetaBinomial, Binomial
+from noisycount.model.populations.population import Population
+from noisycount.model.populations.strata import Strata
+from noisycount.model.populations.tabulated import Tabulated
+from noisycount.model.subsampling import Subsample
+
+POPULATIONS = [
+    Binomial(40, 0.3),
+    Binomial(40, 1e-12),
+    BetaBinomial(40, 0.5, 0.5),
+    BetaBinomial(40, 3, 7),
+    Strata([10, 20, 10], [0.1, 0.5, 0.9]),
+    Tabulated(np.full(41, 1 / 41)),
+]
+
+
+def laplace(scale: float) -> Callable[[mpf], mpf]:
+    """P[Z >= x] of Laplace noise."""
+    b = mpf(scale)
+    return lambda x: mp.exp(-x / b) / 2 if x >= 0 else 1 - mp.exp(x / b) / 2
+
+
+def discrete_laplace(scale: Fraction) -> Callable[[mpf], mpf]:
+    """P[Z >= x] of discrete Laplace noise, x an integer."""
+    q = mp.exp(-mpf(scale.denominator) / scale.numerator)
+    return lambda x: q**x / (1 + q) if x > 0 else 1 - q ** (1 - x) / (1 + q)
+
+
+def gaussian(scale: float) -> Callable[[mpf], mpf]:
+    """P[Z >= x] of Gaussian noise."""
+    return lambda x: mp.erfc(x / mpf(scale) / mp.sqrt(2)) / 2
+
+
+def discrete_gaussian(scale: Fraction) -> Callable[[mpf], mpf]:
+    """P[Z >= x] of discrete Gaussian noise, x an integer, by the sum over the integers."""
+    width = mpf(scale.numerator) / scale.denominator
+    reach = int(60 * width) + 60
+    weights = [mp.exp(-((z / width) ** 2) / 2) for z in range(reach)]
+    total = 2 * mp.fsum(weights) - 1
+
+    def above(x: int) -> mpf:
+        terms = (mp.exp(-((z / width) ** 2) / 2) for z in range(x, x + reach))
+        return mp.fsum(terms) / total
+
+    return lambda x: above(int(x)) if x > 0 else 1 - above(1 - int(x))
+
+
+NOISES = [
+    (Laplace(0.5), laplace(0.5)),
+    (Laplace(30.0), laplace(30.0)),
+    (DiscreteLaplace(2), discrete_laplace(Fraction(2))),
+    (DiscreteLaplace(50), discrete_laplace(Fraction(50))),
+    (Gaussian(0.5), gaussian(0.5)),
+    (Gaussian(40.0), gaussian(40.0)),
+    (DiscreteGaussian(0.7), discrete_gaussian(Fraction(7, 10))),
+    (DiscreteGaussian(6), discrete_gaussian(Fraction(6))),
+    (NoiseSum([Gaussian(3.0), Gaussian(4.0)]), gaussian(5.0)),
+]
+
+
+@pytest.mark.parametrize("population", POPULATIONS, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(("noise", "exceeds"), NOISES, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("answer", [12, -3, 45, -60, 160])
+def test_surprise_is_the_two_sided_predictive_probability(
+    population: Population, noise: Mechanism, exceeds: Callable[[mpf], mpf], answer: int
+) -> None:
+    """min(1, 2·min(Σ P[k]·P[Z >= y−k], Σ P[k]·P[Z >= k−y])), to 1e-9 at any smallness."""
+    prior = [mpf(float(chance)) for chance in population.law().pmf(range(41))]
+    upper = mp.fsum(p * exceeds(mpf(answer) - k) for k, p in enumerate(prior))
+    lower = mp.fsum(p * exceeds(k - mpf(answer)) for k, p in enumerate(prior))
+    exact = min(mpf(1), 2 * min(upper, lower))
+    fast = posterior(answer, population, noise).surprise
+    assert abs(fast - exact) <= 1e-9 * exact + mpf(1e-300)
+
+
+def test_a_sum_of_laplace_noises_surprises_as_its_closed_form() -> None:
+    """P[Z >= x] of two equal scales b is (2 + x/b)·e^(−x/b)/4 for x >= 0."""
+
+    def exceeds(x: mpf) -> mpf:
+        tail = (2 + abs(x) / 7) * mp.exp(-abs(x) / 7) / 4
+        return tail if x >= 0 else 1 - tail
+
+    population = Binomial(40, 0.3)
+    prior = [mpf(float(chance)) for chance in population.law().pmf(range(41))]
+    for answer in (14, 60, -50):
+        upper = mp.fsum(p * exceeds(mpf(answer) - k) for k, p in enumerate(prior))
+        lower = mp.fsum(p * exceeds(k - mpf(answer)) for k, p in enumerate(prior))
+        told = posterior(answer, population, NoiseSum([Laplace(7.0), Laplace(7.0)]))
+        assert told.surprise == pytest.approx(float(2 * min(upper, lower)), rel=1e-9)
+
+
+@pytest.mark.parametrize("answer", [0, 3, 12])
+def test_exact_and_sampled_counts_surprise_by_their_own_law(answer: int) -> None:
+    """The count of a sample of 12 of 40 binomial records is Bin(12, rate)."""
+    population, sample = Binomial(40, 0.3), Binomial(12, 0.3).law()
+    of_sample = posterior(answer, population, Subsample(12)).surprise
+    tails = sample.probability(answer, 12), sample.probability(0, answer)
+    assert of_sample == pytest.approx(min(1.0, 2 * min(tails)), rel=1e-10)
+    of_count = posterior(answer, Binomial(12, 0.3), Exact()).surprise
+    assert of_count == pytest.approx(of_sample, rel=1e-10)
+
+
+def test_noise_on_a_sample_surprises_as_noise_on_its_count() -> None:
+    """Bin(12, 0.3) plus noise, whichever way it is told."""
+    of_sample = posterior(19, Binomial(40, 0.3), Subsample(12, DiscreteLaplace(2))).surprise
+    of_count = posterior(19, Binomial(12, 0.3), DiscreteLaplace(2)).surprise
+    assert of_sample == pytest.approx(of_count, rel=1e-9)
+
+
+def test_the_least_likely_of_several_answers_counts() -> None:
+    """Twice the smallest of two surprises, at most 1."""
+    population, noise = Binomial(1000, 0.3), Laplace(10)
+    far = posterior(450, population, noise).surprise
+    assert posterior([450, 300], population, [noise, noise]).surprise == 2 * far
+    assert posterior([300, 300], population, [noise, noise]).surprise == 1
+
+
+def test_a_likely_answer_is_no_surprise_and_an_impossible_rate_a_great_one() -> None:
+    """Near the mean about 1, far away below 1e-3."""
+    assert posterior(301, Binomial(1000, 0.3), Laplace(10)).surprise > 0.9
+    assert posterior(450, Binomial(1000, 0.3), Laplace(10)).surprise < 1e-3
+    assert posterior(450, BetaBinomial.from_rate(1000, 0.3, 0.1), Laplace(10)).surprise > 0.1

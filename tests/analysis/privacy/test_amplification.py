@@ -1,0 +1,251 @@
+import math
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+
+from noisycount.analysis.privacy.amplification import amplified_delta, amplified_directions
+from noisycount.analysis.privacy.privacy_curve import privacy_curve
+from noisycount.model.exact import Exact
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+from noisycount.model.populations.exchangeable import Binomial
+from noisycount.model.subsampling import Subsample
+from tests.oracles.posterior import binomial_law
+from tests.oracles.subsampled_sum import Reals, subsampled_deltas
+
+SIZES = [(2, 1), (3, 2), (7, 6), (10, 10), (50, 5), (100, 99), (1000, 1), (1000, 100), (10**9, 300)]
+RATES = [1e-6, 1e-3, 0.01, 0.1, 0.3, 0.5, 0.7, 0.95, 1 - 1e-4]
+EPSILONS = np.concatenate([[0.0], np.geomspace(1e-6, 20, 24)])
+NUMERICS = 1e-9
+
+
+def pure_deltas(drawn: int, rate: float, growth: mpf) -> tuple[mpf, mpf]:
+    """δ₊ and δ₋ of the count of `drawn` records at ln(growth), from the definition in 50 digits."""
+    others = binomial_law(drawn - 1, rate).weights
+    positive, negative = [mpf(0), *others], [*others, mpf(0)]
+    pairs = list(zip(positive, negative, strict=True))
+    return (
+        mp.fsum(max(mpf(0), p - growth * q) for p, q in pairs),
+        mp.fsum(max(mpf(0), q - growth * p) for p, q in pairs),
+    )
+
+
+def sampled_deltas(size: int, drawn: int, rate: float, epsilon: float) -> tuple[mpf, mpf]:
+    """δ₊ and δ₋ of a sample's count by the sum over all databases and all samples of each."""
+    growth = mp.exp(mpf(epsilon))
+    laws = []
+    for first in (1, 0):
+        law = [mpf(0)] * (drawn + 1)
+        for others, weight in enumerate(binomial_law(size - 1, rate).weights):
+            count = first + others
+            for found in range(drawn + 1):
+                ways = mp.binomial(count, found) * mp.binomial(size - count, drawn - found)
+                law[found] += weight * ways / mp.binomial(size, drawn)
+        laws.append(law)
+    pairs = list(zip(*laws, strict=True))
+    return (
+        mp.fsum(max(mpf(0), p - growth * q) for p, q in pairs),
+        mp.fsum(max(mpf(0), q - growth * p) for p, q in pairs),
+    )
+
+
+@pytest.mark.parametrize(("size", "drawn"), [(2, 1), (5, 2), (12, 11), (30, 7)])
+@pytest.mark.parametrize("rate", [0.001, 0.3, 0.5, 0.98])
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 4.0])
+def test_the_sum_over_counts_is_the_sum_over_databases(
+    size: int, drawn: int, rate: float, epsilon: float
+) -> None:
+    """What the grids compare with is right: to 1e-12 of the hypergeometric mixture in 50 digits."""
+    fast = subsampled_deltas(size, drawn, rate, np.array(epsilon))
+    for ours, exact in zip(fast, sampled_deltas(size, drawn, rate, epsilon), strict=True):
+        assert abs(float(ours) - exact) <= 1e-12 * exact + mpf("1e-17")
+
+
+@pytest.mark.parametrize(("size", "drawn"), SIZES)
+@pytest.mark.parametrize("rate", RATES)
+def test_the_bound_is_never_below_the_sample(size: int, drawn: int, rate: float) -> None:
+    """In both directions, by the independent sum; equal at ε = 0 and for a sample of all."""
+    bounds = amplified_directions(size, drawn, rate, EPSILONS)
+    for bound, exact in zip(bounds, subsampled_deltas(size, drawn, rate, EPSILONS), strict=True):
+        assert (bound >= exact * (1 - NUMERICS) - 1e-300).all()
+        equal = EPSILONS == 0 if drawn < size else EPSILONS >= 0
+        assert bound[equal] == pytest.approx(exact[equal], rel=NUMERICS, abs=1e-300)
+
+
+@pytest.mark.parametrize(("size", "drawn"), SIZES)
+def test_the_bound_as_it_is_printed_is_never_below_the_curve(size: int, drawn: int) -> None:
+    """To the last bit, also where both are equal but for rounding."""
+    for rate in RATES:
+        curve = privacy_curve(Subsample(drawn), Binomial(size, rate))
+        assert (curve.delta(EPSILONS) <= amplified_delta(size, drawn, rate, EPSILONS)).all()
+
+
+@pytest.mark.parametrize(("size", "drawn"), [(2, 1), (10, 10), (40, 3), (1000, 100), (10**9, 30)])
+@pytest.mark.parametrize("rate", [1e-9, 0.01, 0.5, 0.9, 1 - 2**-53])
+@pytest.mark.parametrize("epsilon", [0.0, 1e-12, 0.01, 1.0, 30.0, 700.0])
+def test_the_bound_is_what_theorem_2_says(
+    size: int, drawn: int, rate: float, epsilon: float
+) -> None:
+    """λ(1 − (1 − β)π)·δ₊,m(ε), and 1 − π in the other direction, in 50 digits."""
+    fraction, target = mpf(drawn) / size, mp.exp(mpf(epsilon))
+    growth = 1 + (target - 1) / fraction
+    shares = mpf(rate), 1 - mpf(rate)
+    pure = pure_deltas(drawn, rate, growth)
+    bounds = amplified_directions(size, drawn, rate, epsilon)
+    for bound, share, delta in zip(bounds, shares, pure, strict=True):
+        exact = fraction * (1 - (1 - target / growth) * share) * delta
+        assert abs(float(bound) - exact) <= NUMERICS * exact + mpf("1e-300")
+
+
+@pytest.mark.parametrize(("size", "drawn"), [(2, 1), (10, 9), (60, 12), (10**6, 80)])
+@pytest.mark.parametrize("rate", [0.004, 0.3, 0.5, 0.97])
+@pytest.mark.parametrize("epsilon", [0.0, 1e-3, 0.03, 0.3, 2.0])
+def test_the_exact_value_is_what_theorem_3_says(
+    size: int, drawn: int, rate: float, epsilon: float
+) -> None:
+    """λ·u·δ₊,m(ln(v/u)), or 0, by the independent sum."""
+    fraction, target = mpf(drawn) / size, mp.exp(mpf(epsilon))
+    rise = (target - 1) / fraction
+    for side, share in enumerate((mpf(rate), 1 - mpf(rate))):
+        kept = 1 - (1 - fraction) * rise * share
+        exact = mpf(0)
+        if kept > 0:
+            exact = fraction * kept * pure_deltas(drawn, rate, (kept + rise) / kept)[side]
+        found = subsampled_deltas(size, drawn, rate, np.array(epsilon))[side]
+        assert abs(float(found) - exact) <= 1e-11 * exact + mpf("1e-17")
+
+
+@pytest.mark.parametrize(("size", "drawn"), SIZES)
+@pytest.mark.parametrize("rate", RATES)
+def test_the_bound_lies_between_the_sample_and_the_conjecture(
+    size: int, drawn: int, rate: float
+) -> None:
+    """δ of `Subsample` <= the bound <= λ·δ of `Exact` on the sample's size, by the curves."""
+    bound = amplified_delta(size, drawn, rate, EPSILONS)
+    larger = np.log1p(np.expm1(EPSILONS) * size / drawn)
+    conjectured = drawn / size * privacy_curve(Exact(), Binomial(drawn, rate)).delta(larger)
+    exact = privacy_curve(Subsample(drawn), Binomial(size, rate)).delta(EPSILONS)
+    assert (exact <= bound * (1 + NUMERICS) + 1e-300).all()
+    assert (bound <= conjectured * (1 + NUMERICS) + 1e-300).all()
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [None, Laplace(2.0), Gaussian(1.5), DiscreteLaplace(2), DiscreteGaussian(3)],
+    ids=["none", "laplace", "gaussian", "discrete-laplace", "discrete-gaussian"],
+)
+@pytest.mark.parametrize(("size", "drawn", "rate"), [(20, 19, 0.3), (1000, 100, 0.1)])
+def test_noise_on_a_sample_is_noise_on_the_count_of_its_size(
+    noise: Mechanism | None, size: int, drawn: int, rate: float
+) -> None:
+    """Theorem 3 by two curves: a sample with noise, and the noise on as many records."""
+    epsilons = np.array([0.0, 0.001, 0.01, 0.02])
+    sample = privacy_curve(Subsample(drawn, noise), Binomial(size, rate)).directions(epsilons)
+    whole = privacy_curve(noise or Exact(), Binomial(drawn, rate))
+    rise = np.expm1(epsilons) * size / drawn
+    for side, share in enumerate((rate, 1 - rate)):
+        kept = 1 - (size - drawn) / size * rise * share
+        exact = drawn / size * kept * whole.directions(np.log1p(rise / kept))[side]
+        assert sample[side] == pytest.approx(exact, rel=NUMERICS)
+
+
+@pytest.mark.parametrize("rate", [0.25, 0.5, 0.875])
+def test_rates_mirror_the_directions(rate: float) -> None:
+    """What holds for the positives at π holds for the negatives at 1 − π."""
+    plus, minus = amplified_directions(500, 40, rate, EPSILONS)
+    mirrored = amplified_directions(500, 40, 1 - rate, EPSILONS)
+    assert plus == pytest.approx(mirrored[1], rel=NUMERICS, abs=1e-300)
+    assert minus == pytest.approx(mirrored[0], rel=NUMERICS, abs=1e-300)
+
+
+Query = Callable[[tuple[int, ...]], object]
+QUERIES: list[Query] = [sum, max, lambda values: tuple(sorted(values)), lambda v: sorted(v)[1]]
+
+
+def databases(
+    chances: dict[int, Fraction], first: int, size: int
+) -> Iterator[tuple[tuple[int, ...], Fraction]]:
+    """Each database of `size` records, the first of them known, and its probability."""
+    for others in product(chances, repeat=size - 1):
+        yield (first, *others), math.prod((chances[one] for one in others), start=Fraction(1))
+
+
+def law_of(pairs: Iterable[tuple[object, Fraction]]) -> dict[object, Fraction]:
+    """The probabilities of equal answers, added up."""
+    law: dict[object, Fraction] = {}
+    for answer, chance in pairs:
+        law[answer] = law.get(answer, Fraction(0)) + chance
+    return law
+
+
+def delta_of(laws: list[dict[object, Fraction]], growth: Fraction) -> Fraction:
+    """The largest hockey-stick divergence between two of the laws."""
+    return max(
+        sum(
+            (max(Fraction(0), chance - growth * q.get(a, 0)) for a, chance in p.items()),
+            Fraction(0),
+        )
+        for p, q in product(laws, repeat=2)
+    )
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=["sum", "largest", "table", "second"])
+@pytest.mark.parametrize("drawn", [2, 3, 4])
+@pytest.mark.parametrize("growth", [Fraction(1), Fraction(21, 20), Fraction(3, 2), Fraction(4)])
+def test_the_conjecture_holds_for_other_symmetric_queries(
+    query: Query, drawn: int, growth: Fraction
+) -> None:
+    """Records of three values, every database and every sample, in exact rationals (Theorem 1)."""
+    size, chances = 4, {0: Fraction(1, 2), 1: Fraction(1, 3), 5: Fraction(1, 6)}
+    fraction = Fraction(drawn, size)
+    places = list(combinations(range(size), drawn))
+    whole, sampled = [], []
+    for first in chances:
+        known = databases(chances, first, drawn)
+        whole.append(law_of((query(values), chance) for values, chance in known))
+        sampled.append(
+            law_of(
+                (query(tuple(values[place] for place in chosen)), chance / len(places))
+                for values, chance in databases(chances, first, size)
+                for chosen in places
+            )
+        )
+    smaller = 1 + fraction * (growth - 1)
+    assert delta_of(sampled, smaller) <= fraction * delta_of(whole, growth)
+
+
+def test_shapes_are_kept() -> None:
+    """One ε gives a float, an array an array of its shape, with the same values."""
+    grid = np.array([[0.0, 0.1], [0.01, 2.0]])
+    bounds = amplified_delta(100, 10, 0.3, grid)
+    assert isinstance(bounds, np.ndarray)
+    assert bounds.shape == grid.shape
+    singles = [amplified_delta(100, 10, 0.3, epsilon) for epsilon in grid.ravel().tolist()]
+    assert all(type(single) is float for single in singles)
+    assert bounds.ravel().tolist() == pytest.approx(singles, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((0, 1, 0.5, 0.1), "size must be a whole number from 1"),
+        ((10, 0, 0.5, 0.1), "sample_size must be a whole number from 1"),
+        ((10, 11, 0.5, 0.1), "sample_size must be at most the 10 records there are, got 11"),
+        ((10, 5, 0.0, 0.1), "rate must lie strictly between 0 and 1, got 0.0"),
+        ((10, 5, 1, 0.1), "rate must lie strictly between 0 and 1, got 1"),
+        ((10, 5, 0.5, -0.1), "epsilon must be from 0 to 700, got -0.1"),
+        ((10, 5, 0.5, 701), "epsilon must be from 0 to 700, got 701"),
+        ((10, 5, 0.5, [0.1, math.nan]), "epsilon must"),
+    ],
+)
+def test_what_has_no_bound_is_refused(
+    arguments: tuple[int, int, float, float | Reals], words: str
+) -> None:
+    """No records, a sample larger than the database, a certain property, an ε below 0."""
+    with pytest.raises(ValueError, match=f"^{words}"):
+        amplified_delta(*arguments)

@@ -1,0 +1,69 @@
+from collections.abc import Callable, Sequence
+
+import pytest
+
+import noisycount as nc
+from tests.analysis.privacy.checks import assert_exact
+from tests.oracles.pairs import Pair, binomial_pairs, binomial_sample_pairs
+
+Pairs = Callable[[], list[Pair]]
+Setting = tuple[nc.Mechanism, nc.Binomial, Pairs, Sequence[float]]
+
+LARGE: list[Setting] = [
+    (m, nc.Binomial(size, rate), pairs, epsilons)
+    for size, rate, pairs, epsilons in [
+        (1000, 0.1, lambda: binomial_pairs(1000, 0.1), [0.0, 0.01]),
+        (10**4, 0.3, lambda: binomial_pairs(10**4, 0.3, 2300, 3700), [0.01]),
+        (10**5, 1e-4, lambda: binomial_pairs(10**5, 1e-4, 0, 700), [0.2]),
+        (10**6, 1e-5, lambda: binomial_pairs(10**6, 1e-5, 0, 700), [0.2]),
+        (10**9, 1e-8, lambda: binomial_pairs(10**9, 1e-8, 0, 700), [0.2]),
+        (10**9, 1e-7, lambda: binomial_pairs(10**9, 1e-7, 0, 1200), [0.01]),
+    ]
+    for m in (nc.Exact(), nc.Laplace(3.0), nc.Gaussian(3.0), nc.DiscreteLaplace(3))
+]
+
+
+@pytest.mark.parametrize(("mechanism", "population", "pairs", "epsilons"), LARGE, ids=str)
+def test_large_databases_are_exact(
+    mechanism: nc.Mechanism, population: nc.Binomial, pairs: Pairs, epsilons: Sequence[float]
+) -> None:
+    """Counts of the others that are left out have a mass below 1e-45."""
+    assert_exact(nc.privacy_curve(mechanism, population), mechanism, pairs(), epsilons)
+
+
+@pytest.mark.parametrize("mechanism", [nc.Gaussian(17_000.0), nc.DiscreteGaussian(900)], ids=str)
+def test_noise_much_wider_than_the_count_is_exact(mechanism: nc.Mechanism) -> None:
+    """Its sums run over points between the counts, also where w passes 0."""
+    pairs = binomial_pairs(26_020, 0.78, 19_500, 21_100)
+    curve = nc.privacy_curve(mechanism, nc.Binomial(26_020, 0.78))
+    assert_exact(curve, mechanism, pairs, [0.0, 0.00077])
+
+
+@pytest.mark.parametrize("mechanism", [nc.Exact(), nc.Gaussian(3.0)], ids=str)
+def test_a_billion_records_of_an_even_rate_are_exact(mechanism: nc.Mechanism) -> None:
+    """The others' counts within 9 deviations: 1e-19 is left out."""
+    half, reach = 5 * 10**8, 145_000
+    pairs = binomial_pairs(10**9, 0.5, half - reach, half + reach)
+    curve = nc.privacy_curve(mechanism, nc.Binomial(10**9, 0.5))
+    assert_exact(curve, mechanism, pairs, [1e-4])
+
+
+@pytest.mark.parametrize(
+    ("size", "rate", "sample_size", "first", "last", "epsilons"),
+    [
+        (1000, 0.1, 100, 0, 100, [0.0, 0.01, 0.3]),
+        (10**4, 0.5, 10**4 - 1, 4350, 5650, [0.01]),
+        (10**6, 1e-4, 10**5, 0, 600, [0.001, 0.05]),
+        (10**9, 1e-5, 10**6, 0, 600, [1e-5, 1e-3]),
+        (10**9, 0.25, 10**5, 23_500, 26_500, [1e-6]),
+    ],
+)
+def test_large_samples_are_exact(  # noqa: PLR0913, PLR0917  (a row of the table)
+    size: int, rate: float, sample_size: int, first: int, last: int, epsilons: Sequence[float]
+) -> None:
+    """Samples to a million, alone and under noise."""
+    pairs = binomial_sample_pairs(size, rate, sample_size, first, last)
+    for noise in (None, nc.Laplace(3.0), nc.Gaussian(2.0)):
+        mechanism = nc.Subsample(sample_size, noise)
+        curve = nc.privacy_curve(mechanism, nc.Binomial(size, rate))
+        assert_exact(curve, noise or nc.Exact(), pairs, epsilons)

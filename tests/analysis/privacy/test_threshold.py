@@ -1,0 +1,71 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noisycount.analysis.privacy.inverse import smallest_safe
+from noisycount.analysis.privacy.threshold import Search, extrapolated, first_whole, root
+
+
+@given(
+    place=st.floats(-1e6, 1e6),
+    guess=st.floats(-1e6, 1e6),
+    steepness=st.floats(1e-3, 1e3),
+)
+def test_roots_of_curves_that_flatten_are_found(
+    place: float, guess: float, steepness: float
+) -> None:
+    """Tanh is 1 to all digits not far from its root."""
+    found = root(lambda x: math.tanh((x - place) * steepness), Search(guess, 1.0), 1 / steepness)
+    assert found == pytest.approx(place, abs=1e-4 / steepness + 1e-8)
+
+
+def test_a_step_is_found_however_sharp() -> None:
+    """The log-odds are infinite on both sides."""
+    found = root(lambda x: math.copysign(math.inf, x - 0.3), Search(5.0, 1.0), 1.0)
+    assert found == pytest.approx(0.3, abs=1e-9)
+
+
+def test_log_odds_that_stay_below_0_have_no_root() -> None:
+    """Up to the limit."""
+    assert root(lambda x: -1 / (1 + x * x), Search(0.0, 1.0, 1000.0), 1.0) == math.inf
+    assert first_whole(lambda x: -1 / (1 + x * x), Search(0.0, 1.0, 1000.0)) == (math.inf, math.inf)
+
+
+def test_log_odds_that_stay_above_0_have_no_root() -> None:
+    """Down to the lowest answer, below which they are constant."""
+    search = Search(0.0, 1.0, 1000.0, lowest=-1000.0)
+    assert root(lambda _: 0.5, search, 1.0) == -math.inf
+    assert first_whole(lambda _: 0.5, search) == (-math.inf, -math.inf)
+    assert first_whole(lambda x: x + 999.5, search)[0] == -999
+
+
+@given(place=st.integers(-(10**6), 10**6), guess=st.integers(-(10**6), 10**6))
+def test_the_first_integer_is_found(place: int, guess: int) -> None:
+    """Also where the log-odds are 0 there."""
+    found, passed = first_whole(lambda x: x - place, Search(float(guess), 1.0))
+    assert found == place
+    assert place - 1 <= passed <= place
+    assert first_whole(lambda x: x - place - 0.5, Search(float(guess), 3.0))[0] == place + 1
+
+
+def test_a_root_beyond_the_margin_is_not_searched_for() -> None:
+    """The result lies beyond it, too."""
+    assert root(lambda x: x - 1000, Search(0.0, 1.0, margin=40.0), 1.0) > 40
+    assert first_whole(lambda x: x + 1000, Search(0.0, 1.0, margin=40.0))[0] < -40
+
+
+def test_polynomials_are_extrapolated_exactly() -> None:
+    """A parabola from three points, with the size of the last correction."""
+    value, correction = extrapolated([(0.0, 1.0), (1.0, 2.0), (3.0, 10.0)], 4.0)
+    assert value == pytest.approx(17.0)
+    assert correction == pytest.approx(17.0 - 14.0)
+
+
+@given(goal=st.floats(1e-12, 1e12))
+def test_the_inverse_is_on_the_safe_side(goal: float) -> None:
+    """And at most one part in 10^12 above."""
+    found = smallest_safe(lambda x: math.log(goal / x), 1e-13, 1e13)
+    assert goal <= found * (1 + 1e-15)
+    assert found <= goal * (1 + 2e-12)

@@ -1,0 +1,148 @@
+from itertools import pairwise
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noisycount.charts.figures import figure_chart, figure_svg, spread
+from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.theme import STYLES
+from noisycount.study.figure import Figure
+from tests.study.test_papers import KEYS, figure
+
+WIDEST = 480  # pixels of a picture, of which a phone shows 360
+
+
+def drawn(shown: Figure) -> list[dict[str, Any]]:
+    """The panels as Vega-Lite, each layer with its data inside."""
+    chart: dict[str, Any] = figure_chart(shown).to_dict()
+    for panel in chart["vconcat"]:
+        for layer in panel["layer"]:
+            layer["values"] = chart["datasets"][(layer.get("data") or panel["data"])["name"]]
+    return list(chart["vconcat"])
+
+
+def marks(panel: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    """The layers of one kind of mark."""
+    return [layer for layer in panel["layer"] if layer["mark"]["type"] == kind]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_point_is_drawn_unchanged(key: str) -> None:
+    """Each line of each panel has its colour, its dashes and all of its points, in order."""
+    for panel, shown in zip(figure(key).panels, drawn(figure(key)), strict=True):
+        found = marks(shown, "line")
+        for line, layer in zip(panel.lines, found, strict=True):
+            points = zip(line.xs, line.ys, strict=True)
+            assert layer["values"] == [{"x": x, "y": y} for x, y in points]
+            assert layer["mark"]["color"] == line.style.colour
+            assert layer["mark"]["strokeDash"] == list(line.style.dash)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_lines_are_named_beside_them(key: str) -> None:
+    """No legend: every name stands once, in its colour, behind a sample of its line, with room."""
+    for panel, shown in zip(figure(key).panels, drawn(figure(key)), strict=True):
+        assert "legend" not in str(shown)
+        texts = {each["encoding"]["text"]["value"]: each for each in marks(shown, "text")}
+        named = [line for line in panel.lines if line.name]
+        assert set(texts) == {line.name for line in named}
+        for line in named:
+            height = texts[line.name]["encoding"]["y"]["value"]
+            assert texts[line.name]["mark"]["color"] == line.style.colour
+            samples = [
+                rule["mark"]
+                for rule in marks(shown, "rule")
+                if rule["encoding"]["y"]["value"] == rule["encoding"]["y2"]["value"] == height
+            ]
+            assert list(line.style.dash) in [sample["strokeDash"] for sample in samples]
+        heights = sorted(each["encoding"]["y"]["value"] for each in texts.values())
+        assert all(b - a >= 16 - 1e-9 for a, b in pairwise(heights))
+        assert heights[0] >= -1e-9
+        assert heights[-1] <= shown["height"] + 1e-9
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_lines_differ_without_colour(key: str) -> None:
+    """In grey, dashes tell the lines of a panel apart."""
+    for panel in figure(key).panels:
+        dashes = [line.style.dash for line in panel.lines if line.name]
+        assert len(set(dashes)) == len(dashes)
+
+
+def test_a_thing_has_one_colour_everywhere() -> None:
+    """A line that is named after a known thing has that thing's colour, in every figure."""
+    seen = set()
+    for key in KEYS:
+        for line in (line for panel in figure(key).panels for line in panel.lines):
+            thing = line.name.split(" ±")[0].split(",")[0]
+            if thing in STYLES:
+                assert line.style.colour == STYLES[thing].colour
+                seen.add(thing)
+    assert seen >= {"answer", "rounded", "mean", "median", "Laplace", "Gaussian", "sample"}
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_picture_fits_a_phone(key: str) -> None:
+    """Shown 360 pixels wide, its 13-pixel letters are still at least 9.7 pixels high."""
+    picture = figure_svg(figure(key), is_headed=False)
+    root = ET.fromstring(picture)  # noqa: S314  (our own picture)
+    assert float(root.attrib["width"]) <= WIDEST
+    assert 'id="' not in picture  # several pictures stand in one page
+    assert figure(key).title not in picture
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_axes_name_their_units(key: str) -> None:
+    """The titles are those of the figure; a reversed axis runs backwards."""
+    shown = figure(key)
+    encoding = drawn(shown)[0]["layer"][0]["encoding"]
+    for name, axis in (("x", shown.x), ("y", shown.y)):
+        assert encoding[name]["axis"]["title"] == axis.label
+        assert encoding[name]["scale"]["type"] == ("log" if axis.is_log else "linear")
+        assert encoding[name]["scale"]["reverse"] is axis.is_reversed
+        if axis.ticks:
+            assert encoding[name]["axis"]["values"] == list(axis.ticks)
+
+
+def test_the_end_of_a_line_is_where_its_name_starts() -> None:
+    """On linear, logarithmic and reversed axes the leader begins at the rightmost point."""
+    line = Line("a", STYLES["answer"], (1.0, 10.0, 100.0), (1.0, 2.0, 4.0))
+    places = {}
+    for name, axis in {
+        "linear": Axis("x", low=0.0, high=100.0),
+        "log": Axis("x", is_log=True),
+        "reversed": Axis("x", is_log=True, is_reversed=True),
+    }.items():
+        shown = Figure(
+            "a.1", "A", "1", "T", "", axis, Axis("y", low=0.0, high=4.0), (Panel("", (line,)),)
+        )
+        leader = marks(drawn(shown)[0], "rule")[0]["encoding"]
+        places[name] = (leader["x"]["value"], leader["y"]["value"])
+    assert places["linear"] == places["log"] == (271, 0)
+    assert places["reversed"] == (271, pytest.approx(230 * 3 / 4))
+
+
+def test_a_single_point_is_a_dot() -> None:
+    """It has a name, but no line to sample."""
+    dot = Line("here", STYLES["exact"], (1.0,), (1.0,))
+    line = Line("a", STYLES["answer"], (0.0, 2.0), (0.0, 2.0))
+    shown = Figure("a.1", "A", "1", "T", "", Axis("x"), Axis("y"), (Panel("", (line, dot)),))
+    (panel,) = drawn(shown)
+    assert [layer["values"] for layer in marks(panel, "point")] == [[{"x": 1.0, "y": 1.0}]]
+    assert len(marks(panel, "rule")) == 3
+    assert "here: 1 at 1" in shown.description
+
+
+@given(st.lists(st.floats(0, 200), min_size=1, max_size=8))
+def test_spread_names_keep_apart_and_in_order(places: list[float]) -> None:
+    """At least the gap between two, none outside, the order kept, and nothing moved needlessly."""
+    found = spread(places, 16, 200)
+    order = sorted(range(len(places)), key=lambda number: places[number])
+    assert all(found[b] - found[a] >= 16 - 1e-9 for a, b in pairwise(order))
+    assert min(found) >= -1e-9
+    assert max(found) <= 200 + 1e-9
+    if all(b - a >= 16 for a, b in pairwise(sorted(places))):
+        assert found == places

@@ -1,0 +1,130 @@
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mpmath import mp, mpf
+
+import noisycount as nc
+from noisycount.model.drawing.many import LARGEST_TERM
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+
+NOT_POSITIVE = [0, -1, 0.0, float("nan"), float("inf"), -math.inf, True, "1"]
+
+
+@pytest.mark.parametrize("scale", NOT_POSITIVE)
+@pytest.mark.parametrize("law", [Laplace, DiscreteLaplace])
+def test_a_scale_that_is_not_positive_is_refused(
+    law: type[Laplace | DiscreteLaplace], scale: object
+) -> None:
+    """The refusal names the scale and its value."""
+    with pytest.raises(ValueError, match=r"^scale must be positive and finite, got "):
+        law(scale)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("epsilon", NOT_POSITIVE)
+@pytest.mark.parametrize("law", [Laplace, DiscreteLaplace])
+def test_an_epsilon_that_is_not_positive_is_refused(
+    law: type[Laplace | DiscreteLaplace], epsilon: object
+) -> None:
+    """The refusal names ε and its value."""
+    with pytest.raises(ValueError, match=r"^epsilon must be positive and finite, got "):
+        law.for_epsilon(epsilon)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scale", [2.0**60, Fraction(1, 2**60), 10**400])
+def test_a_scale_beyond_the_sampler_is_refused(scale: float | Fraction) -> None:
+    """Scales that the sampler cannot draw are refused, not rounded away."""
+    with pytest.raises(ValueError, match=r"^scale must be "):
+        DiscreteLaplace(scale)
+
+
+def test_floats_are_read_as_the_decimals_that_are_shown() -> None:
+    """0.1 is one tenth: ε = 0.1 gives the scale 10, exactly."""
+    assert DiscreteLaplace(0.1).scale == Fraction(1, 10)
+    assert DiscreteLaplace.for_epsilon(0.1).scale == 10
+    assert DiscreteLaplace(np.int64(7)).epsilon == Fraction(1, 7)
+    assert DiscreteLaplace(np.float32(0.5)).scale == Fraction(1, 2)
+
+
+@given(st.fractions(min_value=Fraction(1, 10**15), max_value=10**15))
+def test_awkward_scales_are_rounded_up_and_hardly(scale: Fraction) -> None:
+    """The drawn scale fits the sampler, is never smaller, and at most 2^−51 larger."""
+    drawn = DiscreteLaplace(scale).scale
+    assert max(drawn.numerator, drawn.denominator) <= LARGEST_TERM
+    assert scale <= drawn <= scale * (1 + Fraction(1, 2**51))
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(7, 3), Fraction(1000)])
+@pytest.mark.parametrize("alpha", [-3, 0, 0.5, 1, 7, 7.2, 1e4])
+def test_discrete_tails_equal_the_definition(scale: Fraction, alpha: float) -> None:
+    """P[|Z| >= alpha] with non-integer and non-positive alpha, in 50 digits."""
+    x = mp.exp(-mpf(scale.denominator) / scale.numerator)
+    exact = mpf(1) if alpha <= 0 else 2 * x ** math.ceil(alpha) / (1 + x)
+    assert DiscreteLaplace(scale).log_tail(alpha) == pytest.approx(float(mp.log(exact)), rel=1e-13)
+
+
+def test_releases_are_integers_around_the_count() -> None:
+    """A discrete release is an int; the mean of many is the count within 5 standard errors."""
+    noise = DiscreteLaplace(Fraction(7, 3))
+    answers = [noise.release(100) for _ in range(20_000)]
+    assert all(type(answer) is int for answer in answers)
+    assert abs(np.mean(answers) - 100) < 5 * np.std(answers) / math.sqrt(len(answers))
+    assert min(noise.release(0) for _ in range(200)) < 0
+
+
+@pytest.mark.parametrize("scale", [1e-3, 0.3, 10.0, 2.0**45])
+@pytest.mark.parametrize("count", [0, 1, 92, 10**12])
+def test_laplace_releases_lie_on_the_public_grid(scale: float, count: int) -> None:
+    """Every answer is the float nearest to a multiple of a grid that does not depend on counts."""
+    grid = Fraction(2) ** min(0, math.floor(math.log2(scale)) - 40)
+    for _ in range(20):
+        answer = Laplace(scale).release(count)
+        steps = round(Fraction(answer) / grid)
+        assert float(steps * grid) == answer
+
+
+def test_laplace_releases_have_the_scale_of_the_law() -> None:
+    """The mean absolute error of Laplace(10) is 10, within 5 standard errors."""
+    errors = np.abs([Laplace(10.0).release(50) - 50 for _ in range(20_000)])
+    assert abs(errors.mean() - 10) < 5 * errors.std() / math.sqrt(errors.size)
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, float("nan"), True])
+@pytest.mark.parametrize("law", [Laplace, DiscreteLaplace])
+def test_a_count_that_is_no_whole_number_is_refused(
+    law: type[Laplace | DiscreteLaplace], count: object
+) -> None:
+    """Nothing is released about a count that cannot be."""
+    with pytest.raises(ValueError, match=r"^count must be a whole number"):
+        law(2.0).release(count)  # type: ignore[arg-type]
+
+
+def test_samples_are_the_noise_alone() -> None:
+    """Bulk samples have the asked shape and the variance 2x/(1 − x)² of the law."""
+    noise = DiscreteLaplace(2)
+    draws = noise.samples(200_000)
+    x = math.exp(-0.5)
+    assert draws.shape == (200_000,)
+    assert draws.var() == pytest.approx(2 * x / (1 - x) ** 2, rel=0.05)
+
+
+@pytest.mark.parametrize("law", [nc.Laplace, nc.Gaussian, nc.DiscreteLaplace, nc.DiscreteGaussian])
+def test_a_scale_of_numpy_integers_is_one_of_python(
+    law: Callable[[Fraction], nc.Mechanism],
+) -> None:
+    """The products of a sampler would overflow without a word."""
+    scale = Fraction(np.int64(999_999_999_999), np.int64(1_000_003))
+    assert law(scale) == law(Fraction(999_999_999_999, 1_000_003))
+    assert type(law(scale).release(np.int64(2**40))) in (int, float)
+
+
+def test_an_epsilon_of_numpy_integers_is_one_of_python() -> None:
+    """The scale of its noise has terms of any size."""
+    epsilon = Fraction(np.int64(1_000_003), np.int64(999_999_999_999))
+    scale = nc.DiscreteLaplace.for_epsilon(epsilon).scale
+    assert (type(scale.numerator), type(scale.denominator)) == (int, int)
+    assert scale == Fraction(999_999_999_999, 1_000_003)

@@ -1,0 +1,187 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+
+from noisycount.model.exact import Exact
+from noisycount.model.laws.factor import LogStep
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian, GaussianLikelihood
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+from noisycount.model.noises.noise_sum import NoiseSum
+from noisycount.model.populations.exchangeable import Binomial
+from tests.oracles.convolution import DISCRETE, ROUGH, density
+
+
+def test_a_narrow_law_is_even_at_its_steps() -> None:
+    """The answer half way between two counts tells nothing about which of them it is."""
+    likelihood = NoiseSum([Laplace(3.0), Laplace(4.0)]).likelihood(10.5, 100)
+    assert likelihood.log_step(10) == 0
+    assert likelihood.exact_log_step(10) == LogStep()
+    assert likelihood.log_step(3) == -likelihood.log_step(17) > 0
+
+
+@pytest.mark.parametrize("noises", [DISCRETE[0], DISCRETE[6], ROUGH[0], ROUGH[5]], ids=str)
+def test_factors_are_differences_of_the_law(noises: list[Mechanism]) -> None:
+    """The expansions and steps of the likelihood and of both tails, around any count."""
+    noise = NoiseSum(noises)
+    answer = 12.0 if noise.is_discrete else 12.25
+    cases = [
+        (noise.likelihood(answer, 40), lambda count: noise.log_density(answer - count)),
+        (noise.tail(answer, 40, upper=True), lambda count: noise.log_exceedance(answer - count)),
+        (noise.tail(answer, 40, upper=False), lambda count: noise.log_exceedance(count - answer)),
+    ]
+    offsets = np.arange(-3.0, 12.0)
+    for factor, exact in cases:
+        expected = [exact(9 + offset) - exact(9) for offset in offsets]
+        assert factor.expansion(9)(offsets) == pytest.approx(expected, abs=1e-12)
+        assert factor.expansion(9)(offsets[4]) == pytest.approx(expected[4], abs=1e-12)
+        assert factor.log_step(9) == pytest.approx(expected[4], abs=1e-12)
+        assert float(factor.exact_log_step(9).shift) == factor.log_step(9)
+        assert factor.is_log_concave
+        assert factor.support == (-np.inf, np.inf)
+
+
+def brute_posterior(noises: list[Mechanism], answer: int) -> tuple[mpf, mpf]:
+    """The posterior mean and variance of Bin(60, 0.4) by a direct sum."""
+    reach, size, rate = 300, 60, mpf(0.4)
+    first, second = (
+        [density(noise)(mpf(k)) for k in range(-2 * reach, 2 * reach + 1)] for noise in noises
+    )
+
+    def convolution(error: int) -> mpf:
+        places = range(-reach, reach + 1)
+        return mp.fsum(first[2 * reach + k] * second[2 * reach + error - k] for k in places)
+
+    weights = [
+        mp.binomial(size, k) * rate**k * (1 - rate) ** (size - k) * convolution(answer - k)
+        for k in range(size + 1)
+    ]
+    total = mp.fsum(weights)
+    mean = mp.fsum(k * weight for k, weight in enumerate(weights)) / total
+    return mean, mp.fsum((k - mean) ** 2 * weight for k, weight in enumerate(weights)) / total
+
+
+@pytest.mark.parametrize("answer", [-20, 15, 31, 90])
+@pytest.mark.parametrize(
+    "noises",
+    [
+        [DiscreteLaplace(3), DiscreteLaplace(5)],
+        [DiscreteLaplace(6), DiscreteGaussian(2)],
+        [DiscreteLaplace(4), Laplace(5.0)],
+    ],
+    ids=str,
+)
+def test_the_posterior_is_that_of_the_convolution(noises: list[Mechanism], answer: int) -> None:
+    """Mean and variance against a direct sum."""
+    told = Binomial(60, 0.4).law(NoiseSum(noises).likelihood(answer, 60))
+    mean, variance = brute_posterior(noises, answer)
+    assert told.mean == pytest.approx(float(mean), rel=1e-12, abs=1e-11)
+    assert told.variance == pytest.approx(float(variance), rel=1e-10)
+
+
+@pytest.mark.parametrize("answer", [-(10**6), 299_000, 300_001.5, 330_000])
+@pytest.mark.parametrize(
+    "noises",
+    [
+        [DiscreteLaplace(20), DiscreteLaplace(3000)],
+        [DiscreteLaplace(3000), DiscreteGaussian(2)],
+        [DiscreteLaplace(300), Laplace(2000.0)],
+        [Laplace(10.0), Gaussian(700.0), Laplace(5000.0)],
+    ],
+    ids=str,
+)
+def test_wide_posteriors_need_few_points(noises: list[Mechanism], answer: float) -> None:
+    """The sum over blocks of counts equals the sum over a million single counts."""
+    noise = NoiseSum(noises)
+    asked = float(round(answer)) if noise.is_discrete else answer
+    factor, population = noise.likelihood(asked, 10**6), Binomial(10**6, 0.3)
+    told = population.law(factor)
+    counts = np.arange(295_000.0, 305_001.0)
+    logs = population.law().log_pmf(counts) + factor.expansion(300_000)(counts - 300_000)
+    weights = np.exp(logs - logs.max())
+    mean = (weights @ (counts - 300_000)) / weights.sum() + 300_000
+    assert told.mean == pytest.approx(mean, abs=1e-8)
+    assert told.variance == pytest.approx(
+        (weights @ (counts - mean) ** 2) / weights.sum(), rel=1e-9
+    )
+
+
+def test_one_noise_is_that_noise() -> None:
+    """A sum of one noise hands everything on."""
+    noise = Laplace(3.0)
+    assert NoiseSum([noise]).likelihood(4.0, 10) == noise.likelihood(4.0, 10)
+    upper, exact = (law.tail(4.0, 10, upper=True) for law in (NoiseSum([noise]), noise))
+    assert upper.log_step(2) == exact.log_step(2)
+
+
+def test_gaussian_noises_are_one_gaussian_noise() -> None:
+    """Of the exact variance, to 60 digits."""
+    likelihood = NoiseSum([Gaussian(0.1), Gaussian(0.7)]).likelihood(4.0, 10)
+    assert isinstance(likelihood, GaussianLikelihood)
+    variance = Fraction(0.1) ** 2 + Fraction(0.7) ** 2
+    assert abs(likelihood.scale**2 / variance - 1) < Fraction(1, 10**58)
+
+
+def test_sums_of_sums_are_flat() -> None:
+    """The noises of a sum stand in its place."""
+    inner = NoiseSum([Laplace(1.0), Gaussian(2.0)])
+    assert NoiseSum([Laplace(3.0), inner]) == NoiseSum([Laplace(3.0), Laplace(1.0), Gaussian(2.0)])
+
+
+def test_variances_add_up() -> None:
+    """2·scale² of each Laplace noise, scale² of the Gaussian one."""
+    assert NoiseSum([Laplace(1.0), Laplace(2.0), Gaussian(3.0)]).variance == 19
+
+
+@pytest.mark.parametrize("noises", [DISCRETE[2], [Laplace(2.0), Gaussian(3.0)], ROUGH[0]], ids=str)
+def test_releases_have_the_variance_of_the_sum(noises: list[Mechanism]) -> None:
+    """The mean square of 2,000 errors lies within six of its standard errors.
+
+    Of a sum of Laplace noises, the fourth moment is at most six squared variances; by the normal
+    approximation a right sampler fails once in a billion runs.
+    """
+    noise = NoiseSum(noises)
+    answers = [noise.release(100) for _ in range(2000)]
+    assert {type(answer) for answer in answers} == {int if noise.is_discrete else float}
+    square = float(np.mean([(answer - 100) ** 2 for answer in answers]))
+    assert square == pytest.approx(noise.variance, rel=6 * (5 / 2000) ** 0.5)
+
+
+@pytest.mark.parametrize("noises", [[], [Exact()], [Laplace(1.0), 3.0], "ab"])
+def test_only_noises_are_added(noises: list[Mechanism]) -> None:
+    """Nothing, or anything but noise, is refused."""
+    with pytest.raises(ValueError, match=r"^noises must "):
+        NoiseSum(noises)
+
+
+@pytest.mark.parametrize(
+    "noises",
+    [
+        [DiscreteLaplace(3), Laplace(1.0), Laplace(2.0)],
+        [DiscreteLaplace(3), Gaussian(1.0)],
+        [DiscreteGaussian(3), Gaussian(0.5), Laplace(2.0)],
+    ],
+    ids=str,
+)
+def test_rough_mixes_are_refused(noises: list[Mechanism]) -> None:
+    """Of continuous noises that let the integers show, only one Laplace noise is taken."""
+    with pytest.raises(ValueError, match=r"^noises must be all continuous or all discrete, or "):
+        NoiseSum(noises)
+
+
+def test_scales_out_of_range_are_refused() -> None:
+    """Beyond 2^±52 records no answer would mean anything."""
+    with pytest.raises(ValueError, match=r"^scale must be between 2\*\*-52 and 2\*\*52 records"):
+        NoiseSum([Laplace(1e-300), Laplace(1.0)])
+
+
+@pytest.mark.parametrize("answer", [0.5, np.nan, 1e300])
+def test_impossible_answers_are_refused(answer: float) -> None:
+    """A fraction from discrete noise, no number, or one that is out of reach."""
+    noise = NoiseSum([DiscreteLaplace(1), DiscreteGaussian(1)])
+    with pytest.raises(ValueError, match=r"^answer must "):
+        noise.likelihood(answer, 10)
+    with pytest.raises(ValueError, match=r"^answer must "):
+        noise.tail(answer, 10, upper=True)

@@ -1,0 +1,246 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from mpmath import mpf
+
+from noisycount.analysis.posterior.posterior import posterior
+from noisycount.model.noises.gaussian import Gaussian
+from noisycount.model.noises.laplace import Laplace
+from noisycount.model.populations.exchangeable import BetaBinomial, Binomial, Known
+from noisycount.model.populations.population import Informed, Population
+from noisycount.model.populations.strata import Strata
+from noisycount.model.populations.tabulated import Tabulated
+from tests.oracles.posterior import (
+    Law,
+    assert_exact,
+    beta_binomial_law,
+    binomial_law,
+    gaussian_likelihood,
+    laplace_likelihood,
+    reweighted,
+    sample_likelihood,
+)
+
+SHAPES = [1e-6, 0.5, 1.0, 3.7, 1e6]
+TABLE = [0.0, 0.125, 0.25, 0.0, 0.5, 0.125]
+EXCHANGEABLE = [
+    (Binomial(20, 0.3), binomial_law(20, 0.3)),
+    (BetaBinomial(20, 1e-6, 0.5), beta_binomial_law(20, 1e-6, 0.5)),
+    (BetaBinomial(20, 3.7, 1e6), beta_binomial_law(20, 3.7, 1e6)),
+    (Tabulated(TABLE), Law(0, [mpf(chance) for chance in TABLE])),
+]
+
+
+def assert_same_law(population: Population, exact: Law) -> None:
+    """Every probability to 1e-12 of itself."""
+    found = population.law().pmf(range(population.records + 1))
+    expected = [float(exact.pmf(count)) for count in range(population.records + 1)]
+    assert found == pytest.approx(expected, rel=1e-12, abs=1e-300)
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 60])
+@pytest.mark.parametrize("alpha", SHAPES)
+@pytest.mark.parametrize("beta", SHAPES)
+def test_the_law_of_a_beta_binomial_count_is_exact(size: int, alpha: float, beta: float) -> None:
+    """Every probability, for U-shaped, flat and narrow laws of the rate."""
+    assert_same_law(BetaBinomial(size, alpha, beta), beta_binomial_law(size, alpha, beta))
+
+
+@pytest.mark.parametrize("size", [10**6, 10**12])
+@pytest.mark.parametrize("share", [0, 0.25, 1])
+@pytest.mark.parametrize("noise", [Laplace(10), Gaussian(30)], ids=["Laplace", "Gaussian"])
+@pytest.mark.parametrize("shapes", [(1e-6, 1e-6), (1e-6, 3.7), (0.5, 1.0), (3.7, 0.5)])
+def test_narrow_noise_on_large_beta_binomials_is_exact(
+    size: int, share: float, noise: Laplace | Gaussian, shapes: tuple[float, float]
+) -> None:
+    """The counts that matter lie around the answer: summed there in 50 digits."""
+    answer = share * size + 11.3
+    first, last = max(0, round(answer) - 1000), min(size, round(answer) + 1000)
+    likelihood = laplace_likelihood if isinstance(noise, Laplace) else gaussian_likelihood
+    window = beta_binomial_law(size, *shapes, first, last)
+    exact = reweighted(window, likelihood(answer, noise.scale))
+    assert_exact(posterior(answer, BetaBinomial(size, *shapes), noise), exact)
+
+
+@pytest.mark.parametrize("shapes", [(1e-6, 1e-6), (0.5, 0.01), (3.7, 1e6), (1e6, 1e6)])
+@pytest.mark.parametrize("scale", [20.0, 3e3])
+def test_wide_noise_on_beta_binomials_weighs_all_counts(
+    shapes: tuple[float, float], scale: float
+) -> None:
+    """Two peaks at the ends and one at the answer may matter at once: summed in 50 digits."""
+    size, answer = 8000, 2345.6
+    law = beta_binomial_law(size, *shapes)
+    exact = reweighted(law, laplace_likelihood(answer, scale))
+    assert_exact(posterior(answer, BetaBinomial(size, *shapes), Laplace(scale)), exact)
+
+
+@pytest.mark.parametrize(("rate", "deviation"), [(0.3, 0.02), (0.999, 1e-3), (1e-6, 1e-7)])
+def test_a_rate_and_its_deviation_give_that_beta_law(rate: float, deviation: float) -> None:
+    """The shapes of `from_rate` have the mean and the standard deviation asked for."""
+    population = BetaBinomial.from_rate(10, rate, deviation)
+    seen = population.alpha + population.beta
+    assert population.alpha / seen == pytest.approx(rate, rel=1e-12)
+    spread = math.sqrt(population.alpha * population.beta / (seen + 1)) / seen
+    assert spread == pytest.approx(deviation, rel=1e-9)
+
+
+@pytest.mark.parametrize(("population", "law"), EXCHANGEABLE)
+def test_neighbours_weigh_counts_by_their_records(population: Population, law: Law) -> None:
+    """One pair with laws ∝ k·P[k] and ∝ (n − k)·P[k], among as many records."""
+    ((positive, negative),) = population.neighbours()
+    size = population.records
+    assert positive.records == negative.records == size
+    assert_same_law(positive, reweighted(law, mpf))
+    assert_same_law(negative, reweighted(law, lambda count: mpf(size - count)))
+
+
+@pytest.mark.parametrize(("population", "law"), EXCHANGEABLE)
+@given(data=st.data())
+def test_known_records_follow_bayes_theorem(
+    population: Population, law: Law, data: st.DataObject
+) -> None:
+    """`given` weighs each count by the hypergeometric probability of what is known."""
+    known = data.draw(st.integers(0, population.records))
+    positives = data.draw(st.integers(0, known))
+    exact = reweighted(law, sample_likelihood(positives, known, population.records))
+    assume(any(exact.weights))
+    assert_same_law(population.given(known, positives), exact)
+
+
+@pytest.mark.parametrize("population", [population for population, _ in EXCHANGEABLE])
+def test_knowing_twice_is_knowing_the_sum(population: Population) -> None:
+    """Three records and then two more tell the same as five at once."""
+    twice = population.given(2, 1).given(2, 1)
+    once = population.given(4, 2)
+    assert isinstance(twice.rest, type(population))
+    assert (twice.known, twice.positives, twice.records) == (4, 2, population.records)
+    counts = np.arange(population.records + 1)
+    assert twice.law().pmf(counts) == pytest.approx(once.law().pmf(counts), rel=1e-12)
+
+
+def test_neighbours_of_an_informed_population_keep_what_is_known() -> None:
+    """The other record is one of those that are not known."""
+    ((positive, negative),) = Binomial(10, 0.3).given(4, 1).neighbours()
+    assert positive == Informed(Binomial(5, 0.3), 5, 2)
+    assert negative == Informed(Binomial(5, 0.3), 5, 1)
+
+
+def test_known_records_do_not_wear_out_a_small_shape() -> None:
+    """A shape far below 1 keeps its digits when all known records are of the other kind."""
+    informed = BetaBinomial(100, 24.0, 1e-6).given(24, 24)
+    assert informed.rest == BetaBinomial(76, 48.0, 1e-6)
+
+
+def test_the_worst_adversary_tries_every_count() -> None:
+    """`Known` with no count yields a pair for each count of the other records."""
+    pairs = [(positive, negative) for positive, negative in Known(3).neighbours()]
+    for count, (positive, negative) in enumerate(pairs):
+        assert positive.law().pmf(range(4)).tolist() == [k == count + 1 for k in range(4)]
+        assert negative.law().pmf(range(4)).tolist() == [k == count for k in range(4)]
+    assert len(pairs) == 3
+
+
+@pytest.mark.parametrize("population", [Binomial(9, 0.0), Binomial(9, 1.0), Tabulated([1, 0, 0])])
+def test_a_certain_property_has_no_neighbours(population: Population) -> None:
+    """If no record, or every one, satisfies it, none can be the other way."""
+    with pytest.raises(ValueError, match=r"^positives cannot be [01] of 1"):
+        list(population.neighbours())
+
+
+@pytest.mark.parametrize(
+    ("known", "positives", "message"),
+    [
+        (21, 0, r"^known must be at most the 20 records there are, got 21$"),
+        (-1, 0, r"^known must be a whole number from 0 to 2\*\*53, got -1$"),
+        (2.5, 0, r"^known must be a whole number from 0 to 2\*\*53, got 2\.5$"),
+        (3, 4, r"^positives must be at most known = 3, got 4$"),
+        (3, -1, r"^positives must be a whole number from 0 to 2\*\*53, got -1$"),
+        (3, math.nan, r"^positives must be a whole number from 0 to 2\*\*53, got nan$"),
+    ],
+)
+@pytest.mark.parametrize("population", [Binomial(20, 0.3), BetaBinomial(20, 1, 2)])
+def test_knowledge_that_cannot_be_is_refused(
+    population: Population, known: float, positives: float, message: str
+) -> None:
+    """The refusal names the argument, its value and the bound."""
+    with pytest.raises(ValueError, match=message):
+        population.given(known, positives)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("size", [-1, 1.5, math.nan, math.inf, 2**53 + 1, True, "10"])
+def test_a_size_that_is_no_whole_number_is_refused(size: object) -> None:
+    """The refusal names the size and its value."""
+    with pytest.raises(ValueError, match=r"^size must be a whole number from 0 to 2\*\*53, got "):
+        BetaBinomial(size, 1, 1)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^size must be a whole number from 1 to 2\*\*53, got "):
+        Known(size)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("shape", [0, -1.0, math.nan, math.inf, True, "1"])
+def test_a_shape_that_is_not_positive_is_refused(shape: object) -> None:
+    """The refusal names the shape and its value."""
+    with pytest.raises(ValueError, match=r"^alpha must be positive and finite, got "):
+        BetaBinomial(10, shape, 1)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^beta must be positive and finite, got "):
+        BetaBinomial(10, 1, shape)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rate", "deviation", "message"),
+    [
+        (1.2, 0.1, r"^rate must be a probability"),
+        (0.3, 0.0, r"^deviation must be positive and finite, got 0\.0$"),
+        (0.3, 0.46, r"^deviation must be above 0 and below .*= 0\.458258, got 0\.46$"),
+        (0.0, 0.1, r"^deviation must be above 0 and below .*= 0, got 0\.1$"),
+        (0.3, 1e-300, r"^deviation must be above 0 and below .*, got 1e-300$"),
+    ],
+)
+def test_a_deviation_that_no_beta_law_has_is_refused(
+    rate: float, deviation: float, message: str
+) -> None:
+    """The refusal gives the largest deviation at that rate."""
+    with pytest.raises(ValueError, match=message):
+        BetaBinomial.from_rate(10, rate, deviation)
+
+
+@pytest.mark.parametrize("count", [-1, 10, 1.5, math.nan])
+def test_a_known_count_that_cannot_be_is_refused(count: float) -> None:
+    """The other nine records hold at most nine positives; the refusal names the count."""
+    with pytest.raises(ValueError, match=r"^count must be .*, got "):
+        Known(10, count)  # type: ignore[arg-type]
+
+
+def test_known_has_no_law_of_the_count() -> None:
+    """It assumes nothing about the last record, and the refusal says what to use."""
+    with pytest.raises(
+        ValueError, match=r"^population must give the count a law, .*: use Binomial"
+    ):
+        posterior(5, Known(10, 4), Laplace(2))
+    with pytest.raises(ValueError, match=r"^known must be 0 for Known"):
+        Known(10, 4).given(1, 1)
+
+
+@pytest.mark.parametrize(
+    ("population", "size"),
+    [
+        (Binomial(7, 0.5), 7),
+        (BetaBinomial(7, 1, 2), 7),
+        (Known(7), 7),
+        (Tabulated([0.5, 0.5]), 1),
+        (Strata([3, 4], [0.1, 0.2]), 7),
+        (Binomial(7, 0.5).given(3, 1), 7),
+        (Strata([3, 4], [0.1, 0.2]).given([1, 2], [1, 0]), 7),
+    ],
+)
+def test_every_population_has_the_size_of_all_records(population: Population, size: int) -> None:
+    """Known ones included, under both names."""
+    assert (population.size, population.records) == (size, size)
+
+
+def test_a_population_without_a_size_is_refused() -> None:
+    """The property of the base is no default of the field."""
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'size'"):
+        Binomial(rate=0.3)  # type: ignore[call-arg]

@@ -1,0 +1,126 @@
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mpmath import mpf
+
+from noisycount.analysis.posterior.posterior import posterior
+from noisycount.model.exact import Exact
+from noisycount.model.noises.gaussian import Gaussian
+from noisycount.model.noises.laplace import Laplace
+from noisycount.model.populations.exchangeable import Binomial
+from noisycount.model.populations.tabulated import Tabulated
+from tests.oracles.posterior import (
+    Law,
+    assert_exact,
+    gaussian_likelihood,
+    laplace_likelihood,
+    reweighted,
+)
+
+
+@given(weights=st.lists(st.integers(0, 10**15), min_size=1, max_size=50).filter(any))
+def test_the_law_is_the_table(weights: list[int]) -> None:
+    """Probabilities, estimates and quantiles are those of the table, zeros and all."""
+    table = [weight / sum(weights) for weight in weights]
+    law, exact = Tabulated(table).law(), Law(0, [mpf(chance) for chance in table])
+    expected = [float(exact.pmf(count)) for count in range(len(table))]
+    assert law.pmf(range(len(table))) == pytest.approx(expected, rel=1e-14)
+    assert law.mean == pytest.approx(float(exact.mean), rel=1e-13)
+    assert law.variance == pytest.approx(float(exact.variance), rel=1e-11, abs=1e-90)
+    assert law.quantile(0.3) == exact.quantile(0.3)
+
+
+@pytest.fixture(scope="module")
+def ramps() -> list[float]:
+    """A table for a million records: two ramps with a gap of zeros between them."""
+    ramp = np.arange(1.0, 490_001)
+    table = np.concatenate([ramp, np.zeros(20_001), ramp[::-1]]) / (2 * ramp.sum())
+    return table.tolist()
+
+
+@pytest.mark.parametrize(
+    ("answer", "first", "last"),
+    [
+        (-1e6, 0, 4000),
+        (12_345.6, 8000, 16_500),
+        (500_000, 487_000, 513_000),
+        (2e6, 996_000, 10**6),
+    ],
+)
+@pytest.mark.parametrize("scale", [0.5, 40.0])
+def test_a_table_of_a_million_counts_is_exact(
+    ramps: list[float], answer: float, first: int, last: int, scale: float
+) -> None:
+    """Only the counts within some dozens of scales of the nearest possible one matter."""
+    law = Law(first, [mpf(chance) for chance in ramps[first : last + 1]])
+    exact = reweighted(law, laplace_likelihood(answer, scale))
+    assert_exact(posterior(answer, Tabulated(ramps), Laplace(scale)), exact)
+
+
+@pytest.mark.parametrize(("known", "positives"), [(10**5, 2100), (999_000, 21_000), (10**6, 9)])
+def test_knowledge_of_many_records_keeps_its_digits(known: int, positives: int) -> None:
+    """A flat table after held records is a beta-binomial law, with moments in closed form."""
+    told = Tabulated(np.full(10**6 + 1, 1 / (10**6 + 1))).given(known, positives).law()
+    others, alpha, beta = 10**6 - known, positives + 1, known - positives + 1
+    total = alpha + beta
+    mean = positives + Fraction(others * alpha, total)
+    variance = Fraction(others * alpha * beta * (total + others), total**2 * (total + 1))
+    assert abs(told.mean - mean) <= 1e-10 * math.sqrt(variance) + 4 * math.ulp(mean)
+    assert told.variance == pytest.approx(float(variance), rel=1e-9)
+
+
+def test_a_table_of_a_binomial_tells_what_the_binomial_tells() -> None:
+    """Noisy answers about both give the same posterior."""
+    binomial = Binomial(200, 0.3)
+    table = Tabulated(binomial.law().pmf(range(201)))
+    for noise in (Laplace(5), Gaussian(8)):
+        told, same = posterior(71.5, table, noise), posterior(71.5, binomial, noise)
+        assert told.mean == pytest.approx(same.mean, rel=1e-13)
+        assert told.interval() == same.interval()
+
+
+def test_counts_of_probability_zero_are_never_told() -> None:
+    """Neither an exact answer nor a posterior can put weight where the table has none."""
+    table = Tabulated([0.5, 0.0, 0.0, 0.5])
+    told = posterior(1.4, table, Gaussian(0.3))
+    assert told.pmf([1, 2]).tolist() == [0, 0]
+    assert told.mode == told.median == 0
+    with pytest.raises(ValueError, match=r"^answer is impossible: no count can have it"):
+        posterior(1, table, Exact())
+
+
+def test_wide_noise_sees_both_sides_of_a_gap() -> None:
+    """The weights of two far counts against the definition."""
+    exact = reweighted(Law(0, [mpf(0.5), mpf(0), mpf(0), mpf(0.5)]), gaussian_likelihood(1.4, 30.0))
+    assert_exact(posterior(1.4, Tabulated([0.5, 0, 0, 0.5]), Gaussian(30)), exact)
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "message"),
+    [
+        ([0.5, 0.6], r"^probabilities must not be negative and add up to 1, .* sum of 1\.1$"),
+        ([1.5, -0.5], r"^probabilities must .* got a smallest of -0\.5 and a sum of 1\.0$"),
+        ([math.nan, 1], r"^probabilities must not be negative and add up to 1, got .*nan"),
+        ([math.inf, 1], r"^probabilities must not be negative and add up to 1, got .*inf$"),
+        ([0.0, 0.0], r"^probabilities must not be negative and add up to 1, .* sum of 0\.0$"),
+        ([], r"^probabilities must be one row of 1 to 10\*\*8 numbers, got shape \(0,\)$"),
+        ([[1.0]], r"^probabilities must be one row of .*, got shape \(1, 1\)$"),
+        (1.0, r"^probabilities must be one row of .*, got shape \(\)$"),
+        (["likely"], r"^probabilities must be numbers, one a count: give a list$"),
+        ([[1.0], [0.5, 0.5]], r"^probabilities must be numbers, one a count: give a list$"),
+    ],
+)
+def test_a_table_that_is_no_law_is_refused(probabilities: object, message: str) -> None:
+    """The refusal gives the smallest number and the sum, or the shape."""
+    with pytest.raises(ValueError, match=message):
+        Tabulated(probabilities)  # type: ignore[arg-type]
+
+
+def test_knowledge_of_probability_zero_is_refused() -> None:
+    """The table says that no record satisfies the predicate, or exactly two do."""
+    with pytest.raises(ValueError, match=r"^positives cannot be 1 of 2: the table gives that"):
+        Tabulated([0.5, 0.0, 0.5]).given(2, 1)

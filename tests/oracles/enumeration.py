@@ -1,0 +1,113 @@
+"""Exact probabilities of a sampler's outcomes: every path of its random choices is followed."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+
+from mpmath import mp, mpf
+
+from noisycount.model.drawing.one import RandomIntegers
+
+mp.dps = 50
+
+__all__ = [
+    "Script",
+    "ScriptOfIntegers",
+    "Undecided",
+    "Uniform",
+    "bracket",
+    "enumerated",
+    "scripted_exponential",
+]
+
+
+class Undecided(Exception):  # noqa: N818  (a signal of the enumeration, not an error)
+    """The script ends at a choice between values of these probabilities."""
+
+    def __init__(self, chances: list[Fraction]) -> None:
+        self.chances = chances
+
+
+class Script(RandomIntegers):
+    """Random integers, and Bernoulli variables, from a given sequence of choices."""
+
+    def __init__(self, choices: tuple[int, ...]) -> None:
+        super().__init__()
+        self.choices = iter(choices)
+
+    def choose(self, chances: list[Fraction]) -> int:
+        """The next choice between values of these probabilities."""
+        value = chances.index(1) if 1 in chances else next(self.choices, None)
+        if value is None:
+            raise Undecided(chances)
+        return value
+
+    def bits(self, width: int) -> int:
+        """A uniform choice of that many bits."""
+        return self.choose([Fraction(1, 2**width)] * 2**width)
+
+
+class ScriptOfIntegers(Script):
+    """A script whose choices are whole integers below a bound, not bits."""
+
+    def below(self, bound: int) -> int:
+        """A uniform choice below the bound."""
+        return self.choose([Fraction(1, bound)] * bound)
+
+
+class Uniform:
+    """A uniform integer below a bound that is only ever compared: one choice of two."""
+
+    def __init__(self, script: Script, bound: int) -> None:
+        self.script, self.bound = script, bound
+
+    def __lt__(self, limit: int) -> bool:
+        chance = Fraction(limit, self.bound)
+        return self.script.choose([chance, 1 - chance]) == 0
+
+
+class ScriptOfComparisons(Script):
+    """A script whose choices are whether a uniform integer is less than a limit."""
+
+    def below(self, bound: int) -> Uniform:
+        """A uniform integer below the bound."""
+        return Uniform(self, bound)
+
+
+def enumerated(
+    draw: Callable[[Script], object], script: type[Script], smallest: float
+) -> tuple[dict[object, Fraction], Fraction]:
+    """The exact probability of each outcome over all paths of the random choices.
+
+    Paths of a probability below `smallest` are left undecided; their mass is the second result.
+    """
+    masses: dict[object, Fraction] = defaultdict(Fraction)
+    open_paths: list[tuple[tuple[int, ...], Fraction]] = [((), Fraction(1))]
+    while open_paths:
+        path, chance = open_paths.pop()
+        try:
+            masses[draw(script(path))] += chance
+        except Undecided as choice:
+            if chance >= smallest:
+                steps = enumerate(choice.chances)
+                open_paths += [((*path, value), chance * step) for value, step in steps]
+    return masses, 1 - sum(masses.values(), Fraction(0))
+
+
+def bracket(mass: Fraction, undecided: Fraction) -> tuple[mpf, mpf]:
+    """What a probability can be, given the decided and the undecided mass."""
+    high = mass + undecided
+    return mpf(mass.numerator) / mass.denominator, mpf(high.numerator) / high.denominator
+
+
+@cache
+def rational_exponential(gamma: Fraction) -> Fraction:
+    """e^−γ in 20 digits."""
+    return Fraction(mp.nstr(mp.exp(-mpf(gamma.numerator) / gamma.denominator), 20))
+
+
+def scripted_exponential(numerator: int, denominator: int, integers: Script) -> bool:
+    """In place of `bernoulli_exp`: one choice of probability e^(−numerator/denominator)."""
+    chance = rational_exponential(Fraction(numerator, denominator))
+    return integers.choose([chance, 1 - chance]) == 0

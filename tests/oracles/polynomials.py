@@ -1,0 +1,122 @@
+"""Probabilities of a sampler's outcomes as polynomials in e^(−1/unit): nothing is rounded."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Self
+
+from noisycount.model.drawing.one import RandomIntegers
+
+__all__ = ["Abandoned", "ExactScript", "Polynomial", "first_tries"]
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """A polynomial with rational coefficients: pairs of an exponent and what is not 0."""
+
+    terms: frozenset[tuple[int, Fraction]]
+
+    @classmethod
+    def of(cls, terms: Iterable[tuple[int, Fraction]]) -> Self:
+        """Add up terms of any exponents."""
+        total: dict[int, Fraction] = defaultdict(Fraction)
+        for exponent, factor in terms:
+            total[exponent] += factor
+        return cls(frozenset((exponent, factor) for exponent, factor in total.items() if factor))
+
+    @classmethod
+    def power(cls, exponent: int, factor: Fraction = Fraction(1)) -> Self:
+        """One term."""
+        return cls.of([(exponent, factor)])
+
+    def __add__(self, other: Self) -> Self:
+        return self.of([*self.terms, *other.terms])
+
+    def __sub__(self, other: Self) -> Self:
+        return self.of([*self.terms, *((exponent, -factor) for exponent, factor in other.terms)])
+
+    def __mul__(self, other: Self) -> Self:
+        pairs = product(self.terms, other.terms)
+        return self.of((a + b, factor * other_factor) for (a, factor), (b, other_factor) in pairs)
+
+
+ONE = Polynomial.power(0)
+
+
+class Abandoned(Exception):  # noqa: N818 - a signal, not an error
+    """The path is not followed: it leads to a second try, or too far."""
+
+
+class Open(Exception):  # noqa: N818 - a signal, not an error
+    """The script ends at a choice between values of these probabilities."""
+
+    def __init__(self, chances: list[Polynomial]) -> None:
+        self.chances = chances
+
+
+class ExactScript(RandomIntegers):
+    """Random integers, and Bernoulli variables, from a given sequence of choices.
+
+    Args:
+        choices: The choices.
+        unit: e^(−1/unit) is the variable of the polynomials.
+    """
+
+    def __init__(self, choices: tuple[int, ...], unit: int) -> None:
+        super().__init__()
+        self.choices = iter(choices)
+        self.unit = unit
+        self.tried = False
+
+    def choose(self, chances: list[Polynomial]) -> int:
+        """The next choice between values of these probabilities."""
+        if ONE in chances:
+            return chances.index(ONE)
+        value = next(self.choices, None)
+        if value is None:
+            raise Open(chances)
+        return value
+
+    def uniform(self, bound: int) -> int:
+        """A uniform choice below a bound."""
+        return self.choose([Polynomial.power(0, Fraction(1, bound))] * bound)
+
+    def bits(self, width: int) -> int:
+        """A uniform choice of that many bits."""
+        return self.uniform(2**width)
+
+    def below(self, bound: int) -> int:
+        """A uniform choice below the bound, once: each try of a sampler begins with one."""
+        if self.tried:
+            raise Abandoned
+        self.tried = True
+        return self.uniform(bound)
+
+    def exponential(self, numerator: int, denominator: int) -> bool:
+        """One choice of probability e^(−numerator/denominator)."""
+        exponent = Fraction(numerator * self.unit, denominator)
+        assert exponent.denominator == 1
+        chance = Polynomial.power(exponent.numerator)
+        return self.choose([chance, ONE - chance]) == 0
+
+
+def first_tries(
+    draw: Callable[[ExactScript], object], unit: int, longest: int
+) -> dict[object, Polynomial]:
+    """The exact probability of each outcome of the first try, over all paths of few choices."""
+    masses: dict[object, Polynomial] = defaultdict(lambda: Polynomial.of([]))
+    open_paths: list[tuple[tuple[int, ...], Polynomial]] = [((), ONE)]
+    while open_paths:
+        path, chance = open_paths.pop()
+        try:
+            outcome = draw(ExactScript(path, unit))
+            masses[outcome] += chance
+        except Open as choice:
+            if len(path) < longest:
+                steps = enumerate(choice.chances)
+                open_paths += [((*path, value), chance * step) for value, step in steps]
+        except Abandoned:
+            continue
+    return dict(masses)

@@ -1,0 +1,113 @@
+"""Processes that ask, and are killed at random moments."""
+
+import random
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
+from multiprocessing.synchronize import Event
+from pathlib import Path
+
+from noisycount.release.ledger.ledger import Ledger
+from tests.release import workers as desk_workers
+from tests.release.workers import PRICE, SURVEY
+
+MOST = 0.9  # of the processes are killed while they ask, the others wherever they are
+LONGEST_LIFE = 0.12  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Toll:
+    """What kills left behind.
+
+    Attributes:
+        debits: How many debits the ledger holds.
+        cut: How many debits were found without an answer by the next process that asked.
+        replies: How many answers came out of processes.
+        lost: How many keys were answered without a debit, or paid another price.
+        second: How many keys were answered in two ways, or otherwise than the ledger holds.
+        intact: Whether the chain is intact.
+    """
+
+    debits: int
+    cut: int
+    replies: int
+    lost: int
+    second: int
+    intact: bool
+
+
+def toll(  # noqa: PLR0913, PLR0917 - what to do to whom
+    url: str,
+    log: Path,
+    kills: int,
+    at_once: int = 3,
+    kind: type[Ledger] = Ledger,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> Toll:
+    """Let processes ask the same questions, kill one after another, and count what is wrong.
+
+    The noise has a scale of a million, so two draws for one question almost never agree.
+
+    Args:
+        url: The ledger, not made yet.
+        log: A new file for the answers.
+        kills: How many processes to kill.
+        at_once: How many ask at a time.
+        kind: The ledger's class; a mutant shall be found.
+        meanwhile: What else happens before each kill.
+    """
+    context = desk_workers.processes()
+    moments = random.Random()  # noqa: S311 - when to kill is no secret
+
+    def started(last: int | None = None) -> tuple[BaseProcess, Event]:
+        asking = context.Event()
+        worker = context.Process(target=desk_workers.ask, args=(url, log, asking, last, kind))
+        worker.start()
+        return worker, asking
+
+    workers = [started() for _ in range(at_once)]
+    for kill in range(kills):
+        victim, asking = workers[kill % at_once]
+        if moments.random() < MOST:
+            while victim.is_alive() and not asking.wait(timeout=0.05):
+                pass
+        time.sleep(moments.uniform(0, LONGEST_LIFE) / at_once)
+        meanwhile()
+        victim.kill()
+        victim.join()
+        workers[kill % at_once] = started()
+    time.sleep(0.2)
+    for worker, _ in workers:
+        worker.kill()
+        worker.join()
+
+    before = answers_by_key(log)
+    with Ledger.open(url, create=False) as ledger:
+        entries = ledger.entries()
+        debited = {entry.key for entry in entries}
+        survivor, _ = started(last=len(debited) - 1)
+        survivor.join()
+        assert survivor.exitcode == 0
+        answers, stored = answers_by_key(log), ledger.entries()
+        owed = len(debited) * PRICE
+        lines = log.read_text().splitlines()
+        lost = before.keys() - debited
+        return Toll(
+            debits=len(stored),
+            cut=sum(line.endswith(desk_workers.RESUMED) for line in lines),
+            replies=len(lines),
+            lost=len(lost) + (ledger.spent(SURVEY.name) != owed) + (len(stored) != len(debited)),
+            second=sum(answers.get(entry.key) != {entry.answer} for entry in stored),
+            intact=ledger.verify().broken is None,
+        )
+
+
+def answers_by_key(log: Path) -> dict[str, set[int]]:
+    """Give all answers that ever came out, for each key."""
+    answers = defaultdict(set)
+    for line in log.read_text().splitlines():
+        key, answer = line.removesuffix(desk_workers.RESUMED).split(": ")
+        answers[key].add(int(answer))
+    return dict(answers)

@@ -1,0 +1,44 @@
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from noisycount.release.ledger.ledger import Ledger
+from tests.postgresql import Server
+from tests.release.ledger.killing import toll
+from tests.release.workers import HastyLedger, RedrawingLedger
+
+KILLS = {"sqlite": 500, "postgresql": 100}
+MOST_KILLS_OF_A_MUTANT = 400
+
+
+def test_no_kill_loses_a_debit_or_gives_a_second_answer(ledger_url: str, tmp_path: Path) -> None:
+    """Three processes ask the same questions; at random moments one is killed and replaced."""
+    kills = KILLS[ledger_url.partition(":")[0].partition("+")[0]]
+    found = toll(ledger_url, tmp_path / "replies.log", kills)
+    assert (found.lost, found.second, found.intact) == (0, 0, True)
+    assert found.replies >= found.debits > kills / 25
+
+
+@pytest.mark.parametrize("mutant", [RedrawingLedger, HastyLedger])
+def test_the_same_kills_find_a_mutant(mutant: type[Ledger], tmp_path: Path) -> None:
+    """One process at a time: only a crash can tell that noise is drawn anew, or leaves too soon."""
+    for attempt in count(1):
+        url, log = f"sqlite:///{tmp_path}/{attempt}.db", tmp_path / f"{attempt}.log"
+        if toll(url, log, kills=20, at_once=1, kind=mutant).second:
+            return
+        assert attempt * 20 < MOST_KILLS_OF_A_MUTANT
+
+
+def test_no_crash_of_the_server_loses_a_debit_or_gives_a_second_answer(
+    postgresql: Server, tmp_path: Path
+) -> None:
+    """The server drops everything and starts again while three processes ask."""
+
+    def crash() -> None:
+        postgresql.stop("immediate")
+        postgresql.start()
+
+    found = toll(postgresql.new_url(), tmp_path / "replies.log", kills=9, meanwhile=crash)
+    assert (found.lost, found.second, found.intact) == (0, 0, True)
+    assert found.debits > 0

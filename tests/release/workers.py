@@ -1,0 +1,188 @@
+"""What other processes do in the tests of the ledger and of the desk."""
+
+import itertools
+import os
+import resource
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from multiprocessing.context import ForkServerContext
+from multiprocessing.synchronize import Barrier, Event
+from pathlib import Path
+
+from noisycount.errors import BudgetError, LedgerError
+from noisycount.release.desk import Dataset, Desk
+from noisycount.release.ledger.ledger import Entry, Ledger, Request
+from noisycount.release.question.schema import Kind
+from noisycount.release.question.tree import Predicate
+from noisycount.release.sources.memory import MemorySource, Record
+
+SURVEY = Dataset("survey", Fraction(10**6))
+PRICE = Fraction(1, 10**6)
+AGES = [{"age": age} for age in range(100)]
+NOBODY = 65_534
+RESUMED = " (resumed)"  # ends the line of an answer to a debit that another process had made
+OVERLAP = 2  # how many of the newest questions a new process asks again
+
+_start: Barrier | None = None
+_reply: Callable[..., None] | None = None
+
+
+class RedrawingLedger(Ledger):
+    """A mutant: whoever asks again gets new noise, as if nothing had been stored."""
+
+    __slots__ = ()
+
+    def reserve(self, *words: object) -> tuple[Entry, Fraction]:
+        """Give the debit without its answer."""
+        entry, charged = super().reserve(*words)
+        return replace(entry, answer=None), charged
+
+    def store(self, entry: Entry, answer: int) -> Entry:
+        """Store, and give what was drawn, not what is stored."""
+        return replace(super().store(entry, answer), answer=answer)
+
+
+class HastyLedger(Ledger):
+    """A mutant: the answer leaves before it is stored."""
+
+    __slots__ = ()
+
+    def store(self, entry: Entry, answer: int) -> Entry:
+        """Reply, then store."""
+        if _reply is not None:
+            _reply(entry.key, answer)
+        return super().store(entry, answer)
+
+
+class CountedSource(MemorySource):
+    """A source that remembers how often it was counted."""
+
+    __slots__ = ("counted",)
+
+    def __init__(
+        self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None = None
+    ) -> None:
+        super().__init__(records, schema, unit)
+        self.counted = 0
+
+    def count(self, predicates: Sequence[Predicate]) -> list[int]:
+        """Give the true counts."""
+        self.counted += 1
+        return super().count(predicates)
+
+
+def processes() -> ForkServerContext:
+    """Give a way to start processes in a few milliseconds, from a parent without threads."""
+    context = ForkServerContext()
+    context.set_forkserver_preload([__name__, "psycopg", "sqlalchemy.dialects.postgresql.psycopg"])
+    return context
+
+
+def start_together(barrier: Barrier) -> None:
+    """Let this process wait for all others before it spends."""
+    global _start  # noqa: PLW0603 - what a pool's process knows
+    _start = barrier
+
+
+def spend_all(url: str, worker: int, prices: Sequence[Fraction], budget: Fraction) -> int:
+    """Give how many debits of its price one worker gets before the budget refuses one."""
+    price = prices[worker % len(prices)]
+    with Ledger.open(url) as ledger:
+        if _start is not None:
+            _start.wait()
+        granted = 0
+        try:
+            while True:
+                key = f"worker {worker}, debit {granted}"
+                ledger.reserve(key, Request("survey", key, price), budget)
+                granted += 1
+        except BudgetError:
+            return granted
+
+
+def repeat(url: str, keys: Iterable[str]) -> tuple[Fraction, list[int | None]]:
+    """Give what one worker is charged for the same few questions, and what it is answered."""
+    charges, answers = Fraction(0), []
+    with Ledger.open(url) as ledger:
+        for number, key in enumerate(keys):
+            request = Request("survey", f"question {number}", Fraction(1, 3))
+            entry, charged = ledger.reserve(key, request, Fraction(1000))
+            answers.append(ledger.store(entry, os.getpid()).answer)
+            charges += charged
+    return charges, answers
+
+
+def spend_on_a_small_disk(path: Path, price: Fraction) -> tuple[int, str]:
+    """Give how many debits a file that must not grow takes, and the text of its refusal."""
+    with Ledger.open(f"sqlite:///{path}") as ledger:
+        size = path.stat().st_size
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        return spend_large(ledger, price)
+
+
+def spend_large(ledger: Ledger, price: Fraction) -> tuple[int, str]:
+    """Give how many debits with long questions a ledger takes, and the text of its refusal."""
+    granted = 0
+    try:
+        while True:
+            key = f"debit {granted}"
+            question = f"{key} {os.urandom(20_000).hex()}"
+            ledger.reserve(key, Request("survey", question, price), Fraction(1))
+            granted += 1
+    except LedgerError as error:
+        return granted, str(error)
+
+
+def spend_without_permission(path: Path) -> tuple[Fraction, str]:
+    """Give what a read-only ledger has spent, and the text of its refusal to spend more."""
+    os.chdir(path.parent)
+    path.chmod(0o444)
+    path.parent.chmod(0o555)
+    Ledger.open("sqlite:///ledger.db").close()  # nobody may not read what this imports
+    if os.geteuid() == 0:
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+    with Ledger.open("sqlite:///ledger.db") as ledger:
+        return ledger.spent("survey"), spend_large(ledger, Fraction(1, 100))[1]
+
+
+def ask(
+    url: str,
+    log: Path,
+    asking: Event,
+    last: int | None = None,
+    kind: type[Ledger] = Ledger,
+) -> None:
+    """Ask one question after another; append a line for each answer that came out.
+
+    Args:
+        url: The ledger.
+        log: The file of the answers.
+        asking: What is set when the first question is about to be asked.
+        last: The last question, from the first on; None: from the newest few on, without end.
+        kind: The ledger's class.
+    """
+    global _reply  # noqa: PLW0603 - what a worker's ledger knows
+    replies = os.open(log, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+
+    def reply(key: str, answer: int, how: str = "") -> None:
+        os.write(replies, f"{key}: {answer}{how}\n".encode())
+
+    _reply = reply
+    source = CountedSource(AGES, {"age": Kind.INTEGER})
+    with kind.open(url) as ledger:
+        desk = Desk(source, ledger, SURVEY)
+        asking.set()
+        first = max(0, newest(replies) - OVERLAP) if last is None else 0
+        for number in itertools.count(first) if last is None else range(last + 1):
+            counted = source.counted
+            release = desk.release(f"age > {number}", PRICE, key=f"{number}")
+            resumed = release.repeated and source.counted > counted
+            reply(release.key, release.answer, RESUMED if resumed else "")
+
+
+def newest(replies: int) -> int:
+    """Give the number of the newest question that was answered."""
+    size = os.fstat(replies).st_size
+    lines = os.pread(replies, 500, max(0, size - 500)).decode().splitlines()
+    return int(lines[-1].partition(":")[0]) if lines else 0
