@@ -19,7 +19,7 @@ from noisycount.app.options.common import (
 )
 from noisycount.app.plan.plan import planned
 from noisycount.app.terminal.printing import print_facts, print_json
-from noisycount.app.terminal.waiting import waiting
+from noisycount.app.terminal.status import status
 from noisycount.release.slot import Slot
 
 __all__ = ["command"]
@@ -84,7 +84,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     """
     price = _price(epsilon, within, guess, confidence)
     dataset, asker = dataset_asked(configuration, source, unit), configuration.analyst(analyst)
-    with waiting("counting"):
+    with status("counting"):
         answer = answer_to(where, dataset, configuration, price, confidence, asker, slot)
     if as_json:
         print_json(answer_object(answer))

@@ -1,30 +1,25 @@
 """`noisycount ledger`: what was asked, what is left, and whether the ledger is whole."""
 
-import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from rich.table import Table
 
 from noisycount.app.config.config import Config
-from noisycount.app.count.wire import account_objects, entry_objects
-from noisycount.app.ledger.accounts import Account, accounts_of_analysts, accounts_of_datasets
-from noisycount.app.ledger.opened import booked, opened
-from noisycount.app.options.common import as_head, config_option, json_option
-from noisycount.app.terminal.numbers import signed
-from noisycount.app.terminal.printing import (
-    cell,
-    console,
-    json_text,
-    print_json,
-    print_text,
-    seen_from_here,
+from noisycount.app.ledger.access import debits, existing_ledger, verification
+from noisycount.app.ledger.accounts import accounts_of_analysts, accounts_of_datasets
+from noisycount.app.ledger.wire import ledger_object, rows_object, verification_object
+from noisycount.app.ledger.words import (
+    account_header,
+    account_rows,
+    entry_header,
+    entry_rows,
+    place_words,
 )
-from noisycount.errors import LedgerError, NoisyCountError
-from noisycount.release.budget.exact import exact_text
-from noisycount.release.ledger.chain import Head, Verification
-from noisycount.release.ledger.ledger import Entry
+from noisycount.app.options.common import as_head, config_option, json_option
+from noisycount.app.terminal.files import new_file
+from noisycount.app.terminal.printing import json_text, print_json, print_table, print_text
+from noisycount.errors import LedgerError
+from noisycount.release.ledger.chain import Head
 
 __all__ = ["command"]
 
@@ -45,24 +40,20 @@ def command() -> None:
 @json_option
 def show(configuration: Config, *, as_json: bool) -> None:
     """Show what was asked, and what is left of each budget."""
-    entries = booked(configuration)
-    datasets = accounts_of_datasets(configuration, entries)
-    analysts = accounts_of_analysts(configuration, entries)
+    entries = debits(configuration)
     if as_json:
-        print_json(
-            {
-                "ledger": _place(configuration),
-                "datasets": account_objects("dataset", datasets),
-                "analysts": account_objects("analyst", analysts),
-                "entries": entry_objects(entries),
-            }
-        )
+        print_json(ledger_object(configuration, entries))
         return
-    print_text(f"ledger: {_shown_place(configuration)}")
-    _print_accounts("data set", datasets)
+    print_text(f"ledger: {place_words(configuration)}")
+    if datasets := accounts_of_datasets(configuration, entries):
+        print_table(account_header("data set", datasets), account_rows(datasets))
     if configuration.analysts:
-        _print_accounts("analyst", analysts)
-    _print_entries(entries)
+        analysts = accounts_of_analysts(configuration, entries)
+        print_table(account_header("analyst", analysts), account_rows(analysts))
+    if entries:
+        print_table(entry_header(entries), entry_rows(entries))
+    else:
+        print_text("nothing was asked yet")
 
 
 @command.command(
@@ -88,24 +79,16 @@ def verify(
     Each row carries the hash of the one before, so the last hash stands for all rows. Write it
     down where whoever may touch the ledger cannot: with it, an older copy is told from the ledger.
     """
-    found = _verified(configuration, written or configuration.written)
+    found = verification(configuration, written or configuration.written)
     if as_json:
-        print_json(
-            {
-                "ledger": _place(configuration),
-                "intact": found.broken is None,
-                "head": str(found.head),
-                "broken": found.broken,
-                "why": found.why or None,
-            }
-        )
+        print_json(verification_object(configuration, found))
         context.exit(0 if found.broken is None else _BROKEN)
     if found.broken is not None:
         raise LedgerError(
             f"row {found.broken} of the ledger {found.why}; restore it from a copy that holds"
             " every debit"
         )
-    print_text(f"ledger: {_shown_place(configuration)}")
+    print_text(f"ledger: {place_words(configuration)}")
     print_text(f"{found.head.number} rows, each as it was written")
     click.echo(f"head: {found.head}")  # on one line, however narrow the terminal
     if written is None and configuration.written is None:
@@ -131,77 +114,12 @@ def export(out: Path | None, configuration: Config, *, as_json: bool) -> None:
     version of the records, the size and the time of the file in clear: treat the export as the
     ledger itself.
     """
-    with opened(configuration) as ledger:
+    with existing_ledger(configuration) as ledger:
         rows = ledger.rows() if ledger else []
-        if as_json:
-            head = Head(rows[-1]["number"], rows[-1]["hash"]) if rows else Head()
-            text = json_text({"head": str(head), "rows": rows}, indent=2)
-        else:
-            text = "\n".join(map(json_text, rows))
+    text = json_text(rows_object(rows), indent=2) if as_json else "\n".join(map(json_text, rows))
     if out is None:
         click.echo(text, nl=bool(text))
         return
-    try:
-        with out.open("x", encoding="utf-8") as file:
-            file.write(f"{text}\n" if text else "")
-    except FileExistsError:
-        raise NoisyCountError(f"--out {str(out)!r} exists already: name another file") from None
-    except OSError as error:
-        raise NoisyCountError(f"--out {str(out)!r} cannot be written ({error.strerror})") from None
+    with new_file(out, "--out") as file:
+        file.write(f"{text}\n" if text else "")
     print_text(f"wrote {len(rows)} rows to {out}")
-
-
-def _verified(configuration: Config, written: Head | None) -> Verification:
-    """What became of reading the whole ledger; one that was never made has no rows."""
-    with opened(configuration, anchored=False) as ledger:
-        if ledger is not None:
-            return ledger.verify(written)
-    if written is None or written.number == 0:
-        return Verification(Head())
-    raise LedgerError(
-        f"there is no ledger, though row {written.number} was written down; restore it from a copy"
-        " that holds every debit"
-    )
-
-
-def _place(configuration: Config) -> str | None:
-    """The file of the ledger for machines; None for a server."""
-    place = configuration.ledger_file
-    return None if place is None else str(place)
-
-
-def _shown_place(configuration: Config) -> str:
-    """The file of the ledger for people."""
-    place = configuration.ledger_file
-    return "on a server" if place is None else seen_from_here(place)
-
-
-def _print_accounts(title: str, accounts: Sequence[Account]) -> None:
-    """What each data set or analyst may still spend."""
-    pure = all(account.in_epsilon for account in accounts)
-    table = Table(title, "budget ε" if pure else "budget", "spent", "left", title_justify="left")
-    for account in accounts:
-        table.add_row(cell(seen_from_here(account.name)), *account.words)
-    if accounts:
-        console().print(table)
-
-
-def _print_entries(entries: Sequence[Entry]) -> None:
-    """Every debit, oldest first."""
-    if not entries:
-        print_text("nothing was asked yet")
-        return
-    named = any(entry.analyst != entries[0].analyst for entry in entries)
-    columns = ["when (UTC)", *(["analyst"] if named else []), "data set", "question", "ε", "answer"]
-    table = Table(*columns)
-    for entry in entries:
-        answer = "not given" if entry.answer is None else signed(entry.answer)
-        table.add_row(
-            f"{entry.made:%Y-%m-%d %H:%M}",
-            *([cell(entry.analyst)] if named else []),
-            cell(seen_from_here(entry.request.dataset)),
-            cell(json.loads(entry.request.question)["where"]),
-            exact_text(entry.request.epsilon),
-            answer,
-        )
-    console().print(table)

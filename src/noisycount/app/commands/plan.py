@@ -105,9 +105,9 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     plan = replace(goal, guessed_from=guessed_from, budget=paying, dataset=owner)
     if plot is not None:
         from noisycount.app.plan.picture import save_plan_plot  # noqa: PLC0415  (loads Altair)
-        from noisycount.app.terminal.waiting import waiting  # noqa: PLC0415  (as it is needed only here)
+        from noisycount.app.terminal.status import status  # noqa: PLC0415  (as it is needed only here)
 
-        with waiting("drawing"):
+        with status("drawing"):
             save_plan_plot(plan, plot)
     if as_json:
         print_json(plan_object(plan))
@@ -126,7 +126,7 @@ def _guess(
         return guess, None
     if guess is not None:
         raise _misused("give either --guess or --guess-from, not both")
-    from noisycount.app.plan.old_answer import old_answer  # noqa: PLC0415  (loads SQLAlchemy)
+    from noisycount.app.ledger.old_answer import old_answer  # noqa: PLC0415  (loads SQLAlchemy)
 
     old = old_answer(key, configuration)
     return float(old.answer), old.words
@@ -159,7 +159,7 @@ def _budget(
         return None, DEFAULT_BUDGET if budget is None else budget
     if budget is not None:
         raise _misused("give either --budget or --dataset, not both")
-    from noisycount.app.plan.old_answer import left_of  # noqa: PLC0415  (loads SQLAlchemy)
+    from noisycount.app.ledger.old_answer import left_of  # noqa: PLC0415  (loads SQLAlchemy)
 
     return left_of(dataset, configuration)
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import click
 
-from noisycount.app.count.wire import refinement_object, table_object
 from noisycount.app.options.common import as_confidence, as_epsilon, as_picture, json_option
 from noisycount.app.options.population import (
     NOISE_OPTIONS,
@@ -18,10 +17,11 @@ from noisycount.app.options.population import (
 from noisycount.app.refine.answer_table import AnswerTable
 from noisycount.app.refine.assumption import Assumed, Rate
 from noisycount.app.refine.estimate import Noise, Refinement
+from noisycount.app.refine.wire import refinement_object, table_object
 from noisycount.app.refine.words import refinement_facts, table_text
 from noisycount.app.terminal.printing import print_facts, print_json, print_text
 from noisycount.app.terminal.progress import progress
-from noisycount.app.terminal.waiting import waiting
+from noisycount.app.terminal.status import status
 from noisycount.model.noises.laplace import DiscreteLaplace
 
 __all__ = ["command"]
@@ -137,7 +137,7 @@ def _refine_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -
     if plot is not None:
         from noisycount.app.refine.picture import save_plot  # noqa: PLC0415  (loads Altair)
 
-        with waiting("drawing"):
+        with status("drawing"):
             save_plot(refinement, plot)
     if as_json:
         print_json(refinement_object(refinement))

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import click
 
-from noisycount.app.count.wire import risks_object
 from noisycount.app.options.common import as_epsilon, as_picture, json_option
 from noisycount.app.options.population import (
     NOISE_OPTIONS,
@@ -19,6 +18,7 @@ from noisycount.app.options.population import (
 from noisycount.app.refine.assumption import Rate
 from noisycount.app.refine.estimate import Noise
 from noisycount.app.risk.risk import Risks, Setting
+from noisycount.app.risk.wire import risks_object
 from noisycount.app.risk.words import cautions, meanings, risk_facts, risk_header, risk_rows
 from noisycount.app.terminal.printing import print_facts, print_json, print_table
 from noisycount.app.terminal.progress import progress

@@ -6,10 +6,15 @@ from typing import TypeVar
 
 from noisycount.app.config.toml_table import TomlTable
 from noisycount.errors import ConfigError
-from noisycount.release.budget.budgets import ApproximateBudget, Budget, ConcentratedBudget
-from noisycount.release.budget.exact import exact_delta, exact_epsilon
+from noisycount.release.budget.budgets import (
+    ApproximateBudget,
+    Budget,
+    ConcentratedBudget,
+    budget_of,
+)
+from noisycount.release.budget.exact import exact_delta, exact_epsilon, exact_text
 
-__all__ = ["budget_in"]
+__all__ = ["budget_in", "budget_value"]
 
 _PAIR, _RHO = {"epsilon", "delta"}, {"rho"}
 Value = TypeVar("Value")
@@ -37,6 +42,15 @@ def budget_in(table: TomlTable) -> Fraction | Budget | None:
     return ApproximateBudget(
         _exact(parts, "epsilon", exact_epsilon), _exact(parts, "delta", exact_delta)
     )
+
+
+def budget_value(budget: Fraction | Budget) -> str | dict[str, str]:
+    """What an owner writes for a budget, as JSON: exact texts."""
+    if isinstance(budget, ApproximateBudget):
+        return {"epsilon": exact_text(budget.epsilon), "delta": exact_text(budget.delta)}
+    if isinstance(budget, ConcentratedBudget):
+        return {"rho": exact_text(budget.rho)}
+    return budget_of(budget).text
 
 
 def _exact(table: TomlTable, key: str, exact: Callable[[str], Value]) -> Value:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from noisycount.app.figures.page import Section, page
-from noisycount.app.refine.picture import writing
+from noisycount.app.terminal.files import writing
 from noisycount.app.terminal.progress import Done
 from noisycount.charts.figures import figure_png, figure_svg
 from noisycount.study.figure import Figure

@@ -10,7 +10,7 @@ from noisycount.analysis.accuracy.relative_error import iso_epsilon_curves, rela
 from noisycount.app.plan.dots import Dots
 from noisycount.app.plan.plan import Plan
 from noisycount.app.plan.words import goal_words
-from noisycount.app.refine.picture import writing
+from noisycount.app.terminal.files import writing
 from noisycount.app.terminal.numbers import approximately, percent, plus_minus, signed
 from noisycount.charts.plan import GoalLine, PossibleAnswers, plan_chart
 from noisycount.charts.refinement import save_file

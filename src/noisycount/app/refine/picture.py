@@ -1,19 +1,18 @@
 """The picture of a refinement: what was assumed, what the answer says, what both say."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from noisycount.app.refine.estimate import Refinement
+from noisycount.app.terminal.files import writing
 from noisycount.charts.refinement import RefinementCurves, refinement_chart, save, save_file
 from noisycount.errors import NoisyCountError
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.factor import Product
 
-__all__ = ["Caption", "save_picture", "save_plot", "writing"]
+__all__ = ["Caption", "save_picture", "save_plot"]
 
 _COUNTS = 1000
 _SHOWN = 1e-3
@@ -61,21 +60,6 @@ def save_plot(refinement: Refinement, file: Path) -> None:
     chart = refinement_chart(_curves(refinement), "What is the true count?", subtitle)
     with writing(file):
         save_file(chart, file)
-
-
-@contextmanager
-def writing(file: Path) -> Iterator[None]:
-    """Name a file that cannot be written.
-
-    Raises:
-        NoisyCountError: What is done inside cannot write the file.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise NoisyCountError(
-            f"{str(file)!r} cannot be written ({error.strerror}): name another file"
-        ) from None
 
 
 def _curves(refinement: Refinement) -> RefinementCurves:

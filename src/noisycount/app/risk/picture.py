@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from noisycount.app.refine.picture import writing
 from noisycount.app.risk.risk import Risk, Risks
 from noisycount.app.risk.words import answer_words
+from noisycount.app.terminal.files import writing
 from noisycount.app.terminal.numbers import approximately, at_most, signed
 from noisycount.app.terminal.progress import Done
 from noisycount.charts.privacy import PrivacyAxes, PrivacyLine, privacy_chart

@@ -1,16 +1,16 @@
-"""A sign of life on work that takes long."""
+"""A sign of life while work takes long."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
 
-__all__ = ["waiting"]
+__all__ = ["status"]
 
 
 @contextmanager
-def waiting(doing: str) -> Iterator[None]:
-    """Show on a terminal that work goes on; nothing where standard error is a file."""
+def status(doing: str) -> Iterator[None]:
+    """What goes on, on a terminal; nothing where standard error is a file."""
     terminal = Console(stderr=True)
     if not terminal.is_terminal:
         yield

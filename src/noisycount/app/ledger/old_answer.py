@@ -1,11 +1,11 @@
-"""What a plan takes from the ledger: an old answer as a guess, and what is left of a budget."""
+"""What a plan takes from a ledger: an old answer as a guess, and what is left of a budget."""
 
 import json
 from dataclasses import dataclass
 from fractions import Fraction
 
 from noisycount.app.config.config import Config
-from noisycount.app.ledger.opened import booked
+from noisycount.app.ledger.access import debits
 from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import NoisyCountError
 from noisycount.release.budget.budgets import Loss, budget_of
@@ -35,7 +35,7 @@ def old_answer(key: str, configuration: Config) -> OldAnswer:
     Raises:
         NoisyCountError: There is no such answer, or it is no guess.
     """
-    found = _entries_of(key, booked(configuration))
+    found = _entries_of(key, debits(configuration))
     if len(found) != 1:
         several = "the keys of several answers begin so" if found else "the ledger has no such key"
         raise NoisyCountError(
@@ -64,7 +64,7 @@ def left_of(name: str, configuration: Config) -> tuple[str, Fraction]:
     """
     dataset = configuration.dataset(name)
     spent = [
-        entry.spent for entry in booked(configuration) if entry.request.dataset == dataset.name
+        entry.spent for entry in debits(configuration) if entry.request.dataset == dataset.name
     ]
     if not isinstance(dataset.budget, Fraction):
         raise NoisyCountError(

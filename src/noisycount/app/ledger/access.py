@@ -1,0 +1,61 @@
+"""Reading of a ledger where there is one; none is made."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from noisycount.app.config.config import Config
+from noisycount.errors import LedgerError
+from noisycount.release.ledger.address import Address
+from noisycount.release.ledger.chain import Head, Verification
+from noisycount.release.ledger.ledger import Entry, Ledger
+
+__all__ = ["debits", "existing_ledger", "verification"]
+
+
+def debits(configuration: Config) -> list[Entry]:
+    """Every debit, oldest first; none where nothing was asked yet.
+
+    Raises:
+        LedgerError: The ledger cannot be read.
+    """
+    with existing_ledger(configuration) as ledger:
+        return ledger.entries() if ledger else []
+
+
+def verification(configuration: Config, written: Head | None) -> Verification:
+    """What became of reading the whole ledger; one that was never made has no rows.
+
+    Raises:
+        LedgerError: The ledger cannot be read, or it is missing though its head was written down.
+    """
+    with existing_ledger(configuration, anchored=False) as ledger:
+        if ledger is not None:
+            return ledger.verify(written)
+    if written is None or written.number == 0:
+        return Verification(Head())
+    raise LedgerError(
+        f"there is no ledger, though row {written.number} was written down; restore it from a copy"
+        " that holds every debit"
+    )
+
+
+@contextmanager
+def existing_ledger(configuration: Config, *, anchored: bool = True) -> Iterator[Ledger | None]:
+    """The ledger; None where nothing was asked yet.
+
+    Args:
+        configuration: Where the ledger is.
+        anchored: Whether it must hold the row that the owner wrote down.
+
+    Raises:
+        LedgerError: The address is no ledger's, or the ledger cannot be read, or it is missing
+            though its head was written down.
+    """
+    place = Address.read(configuration.ledger_url).file  # refuses what `Ledger.open` would
+    written = configuration.written if anchored else None
+    # A link that leads nowhere may lead to a disk not mounted: that is for the ledger to refuse.
+    if place is not None and not (place.exists() or place.is_symlink()) and written is None:
+        yield None
+        return
+    with Ledger.open(configuration.ledger_url, create=False, written=written) as ledger:
+        yield ledger if ledger.is_made() else None

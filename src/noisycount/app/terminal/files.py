@@ -1,0 +1,43 @@
+"""Files that a command writes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from noisycount.errors import NoisyCountError
+
+__all__ = ["new_file", "writing"]
+
+
+@contextmanager
+def new_file(path: Path, option: str) -> Iterator[TextIO]:
+    """A text file that was not there before.
+
+    Raises:
+        NoisyCountError: It is there already, or cannot be written.
+    """
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            yield file
+    except FileExistsError:
+        raise NoisyCountError(f"{option} {str(path)!r} exists already: name another file") from None
+    except OSError as error:
+        raise NoisyCountError(
+            f"{option} {str(path)!r} cannot be written ({error.strerror})"
+        ) from None
+
+
+@contextmanager
+def writing(file: Path) -> Iterator[None]:
+    """The refusal of a file that what is done inside cannot write.
+
+    Raises:
+        NoisyCountError: It cannot be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise NoisyCountError(
+            f"{str(file)!r} cannot be written ({error.strerror}): name another file"
+        ) from None
