@@ -10,7 +10,7 @@ from tests.oracles.subsampled_sum import Reals, subsampled_deltas
 from noisycount.analysis.privacy.amplification import amplified_directions
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
 from noisycount.model.exact import Exact
-from noisycount.model.populations.exchangeable import Binomial
+from noisycount.model.populations.binomial import Binomial
 
 SIZES = [2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 10**4, 10**6, 10**9]
 SAMPLES = [1, 2, 3, 5, 10, 19, 20, 50, 99, 100, 200, 500, 999, 1000, 2000]

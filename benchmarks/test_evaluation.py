@@ -9,7 +9,7 @@ from benchmarks.test_posterior import log_prior
 from noisycount.analysis.evaluation.evaluation import improvement_probability, mean_absolute_error
 from noisycount.analysis.posterior.refine import refine
 from noisycount.model.noises.laplace import Laplace
-from noisycount.model.populations.exchangeable import Binomial
+from noisycount.model.populations.binomial import Binomial
 
 ROUNDS = 5
 SIZE, RATE, SCALE = 1000, 0.3, 10.0

@@ -12,7 +12,7 @@ from benchmarks.comparison import Comparison, Run, Show, medians, seconds
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.analysis.posterior.refine import refine
 from noisycount.model.noises.laplace import Laplace
-from noisycount.model.populations.exchangeable import Binomial
+from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.strata import Strata
 
 ROUNDS = 7

@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian
     from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
     from noisycount.model.noises.noise_sum import NoiseSum
-    from noisycount.model.populations.exchangeable import BetaBinomial, Binomial, Known
+    from noisycount.model.populations.beta_binomial import BetaBinomial
+    from noisycount.model.populations.binomial import Binomial
+    from noisycount.model.populations.known import Known
     from noisycount.model.populations.population import Population
     from noisycount.model.populations.strata import Strata
     from noisycount.model.populations.tabulated import Tabulated
@@ -95,13 +97,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "BetaBinomial": "model.populations.exchangeable",
-    "Binomial": "model.populations.exchangeable",
+    "BetaBinomial": "model.populations.beta_binomial",
+    "Binomial": "model.populations.binomial",
     "DiscreteGaussian": "model.noises.gaussian",
     "DiscreteLaplace": "model.noises.laplace",
     "Exact": "model.exact",
     "Gaussian": "model.noises.gaussian",
-    "Known": "model.populations.exchangeable",
+    "Known": "model.populations.known",
     "Laplace": "model.noises.laplace",
     "Mechanism": "model.mechanism",
     "NoiseSum": "model.noises.noise_sum",

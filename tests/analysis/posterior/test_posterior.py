@@ -9,7 +9,7 @@ from mpmath import mp, mpf
 
 from noisycount.analysis.posterior.posterior import Posterior, posterior
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-from noisycount.model.populations.exchangeable import Binomial
+from noisycount.model.populations.binomial import Binomial
 from tests.oracles.posterior import Law, binomial_law, laplace_likelihood, reweighted
 
 RATES = st.sampled_from([1e-12, 1e-4, 0.017, 0.3, 0.5, 0.999, 1 - 1e-12])

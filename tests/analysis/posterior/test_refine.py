@@ -13,7 +13,8 @@ from noisycount.model.laws.expansion import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-from noisycount.model.populations.exchangeable import BetaBinomial, Binomial
+from noisycount.model.populations.beta_binomial import BetaBinomial
+from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import Population
 from noisycount.model.populations.strata import Strata
 from noisycount.model.populations.tabulated import Tabulated
@@ -251,7 +252,7 @@ import resource
 import numpy as np
 from noisycount.analysis.posterior.refine import refine
 from noisycount.model.noises.laplace import Laplace
-from noisycount.model.populations.exchangeable import Binomial
+from noisycount.model.populations.binomial import Binomial
 
 population = Binomial({size}, 0.3)
 answers = np.random.default_rng(1).laplace(0.3 * {size}, 10, 10**7)

@@ -13,7 +13,7 @@ from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-from noisycount.model.populations.exchangeable import Binomial
+from noisycount.model.populations.binomial import Binomial
 from noisycount.model.subsampling import Subsample
 from tests.oracles.posterior import binomial_law
 from tests.oracles.subsampled_sum import Reals, subsampled_deltas

@@ -15,7 +15,9 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
-from noisycount.model.populations.exchangeable import BetaBinomial, Binomial, Known
+from noisycount.model.populations.beta_binomial import BetaBinomial
+from noisycount.model.populations.binomial import Binomial
+from noisycount.model.populations.known import Known
 from noisycount.model.populations.population import Population
 from noisycount.model.populations.strata import Strata
 from noisycount.model.populations.tabulated import Tabulated

@@ -5,7 +5,7 @@ import pytest
 
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.model.populations.exchangeable import BetaBinomial
+from noisycount.model.populations.beta_binomial import BetaBinomial
 from tests.app.conftest import Run
 
 NOISE = ("--epsilon", "0.15")

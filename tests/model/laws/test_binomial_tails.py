@@ -5,7 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from noisycount.model.populations.exchangeable import Binomial
+from noisycount.model.populations.binomial import Binomial
 from tests.oracles.posterior import binomial_log_pmf
 
 SIZES = st.one_of(st.integers(1, 1000), st.integers(1, 10**12), st.just(10**12))

@@ -10,7 +10,7 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian, GaussianLikelihood
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
-from noisycount.model.populations.exchangeable import Binomial
+from noisycount.model.populations.binomial import Binomial
 from tests.oracles.convolution import DISCRETE, ROUGH, density
 
 

@@ -13,7 +13,7 @@ from noisycount.analysis.posterior.posterior import posterior
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import Laplace
-from noisycount.model.populations.exchangeable import Binomial
+from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.strata import Strata
 from noisycount.model.subsampling import Subsample
 from tests.oracles.posterior import (
@@ -167,10 +167,11 @@ def test_knowing_twice_is_knowing_the_sum() -> None:
 
 @pytest.mark.parametrize("rate", [0.0, 1.0])
 def test_a_group_of_a_certain_property_has_no_neighbours(rate: float) -> None:
-    """The refusal names the group and its rate."""
-    message = rf"^positives cannot be [01] of 1 in group 1 at the certain rate {rate}: "
-    with pytest.raises(ValueError, match=message):
-        list(Strata([2, 3], [0.5, rate]).neighbours())
+    """Beside others it is as if known; alone it is refused with its rate."""
+    (pair,) = Strata([2, 3], [0.5, rate]).neighbours()
+    assert pair.positive.law().mean == 1.5 + 3 * rate
+    with pytest.raises(ValueError, match=rf"^rates must lie between 0 and 1 .*, got \[{rate}\]: "):
+        list(Strata([3], [rate]).neighbours())
 
 
 @pytest.mark.parametrize(

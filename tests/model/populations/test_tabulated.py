@@ -11,7 +11,7 @@ from noisycount.analysis.posterior.posterior import posterior
 from noisycount.model.exact import Exact
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import Laplace
-from noisycount.model.populations.exchangeable import Binomial
+from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.tabulated import Tabulated
 from tests.oracles.posterior import (
     Law,

@@ -97,7 +97,7 @@ def test_progress_is_told_to_the_end() -> None:
         ({"seed": -1}, "seed must be"),
         ({"workers": 0}, "workers must be"),
         ({"mechanism": nc.Subsample(3)}, "noise that is added"),
-        ({"population": nc.Known(9, 3)}, "population must be"),
+        ({"population": nc.Known(9, 3)}, "population must give the count a law"),
     ],
 )
 def test_refusals_name_what_is_wrong(changed: dict[str, object], message: str) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from noisycount.analysis.evaluation.evaluation import mean_absolute_error
 from noisycount.analysis.posterior.refine import Estimate
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.populations.exchangeable import BetaBinomial, Binomial
+from noisycount.model.populations.beta_binomial import BetaBinomial
+from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import Population
 from noisycount.model.validation import instance_of, positive_number, whole_number
 

@@ -16,12 +16,10 @@ from noisycount.model.noises.error_laws import DiscreteLaplaceErrors, ErrorLaw, 
 from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.noises.sums.summed_errors import SummedErrors
 from noisycount.model.populations.population import Population
-from noisycount.model.populations.strata import Strata
 
 __all__ = ["Case", "believed_window", "case_of", "errors_of", "window_of"]
 
 _DEPTH = 80.0
-_DEEPEST = 700.0
 _WIDEST = 4_000_000
 
 
@@ -139,7 +137,7 @@ def believed_window(assumed: Population, mechanism: Mechanism, span: tuple[float
     size = assumed.size
     ends = [assumed.law(mechanism.likelihood(answer, size)) for answer in span]
     windows = [window_of(law, size) for law in ends]
-    law = assumed.table(_DEEPEST) if isinstance(assumed, Strata) else assumed.law()
+    law = assumed.deep_law()
     if any(not np.isfinite(law.log_pmf(told.mode)) for told in ends):
         raise ValueError(
             "assumed must not be so far from the population that its probabilities underflow: "

@@ -41,7 +41,7 @@ def mean_absolute_error(
 
     Example:
         >>> from noisycount.model.noises.laplace import Laplace
-        >>> from noisycount.model.populations.exchangeable import Binomial
+        >>> from noisycount.model.populations.binomial import Binomial
         >>> of = [mean_absolute_error(Binomial(100, 0.3), Laplace(1), by)
         ...       for by in ("answer", "rounded", "mean", "median")]
         >>> [round(error, 4) for error in of]
@@ -74,7 +74,7 @@ def improvement_probability(
 
     Example:
         >>> from noisycount.model.noises.laplace import Laplace
-        >>> from noisycount.model.populations.exchangeable import Binomial
+        >>> from noisycount.model.populations.binomial import Binomial
         >>> round(improvement_probability(Binomial(100, 0.3), Laplace(1), "median"), 4)
         0.6446
     """
@@ -109,7 +109,7 @@ def tie_probability(
 
     Example:
         >>> from noisycount.model.noises.laplace import DiscreteLaplace
-        >>> from noisycount.model.populations.exchangeable import Binomial
+        >>> from noisycount.model.populations.binomial import Binomial
         >>> round(tie_probability(Binomial(100, 0.3), DiscreteLaplace(1), "median"), 4)
         0.9697
     """

@@ -106,7 +106,7 @@ def posterior(
 
     Example:
         >>> from noisycount.model.noises.laplace import Laplace
-        >>> from noisycount.model.populations.exchangeable import Binomial
+        >>> from noisycount.model.populations.binomial import Binomial
         >>> told = posterior(35.2, Binomial(100, 0.3), Laplace(10))
         >>> round(told.mean, 6), told.median, told.interval(0.95)
         (31.351086, 32, (23, 39))

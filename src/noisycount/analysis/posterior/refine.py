@@ -69,7 +69,7 @@ def refine(
 
     Example:
         >>> from noisycount.model.noises.laplace import Laplace
-        >>> from noisycount.model.populations.exchangeable import Binomial
+        >>> from noisycount.model.populations.binomial import Binomial
         >>> refine([35.2, 1e9, float("nan")], Binomial(100, 0.3), Laplace(10)).round(6).tolist()
         [31.351086, 32.141037, nan]
     """

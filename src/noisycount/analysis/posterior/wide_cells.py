@@ -7,7 +7,8 @@ import numpy as np
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.noises.laplace import LaplaceKernel
-from noisycount.model.populations.exchangeable import BetaBinomial, Binomial
+from noisycount.model.populations.beta_binomial import BetaBinomial
+from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import Population
 
 __all__ = ["WideCells", "wide_cells"]

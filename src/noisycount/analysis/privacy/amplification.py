@@ -11,7 +11,7 @@ from noisycount.analysis.privacy.pairs.of_population import record_pairs
 from noisycount.analysis.privacy.pairs.pair import Pair
 from noisycount.model.exact import Exact
 from noisycount.model.laws.expansion import Reals
-from noisycount.model.populations.exchangeable import Binomial
+from noisycount.model.populations.binomial import Binomial
 from noisycount.model.validation import fraction_of_one, whole_number
 
 __all__ = ["amplified_delta", "amplified_directions"]

@@ -8,11 +8,13 @@ from typing import Protocol
 
 import numpy as np
 
+from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.mesh import MeshPoints, mesh_points
 from noisycount.model.laws.smooth_law import SmoothLaw
+from noisycount.model.laws.table_law import TableLaw
 
-__all__ = ["Base", "SmoothBase", "TableBase"]
+__all__ = ["Base", "SmoothBase", "TableBase", "base_around_mode"]
 
 _LEFT_OUT = 80.0
 _STRIDES = 1.25 ** np.arange(20)
@@ -185,3 +187,12 @@ class TableBase:
         """The largest of the table from there on, at all its offsets."""
         logs = self.log_probabilities[max(0, int(offset - self.first)) :]
         return float(logs.max()) + math.log(logs.size) if logs.size else -math.inf
+
+
+def base_around_mode(law: CountDistribution, rarity: float = 0.0) -> Base:
+    """A law, seen from its most likely count."""
+    if isinstance(law, SmoothLaw):
+        return SmoothBase.around_centre(law, rarity)
+    if isinstance(law, TableLaw):
+        return TableBase(float(law.first - law.mode), law.log_weights)
+    raise ValueError(f"population must have a smooth or tabulated law of the count, got {law!r}")

@@ -2,7 +2,6 @@
 
 import math
 
-from noisycount.analysis.utility.moments import Moments
 from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise
@@ -54,7 +53,7 @@ def utility_loss(mechanism: Mechanism, population: Population) -> float:
     Numerical error: 1e-14 relative from 1e-300 on; 1e-12 for `Tabulated`.
 
     Example:
-        >>> from noisycount.model.populations.exchangeable import Binomial
+        >>> from noisycount.model.populations.binomial import Binomial
         >>> round(utility_loss(Subsample(100), Binomial(1000, 0.1)), 9)
         0.00081
     """
@@ -69,7 +68,7 @@ def utility_loss(mechanism: Mechanism, population: Population) -> float:
         asked, mechanism = mechanism.sample_size, mechanism.noise or Exact()
     loss = _variance(mechanism) / asked**2
     if asked < size:
-        pairs = Moments.of(population).discordant / size / (size - 1)
+        pairs = population.moments.discordant / size / (size - 1)
         loss += (size - asked) / (size * asked) * pairs
     return loss
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from noisycount.app.terminal.numbers import percent, signed
-from noisycount.model.populations.exchangeable import BetaBinomial, Binomial
+from noisycount.model.populations.beta_binomial import BetaBinomial
+from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import Population
 from noisycount.model.populations.strata import Strata
 from noisycount.model.validation import rate_within

@@ -16,7 +16,7 @@ from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.laplace import LaplaceKernel
 from noisycount.model.noises.noise_sum import NoiseSum
-from noisycount.model.populations.exchangeable import Known
+from noisycount.model.populations.known import Known
 from noisycount.model.subsampling import Subsample
 
 __all__ = ["Adversary", "Risk", "Risks", "Setting"]

@@ -41,6 +41,11 @@ class CountDistribution(ABC):
         return 640.0
 
     @property
+    def rounding(self) -> float:
+        """A bound of the relative error of a probability within that depth."""
+        return 3e-13
+
+    @property
     def median(self) -> int:
         """The smallest count k with P[K <= k] >= 1/2."""
         return self.quantile(0.5)

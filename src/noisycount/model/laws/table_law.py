@@ -22,11 +22,13 @@ class TableLaw(CountDistribution):
         first: The first count of the table.
         log_weights: The logarithm of the weight of each count; −inf where it is 0.
         known_depth: How far below the largest the log-weights keep their digits, in nats.
+        known_rounding: A bound of the relative error of a weight within that depth.
     """
 
     first: int
     log_weights: Reals
     known_depth: float = 640.0
+    known_rounding: float = 3e-13
     _weights: Reals = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -37,6 +39,11 @@ class TableLaw(CountDistribution):
     def depth(self) -> float:
         """How far below the largest log-probability the others keep their digits, in nats."""
         return self.known_depth
+
+    @property
+    def rounding(self) -> float:
+        """A bound of the relative error of a probability within that depth."""
+        return self.known_rounding
 
     @property
     def _log_total(self) -> float:

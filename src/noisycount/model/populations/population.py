@@ -1,18 +1,25 @@
-"""What every population offers, and what somebody knows who holds some of its records."""
+"""What every population offers, and what tells it from its neighbours."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
 
 from noisycount.model.laws.count_law import CountDistribution
-from noisycount.model.laws.factor import Factor, Moved
-from noisycount.model.validation import whole_number
+from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.factor import Factor
+from noisycount.model.populations.moments import Moments
 
-__all__ = ["Informed", "Population", "known_records"]
+__all__ = ["Neighbours", "Population"]
 
 
 class Population(ABC):
-    """The law of a count among a public number of records, to somebody outside."""
+    """The law of a count among a public number of records, to somebody outside.
+
+    A population states all about itself, in one file. Records that can be exchanged need little
+    more than their law of the count: `Exchangeable` and `Formulated` derive the rest.
+    """
 
     __slots__ = ()
 
@@ -23,15 +30,28 @@ class Population(ABC):
 
     @property
     def records(self) -> int:
-        """The same as the size."""
+        """The number of all records, known ones included."""
         return self.size
 
     @abstractmethod
     def law(self, *likelihoods: Factor) -> CountDistribution:
         """The law of the count, given the answers whose likelihoods these are."""
 
+    def deep_law(self) -> CountDistribution:
+        """The law of the count before any answer, as far into its tails as floats reach."""
+        return self.law()
+
+    @property
     @abstractmethod
-    def given(self, known: int, positives: int) -> "Informed":
+    def moments(self) -> Moments:
+        """The means of the count and of its pairs of unlike records."""
+
+    @abstractmethod
+    def draws(self, runs: int, generator: np.random.Generator) -> Reals:
+        """Counts drawn for a simulation, shape (runs,)."""
+
+    @abstractmethod
+    def given(self, known: int, positives: int) -> "Population":
         """What somebody knows who also holds some of the records.
 
         Args:
@@ -44,63 +64,53 @@ class Population(ABC):
         Source: Breutigam and Reischuk, section 3.
         """
 
-    def neighbours(self) -> "Iterator[tuple[Population, Population]]":
+    @abstractmethod
+    def neighbours(self) -> "Iterator[Neighbours]":
         """For each kind of record: the population if one such record is positive, and if negative.
 
-        For records that can be exchanged this is one pair with laws ∝ k·P[k] and ∝ (n − k)·P[k].
+        Raises:
+            ValueError: If the property is certain, so that no record has a neighbour.
+        """
+
+    def worst_neighbours(self) -> "Iterator[Neighbours]":
+        """Some of the neighbours, among them the easiest to tell apart, by whichever mechanism.
 
         Raises:
-            ValueError: If the property is certain, so that a record has no neighbour.
+            ValueError: As `neighbours`.
         """
-        yield self.given(1, 1), self.given(1, 0)
+        return self.neighbours()
 
 
-@dataclass(frozen=True, slots=True)
-class Informed(Population):
-    """A population some of whose records are known: `given` makes it.
+class Neighbours(ABC):
+    """One record to somebody who knows a population: the population if it is positive or negative.
 
-    Attributes:
-        rest: The population of the other records.
-        known: How many records are known.
-        positives: How many of them satisfy the predicate.
+    It unpacks into the two. There are two kinds: `ExchangeableNeighbours`, where the record can be
+    exchanged with all that are not known, and `IndependentNeighbours`, where it tells nothing about
+    the others. In both the ratio of the laws of the count rises with the count.
     """
 
-    rest: Population
-    known: int
-    positives: int
+    __slots__ = ()
 
     @property
-    def size(self) -> int:
-        """The number of records, known ones included."""
-        return self.rest.size + self.known
+    @abstractmethod
+    def positive(self) -> Population:
+        """The population if the record is positive."""
 
-    def law(self, *likelihoods: Factor) -> CountDistribution:
-        """The law of the count: of the other records, moved by the known positives."""
-        others = (Moved(likelihood, self.positives) for likelihood in likelihoods)
-        return self.rest.law(*others).moved(self.positives)
+    @property
+    @abstractmethod
+    def negative(self) -> Population:
+        """The population if the record is negative."""
 
-    def given(self, known: int, positives: int) -> "Informed":
-        """What somebody knows who holds more of the records."""
-        return self._with(self.rest.given(known, positives))
+    @abstractmethod
+    def beside(self, known: int, positives: int) -> Self:
+        """The neighbours to somebody who holds more records, which tell nothing about the others.
 
-    def neighbours(self) -> Iterator[tuple[Population, Population]]:
-        """The pairs of the records that are not known."""
-        for positive, negative in self.rest.neighbours():
-            yield self._with(positive), self._with(negative)
+        Args:
+            known: How many.
+            positives: How many of them are positive.
+        """
 
-    def _with(self, more: Population) -> "Informed":
-        """This knowledge and that about the rest."""
-        if isinstance(more, Informed):
-            known, positives = self.known + more.known, self.positives + more.positives
-            return Informed(more.rest, known, positives)
-        return Informed(more, self.known, self.positives)
-
-
-def known_records(known: int, positives: int, records: int) -> tuple[int, int]:
-    """The checked arguments of `given` for a population of that many records."""
-    held = whole_number(known, "known")
-    if held > records:
-        raise ValueError(f"known must be at most the {records} records there are, got {known!r}")
-    if whole_number(positives, "positives") > held:
-        raise ValueError(f"positives must be at most known = {held}, got {positives!r}")
-    return held, int(positives)
+    def __iter__(self) -> Iterator[Population]:
+        """The two populations, the positive one first."""
+        yield self.positive
+        yield self.negative

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -13,17 +13,22 @@ from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.expansion import Expansion, Reals
 from noisycount.model.laws.factor import BaseFactor, Factor, LogStep, Moved, Product
 from noisycount.model.laws.table_law import TableLaw
-from noisycount.model.populations.population import Informed, Population, known_records
-from noisycount.model.populations.strata_law import sum_of_binomials
+from noisycount.model.laws.weighted_table import weighted_table
+from noisycount.model.populations.independent import IndependentNeighbours
+from noisycount.model.populations.informed import Informed, known_records
+from noisycount.model.populations.moments import Moments
+from noisycount.model.populations.population import Population
+from noisycount.model.populations.strata_law import WIDE, sum_of_binomials
 from noisycount.model.populations.strata_tails import deep_sum_of_binomials, tilted_rates
-from noisycount.model.populations.tabulated import weighted_table
 from noisycount.model.validation import LARGEST_WHOLE
 
 __all__ = ["Strata"]
 
-_STEEPEST = 740.0
-_HALVINGS = 36
-_DEPTH = 70.0
+_STEEPEST = 740.0  # a tilt beyond which rates are 0 or 1 as floats
+_HALVINGS = 36  # which leave a tilt within 1e-8, far less than moves a mean by a deviation
+_DEPTH = 70.0  # nats: what is left out of a law is beyond its doubles, posteriors are tilted
+_ROUNDING_OF_SUMS = 2e-12  # of a probability found by frequencies and stitched from tilted laws
+_DEEPEST = 700.0  # nats: the depth of the smallest floats
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
@@ -78,6 +83,28 @@ class Strata(Population):
         first, logs = sum_of_binomials(sizes, *tilted_rates(log_odds + tilt))
         return weighted_table(first, logs, (*others, Tilt(-tilt))).moved(certain)
 
+    def deep_law(self) -> TableLaw:
+        """The law of the count before any answer, as far into its tails as floats reach."""
+        return self.table(_DEEPEST)
+
+    @property
+    def moments(self) -> Moments:
+        """The means of the count and of its pairs of unlike records.
+
+        As groups are independent, these are all pairs but those of a record with itself.
+        """
+        sizes, rates = self.sizes.astype(np.float64), self.rates
+        positives, negatives = float(sizes @ rates), float(sizes @ (1 - rates))
+        same = float(sizes @ (rates * (1 - rates)))
+        return Moments(positives, negatives, positives * negatives - same)
+
+    def draws(self, runs: int, generator: np.random.Generator) -> Reals:
+        """Counts drawn for a simulation, shape (runs,)."""
+        counts = np.zeros(runs, dtype=np.int64)
+        for size, rate in zip(self.sizes.tolist(), self.rates.tolist(), strict=True):
+            counts += generator.binomial(size, rate, runs)
+        return counts.astype(np.float64)
+
     def table(self, depth: float) -> TableLaw:
         """The law of the count where it is within e^depth of the largest probability.
 
@@ -88,7 +115,8 @@ class Strata(Population):
         if not sizes.size:
             return TableLaw(certain, np.zeros(1))
         first, logs = deep_sum_of_binomials(sizes, log_odds, depth)
-        return TableLaw(first + certain, logs, depth)
+        law = TableLaw(first + certain, logs, depth)
+        return law if law.variance <= WIDE**2 else replace(law, known_rounding=_ROUNDING_OF_SUMS)
 
     def _kinds(self) -> tuple[int, Reals, Reals]:
         """The certain positives, and the sizes and log-odds of the different other rates."""
@@ -129,12 +157,23 @@ class Strata(Population):
         rest = Strata(self.sizes - held, self.rates)
         return Informed(rest, int(held.sum()), int(positive.sum()))
 
-    def neighbours(self) -> Iterator[tuple[Population, Population]]:
-        """A pair for each group that has records."""
-        for group in np.flatnonzero(self.sizes):
-            one = np.zeros_like(self.sizes)
-            one[group] = 1
-            yield self.given(one, one), self.given(one, 0 * one)
+    def neighbours(self) -> Iterator[IndependentNeighbours]:
+        """A pair for each different rate; certain records have no neighbours and are as if known.
+
+        Raises:
+            ValueError: If all records are certain.
+        """
+        uncertain = (self.sizes > 0) & (self.rates > 0) & (self.rates < 1)
+        if not uncertain.any():
+            raise ValueError(
+                "rates must lie between 0 and 1 in a stratum that has unknown records, got "
+                f"{self.rates.tolist()[:5]}: a certain property has no neighbours"
+            )
+        for group in np.unique(np.where(uncertain, self.rates, np.nan), return_index=True)[1]:
+            if uncertain[group]:
+                others = self.sizes.copy()
+                others[group] -= 1
+                yield IndependentNeighbours(Strata(others, self.rates))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,27 +1,32 @@
-"""Any law of a count, as a table."""
+"""Records that can be exchanged, with a table of the law of their count."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Self, cast
 
 import numpy as np
 
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.expansion import Reals
-from noisycount.model.laws.factor import Factor, Product
-from noisycount.model.laws.table_law import TableLaw
-from noisycount.model.populations.population import Informed, Population, known_records
+from noisycount.model.laws.factor import Factor
+from noisycount.model.laws.weighted_table import weighted_table
+from noisycount.model.populations.exchangeable import Exchangeable
+from noisycount.model.populations.informed import Informed, known_records
+from noisycount.model.populations.moments import Moments
 from noisycount.model.subsampling import SampleLikelihood
 
-__all__ = ["Tabulated", "weighted_table"]
+__all__ = ["LARGEST_TABLE", "Tabulated"]
 
-_LARGEST_SIZE = 10**8
-_SUM_TOLERANCE = 1e-9
+LARGEST_TABLE = 10**8
+"""The most records whose counts are kept one by one: a table of them takes 0.8 GB."""
+
+_SUM_TOLERANCE = 1e-9  # what rounding to ten digits leaves of a sum; beyond it is a mistake
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
-class Tabulated(Population):
+class Tabulated(Exchangeable):
     """Records that can be exchanged, with any law of the count.
 
     Args:
@@ -38,19 +43,48 @@ class Tabulated(Population):
         1.0
     """
 
-    log_probabilities: Reals
+    log_probabilities: Reals = field()
 
     def __init__(self, probabilities: Sequence[float] | Reals) -> None:
         object.__setattr__(self, "log_probabilities", _checked_logs(probabilities))
+
+    @classmethod
+    def of_logs(cls, log_weights: Reals) -> Self:
+        """The population whose law is proportional to e^log_weights, which are not all −inf."""
+        population = object.__new__(cls)
+        relative = log_weights - log_weights.max()
+        logs = relative - math.log(float(np.exp(relative).sum()))
+        object.__setattr__(population, "log_probabilities", logs)
+        return population
 
     @property
     def size(self) -> int:
         """The number of records."""
         return self.log_probabilities.size - 1
 
+    @property
+    def expected_positives(self) -> Fraction:
+        """E[K], summed from the most likely count."""
+        centre = int(np.argmax(self.log_probabilities))
+        offsets = np.arange(self.log_probabilities.size, dtype=np.float64) - centre
+        chances = np.exp(self.log_probabilities)
+        return centre + Fraction(float(chances @ offsets)) / Fraction(float(chances.sum()))
+
+    @property
+    def moments(self) -> Moments:
+        """The means of the count and of its pairs of unlike records."""
+        return Moments.of_table(np.exp(self.log_probabilities))
+
     def law(self, *likelihoods: Factor) -> CountDistribution:
         """The law of the count, given the answers whose likelihoods these are."""
         return weighted_table(0, self.log_probabilities, likelihoods)
+
+    def draws(self, runs: int, generator: np.random.Generator) -> Reals:
+        """Counts drawn for a simulation, shape (runs,)."""
+        below = np.cumsum(np.exp(self.log_probabilities))
+        levels = generator.random(runs) * below[-1]
+        counts: Reals = np.searchsorted(below, levels, side="right").astype(np.float64)
+        return counts
 
     def given(self, known: int, positives: int) -> Informed:
         """What somebody knows who holds some records.
@@ -66,43 +100,7 @@ class Tabulated(Population):
             )
         seen = SampleLikelihood(positive, held, self.size)
         told = weighted_table(0, self.log_probabilities, [seen])
-        return Informed(_from_logs(told.log_weights), held, positive)
-
-
-def weighted_table(first: int, log_probabilities: Reals, likelihoods: Sequence[Factor]) -> TableLaw:
-    """The law of a table on first, first + 1, and so on, times likelihoods.
-
-    Raises:
-        ValueError: If the likelihoods leave no count of the table.
-    """
-    last = first + log_probabilities.size - 1
-    low, high = Product(tuple(likelihoods)).support if likelihoods else (first, last)
-    start, stop = math.ceil(max(first, low)), math.floor(min(last, high))
-    logs = log_probabilities[max(0, start - first) : max(0, stop - first + 1)]
-    if logs.size == 0 or logs.max() == -math.inf:
-        raise ValueError(
-            "answer is impossible: no count can have it under this population, "
-            "so check the answer, the size and the rate"
-        )
-    offsets = np.arange(logs.size, dtype=np.float64)
-    peak = int(np.argmax(logs + _changes(likelihoods, start, offsets)))
-    return TableLaw(start, logs + _changes(likelihoods, start + peak, offsets - peak))
-
-
-def _changes(likelihoods: Sequence[Factor], centre: int, offsets: Reals) -> Reals:
-    """How the logarithm of the likelihoods changes around the centre, where rounding is least."""
-    if not likelihoods:
-        return np.zeros_like(offsets)
-    return Product(tuple(likelihoods)).expansion(centre)(offsets)
-
-
-def _from_logs(log_weights: Reals) -> Tabulated:
-    """The population of these log-weights."""
-    weights = np.exp(log_weights - log_weights.max())
-    population = object.__new__(Tabulated)
-    logs = log_weights - log_weights.max() - math.log(float(weights.sum()))
-    object.__setattr__(population, "log_probabilities", logs)
-    return population
+        return Informed(Tabulated.of_logs(told.log_weights), held, positive)
 
 
 def _checked_logs(probabilities: Sequence[float] | Reals) -> Reals:
@@ -111,7 +109,7 @@ def _checked_logs(probabilities: Sequence[float] | Reals) -> Reals:
         table = np.asarray(probabilities, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError("probabilities must be numbers, one a count: give a list") from None
-    if table.ndim != 1 or not 1 <= table.size <= _LARGEST_SIZE + 1:
+    if table.ndim != 1 or not 1 <= table.size <= LARGEST_TABLE + 1:
         raise ValueError(
             f"probabilities must be one row of 1 to 10**8 numbers, got shape {table.shape}"
         )

@@ -1,4 +1,4 @@
-"""Counts and noise drawn from a seed, for simulations; real answers come from `release`."""
+"""Noise drawn from a seed, for simulations; real answers come from `release`."""
 
 import numpy as np
 
@@ -8,41 +8,8 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
-from noisycount.model.populations.exchangeable import BetaBinomial, Binomial
-from noisycount.model.populations.population import Informed, Population
-from noisycount.model.populations.strata import Strata
-from noisycount.model.populations.tabulated import Tabulated
 
-__all__ = ["drawn_counts", "drawn_noise"]
-
-
-def drawn_counts(population: Population, runs: int, generator: np.random.Generator) -> Reals:
-    """Counts of a population, shape (runs,).
-
-    Raises:
-        ValueError: If the population is not one of this package that gives the count a law.
-    """
-    match population:
-        case Binomial(size=size, rate=rate):
-            counts = generator.binomial(size, rate, runs)
-        case BetaBinomial(size=size, alpha=alpha, beta=beta):
-            counts = generator.binomial(size, generator.beta(alpha, beta, runs))
-        case Strata():
-            kinds = zip(population.sizes.tolist(), population.rates.tolist(), strict=True)
-            counts = np.zeros(runs, dtype=np.int64)
-            for size, rate in kinds:
-                counts += generator.binomial(size, rate, runs)
-        case Tabulated():
-            below = np.cumsum(np.exp(population.log_probabilities))
-            counts = np.searchsorted(below, generator.random(runs) * below[-1], side="right")
-        case Informed(rest=rest, positives=positives):
-            return drawn_counts(rest, runs, generator) + positives
-        case _:
-            raise ValueError(
-                "population must be Binomial, BetaBinomial, Strata or Tabulated, or one of them "
-                f"with some records known, got {population!r}"
-            )
-    return np.asarray(counts, dtype=np.float64)
+__all__ = ["drawn_noise"]
 
 
 def drawn_noise(mechanism: Mechanism, runs: int, generator: np.random.Generator) -> Reals:

@@ -14,8 +14,8 @@ from noisycount.model.laws.expansion import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.population import Population
-from noisycount.model.validation import whole_number
-from noisycount.study.simulation.draws import drawn_counts, drawn_noise
+from noisycount.model.validation import instance_of, whole_number
+from noisycount.study.simulation.draws import drawn_noise
 
 __all__ = ["Simulated", "simulated"]
 
@@ -79,13 +79,14 @@ def simulated(  # noqa: PLR0913, PLR0917  (what is simulated, and how)
 
     Example:
         >>> from noisycount.model.noises.laplace import Laplace
-        >>> from noisycount.model.populations.exchangeable import Binomial
+        >>> from noisycount.model.populations.binomial import Binomial
         >>> found = simulated(Binomial(100, 0.3), Laplace(1), "mean", runs=10_000, seed=1)
         >>> abs(found.mean_absolute_error - 0.9805) < 5 * found.mean_absolute_error_standard_error
         True
     """
     if by not in ESTIMATES:
         raise ValueError(f"by must be one of {', '.join(map(repr, ESTIMATES))}, got {by!r}")
+    instance_of(population, Population, "population")
     if not isinstance(mechanism, SymmetricNoise):
         raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere in analysis)
             f"mechanism must be noise that is added to the count, got {mechanism!r}"
@@ -99,7 +100,7 @@ def simulated(  # noqa: PLR0913, PLR0917  (what is simulated, and how)
 
     def sums(block: int) -> Reals:
         generator = np.random.default_rng(streams[block])
-        counts = drawn_counts(population, blocks[block], generator)
+        counts = population.draws(blocks[block], generator)
         answers = counts + drawn_noise(mechanism, blocks[block], generator)
         return _sums(counts, answers, _estimates(answers, believed, mechanism, by))
 

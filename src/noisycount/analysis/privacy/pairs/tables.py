@@ -8,55 +8,58 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.privacy.base import SmoothBase
+from noisycount.analysis.privacy.base import base_around_mode
 from noisycount.analysis.privacy.pairs.pair import Pair, TablePair
+from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.expansion import Reals
-from noisycount.model.laws.smooth_law import smooth_law
-from noisycount.model.populations.exchangeable import Binomial
-from noisycount.model.populations.strata import Strata
-from noisycount.model.populations.strata_law import WIDE
 
-__all__ = ["narrow_pair", "sampled_pair", "stratum_pair"]
+__all__ = ["sampled_pair", "sampled_shift_pair", "shifted_pair"]
 
 _DEEPEST = 700.0
 _FARTHEST = 40.0
 _RESOLVED = 2.0
 _CHUNK = 1 << 20
 _ROUNDING = 2e-12
-_ROUNDING_OF_SUMS = 2e-12
-_ROUNDING_OF_LAWS = 3e-13
 _ROUNDING_OF_LEADS = 2e-13
 
 
-def stratum_pair(others: Strata) -> tuple[TablePair, int]:
+def shifted_pair(others: CountDistribution) -> tuple[TablePair, int]:
     """The laws of the count with one more record, and the count that is offset 0."""
-    law = others.table(_DEEPEST)
-    logs = law.log_weights - law.log_weights.max()
+    first, logs = _table(others)
+    logs = logs - logs.max()
     logs = logs - math.log(float(np.exp(logs).sum()))
-    is_convolved = law.variance <= WIDE**2
-    rounding = _ROUNDING_OF_LAWS if is_convolved else _ROUNDING_OF_SUMS
-    if law.variance > 0:  # a law is found around its mean, which is rounded
-        rounding += 2 * math.ulp(law.mean) / math.sqrt(law.variance)
+    rounding = others.rounding
+    if others.variance > 0:  # a law is found around its mean, which is rounded
+        rounding += 2 * math.ulp(others.mean) / math.sqrt(others.variance)
     more, same = _moved(logs)
-    first = float(law.first - law.mode)
-    return _drawn_or_not(first, (more, same, same), Fraction(1), rounding), law.mode
+    return _drawn_or_not(first, (more, same, same), Fraction(1), rounding), others.mode
 
 
-def narrow_pair(population: Binomial, sample_size: int) -> tuple[TablePair, int]:
+def sampled_shift_pair(
+    rate: float, others: CountDistribution, share: Fraction
+) -> tuple[TablePair, int]:
     """The laws of the number S of positive records among m of n, and the number that is offset 0.
 
     With the share λ = m/n the record is drawn, so that P₊ = (λ + (1 − λ)·p)·B(s − 1) +
     (1 − λ)·(1 − p)·B(s) for the law B of m − 1 records; P₋ likewise.
+
+    Args:
+        rate: The rate p of all records.
+        others: The law B.
+        share: λ.
     """
-    others = smooth_law([Binomial(sample_size - 1, population.rate)])
-    low, high = SmoothBase.around_centre(others).reach(_DEEPEST)
-    logs = others.log_pmf(others.centre + np.arange(low, high + 1))
+    first, logs = _table(others)
     more, same = _moved(logs)
     with np.errstate(divide="ignore"):
-        another = np.logaddexp(more + np.log(population.rate), same + math.log1p(-population.rate))
-    share = Fraction(sample_size, population.size)
-    pair = _drawn_or_not(low, (more, same, another), share, _ROUNDING_OF_LAWS)
-    return pair, others.centre
+        another = np.logaddexp(more + np.log(rate), same + math.log1p(-rate))
+    pair = _drawn_or_not(first, (more, same, another), share, others.rounding)
+    return pair, others.mode
+
+
+def _table(law: CountDistribution) -> tuple[float, Reals]:
+    """The first offset from the mode, and the logarithms of the probabilities from there on."""
+    low, high = base_around_mode(law).reach(_DEEPEST)
+    return low, law.log_pmf(law.mode + np.arange(low, high + 1))
 
 
 def _moved(logs: Reals) -> tuple[Reals, Reals]:

@@ -7,7 +7,7 @@ from noisycount.analysis.privacy.privacy_curve import privacy_curve
 from noisycount.charts.plot import Line, Panel
 from noisycount.charts.theme import STYLES
 from noisycount.model.exact import Exact
-from noisycount.model.populations.exchangeable import Binomial
+from noisycount.model.populations.binomial import Binomial
 from noisycount.model.subsampling import Subsample
 from noisycount.study.claim import Claim, Verdict
 from noisycount.study.figure import Figure

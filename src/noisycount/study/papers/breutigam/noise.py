@@ -9,7 +9,7 @@ from noisycount.charts.plot import Axis, Line, Panel
 from noisycount.charts.theme import DOTS, GUIDE, LEVELS, LONG, MIXED, SOLID, STYLES
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import Laplace
-from noisycount.model.populations.exchangeable import Binomial
+from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import Population
 from noisycount.study.claim import Claim, Verdict
 from noisycount.study.figure import Figure

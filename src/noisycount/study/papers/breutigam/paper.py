@@ -3,7 +3,7 @@
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
 from noisycount.model.exact import Exact
 from noisycount.model.noises.laplace import Laplace
-from noisycount.model.populations.exchangeable import Binomial
+from noisycount.model.populations.binomial import Binomial
 from noisycount.study.claim import Claim, Verdict
 from noisycount.study.papers.breutigam import noise, samples
 from noisycount.study.papers.breutigam.amplification import sampled

@@ -10,7 +10,7 @@ from noisycount.analysis.evaluation.evaluation import improvement_probability
 from noisycount.charts.plot import Axis, Line, Panel
 from noisycount.charts.theme import GUIDE, STYLES
 from noisycount.model.noises.laplace import Laplace
-from noisycount.model.populations.exchangeable import Binomial
+from noisycount.model.populations.binomial import Binomial
 from noisycount.study.claim import Claim, Verdict
 from noisycount.study.figure import Figure
 from noisycount.study.papers.naldi2014.errors import (

@@ -13,7 +13,9 @@ from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import Laplace
-from noisycount.model.populations.exchangeable import BetaBinomial, Binomial, Known
+from noisycount.model.populations.beta_binomial import BetaBinomial
+from noisycount.model.populations.binomial import Binomial
+from noisycount.model.populations.known import Known
 from noisycount.model.populations.population import Population
 from noisycount.model.subsampling import Subsample
 from noisycount.study.claim import Claim, Verdict
