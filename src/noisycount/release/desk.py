@@ -11,7 +11,8 @@ from noisycount.errors import SourceError
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.release.budget.budgets import Budget, budget_of
 from noisycount.release.budget.exact import exact_epsilon, exact_text
-from noisycount.release.ledger.entries import Analyst, Request, check_text
+from noisycount.release.ledger.arguments import check_text
+from noisycount.release.ledger.entries import Analyst, Request
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.question.parser import parse
 from noisycount.release.question.text import canonical_text

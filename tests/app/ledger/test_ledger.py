@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.release.ledger.chain import Head, verification
+from noisycount.release.ledger.book import verification
+from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.ledger import Ledger
 from tests.app.conftest import Refused, Run, configure
 from tests.postgresql import Server

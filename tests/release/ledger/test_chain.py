@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.release.budget.budgets import Loss
+from noisycount.release.ledger.book import verification
 from noisycount.release.ledger.chain import (
     COLUMNS,
     Head,
@@ -17,7 +18,6 @@ from noisycount.release.ledger.chain import (
     debit_columns,
     entry_of,
     row_hash,
-    verification,
 )
 from noisycount.release.ledger.entries import Entry, Request
 

@@ -13,7 +13,8 @@ import pytest
 
 from noisycount.errors import BudgetError, LedgerError
 from noisycount.release.budget.budgets import ApproximateBudget, ConcentratedBudget, Loss
-from noisycount.release.ledger.chain import Head, row_hash, verification
+from noisycount.release.ledger.book import verification
+from noisycount.release.ledger.chain import Head, row_hash
 from noisycount.release.ledger.ledger import Analyst, Ledger, Request
 from tests.release.ledger.ledgers import TENTH, asked, change, refusal
 
@@ -104,9 +105,9 @@ def test_a_head_that_was_written_down_is_held(ledger: Ledger, ledger_url: str) -
     ledger.store(ledger.reserve("1", asked(1), RICH)[0], 5)
     heads = [Head(row["number"], row["hash"]) for row in ledger.rows()]
     for head in (Head(), *heads, Head(1, heads[0].hash[:32])):
-        Ledger.open(ledger_url, written=head).close()
+        Ledger.open(ledger_url, known_head=head).close()
     for head in (Head(3, "0" * 64), Head(2, heads[0].hash), Head(1, "f" * 32)):
-        message = refusal(lambda: Ledger.open(ledger_url, written=head))  # noqa: B023
+        message = refusal(lambda: Ledger.open(ledger_url, known_head=head))  # noqa: B023
         assert f"does not hold row {head.number} as it was written down: it is an older" in message
 
 
@@ -127,7 +128,7 @@ def test_a_restored_copy_is_told_by_the_head(tmp_path: Path) -> None:
         assert ledger.verify().broken is None
         ledger.reserve("3", asked(3), RICH)
         assert (ledger.verify(written).broken, ledger.verify().broken) == (2, None)
-    assert "older copy" in refusal(lambda: Ledger.open(url, written=written))
+    assert "older copy" in refusal(lambda: Ledger.open(url, known_head=written))
 
 
 @pytest.mark.parametrize(

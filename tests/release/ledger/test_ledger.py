@@ -200,7 +200,7 @@ def test_an_argument_of_another_type_is_refused(ledger: Ledger, value: object) -
         lambda: Analyst(value),  # type: ignore[arg-type]
         lambda: Analyst("alice", [value]),  # type: ignore[arg-type]
     ):
-        with pytest.raises(ValueError, match=r"\A[a-z]+ must be [^\n]+, got [^\n]+\Z"):
+        with pytest.raises(ValueError, match=r"\A[a-z_]+ must be [^\n]+, got [^\n]+\Z"):
             action()
     assert ledger.entries() == [entry]
 

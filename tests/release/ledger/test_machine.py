@@ -123,7 +123,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def crash(self) -> None:
         """What was not stored is forgotten; what was debited is not."""
         self.ledger.close()
-        self.ledger = Ledger.open(self.url, written=self.heads[-1])
+        self.ledger = Ledger.open(self.url, known_head=self.heads[-1])
 
     @precondition(lambda self: self.entries)
     @rule(number=st.integers(0, 11), answer=st.integers())

@@ -63,7 +63,7 @@ def show(configuration: Config, *, as_json: bool) -> None:
 )
 @click.option(
     "--head",
-    "written",
+    "known_head",
     callback=as_head,
     metavar="NUMBER:HASH",
     help="What an earlier `verify` printed; left out: the head in noisycount.toml.",
@@ -72,14 +72,14 @@ def show(configuration: Config, *, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def verify(
-    context: click.Context, written: Head | None, configuration: Config, *, as_json: bool
+    context: click.Context, known_head: Head | None, configuration: Config, *, as_json: bool
 ) -> None:
     """Check that no row was changed, removed or added behind the ledger's back.
 
     Each row carries the hash of the one before, so the last hash stands for all rows. Write it
     down where whoever may touch the ledger cannot: with it, an older copy is told from the ledger.
     """
-    found = verification(configuration, written or configuration.written)
+    found = verification(configuration, known_head or configuration.known_head)
     if as_json:
         print_json(verification_object(configuration, found))
         context.exit(0 if found.broken is None else _BROKEN)
@@ -91,7 +91,7 @@ def verify(
     print_text(f"ledger: {place_words(configuration)}")
     print_text(f"{found.head.number} rows, each as it was written")
     click.echo(f"head: {found.head}")  # on one line, however narrow the terminal
-    if written is None and configuration.written is None:
+    if known_head is None and configuration.known_head is None:
         print_text("Write the head down: with --head it tells this ledger from an older copy.")
 
 

@@ -75,14 +75,14 @@ class Config:
         ledger_url: The ledger's address, as SQLAlchemy reads it.
         datasets: The data sets by name.
         analysts: Who may ask, by name; where nobody is named, everybody is the same analyst.
-        written: The ledger's head that the owner wrote down, if any.
+        known_head: The ledger's head that the owner wrote down, if any.
     """
 
     path: Path | None
     ledger_url: str
     datasets: Mapping[str, DatasetConfig]
     analysts: Mapping[str, Analyst] = field(default_factory=dict)
-    written: Head | None = None
+    known_head: Head | None = None
 
     def __post_init__(self) -> None:
         """Keep data sets and analysts from being changed through the arguments."""

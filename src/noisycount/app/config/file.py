@@ -48,7 +48,7 @@ def load(path: Path) -> Config:
     _require_apart(path, datasets.values())
     analysts = {name: _analyst(name, table) for name, table in top.table("analysts").tables()}
     ledger = top.table("ledger")
-    return Config(path, _ledger_url(ledger), datasets, analysts, _written(ledger))
+    return Config(path, _ledger_url(ledger), datasets, analysts, _known_head(ledger))
 
 
 def without_file() -> Config:
@@ -69,7 +69,7 @@ def _ledger_url(table: TomlTable) -> str:
     )
 
 
-def _written(table: TomlTable) -> Head | None:
+def _known_head(table: TomlTable) -> Head | None:
     """Return the head that the owner wrote down."""
     text = table.text("head")
     try:

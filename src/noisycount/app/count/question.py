@@ -89,9 +89,9 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
     with source:
         meaning = english(parse(where, source.schema))  # a refused question makes no ledger
         configuration.make_ledger_folder()
-        written = configuration.written
+        known_head = configuration.known_head
         with Ledger.open(
-            configuration.ledger_url, create=written is None, written=written
+            configuration.ledger_url, create=known_head is None, known_head=known_head
         ) as ledger:
             paying = Dataset(dataset.name, dataset.budget)
             desk = Desk(source, ledger, paying, slot, analyst)

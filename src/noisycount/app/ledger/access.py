@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from noisycount.app.config.config import Config
 from noisycount.errors import LedgerError
 from noisycount.release.ledger.address import Address
-from noisycount.release.ledger.chain import Head, Verification
+from noisycount.release.ledger.book import Verification
+from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.ledger import Entry, Ledger
 
 __all__ = ["debits", "existing_ledger", "verification"]
@@ -22,7 +23,7 @@ def debits(configuration: Config) -> list[Entry]:
         return ledger.entries() if ledger else []
 
 
-def verification(configuration: Config, written: Head | None) -> Verification:
+def verification(configuration: Config, known_head: Head | None) -> Verification:
     """What became of reading the whole ledger; one that was never made has no rows.
 
     Raises:
@@ -30,12 +31,12 @@ def verification(configuration: Config, written: Head | None) -> Verification:
     """
     with existing_ledger(configuration, anchored=False) as ledger:
         if ledger is not None:
-            return ledger.verify(written)
-    if written is None or written.number == 0:
+            return ledger.verify(known_head)
+    if known_head is None or known_head.number == 0:
         return Verification(Head())
     raise LedgerError(
-        f"there is no ledger, though row {written.number} was written down; restore it from a copy"
-        " that holds every debit"
+        f"there is no ledger, though row {known_head.number} was written down; restore it from a"
+        " copy that holds every debit"
     )
 
 
@@ -52,10 +53,10 @@ def existing_ledger(configuration: Config, *, anchored: bool = True) -> Iterator
             though its head was written down.
     """
     place = Address.read(configuration.ledger_url).file  # refuses what `Ledger.open` would
-    written = configuration.written if anchored else None
+    known_head = configuration.known_head if anchored else None
     # A link that leads nowhere may lead to a disk not mounted: that is for the ledger to refuse.
-    if place is not None and not (place.exists() or place.is_symlink()) and written is None:
+    if place is not None and not (place.exists() or place.is_symlink()) and known_head is None:
         yield None
         return
-    with Ledger.open(configuration.ledger_url, create=False, written=written) as ledger:
+    with Ledger.open(configuration.ledger_url, create=False, known_head=known_head) as ledger:
         yield ledger if ledger.is_made() else None

@@ -7,7 +7,8 @@ from noisycount.app.config.budget import budget_value
 from noisycount.app.config.config import Config
 from noisycount.app.ledger.accounts import Account, accounts_of_analysts, accounts_of_datasets
 from noisycount.release.budget.exact import exact_text
-from noisycount.release.ledger.chain import Head, Verification
+from noisycount.release.ledger.book import Verification
+from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.entries import Entry
 
 __all__ = ["ledger_object", "rows_object", "verification_object"]

@@ -8,14 +8,14 @@ from fractions import Fraction
 
 from noisycount.release.budget.budgets import Budget, Loss
 from noisycount.release.budget.exact import exact_epsilon, exact_text
+from noisycount.release.ledger.arguments import check_text
 
-__all__ = ["ANALYST", "Analyst", "Entry", "Request", "check_text"]
+__all__ = ["ANALYST", "Analyst", "Entry", "Request"]
 
 ANALYST = "analyst"
 """Who asks where nobody is named."""
 
-_LONGEST_NAME = 200
-_LONGEST_QUESTION = 100_000
+_LONGEST_QUESTION = 100_000  # characters: several times what a question of 4,096 bytes becomes
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Request:
     epsilon: Fraction
 
     def __post_init__(self) -> None:
-        check_text("dataset", self.dataset, _LONGEST_NAME)
+        check_text("dataset", self.dataset)
         check_text("question", self.question, _LONGEST_QUESTION)
         object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
 
@@ -112,28 +112,3 @@ class Entry:
                 raise ValueError(f"{name} must include epsilon, got {exact_text(total.epsilon)}")
         if self.made.utcoffset() != timedelta(0):
             raise ValueError(f"made must be in UTC, got {self.made.isoformat()}")
-
-
-def check_text(name: str, value: str, longest: int = _LONGEST_NAME) -> None:
-    """Refuse what is no text, or one that is empty, too long or not printable.
-
-    Args:
-        name: What the refusal calls the text.
-        value: The text.
-        longest: The largest number of characters.
-
-    Raises:
-        ValueError: The text is refused.
-
-    Example:
-        >>> check_text("key", "")
-        Traceback (most recent call last):
-            ...
-        ValueError: key must be 1 to 200 printable characters, got ''
-    """
-    if not isinstance(value, str):
-        found = type(value).__name__
-        raise ValueError(f"{name} must be 1 to {longest} printable characters, got a {found}")  # noqa: TRY004
-    if not 1 <= len(value) <= longest or not value.isprintable():
-        shown = repr(value if len(value) <= longest else f"{value[:40]}...")
-        raise ValueError(f"{name} must be 1 to {longest} printable characters, got {shown}")

@@ -1,108 +1,118 @@
-"""What is read from a ledger's table, and the row that is added to it."""
+"""What is read of a ledger's table, oldest row first, and the row that is added to it."""
 
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 
-from sqlalchemy import ColumnElement, Connection, and_, insert, select
-from sqlalchemy.sql import Select
+from sqlalchemy import Connection, insert, select
 
-from noisycount.release.budget.budgets import Loss
-from noisycount.release.ledger.chain import (
-    ANSWER,
-    COLUMNS,
-    DEBIT,
-    Head,
-    Row,
-    chained,
-    entry_of,
-    row_hash,
-)
+from noisycount.errors import LedgerError
+from noisycount.release.ledger.book import Book
+from noisycount.release.ledger.chain import DEBIT, Head, Row, chained, entry_of, row_hash
 from noisycount.release.ledger.entries import Entry
-from noisycount.release.ledger.table import LEDGER, damaged
+from noisycount.release.ledger.table import LEDGER, RESTORE, damaged
 
-__all__ = [
-    "ENTRIES",
-    "append",
-    "entry_in",
-    "entry_where",
-    "made_at",
-    "newest_row",
-    "paid_by",
-    "paid_for",
-]
+__all__ = ["all_rows", "append", "entries_of", "entry_under", "follow", "row_at"]
 
-_ANSWERS = LEDGER.alias("answers")
-ENTRIES: Select[Any] = (
-    select(
-        LEDGER,
-        *(column.label(f"answers_{column.name}") for column in _ANSWERS.c),
-    )
-    .join_from(
-        LEDGER,
-        _ANSWERS,
-        and_(_ANSWERS.c.key == LEDGER.c.key, _ANSWERS.c.kind == ANSWER),
-        isouter=True,
-    )
-    .where(LEDGER.c.kind == DEBIT)
+_AT_ONCE = 1000  # rows that are fetched together: about a megabyte
+
+
+_WITHOUT_INDEXES = tuple(
+    f"SET LOCAL enable_{scan} = off" for scan in ("indexscan", "indexonlyscan", "bitmapscan")
 )
-"""Every debit with its answer; the columns of the answer's row are named after it."""
 
 
-def entry_where(connection: Connection, which: ColumnElement[bool]) -> Entry | None:
-    """Give the newest entry of which a condition holds, if there is one."""
-    newest = ENTRIES.where(which).order_by(LEDGER.c.number.desc()).limit(1)
-    row = connection.execute(newest).mappings().one_or_none()
-    return None if row is None else entry_in(dict(row))
+@contextmanager
+def all_rows(connection: Connection) -> Iterator[Iterator[Row]]:
+    """Every row as it is stored, oldest first, read from the table itself and by no index.
+
+    SQLite keeps a table in the order of its numbers; PostgreSQL is told to sort it.
+    """
+    if connection.dialect.name == "postgresql":
+        for setting in _WITHOUT_INDEXES:
+            connection.exec_driver_sql(setting)
+    query = select(LEDGER).order_by(LEDGER.c.number).execution_options(yield_per=_AT_ONCE)
+    with connection.execute(query) as rows:
+        yield map(dict, rows.mappings())
 
 
-def paid_for(connection: Connection, dataset: str) -> Loss:
-    """Give the running total in the newest debit of a data set."""
-    newest = entry_where(connection, LEDGER.c.dataset == dataset)
-    return Loss() if newest is None else newest.spent
+def entries_of(rows: Iterable[Row]) -> list[Entry]:
+    """Every debit with its answer, oldest first.
+
+    Args:
+        rows: All rows, oldest first.
+
+    Raises:
+        LedgerError: A row is not as it was written.
+    """
+    book, entries = Book(), dict[str, Entry]()
+    for row in rows:
+        _add(book, [row])
+        if row["kind"] == DEBIT:
+            entries[row["key"]] = entry_of(row, None)
+        else:
+            entries[row["key"]] = replace(entries[row["key"]], answer=int(row["answer"]))
+    return list(entries.values())
 
 
-def paid_by(connection: Connection, analyst: str) -> Loss:
-    """Give the running total in the newest debit of an analyst."""
-    newest = entry_where(connection, LEDGER.c.analyst == analyst)
-    return Loss() if newest is None else newest.analyst_spent
+def row_at(connection: Connection, number: int) -> Row | None:
+    """The row of a number, as it is stored."""
+    query = select(LEDGER).where(LEDGER.c.number == number)
+    row = connection.execute(query).mappings().one_or_none()
+    return None if row is None else dict(row)
 
 
-def newest_row(connection: Connection) -> Row | None:
-    """Give the newest row of all, if it is as it was written."""
-    query = select(LEDGER).order_by(LEDGER.c.number.desc()).limit(1)
-    found = connection.execute(query).mappings().one_or_none()
-    row = None if found is None else dict(found)
-    if row is not None and row["hash"] != row_hash(row):
-        raise damaged(row["number"])
-    return row
+def follow(connection: Connection, book: Book) -> None:
+    """Add to a book what was written since its newest row, which must still be there.
+
+    Raises:
+        LedgerError: A row is not as it was written; the book ends before it.
+    """
+    if not book.head.number:
+        with all_rows(connection) as rows:
+            _add(book, rows)
+        return
+    newest = book.head
+    query = select(LEDGER).where(LEDGER.c.number >= newest.number).order_by(LEDGER.c.number)
+    later: Iterator[Row] = map(dict, connection.execute(query).mappings())
+    row = next(later, None)
+    if row is None or row["number"] != newest.number:
+        raise LedgerError(
+            f"row {newest.number} of the ledger, which was read before, is missing: this is an"
+            f" older copy, or another ledger; {RESTORE}"
+        )
+    if row["hash"] != newest.hash or row_hash(row) != newest.hash:
+        raise damaged(newest.number)
+    _add(book, later)
 
 
-def made_at(newest: Row | None) -> datetime:
-    """Give when the newest row was made, if the ledger wrote it."""
-    if newest is None:
-        return datetime.min.replace(tzinfo=UTC)
+def entry_under(connection: Connection, book: Book, key: str | None) -> Entry | None:
+    """The debit under a key with its answer, if there is one."""
+    if key is None or key not in book.debits:
+        return None
+    debit = _row_in_book(connection, book.debits[key])
+    answered = book.answers.get(key)
+    answer = None if answered is None else _row_in_book(connection, answered)["answer"]
     try:
-        made = datetime.fromisoformat(newest["made"])
-    except (TypeError, ValueError):
-        raise damaged(newest["number"]) from None
-    if made.utcoffset() != timedelta(0):
-        raise damaged(newest["number"])
-    return made
+        return entry_of(debit, answer)
+    except ValueError:
+        raise damaged(debit["number"]) from None
 
 
-def append(connection: Connection, newest: Row | None, columns: Row) -> None:
-    """Write the row that follows the newest."""
-    head = Head(newest["number"], newest["hash"]) if newest else Head()
+def append(connection: Connection, head: Head, columns: Row) -> None:
+    """Write the row that follows a head."""
     connection.execute(insert(LEDGER).values(chained(head, columns)))
 
 
-def entry_in(row: Row) -> Entry:
-    """Give the entry that a row and its answer hold, if the ledger wrote them."""
-    answered = {name: row[f"answers_{name}"] for name in (*COLUMNS, "hash")}
-    for each in (row, answered):
-        if each["number"] is not None and each["hash"] != row_hash(each):
-            raise damaged(each["number"])
-    try:
-        return entry_of(row, answered["answer"])
-    except ValueError:
-        raise damaged(row["number"]) from None
+def _add(book: Book, rows: Iterable[Row]) -> None:
+    for row in rows:
+        if book.fault(row) is not None:
+            raise damaged(book.head.number + 1)
+
+
+def _row_in_book(connection: Connection, number: int) -> Row:
+    """A row that was read before, if it is still as it was written."""
+    row = row_at(connection, number)
+    if row is None or row["hash"] != row_hash(row):
+        raise damaged(number)
+    return row

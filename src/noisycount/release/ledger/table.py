@@ -49,8 +49,6 @@ LEDGER = Table(
     Column("previous", Text, nullable=False, unique=True),
     Column("hash", Text, nullable=False),
     Index("ledger_of_a_key", "key", "kind", unique=True),
-    Index("ledger_of_a_dataset", "dataset", "number"),
-    Index("ledger_of_an_analyst", "analyst", "number"),
 )
 
 _SQLITE_GUARD = """

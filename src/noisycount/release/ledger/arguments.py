@@ -1,0 +1,69 @@
+"""What the arguments of a ledger must be."""
+
+from operator import index
+from types import UnionType
+
+__all__ = ["LONGEST_NAME", "check_text", "check_type", "whole_answer"]
+
+LONGEST_NAME = 200  # of keys, data sets and analysts: more than people type, less than a line
+_SHOWN = 40  # characters of a text that is too long, 80 of another value: they fit on a line
+_SHOWN_VALUE = 80
+_LONGEST_ANSWER = 14_000  # bits; Python writes no integer of more than 4300 digits
+
+
+def check_text(name: str, value: str, longest: int = LONGEST_NAME) -> None:
+    """Refuse what is no text, or one that is empty, too long or not printable.
+
+    Args:
+        name: What the refusal calls the text.
+        value: The text.
+        longest: The largest number of characters.
+
+    Raises:
+        ValueError: The text is refused.
+
+    Example:
+        >>> check_text("key", "")
+        Traceback (most recent call last):
+            ...
+        ValueError: key must be 1 to 200 printable characters, got ''
+    """
+    if not isinstance(value, str):
+        found = type(value).__name__
+        raise ValueError(f"{name} must be 1 to {longest} printable characters, got a {found}")  # noqa: TRY004
+    if not 1 <= len(value) <= longest or not value.isprintable():
+        shown = repr(value if len(value) <= longest else f"{value[:_SHOWN]}...")
+        raise ValueError(f"{name} must be 1 to {longest} printable characters, got {shown}")
+
+
+def check_type(name: str, value: object, kind: type | UnionType) -> None:
+    """Refuse an argument of another type.
+
+    Args:
+        name: What the refusal calls the argument.
+        value: The argument.
+        kind: What it must be.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    if not isinstance(value, kind):
+        wanted = getattr(kind, "__name__", kind)
+        raise ValueError(f"{name} must be of type {wanted}, got a {type(value).__name__}")  # noqa: TRY004
+
+
+def whole_answer(answer: int) -> int:
+    """An answer as an integer of Python's own.
+
+    Raises:
+        ValueError: It is no whole number, or too large to be written down.
+    """
+    try:
+        whole = index(answer)
+    except TypeError:
+        whole = None
+    if whole is None or isinstance(answer, bool):
+        raise ValueError(f"answer must be a whole number, got {repr(answer)[:_SHOWN_VALUE]}")
+    if whole.bit_length() > _LONGEST_ANSWER:
+        raise ValueError(f"answer must be below 2^{_LONGEST_ANSWER}, got one that is not")
+    return whole

@@ -1,0 +1,146 @@
+"""What a chain of rows adds up to, and what breaks it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from noisycount.release.budget.budgets import Loss
+from noisycount.release.ledger.chain import ANSWER, DEBIT, Head, Row, entry_of, row_hash
+from noisycount.release.ledger.entries import Request
+
+__all__ = ["Book", "Verification", "verification"]
+
+
+@dataclass(slots=True)
+class Book:
+    """What was read of a chain so far, each row checked against all before it.
+
+    Whatever is charged or answered is decided by it, and so by rows whose hashes were computed: a
+    damaged index of the database can hide no debit and no answer.
+
+    Attributes:
+        head: The newest row; it is set last, so that whoever reads it first finds what it covers.
+        made: When the newest row was made, in UTC.
+        debits: The number of each debit's row, by its key.
+        keys: The key of each request's debit, by the digest of the request.
+        answers: The number of each answer's row, by the key of its debit.
+        datasets: What each data set has paid.
+        analysts: What each analyst has paid.
+    """
+
+    head: Head = field(default_factory=Head)
+    made: datetime = datetime(1, 1, 1, tzinfo=UTC)
+    debits: dict[str, int] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
+    answers: dict[str, int] = field(default_factory=dict)
+    datasets: dict[str, Loss] = field(default_factory=dict)
+    analysts: dict[str, Loss] = field(default_factory=dict)
+
+    def paid_for(self, dataset: str) -> Loss:
+        """What a data set has paid in all."""
+        return self.datasets.get(dataset, Loss())
+
+    def paid_by(self, analyst: str) -> Loss:
+        """What an analyst has paid in all."""
+        return self.analysts.get(analyst, Loss())
+
+    def key_of(self, request: Request) -> str | None:
+        """The key of the debit for a request; None where it was not charged."""
+        return self.keys.get(request.digest)
+
+    def fault(self, row: Row) -> str | None:
+        """What is wrong with the next row; None where nothing is, and the row was added."""
+        if row["number"] != self.head.number + 1:
+            return "is missing"
+        if row["hash"] != row_hash(row):
+            return "was changed: its hash is that of other columns"
+        if row["previous"] != self.head.hash:
+            return "does not follow the row before: a row was put in another's place"
+        try:
+            made = _time(row["made"])
+            why = self._fault_of_debit(row) if row["kind"] == DEBIT else self._fault_of_answer(row)
+        except (ValueError, TypeError):
+            return "holds what no ledger writes"
+        if why is None:
+            self.made = made
+            self.head = Head(row["number"], row["hash"])
+        return why
+
+    def _fault_of_debit(self, row: Row) -> str | None:
+        entry = entry_of(row, None)
+        digest, dataset, analyst = row["digest"], entry.request.dataset, entry.analyst
+        if entry.key in self.debits or digest in self.keys:
+            return "charges a request or a key a second time"
+        price = Loss.of(entry.request.epsilon)
+        if (
+            entry.spent != self.paid_for(dataset) + price
+            or entry.analyst_spent != self.paid_by(analyst) + price
+        ):
+            return "holds a total that its debits do not add up to"
+        self.debits[entry.key], self.keys[digest] = row["number"], entry.key
+        self.datasets[dataset], self.analysts[analyst] = entry.spent, entry.analyst_spent
+        return None
+
+    def _fault_of_answer(self, row: Row) -> str | None:
+        if row["kind"] != ANSWER:
+            return "is neither a debit nor an answer"
+        if row["key"] not in self.debits or row["key"] in self.answers:
+            return "is a second answer, or one without a debit"
+        int(row["answer"])
+        self.answers[row["key"]] = row["number"]
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What became of reading a chain from its first row to its last.
+
+    Attributes:
+        head: The newest row that is as it was written.
+        broken: The number of the first row that is not; None where the chain is intact.
+        why: What is wrong with that row.
+    """
+
+    head: Head
+    broken: int | None = None
+    why: str = ""
+
+
+def verification(rows: Iterable[Row], known_head: Head | None = None) -> Verification:
+    """The reading of a chain, which names its first broken row if there is one.
+
+    Args:
+        rows: All rows, oldest first.
+        known_head: A head that was written down, if there is one; a ledger that ends before it, or
+            holds another row in its place, is an older copy or was rewritten.
+    """
+    book = Book()
+    for row in rows:
+        head = book.head
+        why = book.fault(row)
+        if why is None and not _holds(book.head, known_head):
+            why = "is not the row that was written down: an older copy was restored, or rewritten"
+        if why is not None:
+            return Verification(head, head.number + 1, why)
+    if known_head is not None and book.head.number < known_head.number:
+        why = f"is missing, though row {known_head.number} was written down: this is an older copy"
+        return Verification(book.head, book.head.number + 1, why)
+    return Verification(book.head)
+
+
+def _time(text: str) -> datetime:
+    """The time in UTC that a text denotes.
+
+    Raises:
+        ValueError: It denotes none, or one elsewhere.
+        TypeError: It is no text.
+    """
+    time = datetime.fromisoformat(text)
+    if time.utcoffset() != timedelta(0):
+        raise ValueError(f"made must be in UTC, got {text}")
+    return time
+
+
+def _holds(head: Head, known_head: Head | None) -> bool:
+    """Whether a row is the one that was written down, or is not the one of its number."""
+    return known_head is None or head.number != known_head.number or known_head.names(head.hash)

@@ -1,0 +1,122 @@
+"""A ledger of a few entries, and what it does once bytes of its file have changed."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from noisycount.errors import LedgerError
+from noisycount.release.ledger.ledger import Analyst, Ledger, Request
+
+__all__ = ["FORBIDDEN", "OVERSPENT", "REFUSED", "SECOND", "Sample", "sample"]
+
+OVERSPENT, SECOND, REFUSED = "overspent", "second answer", "refused"
+FORBIDDEN = (OVERSPENT, SECOND)
+PRICE, LEAST = Fraction(1, 10), Fraction(1, 10**9)
+ALICE, BOB, CAROL = Analyst("alice", 2 * PRICE), Analyst("bob", PRICE), Analyst("carol")
+ASKED = [
+    (Request("survey", "old", PRICE), ALICE, 701),
+    (Request("survey", "young", PRICE), BOB, 702),
+    (Request("census", "old", PRICE), ALICE, 703),
+]
+BUDGETS = {"survey": 2 * PRICE, "census": PRICE, "panel": PRICE}
+UNPAYABLE = [("survey", CAROL), ("census", CAROL), ("panel", ALICE), ("panel", BOB)]
+FRESH = 8_675_309  # an answer that no question of the sample was given
+SMALL_PAGES = 512  # bytes: the table has an inner page then, and rows that go on elsewhere
+
+Change = Mapping[int, int]  # bytes by their places
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A ledger in a file, in which every budget is spent and every question answered.
+
+    Attributes:
+        path: The file.
+        content: Its bytes as they were written.
+    """
+
+    path: Path
+    content: bytes
+
+    def outcomes(self, changes: Iterable[Change], *, is_open: bool = False) -> Counter[str]:
+        """How many changes let a ledger do what it must not, or made it refuse everything.
+
+        Args:
+            changes: Each of them is made to the file as it was written.
+            is_open: Whether the ledger was opened and read before the change; its connections are
+                new, so that nothing is answered from their memory.
+        """
+        found = Counter[str]()
+        for change in changes:
+            self.write({})
+            with suppress(LedgerError), Ledger.open(f"sqlite:///{self.path}") as ledger:
+                if is_open:
+                    ledger.spent("survey")
+                    ledger.close()
+                    self.write(change)
+                    found.update(set(wrongs(ledger)))
+            if not is_open:
+                self.write(change)
+                found.update(self.wrongs_when_opened())
+        return found
+
+    def write(self, change: Change) -> None:
+        """Write the file with a change, and nothing beside it."""
+        self.path.with_name(f"{self.path.name}-journal").unlink(missing_ok=True)
+        content = bytearray(self.content)
+        for place, value in change.items():
+            content[place] = value
+        self.path.write_bytes(content)
+
+    def wrongs_when_opened(self) -> set[str]:
+        """What a ledger does that is opened now."""
+        try:
+            with Ledger.open(f"sqlite:///{self.path}") as ledger:
+                return set(wrongs(ledger))
+        except LedgerError:
+            return {REFUSED}
+
+
+def wrongs(ledger: Ledger) -> Iterator[str]:
+    """What an open ledger does that it must not."""
+    refused = 0
+    for number, (request, analyst, answer) in enumerate(ASKED):
+        key = f"{number}" if number % 2 else f"another {number}"
+        try:
+            entry, charged = ledger.reserve(key, request, BUDGETS[request.dataset], analyst)
+            if charged:
+                yield OVERSPENT
+            if (entry.answer or ledger.store(entry, FRESH).answer) != answer:
+                yield SECOND
+        except LedgerError:
+            refused += 1
+    for dataset, analyst in UNPAYABLE:
+        request = Request(dataset, f"new by {analyst.name}", LEAST)
+        with suppress(LedgerError):
+            ledger.reserve(f"new {dataset} {analyst.name}", request, BUDGETS[dataset], analyst)
+            yield OVERSPENT
+    if refused == len(ASKED):
+        yield REFUSED
+
+
+def sample(path: Path, page: int | None = None) -> Sample:
+    """The sample in a new file.
+
+    Args:
+        path: The file.
+        page: The length of its pages, in bytes; None: as ledgers are made.
+    """
+    with Ledger.open(f"sqlite:///{path}") as ledger:
+        for number, (request, analyst, answer) in enumerate(ASKED):
+            entry, _ = ledger.reserve(f"{number}", request, BUDGETS[request.dataset], analyst)
+            ledger.store(entry, answer)
+    if page is not None:
+        shell = sqlite3.connect(path)
+        shell.execute(f"PRAGMA page_size = {page}")
+        shell.execute("VACUUM")
+        shell.close()
+    return Sample(path, path.read_bytes())
