@@ -6,8 +6,8 @@ import duckdb
 import pytest
 
 from noisycount.release.question.schema import Kind
+from noisycount.release.sources.duckdb.quoting import quoted_name
 from noisycount.release.sources.duckdb.source import DuckDBSource
-from noisycount.release.sources.duckdb.sql import quoted_name
 from noisycount.release.sources.interface import Source
 from noisycount.release.sources.memory import MemorySource
 

@@ -11,8 +11,8 @@ from noisycount.release.question.parser import parse
 from noisycount.release.question.schema import Kind
 from noisycount.release.question.tokens import MAXIMUM_PATTERNS
 from noisycount.release.question.tree import Predicate
+from noisycount.release.sources.duckdb.quoting import quoted_name, quoted_text
 from noisycount.release.sources.duckdb.source import DuckDBSource
-from noisycount.release.sources.duckdb.sql import quoted_name, quoted_text
 from noisycount.release.sources.memory import MemorySource
 from tests.release.conftest import write_parquet
 

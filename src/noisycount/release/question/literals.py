@@ -1,14 +1,19 @@
-"""Literals as an analyst writes them, read as values of a column's kind."""
+"""Literals as an analyst writes them, and the column beside them, as values of one kind."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from reprlib import repr as shortened
 
 from noisycount.errors import PredicateError
 from noisycount.release.question.schema import Kind
-from noisycount.release.question.tree import Literal
+from noisycount.release.question.tree import Column, Literal
 
-__all__ = ["fitted", "of_one_kind", "real", "signed_number"]
+__all__ = ["beside", "fitted", "of_one_kind", "real", "signed_number"]
+
+# Reals hold every integer below it, so that no two of them become one number.
+EXACT_INTEGERS = 2**53
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(
@@ -30,6 +35,45 @@ def signed_number(numeral: str, *, negative: bool) -> Literal:
     if numeral.isdecimal():
         return Literal(Kind.INTEGER, int(sign + numeral))
     return Literal(Kind.REAL, float(sign + numeral))
+
+
+def beside(column: Column, literals: Sequence[Literal]) -> tuple[Column, tuple[Literal, ...]]:
+    """A column and the literals that it is compared with, of kinds that compare.
+
+    The cells of a column without a stated kind are read as what the literals are: as reals beside
+    numbers, as truth values beside true and false, as texts beside texts. So what a question means
+    depends on the question, and on no record.
+
+    Raises:
+        PredicateError: a text beside a date or a timestamp is none; or the column has no stated
+            kind, and the literals are of several, or an integer that reals may not tell apart.
+
+    Example:
+        >>> column, (literal,) = beside(Column("age", Kind.TEXT, stated=False),
+        ...                             [signed_number("65", negative=False)])
+        >>> column.kind, literal.value
+        (<Kind.REAL: 'real'>, 65.0)
+    """
+    if column.stated:
+        return column, of_one_kind([fitted(literal, column.kind) for literal in literals])
+    reals = [_exactly_real(column, literal) for literal in literals]
+    kinds = {literal.kind for literal in reals}
+    if len(kinds) > 1:
+        raise PredicateError(
+            f"where compares {column} with literals of several kinds: write them all as texts, "
+            "or all as numbers"
+        )
+    return replace(column, kind=next(iter(kinds), column.kind)), tuple(reals)
+
+
+def _exactly_real(column: Column, literal: Literal) -> Literal:
+    """The literal, as a real if it is an integer."""
+    if isinstance(literal.value, int) and abs(literal.value) >= EXACT_INTEGERS:
+        raise PredicateError(
+            f"where compares {column} with {literal}, which may not be told from its neighbours: "
+            "state the kind of the column in noisycount.toml"
+        )
+    return real(literal)
 
 
 def fitted(literal: Literal, kind: Kind) -> Literal:

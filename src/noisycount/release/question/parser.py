@@ -13,7 +13,7 @@ from sqlglot import ParseError, Parser, TokenType, exp
 from sqlglot import Token as ParserToken
 
 from noisycount.errors import PredicateError
-from noisycount.release.question.literals import fitted, of_one_kind, signed_number
+from noisycount.release.question.literals import beside, signed_number
 from noisycount.release.question.schema import Kind, Schema, close_names
 from noisycount.release.question.text import canonical_text, english
 from noisycount.release.question.tokens import KEYWORDS, Sort, Token, require_bytes, tokens
@@ -95,7 +95,8 @@ def parse(text: str, schema: Mapping[str, Kind]) -> Predicate:
         "age >= 30 and not health = 'poor'"
     """
     found = tokens(text)
-    predicate = _Reader(found, schema).predicate(_grammar(found))
+    known = schema if isinstance(schema, Schema) else Schema(schema)
+    predicate = _TypedSyntax(found, known).predicate(_grammar(found))
     require_bytes(canonical_text(predicate))
     return predicate
 
@@ -146,11 +147,11 @@ def _bare(node: object) -> object:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
-    """Turns a syntax tree into a typed one."""
+class _TypedSyntax:
+    """The typed trees of syntax trees whose names and literals are numbers of tokens."""
 
     found: Sequence[Token]
-    schema: Mapping[str, Kind]
+    schema: Schema
 
     def predicate(self, node: object) -> Predicate:
         node = _bare(node)
@@ -190,18 +191,17 @@ class _Reader:
         if isinstance(left, Literal):
             raise PredicateError("where compares two literals: put a column on one side")
         if isinstance(right, Literal):
-            right = fitted(right, left.kind)
+            left, (right,) = beside(left, [right])
         return Comparison(left, operator, right)
 
     def range(self, parts: dict[str, Any]) -> Range:
         column = self.column(parts["this"])
-        ends = [fitted(self.literal(parts[end]), column.kind) for end in ("low", "high")]
-        return Range(column, *of_one_kind(ends))
+        column, (low, high) = beside(column, [self.literal(parts[end]) for end in ("low", "high")])
+        return Range(column, low, high)
 
     def membership(self, parts: dict[str, Any]) -> Membership:
-        column = self.column(parts["this"])
-        choices = [fitted(self.literal(node), column.kind) for node in parts.get("expressions", ())]
-        return Membership(column, of_one_kind(choices))
+        listed = [self.literal(node) for node in parts.get("expressions", ())]
+        return Membership(*beside(self.column(parts["this"]), listed))
 
     def pattern(self, parts: dict[str, Any]) -> Pattern:
         column, pattern = self.column(parts["this"]), self.literal(parts["expression"])
@@ -265,9 +265,8 @@ def _flat(node: exp.Expression) -> Iterator[object]:
             yield current
 
 
-def _resolved(name: str, schema: Mapping[str, Kind]) -> Column:
-    others = schema.others if isinstance(schema, Schema) else {}
-    names = [*schema, *others]
+def _resolved(name: str, schema: Schema) -> Column:
+    names = [*schema, *schema.others]
     same = [name] if name in names else [n for n in names if n.casefold() == name.casefold()]
     if len(same) > 1:
         raise PredicateError(
@@ -279,9 +278,9 @@ def _resolved(name: str, schema: Mapping[str, Kind]) -> Column:
             f"where names {shortened(name)}, which is no column: use "
             f"{close_names(name, [*schema])}, or single quotes for a text"
         )
-    if same[0] in others:
+    if same[0] in schema.others:
         raise PredicateError(
-            f"where names {shortened(same[0])}, whose type {others[same[0]]} no question can use: "
-            f"use {close_names(name, [*schema])}"
+            f"where names {shortened(same[0])}, whose type {schema.others[same[0]]} "
+            f"no question can use: use {close_names(name, [*schema])}"
         )
-    return Column(same[0], schema[same[0]])
+    return Column(same[0], schema[same[0]], same[0] not in schema.unstated)

@@ -89,13 +89,22 @@ _NEGATED = {
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column that a question may use, and the kind of its values."""
+    """A column that a question may use, and the kind of its values.
+
+    Args:
+        name: the name of the column.
+        kind: the kind of its values or, where none is stated, the kind that this question reads
+            each cell as; a cell that cannot be read so is missing.
+        stated: whether the kind is that of the file or of its owner.
+    """
 
     name: str
     kind: Kind
+    stated: bool = True
 
     def __str__(self) -> str:
-        return f"column {shortened(self.name)} ({self.kind.value})"
+        kind = self.kind.value if self.stated else "no stated kind"
+        return f"column {shortened(self.name)} ({kind})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +142,10 @@ class Flag:
     column: Column
 
     def __post_init__(self) -> None:
+        if not self.column.stated:
+            raise PredicateError(
+                f"where has {self.column} where a predicate belongs: write = true after it"
+            )
         if self.column.kind is not Kind.BOOLEAN:
             raise PredicateError(
                 f"where has {self.column} where a predicate belongs: "
@@ -142,7 +155,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A column compared with a literal or with another column of the same kind.
+    """A column compared with a literal or with another column of the same, stated kind.
 
     Numbers of different kinds compare as 64-bit floating-point numbers; NaN equals itself and is
     greater than every other number; texts compare by their code points.
@@ -274,6 +287,11 @@ def columns(predicate: Predicate) -> Iterator[Column]:
 
 
 def _require_comparable(column: Column, other: Column | Literal) -> None:
+    if isinstance(other, Column) and not (column.stated and other.stated):
+        raise PredicateError(
+            f"where compares {column} with {other}: compare each with a literal, "
+            "or state their kinds in noisycount.toml"
+        )
     numbers = column.kind.is_number and other.kind.is_number
     if not numbers and column.kind is not other.kind:
         raise PredicateError(

@@ -1,4 +1,4 @@
-"""What the cells of a CSV file stand for: texts, until their kind is stated or beyond doubt."""
+"""What the cells of a CSV file, which are texts, stand for."""
 # ruff: noqa: S608, as all SQL here is made of names that it quotes and of patterns of its own
 
 from collections.abc import Sequence
@@ -6,13 +6,20 @@ from collections.abc import Sequence
 import duckdb
 
 from noisycount.release.question.schema import Kind
-from noisycount.release.sources.duckdb.sql import SQL_TYPES, quoted_name
+from noisycount.release.sources.duckdb.quoting import quoted_name
 
-__all__ = ["inferred_kinds", "typed_cell"]
+__all__ = ["SQL_TYPES", "inferred_kinds", "typed_cell"]
 
-# Texts that stand for a value without doubt: a 007 may be the name of a region. What is no date
-# makes a column of dates one of texts, which compare as their dates do; what is no number makes one
-# of numbers one that no question about numbers can use: so no cell changes how others are counted.
+SQL_TYPES = {
+    Kind.INTEGER: "BIGINT",
+    Kind.REAL: "DOUBLE",
+    Kind.TEXT: "VARCHAR",
+    Kind.BOOLEAN: "BOOLEAN",
+    Kind.DATE: "DATE",
+    Kind.TIMESTAMP: "TIMESTAMP",
+}
+
+# Texts that stand for a value without doubt: a 007 may be the name of a region.
 _CERTAIN = {
     Kind.INTEGER: "-?(0|[1-9][0-9]{0,17})",
     Kind.REAL: r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?([eE][+-]?[0-9]{1,2})?",
@@ -32,7 +39,9 @@ _POSSIBLE = {
 def inferred_kinds(
     connection: duckdb.DuckDBPyConnection, table: str, names: Sequence[str]
 ) -> dict[str, Kind]:
-    """The kind of each column of a table of texts: the first for which all its cells stand.
+    """The kind of each column of a public table of texts: the first for which all its cells stand.
+
+    One cell can change it, and what all others stand for: it is nothing for private records.
 
     Args:
         connection: Holds the table.
@@ -48,9 +57,11 @@ def inferred_kinds(
 def typed_cell(name: str, kind: Kind) -> str:
     """The SQL of a text as a value of a kind, null where it stands for none.
 
+    It depends on no other cell.
+
     Args:
         name: The column.
-        kind: Which is stated for it.
+        kind: Which is stated for it, or asked for by a question.
     """
     text = quoted_name(name)
     if kind is Kind.TEXT:

@@ -1,9 +1,8 @@
-"""How DuckDB reads a file: as CSV, Parquet or a database, and what it says where it cannot."""
+"""How DuckDB reads a file: as CSV, Parquet or a database."""
 # ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -12,15 +11,14 @@ import duckdb
 
 from noisycount.errors import SourceError
 from noisycount.release.question.schema import Kind, close_names
-from noisycount.release.sources.duckdb.cells import inferred_kinds, typed_cell
-from noisycount.release.sources.duckdb.sql import quoted_name, quoted_text
+from noisycount.release.sources.duckdb.cells import typed_cell
+from noisycount.release.sources.duckdb.quoting import quoted_name, quoted_text
 
 __all__ = [
     "CSV",
     "PARQUET",
     "Connection",
     "delimiter",
-    "engine_errors_as",
     "format_of",
     "path_pattern",
     "readable_file",
@@ -28,7 +26,7 @@ __all__ = [
 
 Connection: TypeAlias = duckdb.DuckDBPyConnection
 
-HEADER_BYTES = 65536
+HEADER_BYTES = 65536  # of the first line: more than the names of 1,000 columns need
 DELIMITERS = ",;\t|"
 
 # DuckDB's own detection drops lines that it takes for comments or a preamble, and reads a ragged
@@ -37,19 +35,6 @@ _CSV_OPTIONS = (
     "header=true, skip=0, comment='', quote='\"', escape='\"', strict_mode=true, "
     "null_padding=false, ignore_errors=false, hive_partitioning=false, all_varchar=true"
 )
-
-
-@contextmanager
-def engine_errors_as(refusal: str) -> Iterator[None]:
-    """Replace the engine's errors, which quote cells.
-
-    Raises:
-        SourceError: The engine failed; the text is the refusal's.
-    """
-    try:
-        yield
-    except duckdb.Error:
-        raise SourceError(refusal) from None
 
 
 def readable_file(path: Path) -> Path:
@@ -71,7 +56,9 @@ def readable_file(path: Path) -> Path:
     except (OSError, ValueError):  # ValueError: a path that is no UTF-8, or has a NUL
         raise SourceError(f"{shown} cannot be read: check its path and permissions") from None
     if "\\" in place.as_posix():
-        raise SourceError(f"{shown} has a backslash, which DuckDB reads as a sign: rename it")
+        raise SourceError(
+            f"{shown} has a backslash, which DuckDB reads as another character: rename it"
+        )
     return place
 
 
@@ -81,10 +68,13 @@ def path_pattern(place: Path) -> str:
 
 
 def delimiter(place: Path) -> str:
-    """The sign between the cells of a CSV file: that which its first line has most of."""
+    """The character between the cells of a CSV file: that which its first line has most of."""
+    return max(DELIMITERS, key=re.sub('"[^"]*"', "", _header(place)).count)
+
+
+def _header(place: Path) -> str:
     with place.open("rb") as file:
-        header = file.readline(HEADER_BYTES).decode(errors="replace")
-    return max(DELIMITERS, key=re.sub('"[^"]*"', "", header).count)
+        return file.readline(HEADER_BYTES).decode(errors="replace")
 
 
 def _csv_relation(
@@ -93,14 +83,17 @@ def _csv_relation(
     options = f"delim='{delimiter(place)}', {_CSV_OPTIONS}"
     read = f"{quoted_text(path_pattern(place))}, {options}"
     connection.execute(f"CREATE TABLE loaded AS SELECT * FROM read_csv({read})")
+    if not _header(place).strip():
+        raise SourceError(f"{str(place)!r} has no names of columns: write them into its first line")
+    if kinds is None:
+        return "loaded"
     names = connection.table("loaded").columns
-    known = inferred_kinds(connection, "loaded", names) if kinds is None else kinds
-    for name in known:
+    for name in kinds:
         if name not in names:
             raise SourceError(
                 f"kinds names {name!r}, which is no column: use {close_names(name, names)}"
             )
-    cells = [f"{typed_cell(n, known.get(n, Kind.TEXT))} AS {quoted_name(n)}" for n in names]
+    cells = [f"{typed_cell(n, kinds.get(n, Kind.TEXT))} AS {quoted_name(n)}" for n in names]
     # From a table, not from the file: DuckDB turns a TRY_CAST of what it reads into a CAST.
     connection.execute(f"CREATE TABLE typed AS SELECT {', '.join(cells)} FROM loaded")
     connection.execute("DROP TABLE loaded")
@@ -142,21 +135,33 @@ def _database_relation(
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """How a kind of file is read, and what to check where it cannot be."""
+    """How files of an ending are read, and what to do where they cannot be.
+
+    Attributes:
+        name: Of the format.
+        check: What to check where a file cannot be read.
+        relief: What to do where memory does not suffice.
+        relation: Makes a file a relation of a connection, and gives its SQL.
+    """
 
     name: str
     check: str
+    relief: str
     relation: Callable[[Connection, Path, str | None, Mapping[str, Kind] | None], str]
 
 
 CSV = _Format(
     "CSV",
     "it is UTF-8, that its first line names the columns, and that every line has as many cells",
+    "a CSV file is held in memory as a whole, so make some free, or make it a Parquet file",
     _csv_relation,
 )
-PARQUET = _Format("Parquet", "the file is whole", _parquet_relation)
+PARQUET = _Format("Parquet", "the file is whole", "make some free", _parquet_relation)
 _DATABASE = _Format(
-    "DuckDB", "the file is whole and that no other program is writing it", _database_relation
+    "DuckDB",
+    "the file is whole and that no other program is writing it",
+    "make some free",
+    _database_relation,
 )
 _FORMATS = {
     ".csv": CSV,

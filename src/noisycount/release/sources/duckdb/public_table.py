@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from noisycount.errors import SourceError
 from noisycount.release.question.schema import close_names
 from noisycount.release.sources.closing import Closing
-from noisycount.release.sources.duckdb.cells import inferred_kinds
+from noisycount.release.sources.duckdb.cells import SQL_TYPES, inferred_kinds
+from noisycount.release.sources.duckdb.failures import without_engine_errors
 from noisycount.release.sources.duckdb.files import (
     CSV,
     PARQUET,
     Connection,
     delimiter,
-    engine_errors_as,
     path_pattern,
     readable_file,
 )
-from noisycount.release.sources.duckdb.sql import SQL_TYPES, quoted_name, quoted_text
+from noisycount.release.sources.duckdb.quoting import quoted_name, quoted_text
 
 __all__ = ["PublicTable", "table_format"]
 
@@ -80,12 +80,15 @@ class PublicTable(Closing):
         if form == _CSV:
             options = f"delim='{delimiter(place)}', {_CSV_OPTIONS}"
         connection = duckdb.connect(":memory:")
+
+        def loaded() -> tuple[str, ...]:
+            connection.execute(f"CREATE TABLE loaded AS SELECT * FROM {relation}, {options})")
+            return tuple(connection.table("loaded").columns)
+
         try:
-            with engine_errors_as(
-                f"{str(path)!r} cannot be read as {form}: check that {_CHECKS[form]}"
-            ):
-                connection.execute(f"CREATE TABLE loaded AS SELECT * FROM {relation}, {options})")
-                columns = tuple(connection.table("loaded").columns)
+            columns = without_engine_errors(
+                loaded, f"{str(path)!r} cannot be read as {form}: check that {_CHECKS[form]}"
+            )
         except BaseException:
             connection.close()
             raise
@@ -108,10 +111,10 @@ class PublicTable(Closing):
         text = f"CAST({quoted_name(column)} AS VARCHAR)"
         number = f"TRY_CAST({text} AS DOUBLE)"
         query = f"SELECT {number} AS value, {text} IS NOT NULL AS given FROM loaded"
-        with engine_errors_as(
-            f"column {column!r} of {str(self.path)!r} cannot be read: free some memory"
-        ):
-            found = self.connection.execute(query).fetchnumpy()
+        found = without_engine_errors(
+            lambda: self.connection.execute(query).fetchnumpy(),
+            f"column {column!r} of {str(self.path)!r} cannot be read: free some memory",
+        )
         missing = np.ma.getmaskarray(found["value"])
         broken = missing & found["given"]
         if broken.any():
@@ -161,12 +164,13 @@ class PublicTable(Closing):
         ]
         query = f"SELECT {', '.join([self._kept(form), *new])} FROM loaded POSITIONAL JOIN added"
         options = "FORMAT csv, HEADER true" if form == _CSV else "FORMAT parquet"
+        copy = f"COPY ({query}) TO {quoted_text(str(part))} ({options})"
+        self.connection.register("added", {**added, "missing": missing})
         try:
-            with engine_errors_as(
-                f"{str(out)!r} cannot be written: check its folder and the free space"
-            ):
-                self.connection.register("added", {**added, "missing": missing})
-                self.connection.execute(f"COPY ({query}) TO {quoted_text(str(part))} ({options})")
+            without_engine_errors(
+                lambda: self.connection.execute(copy),
+                f"{str(out)!r} cannot be written: check its folder and the free space",
+            )
             part.replace(out)
         except OSError as error:
             raise SourceError(

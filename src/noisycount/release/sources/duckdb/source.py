@@ -15,14 +15,15 @@ from noisycount.release.question.schema import Kind, Schema
 from noisycount.release.question.tree import Predicate
 from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.duckdb.cursors import Cursors
+from noisycount.release.sources.duckdb.failures import without_engine_errors
 from noisycount.release.sources.duckdb.files import (
     CSV,
     Connection,
-    engine_errors_as,
     format_of,
     readable_file,
 )
-from noisycount.release.sources.duckdb.sql import duckdb_sql, quoted_name
+from noisycount.release.sources.duckdb.quoting import quoted_name
+from noisycount.release.sources.duckdb.sql import duckdb_sql
 from noisycount.release.sources.interface import require_known_columns
 
 __all__ = ["DuckDBSource"]
@@ -44,6 +45,15 @@ _CONVERSIONS = {
     Kind.TEXT: 'CAST({} AS VARCHAR) COLLATE "binary"',
     Kind.TIMESTAMP: "TRY_CAST({} AS TIMESTAMP)",
 }
+# DuckDB rounds nanoseconds, over midnight too: here they are cut off, also before 1970, where the
+# remainder is negative. What has no such number is infinite, or missing.
+_CUT_NANOSECONDS = (
+    "coalesce(make_timestamp(epoch_ns({0}) // 1000 - (epoch_ns({0}) % 1000 < 0)::BIGINT), "
+    "TRY_CAST({0} AS TIMESTAMP))"
+)
+
+# The version of a file that is read cell by cell; up to version 0.1 all cells together decided.
+_BY_CELL = " by cell"
 
 # Statistics and pushed-down filters would let the time of a count tell which values occur.
 _LOCKS = (
@@ -52,7 +62,6 @@ _LOCKS = (
     "autoload_known_extensions = false",
     "allow_community_extensions = false",
     "python_enable_replacements = false",
-    "temp_directory = ''",
     "enable_external_access = false",
     "lock_configuration = true",
 )
@@ -63,11 +72,12 @@ class DuckDBSource(Closing):
     r"""Counts the records of one file; made by ``DuckDBSource.open``.
 
     A CSV file is read once, at opening: its first line names the columns, every line has as many
-    cells, dates are ISO 8601, an empty cell is a missing value. The kinds of its columns are what
-    all cells fit, so that one record can change them, unless they are stated: then a cell that does
-    not fit is a missing value, whatever the other records are. Parquet and DuckDB files are read
-    at every count. Integers have 8 to 64 bits; FLOAT and DECIMAL count as DOUBLE, ENUM as text,
-    every TIMESTAMP without a zone as one of microseconds.
+    cells, dates are ISO 8601, an empty cell is a missing value. A cell that does not fit the stated
+    kind of its column is missing too. Where no kinds are stated, a question reads each cell by
+    itself as what its literals are: as a number in ``age >= 65``, where one that is none is
+    missing; as a text in ``health = 'poor'``. Parquet and DuckDB files are read at every count.
+    Integers have 8 to 64 bits; FLOAT and DECIMAL count as DOUBLE, ENUM as text, every TIMESTAMP
+    without a zone as one of microseconds, finer ones cut off.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -106,34 +116,41 @@ class DuckDBSource(Closing):
             unit: the column that names the person, or None where every record is one unit.
             columns: the columns that questions may use, or None for all but the unit.
             table: which table of a DuckDB file; not needed if it has only one.
-            kinds: of the columns of a CSV file; those left out are texts. None: as the cells are.
+            kinds: of the columns of a CSV file; those left out are texts. None: nobody stated any,
+                and each question reads them as its literals are; the unit is text.
             seconds: after which a count is given up; None: never.
 
         Raises:
-            SourceError: the file cannot be read, lacks a named column or table, has records without
-                a unit, or is a CSV file without records whose kinds are not stated.
+            SourceError: the file cannot be read, lacks a named column or table, or has records
+                without a unit.
         """
         path = Path(path)
         form = format_of(path, table, kinds)
         place = readable_file(path)
         state = _state(place)
-        connection = duckdb.connect(":memory:")
+        # Nothing private may spill to a disk, where it would stay after a kill.
+        connection = duckdb.connect(":memory:", config={"temp_directory": ""})
+
+        def readable() -> Schema:
+            relation = form.relation(connection, place, table, kinds)
+            schema = _view(connection, relation, unit, columns, by_cell=by_cell)
+            _read_all(connection)
+            for lock in _LOCKS:
+                connection.execute(f"SET {lock}")
+            return schema
+
+        by_cell = form is CSV and kinds is None
         try:
-            with engine_errors_as(
-                f"{str(path)!r} cannot be read as {form.name}: check that {form.check}"
-            ):
-                relation = form.relation(connection, place, table, kinds)
-                if form is CSV and kinds is None:
-                    _require_records(connection, relation, place)
-                schema = _view(connection, relation, unit, columns)
-                _read_all(connection)
-                for lock in _LOCKS:
-                    connection.execute(f"SET {lock}")
+            schema = without_engine_errors(
+                readable,
+                f"{str(path)!r} cannot be read as {form.name}: check that {form.check}",
+                f"{str(path)!r} needs more memory than there is: {form.relief}",
+            )
         except BaseException:
             connection.close()
             raise
-        cursors = Cursors(connection)
-        return cls(cursors, place, schema, unit, state, _reading(table, kinds), seconds)
+        reading = _BY_CELL if by_cell else _reading(table, kinds)
+        return cls(Cursors(connection), place, schema, unit, state, reading, seconds)
 
     @property
     def version(self) -> str:
@@ -157,16 +174,18 @@ class DuckDBSource(Closing):
         if not predicates:
             return []
         query = _count_sql([duckdb_sql(predicate) for predicate in predicates], self.unit)
-        with (
-            engine_errors_as(
-                f"{str(self.path)!r} cannot be counted: check that the file is whole, "
-                "that it is not closed meanwhile, and that memory is free"
-            ),
-            self.cursors.one() as cursor,
-        ):
-            row = _row_within(self.seconds, cursor, query)
+        row = without_engine_errors(
+            lambda: self._row(query),
+            f"{str(self.path)!r} cannot be counted: check that the file is whole, "
+            "that it is not closed meanwhile, and that memory is free",
+        )
         self.require_unchanged()
         return list(row)
+
+    def _row(self, query: str) -> tuple[int, ...]:
+        """The only row of a result."""
+        with self.cursors.one() as cursor:
+            return _row_within(self.seconds, cursor, query)
 
     def close(self) -> None:
         """Close the connection; a count that goes on is given up, and not waited for."""
@@ -223,18 +242,15 @@ def _reading(table: str | None, kinds: Mapping[str, Kind] | None) -> str:
     return "" if table is None and kinds is None else f" {json.dumps(said)}"
 
 
-def _require_records(connection: Connection, relation: str, place: Path) -> None:
-    """Refuse a file whose columns have no kinds, as there are no cells to take them from."""
-    if connection.execute(f"FROM {relation} LIMIT 1").fetchall() == []:
-        raise SourceError(
-            f"{str(place)!r} has no records: give at least one, or state the kinds of its columns"
-        )
-
-
 def _view(
-    connection: Connection, relation: str, unit: str | None, columns: Sequence[str] | None
+    connection: Connection,
+    relation: str,
+    unit: str | None,
+    columns: Sequence[str] | None,
+    *,
+    by_cell: bool,
 ) -> Schema:
-    """Make the view ``records`` of the needed columns, after checking that it can be counted."""
+    """The schema of the view ``records``, made of the needed columns once it can be counted."""
     described = connection.sql(f"SELECT * FROM {relation}")
     types = {
         name: "json" if str(type_) == "JSON" else type_.id  # JSON is stored as varchar
@@ -247,6 +263,7 @@ def _view(
     schema = Schema(
         {name: _KINDS[type_] for name, type_ in types.items() if type_ in _KINDS},
         {name: type_ for name, type_ in types.items() if type_ not in _KINDS},
+        frozenset(types) if by_cell else frozenset(),
     ).for_questions(unit, columns)
     if with_unit < total:
         raise SourceError(
@@ -254,7 +271,7 @@ def _view(
             "counted for anybody: fill them in or remove those records"
         )
     selected = [
-        f"{_CONVERSIONS.get(kind, '{}').format(quoted_name(name))} AS {quoted_name(name)}"
+        f"{_conversion(kind, types[name]).format(quoted_name(name))} AS {quoted_name(name)}"
         for name, kind in schema.items()
     ]
     if unit is not None:
@@ -263,3 +280,8 @@ def _view(
         f"CREATE VIEW records AS SELECT {', '.join(selected) or '1'} FROM {relation}"
     )
     return schema
+
+
+def _conversion(kind: Kind, type_: str) -> str:
+    """The SQL, with a place for the name, of a column of a type as one of its kind."""
+    return _CUT_NANOSECONDS if type_ == "timestamp_ns" else _CONVERSIONS.get(kind, "{}")

@@ -16,17 +16,10 @@ from noisycount.release.question.tree import (
     Predicate,
     Range,
 )
+from noisycount.release.sources.duckdb.cells import SQL_TYPES, typed_cell
+from noisycount.release.sources.duckdb.quoting import quoted_name, quoted_text
 
-__all__ = ["SQL_TYPES", "duckdb_sql", "quoted_name", "quoted_text"]
-
-SQL_TYPES = {
-    Kind.INTEGER: "BIGINT",
-    Kind.REAL: "DOUBLE",
-    Kind.TEXT: "VARCHAR",
-    Kind.BOOLEAN: "BOOLEAN",
-    Kind.DATE: "DATE",
-    Kind.TIMESTAMP: "TIMESTAMP",
-}
+__all__ = ["duckdb_sql"]
 
 
 def duckdb_sql(predicate: Predicate) -> str:
@@ -53,18 +46,6 @@ def duckdb_sql(predicate: Predicate) -> str:
             return f"({' OR '.join(map(duckdb_sql, operands))})"
         case _:
             return f"({_test_sql(predicate)})"
-
-
-def quoted_name(name: str) -> str:
-    """A name between double quotes."""
-    escaped = name.replace('"', '""')
-    return f'"{escaped}"'
-
-
-def quoted_text(text: str) -> str:
-    """A text between single quotes."""
-    escaped = text.replace("'", "''")
-    return f"'{escaped}'"
 
 
 def _test_sql(test: Comparison | Range | Membership | Pattern | Missing) -> str:
@@ -94,5 +75,7 @@ def _operand(operand: Column | Literal, kind: Kind) -> str:
     """The operand as a value of the kind, which is its own or, for an integer, real."""
     if isinstance(operand, Literal):
         return f"{quoted_text(str(operand.value))}::{SQL_TYPES[kind]}"
+    if not operand.stated:
+        return typed_cell(operand.name, kind)
     name = quoted_name(operand.name)
     return name if operand.kind is kind else f"CAST({name} AS {SQL_TYPES[kind]})"
