@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from noisycount.model.populations.strata import Strata
     from noisycount.model.populations.tabulated import Tabulated
     from noisycount.model.subsampling import Subsample
+    from noisycount.study.figure import Figure
+    from noisycount.study.papers.catalogue import figure, figures
 
 __all__ = [
     "BetaBinomial",
@@ -55,6 +57,7 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Exact",
+    "Figure",
     "Gaussian",
     "Known",
     "Laplace",
@@ -78,6 +81,8 @@ __all__ = [
     "epsilon_for_relative_error",
     "epsilon_of_group",
     "failure_probability",
+    "figure",
+    "figures",
     "improvement_probability",
     "iso_epsilon_curves",
     "mean_absolute_error",
@@ -102,6 +107,7 @@ _HOMES = {
     "DiscreteGaussian": "model.noises.gaussian",
     "DiscreteLaplace": "model.noises.laplace",
     "Exact": "model.exact",
+    "Figure": "study.figure",
     "Gaussian": "model.noises.gaussian",
     "Known": "model.populations.known",
     "Laplace": "model.noises.laplace",
@@ -125,6 +131,8 @@ _HOMES = {
     "epsilon_for_relative_error": "analysis.accuracy.relative_error",
     "epsilon_of_group": "analysis.accuracy.prices",
     "failure_probability": "analysis.accuracy.accuracy",
+    "figure": "study.papers.catalogue",
+    "figures": "study.papers.catalogue",
     "improvement_probability": "analysis.evaluation.evaluation",
     "iso_epsilon_curves": "analysis.accuracy.relative_error",
     "mean_absolute_error": "analysis.evaluation.evaluation",

@@ -1,11 +1,13 @@
 import csv
 import io
+import json
 
 import pytest
 
+import noisycount as nc
 from noisycount.charts.plot import Axis, Line, Panel
 from noisycount.charts.theme import STYLES
-from noisycount.study.claim import Verdict
+from noisycount.study.claim import Claim, Verdict
 from noisycount.study.figure import Figure
 from noisycount.study.papers.paper import number, percent
 from tests.study.test_papers import KEYS, figure
@@ -90,3 +92,43 @@ def test_numbers_are_as_in_print() -> None:
     numbers = [number(0.00012345), number(123456.0), number(-0.5), number(1e-7), number(0.0)]
     assert numbers == ["0.000123", "123000", "−0.5", "1e-7", "0"]
     assert percent(1.5) == "150 %"
+
+
+def test_figures_have_public_names() -> None:
+    """Every key that `figures` lists is one that `figure` computes; another is refused."""
+    assert nc.figures() == KEYS
+    shown = nc.figure("naldi2015.1")
+    assert isinstance(shown, nc.Figure)
+    assert repr(shown) == "Figure('naldi2015.1': Iso-λ curves, 2 claims)"
+    assert shown == figure("naldi2015.1")
+    with pytest.raises(ValueError, match=r"^key must name a figure, got 'naldi2015': use one"):
+        nc.figure("naldi2015")
+
+
+def test_a_figure_is_one_json_object() -> None:
+    """Its words, its points and its claims; a guide has no name."""
+    claim = Claim("section 1", "It rises.", "it does.", Verdict.HOLDS)
+    lines = Line("a", STYLE, (0.0, 1.0), (2.0, 3.0)), Line("", STYLE, (0.0, 1.0), (1.0, 1.0))
+    axes = Axis("x", is_log=False), Axis("error", "records", low=0.0)
+    shown = Figure("a.1", "A", "Fig. 1", "Title", "Note.", *axes, (Panel("", lines),), (claim,))
+    assert json.loads(json.dumps(shown.to_dict())) == {
+        "figure": "a.1",
+        "source": "A",
+        "number": "Fig. 1",
+        "title": "Title",
+        "caption": "Note.",
+        "x": {"title": "x", "unit": "", "log": False},
+        "y": {"title": "error", "unit": "records", "log": False},
+        "panels": [
+            {
+                "title": "",
+                "lines": [
+                    {"name": "a", "x": [0.0, 1.0], "y": [2.0, 3.0]},
+                    {"name": None, "x": [0.0, 1.0], "y": [1.0, 1.0]},
+                ],
+            }
+        ],
+        "claims": [
+            {"source": "section 1", "says": "It rises.", "found": "it does.", "verdict": "holds"}
+        ],
+    }

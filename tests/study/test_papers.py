@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scipy.stats import betabinom, binom, laplace
 
+import noisycount as nc
 from noisycount.charts.plot import Line
 from noisycount.study.claim import Verdict
 from noisycount.study.figure import Figure
@@ -27,8 +28,7 @@ KINDS = ("Laplace", "Gaussian")
 @cache
 def figure(key: str) -> Figure:
     """A figure, computed once."""
-    paper = next(paper for paper in PAPERS if key in paper.figures)
-    return paper.figures[key]()
+    return nc.figure(key)
 
 
 def lines(key: str, panel: int = 0) -> dict[str, Line]:

@@ -5,6 +5,7 @@ import io
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from noisycount.charts.theme import Style
 
@@ -44,6 +45,10 @@ class Axis:
     def header(self) -> str:
         """The quantity and its unit, as above a column."""
         return f"{self.title} ({self.unit or ('share' if self.is_share else 'no unit')})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the numbers on it mean."""
+        return {"title": self.title, "unit": self.unit, "log": self.is_log}
 
     def holds(self, value: float) -> bool:
         """Whether a value lies on the axis."""
@@ -88,6 +93,10 @@ class Line:
         xs, ys = zip(*points, strict=True)
         return cls(name, style, tuple(map(float, xs)), tuple(map(float, ys)))
 
+    def to_dict(self) -> dict[str, Any]:
+        """Its name, None for a guide, and its points."""
+        return {"name": self.name or None, "x": list(self.xs), "y": list(self.ys)}
+
     def at(self, x: float) -> float:
         """The value at a place where one is known.
 
@@ -110,6 +119,10 @@ class Panel:
 
     title: str
     lines: tuple[Line, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its title and its lines."""
+        return {"title": self.title, "lines": [line.to_dict() for line in self.lines]}
 
     def line(self, name: str) -> Line:
         """The line of a name.

@@ -41,3 +41,12 @@ class Claim:
     says: str
     found: str
     verdict: Verdict
+
+    def to_dict(self) -> dict[str, str]:
+        """The claim as text by name."""
+        return {
+            "source": self.source,
+            "says": self.says,
+            "found": self.found,
+            "verdict": self.verdict.value,
+        }

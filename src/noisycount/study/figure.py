@@ -1,6 +1,7 @@
 """A figure of a paper: a plot, and what is claimed of it."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from noisycount.charts.plot import Plot
 from noisycount.study.claim import Claim
@@ -8,12 +9,29 @@ from noisycount.study.claim import Claim
 __all__ = ["Figure"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Figure(Plot):
-    """A plot, with what is claimed of it.
+    """A plot, with what is claimed of it; `figure` computes it by its key.
 
     Args:
         claims: What the text says of it, with our verdicts.
     """
 
     claims: tuple[Claim, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Figure({self.key!r}: {self.title}, {len(self.claims)} claims)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its words, its data and its claims, as JSON has them."""
+        return {
+            "figure": self.key,
+            "source": self.source,
+            "number": self.number,
+            "title": self.title,
+            "caption": self.caption,
+            "x": self.x.to_dict(),
+            "y": self.y.to_dict(),
+            "panels": [panel.to_dict() for panel in self.panels],
+            "claims": [claim.to_dict() for claim in self.claims],
+        }

@@ -9,6 +9,7 @@ import pytest
 
 from noisycount.app.figures.files import FORMATS
 from noisycount.app.figures.page import counted, page
+from noisycount.app.figures.sections import Section
 from noisycount.charts.plot import Axis, Line, Panel
 from noisycount.charts.theme import STYLES
 from noisycount.study.claim import Claim, Verdict
@@ -92,6 +93,23 @@ def test_every_format_holds_the_figure(run: Run, here: Path) -> None:
         assert height > 500
 
 
+def test_json_holds_figures_claims_and_files(run: Run, here: Path) -> None:
+    """One object: each paper, its figures as the library gives them, and what was written."""
+    told = run(*ONLY, "--json").object
+    assert told["page"] == "figures/index.html"
+    assert told["files"] == [f"figures/{key}.{kind}" for key in KEYS for kind in ("svg", "csv")]
+    assert {*told["files"], told["page"]} == {
+        str(path.relative_to(here)) for path in (here / "figures").iterdir()
+    }
+    assert [paper["paper"] for paper in told["papers"]] == ["naldi2015", "breutigam"]
+    shown = [each for paper in told["papers"] for each in paper["figures"]]
+    assert shown == [json.loads(json.dumps(figure(key).to_dict())) for key in KEYS]
+    assert shown[0]["claims"][0]["verdict"] == figure(KEYS[0]).claims[0].verdict.value
+    whole, part = (paper["claims"] for paper in told["papers"])
+    assert [claim["source"] for claim in whole] == ["eq. (3)"]
+    assert part == []
+
+
 def test_the_page_shows_claims_numbers_and_verdicts(run: Run, here: Path) -> None:
     """Each claim of each figure that was chosen, our finding, and the verdict beside it."""
     run(*ONLY)
@@ -140,7 +158,7 @@ def test_what_a_page_says_is_escaped() -> None:
     claim = Claim("<i>", 'a < "b" & c.', "x < 1.", Verdict.HOLDS)
     shown = Figure("a.1", "A", "Fig. 1", "<u>", "<s>", Axis("x"), Axis("y"), (Panel("", (line,)),))
     paper = Paper("a", "<q>", "<p>", {})
-    parsed = Page(page([(paper, [shown], [claim])]))
+    parsed = Page(page([Section(paper, (shown,), (claim,))]))
     assert not {"b", "i", "u", "s", "q"} & {tag for tag, _ in parsed.elements}
     for words in ("<q>", "<i>", "<s>", 'a < "b" & c.', "x < 1."):
         assert words in parsed.words

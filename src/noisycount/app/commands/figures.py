@@ -1,22 +1,19 @@
 """`noisycount figures`: the figures of the papers, computed exactly."""
 
-from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from noisycount.app.figures.files import FORMATS, PAGE, save_figures
-from noisycount.app.figures.page import Section
-from noisycount.app.terminal.printing import print_facts, print_table, seen_from_here
-from noisycount.app.terminal.progress import Done, progress
-from noisycount.study.claim import Verdict
-from noisycount.study.figure import Figure
-from noisycount.study.papers.catalogue import PAPERS, chosen
+from noisycount.app.figures.files import FORMATS, save_figures
+from noisycount.app.figures.sections import computed
+from noisycount.app.figures.wire import figures_object
+from noisycount.app.figures.words import figure_header, figure_rows
+from noisycount.app.options.common import json_option
+from noisycount.app.terminal.printing import print_facts, print_json, print_table, seen_from_here
+from noisycount.app.terminal.progress import progress
+from noisycount.study.papers.catalogue import chosen
 
 __all__ = ["command"]
-
-_HEADS = {Verdict.HOLDS: "holds", Verdict.PARTLY: "in part", Verdict.FAILS: "not"}
 
 
 def _names(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> list[str]:
@@ -69,43 +66,20 @@ def _formats(_: click.Context, __: click.Parameter, text: str) -> list[str]:
     metavar="DIR",
     help="Where to write; made if it is missing.",
 )
-def command(keys: list[str], formats: list[str], out: Path) -> None:
+@json_option
+def command(keys: list[str], formats: list[str], out: Path, *, as_json: bool) -> None:
     """Draw the figures of the papers exactly, and judge their claims.
 
     Writes each figure with its data, and one page (index.html) that shows them all with what the
     papers say, our number, and whether it holds. No data is read.
     """
     with progress("computing") as done:
-        sections = _computed(keys, done)
+        sections = computed(keys, done)
     with progress("drawing") as done:
-        files = save_figures(sections, out, formats, done)
-    rows = [
-        (figure.key, figure.title, *_counts(figure))
-        for _, figures, _ in sections
-        for figure in figures
-    ]
-    print_table(("figure", "shows", *_HEADS.values()), rows)
-    page = seen_from_here(out / PAGE)
-    print_facts([("page", page), ("files", f"{len(files)} in {seen_from_here(out)}")])
-
-
-def _counts(figure: Figure) -> list[str]:
-    """How many claims have each verdict."""
-    counts = Counter(claim.verdict for claim in figure.claims)
-    return [str(counts[verdict] or "") for verdict in _HEADS]
-
-
-def _computed(keys: Sequence[str], done: Done) -> list[Section]:
-    """The figures that were chosen, by paper; with all of a paper also its other claims."""
-    sections: list[Section] = []
-    finished = 0
-    for paper in PAPERS:
-        figures = []
-        for key in (key for key in paper.figures if key in keys):
-            figures.append(paper.figures[key]())
-            finished += 1
-            done(finished / len(keys))
-        if figures:
-            is_whole = len(figures) == len(paper.figures)
-            sections.append((paper, figures, paper.claims() if is_whole else ()))
-    return sections
+        *files, page = save_figures(sections, out, formats, done)
+    if as_json:
+        print_json(figures_object(sections, page, files))
+        return
+    print_table(figure_header(), figure_rows(sections))
+    written = f"{len(files) + 1} in {seen_from_here(out)}"
+    print_facts([("page", seen_from_here(page)), ("files", written)])

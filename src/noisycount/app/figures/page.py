@@ -7,28 +7,21 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
+from noisycount.app.figures.sections import Section
 from noisycount.charts.figures import figure_svg
 from noisycount.study.claim import Claim, Verdict
 from noisycount.study.figure import Figure
-from noisycount.study.papers.paper import Paper
 
-__all__ = ["Section", "page"]
+__all__ = ["counted", "page"]
 
 STYLE = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
 _SIGNS = {Verdict.HOLDS: "✓", Verdict.PARTLY: "◐", Verdict.FAILS: "✗"}
 _CLASSES = {Verdict.HOLDS: "holds", Verdict.PARTLY: "partly", Verdict.FAILS: "fails"}
 
-Section = tuple[Paper, Sequence[Figure], Sequence[Claim]]
-"""A paper, its figures that are shown, and the claims outside its figures."""
-
 
 def page(sections: Sequence[Section]) -> str:
     """The whole page: figures beside what is claimed of them and what was found."""
-    verdicts = [
-        claim.verdict
-        for _, figures, claims in sections
-        for claim in (*(each for figure in figures for each in figure.claims), *claims)
-    ]
+    verdicts = [claim.verdict for section in sections for claim in section.all_claims]
     return "\n".join(
         [
             "<!doctype html>",
@@ -41,7 +34,7 @@ def page(sections: Sequence[Section]) -> str:
             "<body>",
             *_header(sections, verdicts),
             "<main>",
-            *(line for section in sections for line in _section(*section)),
+            *(line for section in sections for line in _section(section)),
             "</main>",
             "</body></html>",
             "",
@@ -79,22 +72,23 @@ def _header(sections: Sequence[Section], verdicts: Sequence[Verdict]) -> Iterato
     )
     yield f"<p>Of {len(verdicts)} claims {counted(verdicts)}.</p>" if verdicts else ""
     yield '<nav aria-label="Figures"><ul>'
-    for paper, figures, _ in sections:
+    for section in sections:
         links = " ".join(
-            f'<a href="#{figure.key}">{_text(_short(figure))}</a>' for figure in figures
+            f'<a href="#{figure.key}">{_text(_short(figure))}</a>' for figure in section.figures
         )
-        yield f'<li><a href="#{paper.key}">{_text(paper.name)}</a> {links}</li>'
+        yield f'<li><a href="#{section.paper.key}">{_text(section.paper.name)}</a> {links}</li>'
     yield "</ul></nav></header>"
 
 
-def _section(paper: Paper, figures: Sequence[Figure], claims: Sequence[Claim]) -> Iterator[str]:
+def _section(section: Section) -> Iterator[str]:
+    paper = section.paper
     yield f'<section id="{paper.key}"><h2>{_text(paper.name)}</h2>'
     yield f"<p>{_text(paper.reference)}</p>"
-    for figure in figures:
+    for figure in section.figures:
         yield from _article(figure)
-    if claims:
+    if section.claims:
         yield '<article class="numbers"><h3>Numbers outside the figures</h3>'
-        yield from _claims(claims)
+        yield from _claims(section.claims)
         yield "</article>"
     yield "</section>"
 

@@ -2,16 +2,47 @@
 
 from collections.abc import Sequence
 
+from noisycount.study.figure import Figure
 from noisycount.study.papers.breutigam.paper import PAPER as BREUTIGAM
 from noisycount.study.papers.naldi2014.improvements import PAPER as NALDI2014
 from noisycount.study.papers.naldi2015.paper import PAPER as NALDI2015
 from noisycount.study.papers.ours.paper import PAPER as OURS
 from noisycount.study.papers.paper import Paper
 
-__all__ = ["PAPERS", "chosen"]
+__all__ = ["PAPERS", "chosen", "figure", "figures"]
 
 PAPERS: tuple[Paper, ...] = (NALDI2014, NALDI2015, BREUTIGAM, OURS)
 """In the order of a page."""
+
+
+def figures() -> list[str]:
+    """The keys of all figures that `figure` computes, in order.
+
+    Example:
+        >>> figures()[:2]
+        ['naldi2014.1', 'naldi2014.2']
+    """
+    return chosen([])
+
+
+def figure(key: str) -> Figure:
+    """A figure of a paper or of our own, computed exactly, with what is claimed of it.
+
+    Args:
+        key: One of `figures()`.
+
+    Raises:
+        ValueError: There is no such figure.
+
+    Example:
+        >>> shown = figure("naldi2015.1")
+        >>> shown.title, [claim.verdict.value for claim in shown.claims]
+        ('Iso-λ curves', ['holds in part', 'holds'])
+    """
+    for paper in PAPERS:
+        if key in paper.figures:
+            return paper.figures[key]()
+    raise ValueError(f"key must name a figure, got {key!r}: use one of {', '.join(figures())}")
 
 
 def chosen(names: Sequence[str]) -> list[str]:
