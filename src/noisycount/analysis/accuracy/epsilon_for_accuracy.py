@@ -1,15 +1,18 @@
 """Which ε meets an accuracy?"""
 
 import math
-from collections.abc import Callable
 
 from noisycount.analysis.accuracy.accuracy import log_beta_of_one
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace, LaplaceKernel
-from noisycount.model.noises.smallest_error import excess, falling_root
+from noisycount.model.noises.smallest_error import excess
+from noisycount.model.search import bracketed_by_factors, root
 from noisycount.model.validation import positive_number, whole_number
 
 __all__ = ["epsilon_for_accuracy"]
+
+_PRECISE = 1e-14  # relative; 1e-10 is promised
+_FACTOR = 1.1  # by which the ε of continuous noise is about off
 
 
 def epsilon_for_accuracy(
@@ -60,13 +63,11 @@ def epsilon_for_accuracy(
     if noise is Laplace:
         return epsilon
 
-    def too_often(epsilon: float) -> float:
+    def kept(epsilon: float) -> float:
         each = DiscreteLaplace.for_epsilon(epsilon)
-        return excess(_added_up(each, summands), reach, log_beta)
+        return -excess(_added_up(each, summands), reach, log_beta)
 
-    place = math.log(epsilon)
-    root = math.exp(falling_root(lambda at: too_often(math.exp(at)), place, place - 0.1, unit=1))
-    return _first_kept(root, too_often)
+    return root(kept, bracketed_by_factors(kept, epsilon, _FACTOR), _PRECISE).high
 
 
 def _added_up(noise: LaplaceKernel, parts: int) -> SymmetricNoise:
@@ -76,11 +77,3 @@ def _added_up(noise: LaplaceKernel, parts: int) -> SymmetricNoise:
     from noisycount.model.noises.noise_sum import NoiseSum  # noqa: PLC0415  (few plans need it)
 
     return NoiseSum([noise] * parts)
-
-
-def _first_kept(epsilon: float, too_often: Callable[[float], float]) -> float:
-    """The ε, or the next larger one that keeps the goal after all rounding."""
-    step = math.ulp(epsilon)
-    while too_often(epsilon) > 0:
-        epsilon, step = epsilon + step, 2 * step
-    return epsilon

@@ -1,10 +1,12 @@
 """What do several answers cost together, and how many does a budget pay for?"""
 
+import math
 from fractions import Fraction
 
 from noisycount.analysis.accuracy.epsilon_for_accuracy import epsilon_for_accuracy
 from noisycount.model.drawing.scales import as_written
 from noisycount.model.noises.laplace import Laplace, LaplaceKernel
+from noisycount.model.search import bracketed, first_whole
 from noisycount.model.sensitivity import moved_together
 from noisycount.model.validation import LARGEST_WHOLE, whole_number
 
@@ -88,10 +90,10 @@ def affordable_answers(
 
     if not together:
         return whole // price(1)
-    low, high = 0, 1
-    while high < LARGEST_WHOLE and high * price(high) <= whole:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if middle * price(middle) <= whole else (low, middle)
-    return low
+
+    def is_too_dear(answers: float) -> float:
+        """Infinite where so many answers cost more than the budget, negative where they do not."""
+        return math.inf if int(answers) * price(int(answers)) > whole else -math.inf
+
+    bracket = bracketed(is_too_dear, 1, 1, (1, LARGEST_WHOLE))
+    return int(min(first_whole(is_too_dear, bracket).high - 1, LARGEST_WHOLE))

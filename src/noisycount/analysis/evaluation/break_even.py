@@ -9,12 +9,13 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.populations.beta_binomial import BetaBinomial
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import Population
+from noisycount.model.search import bracketed, root
 from noisycount.model.validation import instance_of, positive_number, whole_number
 
 __all__ = ["break_even_rates"]
 
-_PRECISION = 1e-12
-_ROUNDS = 200
+_PRECISION = 1e-11  # of the distance from the true rate: far below the 1e-9 that is promised
+_FIRST_STEP = 1e-3  # estimates fail at rates that are off by 0.001 to 0.1
 
 
 def break_even_rates(
@@ -96,34 +97,14 @@ def _ends(deviation: float) -> tuple[float, float]:
 
 
 def _crossing(excess: Callable[[float], float], inside: float, end: float) -> float:
-    """Where the excess becomes positive between a rate at which it is negative and an end.
+    """Where the excess becomes positive between a rate at which it is negative and an end."""
+    side = math.copysign(1.0, end - inside)
 
-    Steps that double find where; the regula falsi with the Illinois rule refines it.
-    """
-    step = math.copysign(1e-3, end - inside) * min(1.0, abs(end - inside) * 1e3)
-    near, at_near, far = inside, excess(inside), inside
-    while True:
-        far = near + step if abs(end - near) > abs(step) else end
-        at_far = excess(far)
-        if at_far > 0:
-            break
-        if far == end:
-            return end
-        near, at_near, step = far, at_far, 2 * step
-    side = 0
-    for _ in range(_ROUNDS):
-        if abs(far - near) <= _PRECISION:
-            break
-        middle = (near * at_far - far * at_near) / (at_far - at_near)
-        at_middle = excess(middle)
-        if abs(at_middle) <= _PRECISION * 1e-2:
-            return middle
-        if at_middle > 0:
-            far, at_far = middle, at_middle
-            at_near = at_near / 2 if side > 0 else at_near
-            side = 1
-        else:
-            near, at_near = middle, at_middle
-            at_far = at_far / 2 if side < 0 else at_far
-            side = -1
-    return near
+    def excess_away(distance: float) -> float:
+        return excess(inside + side * distance if distance < farthest else end)
+
+    farthest = abs(end - inside)
+    bracket = bracketed(excess_away, 0.0, min(_FIRST_STEP, farthest), (0.0, farthest))
+    if bracket.is_open:
+        return end
+    return inside + side * root(excess_away, bracket, _PRECISION).low

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss, legvander
 
 from noisycount.analysis.evaluation.case import Case
-from noisycount.analysis.evaluation.roots import first_integers, roots
 from noisycount.analysis.evaluation.weights import mean_of
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.gram import POINTS, gram_rule
+from noisycount.model.search import first_wholes, roots
 
 __all__ = ["mean_error", "mean_estimates", "smooth_pieces"]
 
@@ -67,7 +67,7 @@ def _cuts_at_integers(case: Case) -> Reals:
     lows = grid[np.maximum(places - 1, 0)]
     highs = grid[np.minimum(places, grid.size - 1)]
     if case.errors.is_discrete:
-        return first_integers(lambda answers: mean_estimates(case, answers) >= goals, lows, highs)
+        return first_wholes(lambda answers: mean_estimates(case, answers) >= goals, lows, highs)
     return roots(lambda answers: mean_estimates(case, answers) - goals, lows, highs)
 
 

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from noisycount.analysis.evaluation.case import Case
 from noisycount.analysis.evaluation.mean_errors import mean_estimates, smooth_pieces
-from noisycount.analysis.evaluation.roots import roots
 from noisycount.analysis.evaluation.steps import chances_between
 from noisycount.analysis.evaluation.weights import Side, mean_of
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.search import roots
 
 __all__ = ["mean_improvement", "mean_tie"]
 

@@ -5,11 +5,11 @@ from collections.abc import Callable
 import numpy as np
 
 from noisycount.analysis.evaluation.case import Case
-from noisycount.analysis.evaluation.roots import first_integers, roots
 from noisycount.analysis.evaluation.steps import Steps
 from noisycount.analysis.evaluation.weights import Window, mean_of
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.noises.error_laws import ErrorLaw
+from noisycount.model.search import first_wholes, roots
 
 __all__ = ["median_steps", "mode_steps"]
 
@@ -61,7 +61,7 @@ def _steps(case: Case, excess: Callable[[Reals, Reals], Reals]) -> Steps:
     values = window.first + np.arange(passed[0], passed[1] + 1, dtype=np.float64)
     lows, highs = np.full(counts.shape, low), np.full(counts.shape, high)
     if case.errors.is_discrete:
-        starts = first_integers(lambda answers: excess(answers, counts) > 0, lows, highs)
+        starts = first_wholes(lambda answers: excess(answers, counts) > 0, lows, highs)
     else:
         starts = roots(lambda answers: excess(answers, counts), lows, highs)
     return Steps(values, np.maximum.accumulate(starts) if starts.size else starts)

@@ -9,6 +9,7 @@ import numpy as np
 
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.search import first_true
 
 __all__ = ["LaplaceCells", "bulk_end", "laplace_cells"]
 
@@ -130,16 +131,13 @@ def laplace_cells(
 
 def bulk_end(law: CountDistribution, smallest: float, end: int) -> int:
     """The count between mode and end whose log-probability is last above the smallest."""
-    inside, outside = law.mode, end
     if float(law.log_pmf(end)) > smallest:
         return end
-    while abs(outside - inside) > 1:
-        middle = (inside + outside) // 2
-        if float(law.log_pmf(middle)) > smallest:
-            inside = middle
-        else:
-            outside = middle
-    return inside
+    side, mode = (1 if end > law.mode else -1), law.mode
+    farther = first_true(
+        lambda away: float(law.log_pmf(mode + side * away)) <= smallest, 1, abs(end - mode)
+    )
+    return mode + side * (farther - 1)
 
 
 def _geometric_sums(weights: Reals, ratio: float) -> tuple[Reals, Reals]:

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from noisycount.analysis.privacy.certified import Certified
 from noisycount.analysis.privacy.hockey_stick import hockey_sticks
-from noisycount.analysis.privacy.inverse import smallest_safe
 from noisycount.analysis.privacy.pairs.of_population import record_pairs
 from noisycount.analysis.privacy.pairs.pair import Pair
 from noisycount.model.exact import Exact
@@ -20,6 +19,7 @@ from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.error_laws import CertifiedErrorLaw
 from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.population import Population
+from noisycount.model.search import bracketed, root
 from noisycount.model.subsampling import Subsample
 
 __all__ = ["PrivacyCurve", "privacy_curve"]
@@ -199,18 +199,12 @@ class PrivacyCurve:
     def _epsilon(self, goal: float) -> float:
         """The smallest ε for one δ."""
 
-        def excess(epsilon: float) -> float:
+        def shortfall(epsilon: float) -> float:
             upper = self._bounds([epsilon])[0][1]
-            return -math.inf if upper == 0 else math.log(upper) - math.log(max(goal, _UNDERFLOW))
+            return math.inf if upper == 0 else math.log(max(goal, _UNDERFLOW)) - math.log(upper)
 
-        if excess(0.0) <= 0:
-            return 0.0
-        low, high = 0.0, _LEAST_EPSILON
-        while excess(high) > 0:
-            if high >= _LARGEST_EPSILON:
-                return math.inf
-            low, high = high, min(2 * high, _LARGEST_EPSILON)
-        return smallest_safe(excess, low, high)
+        bracket = bracketed(shortfall, 0.0, _LEAST_EPSILON, (0.0, _LARGEST_EPSILON))
+        return root(shortfall, bracket).high
 
     def _bounds(self, epsilons: list[float]) -> list[tuple[float, float]]:
         """Below and above δ, for each ε."""

@@ -7,13 +7,13 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisycount.analysis.privacy.inverse import smallest_safe
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
 from noisycount.model.exact import Exact
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.populations.population import Population
+from noisycount.model.search import bracketed_by_factors, root
 from noisycount.model.validation import real_number
 
 __all__ = ["smallest_scale"]
@@ -21,7 +21,7 @@ __all__ = ["smallest_scale"]
 _LAPLACE = (Laplace, DiscreteLaplace)
 _GAUSSIAN = (Gaussian, DiscreteGaussian)
 _SMALLEST, _LARGEST = 2.0**-50, 2.0**50
-_STEP = 4.0
+_FACTOR = 4.0
 _LEAST = 1e-305
 
 Noise = type[Laplace] | type[DiscreteLaplace] | type[Gaussian] | type[DiscreteGaussian]
@@ -94,21 +94,14 @@ def _scale_at(noise: Noise, epsilon: float, delta: float, population: Population
     if privacy_curve(Exact(), population).bracket(epsilon)[1] <= delta:
         return 0.0
 
-    def excess(scale: float) -> float:
+    def shortfall(scale: float) -> float:
         upper = privacy_curve(noise(scale), population).bracket(epsilon)[1]
-        return math.log(upper) - goal if upper else -math.inf
+        return goal - math.log(upper) if upper else math.inf
 
-    if excess(_LARGEST) > 0:
+    if shortfall(_LARGEST) < 0:
         raise ValueError(
             f"delta must be one that {noise.__name__} noise of a scale up to 2**50 records can "
             f"reach at epsilon = {epsilon!r}, got {delta!r}"
         )
-    if excess(_SMALLEST) <= 0:
-        return _SMALLEST
-    high = 1.0
-    while excess(high) > 0:
-        high *= _STEP
-    low = high / _STEP
-    while excess(low) <= 0:
-        low, high = low / _STEP, low
-    return smallest_safe(excess, low, high)
+    bracket = bracketed_by_factors(shortfall, 1.0, _FACTOR, (_SMALLEST, _LARGEST))
+    return root(shortfall, bracket).high

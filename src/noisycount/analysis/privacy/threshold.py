@@ -4,6 +4,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from noisycount.model.search import Bracket
+from noisycount.model.search import first_whole as first_whole_of
+
 __all__ = ["Search", "extrapolated", "first_whole", "root"]
 
 _MOST_STEPS = 200
@@ -123,20 +126,9 @@ def first_whole(log_odds: Callable[[float], float], search: Search) -> tuple[flo
         start, at_start, distance = other, at_other, 2 * distance
     ends = (start, at_start), (other, at_other)
     (low, at_low), (high, at_high) = ends if side > 0 else ends[::-1]
-    halve = False
-    while high - low > 1:
-        middle = (low + high) / 2
-        if not halve and math.isfinite(at_low) and math.isfinite(at_high):
-            middle = low - at_low * (high - low) / (at_high - at_low)
-        middle = min(max(float(round(middle)), low + 1), high - 1)
-        width, at_middle = high - low, log_odds(middle)
-        if at_middle >= 0:
-            high, at_high = middle, at_middle
-        else:
-            low, at_low = middle, at_middle
-        halve = not halve and high - low > width / 2
-    passed = at_high / (at_high - at_low) if math.isfinite(at_high - at_low) else 0.5
-    return high, high - passed
+    found = first_whole_of(log_odds, Bracket(low, high, at_low, at_high))
+    passed = 0.5 if math.isnan(found.share) else 1 - found.share
+    return found.high, found.high - passed
 
 
 def extrapolated(path: Sequence[tuple[float, float]], place: float) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from noisycount.model.laws.count_law import TIE, CountDistribution
 from noisycount.model.laws.expansion import Expansion, Reals
 from noisycount.model.laws.factor import Factor, Product
 from noisycount.model.laws.stationary import mode_and_turns
+from noisycount.model.search import Bracket, first_whole
 from noisycount.model.validation import fraction_of_one, not_nan
 
 __all__ = ["SmoothLaw", "smooth_law"]
@@ -65,20 +66,11 @@ class SmoothLaw(CountDistribution):
         block = min(int(np.searchsorted(below, goal)), below.size - 1)
         before = float(below[block - 1]) if block else 0.0
         start, length = int(self._whole.starts[block]), int(self._whole.lengths[block])
-        smallest, at_smallest = start - 1, before
-        largest, at_largest = start + length - 1, float(below[block])
-        guessed = True
-        while largest - smallest > 1:
-            share = (goal - at_smallest) / (at_largest - at_smallest) if guessed else 0.5
-            step = min(max(1, round(share * (largest - smallest))), largest - smallest - 1)
-            middle = smallest + step
-            reached = before + self._mass_of_run(start, middle)
-            if reached >= goal:
-                largest, at_largest = middle, reached
-            else:
-                smallest, at_smallest = middle, reached
-            guessed = not guessed or step in (1, largest - smallest)
-        return self.centre + largest
+        bracket = Bracket(start - 1, start + length - 1, before - goal, float(below[block]) - goal)
+        found = first_whole(
+            lambda offset: before + self._mass_of_run(start, int(offset)) - goal, bracket
+        )
+        return self.centre + int(found.high)
 
     def log_probability(self, low: float, high: float) -> float:
         """The logarithm of P[low <= K <= high], −inf for 0; also far out in a tail."""

@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 
 from noisycount.model.laws.factor import Product
+from noisycount.model.search import first_true
 
 __all__ = ["mode_and_turns"]
 
@@ -40,13 +41,7 @@ def mode_and_turns(product: Product, support: tuple[int, int]) -> tuple[int, lis
 
 def _turn(product: Product, smallest: int, largest: int, *, rising: bool) -> int:
     """The first count in smallest..largest − 1 whose step has the other sign, else largest."""
-    while smallest < largest:
-        middle = (smallest + largest) // 2
-        if product.rises_after(middle) == rising:
-            smallest = middle + 1
-        else:
-            largest = middle
-    return smallest
+    return first_true(lambda count: product.rises_after(count) != rising, smallest, largest)
 
 
 def _grid(product: Product, support: tuple[int, int]) -> list[int]:

@@ -1,15 +1,14 @@
 """The smallest error that is exceeded no more often than a goal, found by its tail."""
 
 import math
-from collections.abc import Callable
 from typing import Protocol
 
-__all__ = ["excess", "falling_root", "log_one_minus_exp", "smallest_error"]
+from noisycount.model.search import bracketed, bracketed_by_factors, first_whole, root
 
-Falling = Callable[[float], float]
+__all__ = ["excess", "log_one_minus_exp", "smallest_error"]
 
-_CLOSE = 1e-15  # the product of two secant steps is about the error that the second leaves
-_SECANTS = 60
+_PRECISE = 1e-14  # relative; 1e-11 is promised
+_FIRST_STEP = 0.1  # of the start, which the Gaussian law of the same variance tells
 _HALF = -math.log(2)
 
 
@@ -63,61 +62,13 @@ def smallest_error(noise: Tailed, log_beta: float) -> float:
         start = deviation * math.sqrt(-2 * log_beta)
     else:
         start = 1.25 * deviation * math.exp(log_one_minus_exp(log_beta))
+
+    def missing(alpha: float) -> float:
+        return -excess(noise, float(alpha), log_beta) if alpha else -math.inf
+
     if noise.is_discrete:
-        return _first_integer(lambda alpha: excess(noise, alpha, log_beta), start)
-    if log_beta < _HALF:
-        return falling_root(lambda alpha: excess(noise, alpha, log_beta), start, 0.9 * start)
-    place = math.log(start)
-    return math.exp(
-        falling_root(lambda at: excess(noise, math.exp(at), log_beta), place, place - 0.1, unit=1)
-    )
+        first, step = max(1, math.ceil(start)), max(1, math.ceil(_FIRST_STEP * start))
+        return int(first_whole(missing, bracketed(missing, first, step, (0, math.inf))).high)
 
-
-def falling_root(function: Falling, before: float, here: float, unit: float = 0.0) -> float:
-    """The root of a falling function, by secants.
-
-    Args:
-        function: Smooth where the argument changes by less than a unit.
-        before: A place near the root.
-        here: Another one.
-        unit: What steps are small against; left out: the place itself.
-    """
-    at_before = function(before)
-    for _ in range(_SECANTS):
-        at_here = function(here)
-        if at_here == at_before:
-            break
-        last = here - before
-        step = -at_here * last / (at_here - at_before)
-        before, at_before, here = here, at_here, here + step
-        if abs(step * last) <= _CLOSE * (unit or here) ** 2:
-            break
-    return here
-
-
-def _first_integer(function: Falling, start: float) -> int:
-    """The first integer from 1 on where a falling function is not positive.
-
-    By secants between the largest integer `low` where it is known to be positive and the smallest
-    `high` where it is known not to be; by halves where secants do not end it.
-    """
-    low, high = 0, 0
-    before, at_before = math.nan, math.nan
-    here = max(1, math.ceil(start))
-    for trial in range(_SECANTS + 1100):
-        at_here = function(float(here))
-        if at_here > 0:
-            low = here
-        else:
-            high = here
-        if high == low + 1:
-            break
-        change = at_here - at_before
-        crossing = here - at_here * (here - before) / change if change else math.nan
-        before, at_before = here, at_here
-        if math.isfinite(crossing) and trial < _SECANTS:
-            here = max(low + 1, math.ceil(crossing))
-        else:
-            here = (low + high) // 2 if high else 2 * here
-        here = min(here, high - 1) if high else here
-    return high
+    bracket = bracketed_by_factors(missing, start, 1 + _FIRST_STEP)
+    return root(missing, bracket, _PRECISE).high
