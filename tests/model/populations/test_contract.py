@@ -1,0 +1,86 @@
+from fractions import Fraction
+
+import pytest
+from mpmath import mpf
+
+import noisycount as nc
+from noisycount.model.populations.catalogue import POPULATIONS
+from tests.model.populations.contract import PopulationCase, PopulationContract
+from tests.oracles.pairs import (
+    beta_binomial_pairs,
+    binomial_pairs,
+    exchangeable,
+    strata_pairs,
+    tabulated_pairs,
+)
+from tests.oracles.posterior import Law, beta_binomial_law, binomial_law, strata_law
+
+TABLE = [0.125, 0.0, 0.25, 0.0625, 0.5, 0.0625]
+GROUPS = ([3, 0, 2, 1], [0.2, 0.4, 0.7, 0.7])
+
+
+def informed(law: Law, positives: int) -> Law:
+    """The law of the count beside known positives."""
+    return Law(law.first + positives, law.weights)
+
+
+CASES = [
+    PopulationCase(nc.Binomial(6, 0.3), binomial_law(6, 0.3), binomial_pairs(6, 0.3)),
+    PopulationCase(
+        nc.BetaBinomial(6, 0.7, 2.5),
+        beta_binomial_law(6, 0.7, 2.5),
+        beta_binomial_pairs(6, 0.7, 2.5),
+    ),
+    PopulationCase(
+        nc.Tabulated(TABLE), Law(0, [mpf(chance) for chance in TABLE]), tabulated_pairs(TABLE)
+    ),
+    PopulationCase(
+        nc.Strata(*GROUPS),
+        strata_law(*GROUPS),
+        [strata_pairs(*GROUPS)[group] for group in (0, 1)],
+    ),
+    PopulationCase(
+        nc.Binomial(7, 0.3).given(3, 2),
+        informed(binomial_law(4, 0.3), 2),
+        [pair.moved(3, 2) for pair in binomial_pairs(4, 0.3)],
+    ),
+    PopulationCase(
+        nc.BetaBinomial(7, 0.7, 2.5).given(3, 2),
+        informed(beta_binomial_law(4, 2.7, 3.5), 2),
+        [pair.moved(3, 2) for pair in [exchangeable(beta_binomial_law(4, 2.7, 3.5))]],
+    ),
+]
+
+
+class TestBuiltIn(PopulationContract):
+    """The populations of this package."""
+
+    cases = CASES
+
+
+def test_every_population_is_under_contract() -> None:
+    """All of the catalogue, but for `Known`, which has no law of the count."""
+    tested = {type(case.population) for case in CASES}
+    assert set(POPULATIONS) - tested == {nc.Known}
+
+
+def test_the_catalogue_holds_the_public_populations() -> None:
+    """Each has a public name, and no other public name is a population."""
+    public = {getattr(nc, name) for name in nc.__all__}
+    classes = {one for one in public if isinstance(one, type) and issubclass(one, nc.Population)}
+    assert classes - {nc.Population} == set(POPULATIONS)
+
+
+@pytest.mark.parametrize("population", POPULATIONS)
+def test_a_population_states_everything(population: type[nc.Population]) -> None:
+    """What it forgot would be abstract still, and could not be made."""
+    assert not population.__abstractmethods__
+
+
+def test_the_worst_neighbours_are_the_worst() -> None:
+    """Of a sample of any known count, those beside none and beside all are easiest to tell."""
+    worst = nc.privacy_curve(nc.Subsample(2, nc.Laplace(1)), nc.Known(5))
+    every = [nc.privacy_curve(nc.Subsample(2, nc.Laplace(1)), nc.Known(5, c)) for c in range(5)]
+    for epsilon in (0.0, 0.1, Fraction(1, 2)):
+        largest = max(curve.delta(float(epsilon)) for curve in every)
+        assert worst.delta(float(epsilon)) == pytest.approx(largest, rel=1e-12)
