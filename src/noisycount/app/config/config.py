@@ -31,7 +31,7 @@ class DatasetConfig:
         size: The number of units where it is public, else None.
         columns: What questions may use; None: all but the unit.
         table: The table of a DuckDB file; None: its only one.
-        kinds: Of the columns of a CSV file; None: each question reads its cells as its literals are.
+        kinds: Of the columns of a CSV file; None: nobody stated any.
         budget: The most that all answers together may cost; a number is a budget in ε.
 
     Raises:

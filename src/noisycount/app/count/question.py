@@ -11,13 +11,11 @@ from noisycount.errors import ConfigError
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.neighbours import Neighbours, neighbours_of_size
-from noisycount.release.desk import Dataset, Desk, Release
+from noisycount.release.desk import Dataset, Release
 from noisycount.release.ledger.entries import Analyst
 from noisycount.release.ledger.ledger import Ledger
-from noisycount.release.question.parser import parse
-from noisycount.release.question.text import english
+from noisycount.release.records import Records
 from noisycount.release.slot import Slot
-from noisycount.release.sources.duckdb.source import DuckDBSource
 
 __all__ = ["Answer", "answer_to", "dataset_asked"]
 
@@ -79,23 +77,22 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
     Raises:
         NoisyCountError: The question, the file, the budget or the ledger refuses it.
     """
-    source = DuckDBSource.open(
+    records = Records.open(
         dataset.source,
         unit=dataset.unit,
         columns=dataset.columns,
         table=dataset.table,
         kinds=dataset.kinds,
     )
-    with source:
-        meaning = english(parse(where, source.schema))  # a refused question makes no ledger
+    with records:
+        meaning = records.meaning(where)  # a refused question makes no ledger
         configuration.make_ledger_folder()
         known_head = configuration.known_head
         with Ledger.open(
             configuration.ledger_url, create=known_head is None, known_head=known_head
         ) as ledger:
             paying = Dataset(dataset.name, dataset.budget)
-            desk = Desk(source, ledger, paying, slot, analyst)
-            release = desk.release(where, epsilon)
+            release = records.desk(ledger, paying, slot, analyst).release(where, epsilon)
     return Answer(
         release=release,
         meaning=meaning,

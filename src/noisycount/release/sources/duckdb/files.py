@@ -13,9 +13,11 @@ from noisycount.errors import SourceError
 from noisycount.release.question.schema import Kind, close_names
 from noisycount.release.sources.duckdb.cells import typed_cell
 from noisycount.release.sources.duckdb.quoting import quoted_name, quoted_text
+from noisycount.release.sources.endings import by_ending
 
 __all__ = [
     "CSV",
+    "FORMATS",
     "PARQUET",
     "Connection",
     "delimiter",
@@ -163,7 +165,7 @@ _DATABASE = _Format(
     "make some free",
     _database_relation,
 )
-_FORMATS = {
+FORMATS = {
     ".csv": CSV,
     **dict.fromkeys([".parquet", ".pq"], PARQUET),
     **dict.fromkeys([".duckdb", ".db", ".ddb"], _DATABASE),
@@ -181,11 +183,7 @@ def format_of(path: Path, table: str | None, kinds: Mapping[str, Kind] | None) -
     Raises:
         SourceError: No format has this ending, or the format has no tables or states its kinds.
     """
-    form = _FORMATS.get(path.suffix.lower())
-    if form is None:
-        raise SourceError(
-            f"{str(path)!r} has the unknown extension {path.suffix!r}: use {', '.join(_FORMATS)}"
-        )
+    form = by_ending(path, FORMATS)
     if table is not None and form is not _DATABASE:
         raise SourceError(f"table is {table!r}, but only DuckDB files have tables: leave it out")
     if kinds is not None and form is not CSV:

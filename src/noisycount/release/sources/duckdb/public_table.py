@@ -25,6 +25,7 @@ from noisycount.release.sources.duckdb.files import (
     readable_file,
 )
 from noisycount.release.sources.duckdb.quoting import quoted_name, quoted_text
+from noisycount.release.sources.endings import by_ending
 
 __all__ = ["PublicTable", "table_format"]
 
@@ -217,9 +218,4 @@ def table_format(path: Path) -> str:
         >>> table_format(Path("answers.pq"))
         'parquet'
     """
-    form = _FORMATS.get(path.suffix.lower())
-    if form is None:
-        raise SourceError(
-            f"{str(path)!r} has the unknown extension {path.suffix!r}: use {', '.join(_FORMATS)}"
-        )
-    return form
+    return by_ending(path, _FORMATS)

@@ -1,0 +1,46 @@
+"""The one place that opens engines: which one reads a source, imported only when it does."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from noisycount.release.question.schema import Kind
+from noisycount.release.sources.endings import by_ending
+from noisycount.release.sources.interface import Source
+
+__all__ = ["ENGINES", "opened"]
+
+
+def opened(  # noqa: PLR0913 - one argument a property of the records
+    place: Path | str,
+    *,
+    unit: str | None = None,
+    columns: Sequence[str] | None = None,
+    table: str | None = None,
+    kinds: Mapping[str, Kind] | None = None,
+    seconds: float | None = None,
+) -> Source:
+    """The records at a place, opened by the engine that reads them.
+
+    Args:
+        place: a .csv, .parquet, .pq, .duckdb, .db or .ddb file, taken literally.
+        unit: the column that names the person, or None where every record is one unit.
+        columns: the columns that questions may use, or None for all but the unit.
+        table: which table of a DuckDB file; not needed if it has only one.
+        kinds: of the columns of a CSV file; None: nobody stated any.
+        seconds: after which a count is given up; None: never.
+
+    Raises:
+        SourceError: no engine reads such a file, or the engine refuses it.
+    """
+    engine = by_ending(Path(place), ENGINES)()
+    return engine(place, unit=unit, columns=columns, table=table, kinds=kinds, seconds=seconds)
+
+
+def _duckdb() -> Callable[..., Source]:
+    from noisycount.release.sources.duckdb.source import DuckDBSource  # noqa: PLC0415 - on first use
+
+    return DuckDBSource.open
+
+
+ENGINES = dict.fromkeys([".csv", ".parquet", ".pq", ".duckdb", ".db", ".ddb"], _duckdb)
+"""The engine of each ending of a file."""

@@ -1,0 +1,41 @@
+"""Which engine opens a file, and that nothing is loaded before."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from noisycount.errors import SourceError
+from noisycount.release.question.parser import parse
+from noisycount.release.sources.duckdb.files import FORMATS
+from noisycount.release.sources.opening import ENGINES, opened
+
+
+def test_every_format_has_an_engine() -> None:
+    """What DuckDB reads, the opening gives to it."""
+    assert [*ENGINES] == [*FORMATS]
+
+
+def test_a_file_is_opened_with_what_its_owner_says(tmp_path: Path) -> None:
+    """The unit and the columns reach the engine."""
+    path = tmp_path / "records.csv"
+    path.write_text("person,age,note\n1,31,x\n1,32,y\n2,29,z\n")
+    with opened(path, unit="person", columns=["age"]) as source:
+        assert [*source.schema] == ["age"]
+        assert source.count([parse("age > 30", source.schema)]) == [1]
+
+
+def test_a_file_of_no_engine_is_refused(tmp_path: Path) -> None:
+    """The message lists the endings that can be read."""
+    with pytest.raises(SourceError, match=r"unknown extension '.xlsx': use .csv, .parquet, .pq, "):
+        opened(tmp_path / "records.xlsx")
+
+
+def test_an_engine_is_imported_when_it_opens_something() -> None:
+    """Who only knows of desks loads no engine."""
+    code = "import sys, noisycount.release.records; print('duckdb' in sys.modules)"
+    loaded = subprocess.run(  # noqa: S603 - our own interpreter and code
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    assert loaded.stdout.split() == ["False"]
