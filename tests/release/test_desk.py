@@ -1,4 +1,5 @@
 import json
+import sqlite3
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
@@ -347,6 +348,47 @@ def test_a_failure_to_store_does_not_tell_the_true_count(ledger: Ledger, tmp_pat
     ledger.close()
     (tmp_path / "aside.db").replace(tmp_path / "ledger.db")
     assert Desk(WatchedSource(), ledger, SURVEY).release("age >= 50", price).charged == 0
+
+
+FAILURES_TO_STORE = [
+    *(sqlite3.OperationalError("odd"), sqlite3.DatabaseError("odd"), RuntimeError("odd")),
+    *(OSError(5, "odd"), MemoryError(), KeyboardInterrupt(), SystemExit()),
+]
+
+
+@pytest.mark.parametrize("when", ["do_execute", "do_commit"])
+@pytest.mark.parametrize("failure", FAILURES_TO_STORE, ids=lambda each: type(each).__name__)
+def test_a_failure_to_store_does_not_tell_the_noisy_answer(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, failure: BaseException, when: str
+) -> None:
+    """However often it is tried again: who asks gets one answer, and it is the stored one."""
+    drawn = []
+
+    def release(_: DiscreteLaplace, __: int) -> int:
+        drawn.append(CANARY * 10 + len(drawn))
+        return drawn[-1]
+
+    def fail(*words: object) -> object:
+        if when == "do_commit" or "INSERT" in str(words[1]):
+            raise failure.with_traceback(None)
+        return real(*words)
+
+    monkeypatch.setattr(DiscreteLaplace, "release", release)
+    dialect = desk.ledger.reading.dialect
+    real, told = getattr(dialect, when), []
+    desk.source.during = lambda: monkeypatch.setattr(dialect, when, fail)
+    for _ in range(3):
+        with pytest.raises((LedgerError, type(failure))) as raised:
+            desk.release("age >= 50", HALF)
+        told.append(everything_that_an_error_knows(raised.value))
+        monkeypatch.setattr(dialect, when, real)
+    desk.source.during = lambda: None
+    assert str(CANARY) not in "".join(told)
+    assert len(drawn) == 3
+    assert isinstance(raised.value, LedgerError) == isinstance(failure, Exception)
+    release = desk.release("age >= 50", HALF)
+    assert (release.answer, release.charged) == (drawn[-1], 0)
+    assert desk.release("age >= 50", HALF).answer == desk.ledger.entries()[0].answer == drawn[-1]
 
 
 @pytest.mark.parametrize("counts", [[], [1, 2], ["many"], [None]])

@@ -7,12 +7,13 @@ from fractions import Fraction
 from functools import partial
 from typing import cast
 
-from noisycount.errors import SourceError
+from noisycount.errors import LedgerError, NoisyCountError, SourceError
 from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.release.bare_error import bare
 from noisycount.release.budget.budgets import Budget, budget_of
 from noisycount.release.budget.exact import exact_epsilon, exact_text
 from noisycount.release.ledger.arguments import check_text
-from noisycount.release.ledger.entries import Analyst, Request
+from noisycount.release.ledger.entries import Analyst, Entry, Request
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.question.parser import parse
 from noisycount.release.question.text import canonical_text
@@ -173,7 +174,7 @@ class Desk:
         key = secrets.token_hex(16) if key is None else key
         entry, charged = self.ledger.reserve(key, request, self.dataset.budget, self.analyst)
         if entry.answer is None:
-            entry = self.ledger.store(entry, self._noisy_count(predicate, mechanism))
+            entry = self._answered(entry, predicate, mechanism)
         return Release(
             answer=cast("int", entry.answer),  # stored by now, here or before
             epsilon=entry.request.epsilon,
@@ -199,6 +200,26 @@ class Desk:
         }
         return Request(self.dataset.name, json.dumps(question, sort_keys=True), epsilon)
 
+    def _answered(self, entry: Entry, predicate: Predicate, mechanism: DiscreteLaplace) -> Entry:
+        """The entry with its stored answer.
+
+        An answer that could not be stored goes no further: whoever asked could else collect one
+        from each failure, all of them for one price.
+        """
+        try:
+            return self.ledger.store(entry, self._noisy_count(predicate, mechanism))
+        except NoisyCountError as error:
+            refusal = bare(error)
+        except Exception:  # noqa: BLE001 - its text, whatever it is, could hold the answer
+            refusal = LedgerError(
+                "the answer could not be stored, and why is withheld, as it may hold the answer;"
+                " the debit stays: ask again, which costs nothing more"
+            )
+        except BaseException as interruption:
+            bare(interruption)
+            raise
+        raise refusal
+
     def _noisy_count(self, predicate: Predicate, mechanism: DiscreteLaplace) -> int:
         """Give the true count with its noise."""
         answer = _unless_it_fails(self.source, predicate, mechanism)
@@ -220,5 +241,5 @@ def _unless_it_fails(
     except Exception:  # noqa: BLE001 - no error, of whatever class, may leave with what it knows
         return None
     except BaseException as interruption:
-        interruption.__cause__ = interruption.__context__ = interruption.__traceback__ = None
+        bare(interruption)
         raise

@@ -9,6 +9,7 @@ from threading import Event, Thread
 from typing import Generic, TypeVar
 
 from noisycount.errors import OverrunError
+from noisycount.release.bare_error import bare
 
 __all__ = ["Slot"]
 
@@ -89,8 +90,7 @@ class _Outcome(Generic[Result]):
         try:
             self.results.append(work())
         except Exception as error:  # noqa: BLE001 - it is raised again where the reply leaves
-            error.__traceback__ = error.__cause__ = error.__context__ = None
-            self.error = error
+            self.error = bare(error)
         except BaseException:  # noqa: BLE001 - a thread cannot pass it on, and would print it
             return
         self.finished.set()
