@@ -1,8 +1,11 @@
 from hypothesis import settings
 
+from tests.layers import pytest_collection_modifyitems, pytest_report_header
 from tests.postgresql import postgresql
 
-__all__ = ["postgresql"]
+__all__ = ["postgresql", "pytest_collection_modifyitems", "pytest_report_header"]
 
-settings.register_profile("project", deadline=None)  # shared machines pause; speed is benchmarked
-settings.load_profile("project")
+# no deadline: shared machines pause; speed is benchmarked
+settings.register_profile("fast", deadline=None, max_examples=25)
+settings.register_profile("thorough", deadline=None, max_examples=100)
+settings.load_profile("fast")

@@ -4,11 +4,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from mpmath import mp, mpf
+from flint import arb
 
+from tests.oracles.balls import dot, total
 from tests.oracles.posterior import Law, beta_binomial_law, binomial_window, strata_law
-
-DIGITS = 80
 
 
 @dataclass(frozen=True)
@@ -23,8 +22,8 @@ class Pair:
     """
 
     first: int
-    positive: list[mpf]
-    negative: list[mpf]
+    positive: list[arb]
+    negative: list[arb]
     records: int
 
     @property
@@ -49,58 +48,53 @@ class Pair:
 
 def binomial_pairs(size: int, rate: float, first: int = 0, last: int | None = None) -> list[Pair]:
     """1 + Bin(n − 1, p) and Bin(n − 1, p); the others' law on first..last, if they are many."""
-    with mp.workdps(DIGITS):
-        others = binomial_window(size - 1, rate, first, size - 1 if last is None else last)
-        return [shifted(others, size)]
+    others = binomial_window(size - 1, rate, first, size - 1 if last is None else last)
+    return [shifted(others, size)]
 
 
 def beta_binomial_pairs(
     size: int, alpha: float, beta: float, known: int = 0, positives: int = 0
 ) -> list[Pair]:
     """∝ k·P[k] and (n − k)·P[k] for the beta-binomial law P of what is not known."""
-    with mp.workdps(DIGITS):
-        shapes = mpf(alpha) + positives, mpf(beta) + known - positives
-        law = beta_binomial_law(size - known, *shapes)  # type: ignore[arg-type]  # mpf here
-        return [exchangeable(law).moved(known, positives)]
+    shapes = arb(alpha) + positives, arb(beta) + known - positives
+    law = beta_binomial_law(size - known, *shapes)
+    return [exchangeable(law).moved(known, positives)]
 
 
 def tabulated_pairs(
     probabilities: Sequence[float], known: int = 0, positives: int = 0
 ) -> list[Pair]:
     """∝ k·P[k] and (n − k)·P[k], P the law of the unknown records of an exchangeable database."""
-    with mp.workdps(DIGITS):
-        size = len(probabilities) - 1
-        rest = [
-            mpf(probabilities[positives + k])
-            * mp.binomial(positives + k, positives)
-            * mp.binomial(size - positives - k, known - positives)
-            for k in range(size - known + 1)
-        ]
-        return [exchangeable(Law(0, rest)).moved(known, positives)]
+    size = len(probabilities) - 1
+    rest = [
+        arb(probabilities[positives + k])
+        * math.comb(positives + k, positives)
+        * math.comb(size - positives - k, known - positives)
+        for k in range(size - known + 1)
+    ]
+    return [exchangeable(Law(0, rest)).moved(known, positives)]
 
 
 def strata_pairs(sizes: Sequence[int], rates: Sequence[float]) -> list[Pair]:
     """A pair a group: the others' law moved by one record, and not."""
-    with mp.workdps(DIGITS):
-        pairs = []
-        for group, size in enumerate(sizes):
-            if size:
-                others = [n - (g == group) for g, n in enumerate(sizes)]
-                pairs.append(shifted(strata_law(others, rates), sum(sizes)))
-        return pairs
+    pairs = []
+    for group, size in enumerate(sizes):
+        if size:
+            others = [n - (g == group) for g, n in enumerate(sizes)]
+            pairs.append(shifted(strata_law(others, rates), sum(sizes)))
+    return pairs
 
 
 def known_pairs(size: int, count: int | None = None) -> list[Pair]:
     """Counts c + 1 and c; all c if it is not said."""
     counts = range(size) if count is None else [count]
-    return [Pair(c, [mpf(0), mpf(1)], [mpf(1), mpf(0)], size) for c in counts]
+    return [Pair(c, [arb(0), arb(1)], [arb(1), arb(0)], size) for c in counts]
 
 
 def shifted(others: Law, records: int) -> Pair:
     """The pair of one record among others that do not depend on it."""
-    total = others.total
-    law = [weight / total for weight in others.weights]
-    return Pair(others.first, [mpf(0), *law], [*law, mpf(0)], records)
+    law = others.probabilities
+    return Pair(others.first, [arb(0), *law], [*law, arb(0)], records)
 
 
 def exchangeable(law: Law) -> Pair:
@@ -108,26 +102,25 @@ def exchangeable(law: Law) -> Pair:
     size = law.counts[-1]
     positive = [k * w for k, w in zip(law.counts, law.weights, strict=True)]
     negative = [(size - k) * w for k, w in zip(law.counts, law.weights, strict=True)]
-    up, down = mp.fsum(positive), mp.fsum(negative)
+    up, down = total(positive), total(negative)
     return Pair(law.first, [w / up for w in positive], [w / down for w in negative], size)
 
 
 def sampled(pair: Pair, sample_size: int) -> Pair:
     """The pair of the positives in a sample, by the hypergeometric law at every count."""
-    with mp.workdps(DIGITS):
-        rows = [hypergeometric(k, sample_size, pair.records) for k in pair.counts]
-        positive, negative = (
-            [mp.fdot(side, [row[s] for row in rows]) for s in range(sample_size + 1)]
-            for side in (pair.positive, pair.negative)
-        )
+    rows = [hypergeometric(k, sample_size, pair.records) for k in pair.counts]
+    positive, negative = (
+        [dot(side, [row[s] for row in rows]) for s in range(sample_size + 1)]
+        for side in (pair.positive, pair.negative)
+    )
     return Pair(0, positive, negative, sample_size)
 
 
-def hypergeometric(count: int, drawn: int, size: int) -> list[mpf]:
+def hypergeometric(count: int, drawn: int, size: int) -> list[arb]:
     """P[S = s] for s = 0..drawn positives among the drawn, `count` of the `size` being positive."""
     ways = math.comb(size, drawn)
     return [
-        mpf(math.comb(count, s) * math.comb(size - count, drawn - s)) / ways
+        arb(math.comb(count, s) * math.comb(size - count, drawn - s)) / ways
         for s in range(drawn + 1)
     ]
 
@@ -139,18 +132,12 @@ def binomial_sample_pairs(
 
     Source: Breutigam and Reischuk, section 4.1; `sampled` confirms it.
     """
-    with mp.workdps(DIGITS):
-        share = mpf(sample_size) / size
-        end = sample_size if last is None else last
-        without = _normalised(binomial_window(sample_size, rate, first, end))
-        drawn = shifted(binomial_window(sample_size - 1, rate, first, end - 1), sample_size)
-        positive, negative = (
-            [share * a + (1 - share) * c for a, c in zip(side, without, strict=True)]
-            for side in (drawn.positive, drawn.negative)
-        )
-        return [Pair(first, positive, negative, sample_size)]
-
-
-def _normalised(law: Law) -> list[mpf]:
-    total = law.total
-    return [weight / total for weight in law.weights]
+    share = arb(sample_size) / size
+    end = sample_size if last is None else last
+    without = binomial_window(sample_size, rate, first, end).probabilities
+    drawn = shifted(binomial_window(sample_size - 1, rate, first, end - 1), sample_size)
+    positive, negative = (
+        [share * a + (1 - share) * c for a, c in zip(side, without, strict=True)]
+        for side in (drawn.positive, drawn.negative)
+    )
+    return [Pair(first, positive, negative, sample_size)]

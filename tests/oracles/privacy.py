@@ -1,4 +1,4 @@
-"""Privacy curves straight from their definition, in 80 digits: what every curve is compared with.
+"""Privacy curves straight from their definition, what every curve is compared with.
 
 δ₊(ε) = sup over sets S of P₊[Y ∈ S] − e^ε·P₋[Y ∈ S] = Σ over answers of max(0, P₊ − e^ε·P₋), and
 δ₋(ε) the other way round.
@@ -10,7 +10,8 @@ from itertools import accumulate, repeat
 from operator import mul
 
 import numpy as np
-from mpmath import mp, mpf
+from flint import arb
+from mpmath import mpf
 
 from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
@@ -18,10 +19,12 @@ from noisycount.model.noises.gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.subsampling import Subsample
+from tests.oracles.balls import DIGITS, ball, certified, dot, floor, total
 from tests.oracles.noises import Noise, convolved, noise_of, sum_of_discrete
-from tests.oracles.pairs import DIGITS, Pair, sampled
+from tests.oracles.pairs import Pair, sampled
 
 _FULL = 3000  # laws up to this length are summed whole
+_TRANSPARENT = arb("1e-25")  # noise so narrow hides no count: e^(−10^24) is left out
 
 
 def directions(
@@ -38,13 +41,12 @@ def directions(
     if isinstance(mechanism, Subsample):
         drawn = [sampled(pair, mechanism.sample_size) for pair in pairs]
         return directions(mechanism.noise or Exact(), drawn, epsilon, sum_reach)
-    with mp.workdps(DIGITS):
-        both = []
-        for pair in pairs:
-            told, noise = _told(mechanism, pair, sum_reach)
-            sides = (told, told.mirrored)
-            both.append([_plus(side, noise, mp.exp(mpf(epsilon))) for side in sides])
-        plus, minus = (max(side) for side in zip(*both, strict=True))
+    both = []
+    for pair in pairs:
+        told, noise = _told(mechanism, pair, sum_reach)
+        sides = (told, told.mirrored)
+        both.append([certified(_plus(side, noise, ball(epsilon).exp())) for side in sides])
+    plus, minus = (max(side) for side in zip(*both, strict=True))
     return plus, minus
 
 
@@ -65,68 +67,63 @@ def _told(mechanism: Mechanism, pair: Pair, sum_reach: int) -> tuple[Pair, Noise
     summed = sum_of_discrete(discrete, sum_reach)
     if not rest:
         return pair, summed
-    law = [summed.density(mpf(z)) for z in range(-sum_reach, sum_reach + 1)]
+    law = [summed.density(arb(z)) for z in range(-sum_reach, sum_reach + 1)]
     sides = (convolved(side, law) for side in (pair.positive, pair.negative))
     return Pair(pair.first - sum_reach, *sides, pair.records), noise_of(NoiseSum(rest))
 
 
-def _plus(pair: Pair, noise: Noise | None, factor: mpf) -> mpf:
+def _plus(pair: Pair, noise: Noise | None, factor: arb) -> arb:
     """P₊[Y >= t] − e^ε·P₋[Y >= t] at the threshold t from which on the answers favour P₊."""
     weights = [p - factor * q for p, q in zip(pair.positive, pair.negative, strict=True)]
-    if noise is None:
-        return mp.fsum(weight for weight in weights if weight > 0)
+    if noise is None or noise.width < _TRANSPARENT:
+        return total(weight for weight in weights if weight > 0)
     if not _is_reached(weights, noise):
-        return mpf(0)
+        return arb(0)
     threshold = _threshold(pair, weights, noise)
-    if threshold == mp.inf:
-        return mpf(0)
+    if threshold is None:
+        return arb(0)
     start, stop = _near(pair, noise, threshold)
     beyond = [noise.exceedance(threshold - k) for k in pair.counts[start:stop]]
-    value, positive = (
-        mp.fdot(side[start:stop], beyond) + mp.fsum(side[stop:])
-        for side in (weights, pair.positive)
-    )
-    assert value > positive * mpf(10) ** (20 - DIGITS), "too few digits are left: raise DIGITS"
-    return value
+    return dot(weights[start:stop], beyond) + total(weights[stop:])
 
 
-def _near(pair: Pair, noise: Noise, answer: mpf) -> tuple[int, int]:
+def _near(pair: Pair, noise: Noise, answer: arb) -> tuple[int, int]:
     """The counts of a long law that are within the reach of noise from an answer; all of others."""
     stop = len(pair.positive)
     if stop <= _FULL:
         return 0, stop
-    start = max(0, int(mp.floor(answer - noise.reach)) - pair.first)
-    return start, min(stop, int(mp.ceil(answer + noise.reach)) - pair.first + 1)
+    start = max(0, floor(answer - noise.reach) - pair.first)
+    return start, min(stop, floor(answer + noise.reach) + 1 - pair.first + 1)
 
 
-def _is_reached(weights: list[mpf], noise: Noise) -> bool:
+def _is_reached(weights: list[arb], noise: Noise) -> bool:
     """Whether any answer favours P₊ by more than e^ε: if one does, very large ones do."""
     if noise.steepness is None:
-        return next(w for w in reversed(weights) if w) > 0
-    step = mp.exp(noise.steepness)
-    scaled = accumulate(repeat(step), mul, initial=mpf(1))
+        return next(w for w in reversed(weights) if w != 0) > 0
+    step = noise.steepness.exp()
+    scaled = accumulate(repeat(step), mul, initial=arb(1))
     limit = [weight * power for weight, power in zip(weights, scaled, strict=False)]
-    return mp.fsum(limit) > mpf(10) ** (10 - DIGITS) * mp.fsum(limit, absolute=True)
+    return total(limit) > arb(10) ** (10 - DIGITS) * total(map(abs, limit))
 
 
-def _threshold(pair: Pair, weights: list[mpf], noise: Noise) -> mpf:
+def _threshold(pair: Pair, weights: list[arb], noise: Noise) -> arb | None:
     """The smallest favourable answer: within 1e-16 widths or 1e-30, or among the integers."""
     step = 2 * noise.width + 2
-    high, low = mpf(pair.last), mpf(pair.first - 1)
+    high, low = arb(pair.last), arb(pair.first - 1)
     while _excess(pair, weights, noise, high) <= 0:
         high, step = high + step, 2 * step
         if noise.is_tabled and high > pair.last + noise.reach:
-            return mp.inf
+            return None
     step = 2 * noise.width + 2
     while _excess(pair, weights, noise, low) > 0:
         low, step = low - step, 2 * step
     if noise.is_discrete:
-        low, high = mp.floor(low), mp.ceil(high)
-    smallest = mpf(1) if noise.is_discrete else max(noise.width * mpf(10) ** -16, mpf("1e-30"))
+        low, high = arb(floor(low)), arb(floor(high) + 1)
+    smallest = arb(1) if noise.is_discrete else max(noise.width * arb(10) ** -16, arb("1e-30"))
     while high - low > smallest:
         middle = (low + high) / 2
         if noise.is_discrete:
-            middle = mp.floor(middle)
+            middle = arb(floor(middle))
         if _excess(pair, weights, noise, middle) > 0:
             high = middle
         else:
@@ -134,7 +131,7 @@ def _threshold(pair: Pair, weights: list[mpf], noise: Noise) -> mpf:
     return high
 
 
-def _excess(pair: Pair, weights: list[mpf], noise: Noise, answer: mpf) -> mpf:
+def _excess(pair: Pair, weights: list[arb], noise: Noise, answer: arb) -> arb:
     """P₊ − e^ε·P₋ at an answer: its density, or its probability."""
     start, stop = _near(pair, noise, answer)
     nearest = answer - (pair.first + start)
@@ -142,7 +139,7 @@ def _excess(pair: Pair, weights: list[mpf], noise: Noise, answer: mpf) -> mpf:
         values = noise.run(nearest, stop - start)
     else:
         values = [noise.density(nearest - j) for j in range(stop - start)]
-    return mp.fdot(weights[start:stop], values)
+    return dot(weights[start:stop], values)
 
 
 def delta_over_all_answers(
@@ -152,14 +149,13 @@ def delta_over_all_answers(
 
     No threshold is assumed; the answers beyond are left out.
     """
-    with mp.workdps(DIGITS):
-        factor = mp.exp(mpf(epsilon))
-        noise = noise_of(mechanism)
-        law = [noise.density(mpf(z)) for z in range(-reach, reach + 1)]
-        up, down = (convolved(side, law) for side in (pair.positive, pair.negative))
-        plus = mp.fsum(max(mpf(0), p - factor * q) for p, q in zip(up, down, strict=True))
-        minus = mp.fsum(max(mpf(0), q - factor * p) for p, q in zip(up, down, strict=True))
-    return plus, minus
+    factor = ball(epsilon).exp()
+    noise = noise_of(mechanism)
+    law = [noise.density(arb(z)) for z in range(-reach, reach + 1)]
+    up, down = (convolved(side, law) for side in (pair.positive, pair.negative))
+    plus = total(max(arb(0), p - factor * q) for p, q in zip(up, down, strict=True))
+    minus = total(max(arb(0), q - factor * p) for p, q in zip(up, down, strict=True))
+    return mpf(plus), mpf(minus)
 
 
 def delta_by_quadrature(
@@ -174,8 +170,7 @@ def delta_by_quadrature(
     places = ((nodes + 1) / 16 + np.arange(8)[:, None] / 8).ravel()
     noise, length = noise_of(mechanism), len(pair.positive)
     units = range(-reach - length, reach + length)
-    with mp.workdps(30):
-        table = np.array([[float(noise.density(mpf(u + x))) for x in places] for u in units])
+    table = np.array([[float(noise.density(arb(u + x))) for x in places] for u in units])
     up, down = np.zeros((2, table.shape[0] - length + 1, places.size))
     for k in range(length):
         rows = table[length - 1 - k : table.shape[0] - k]

@@ -19,6 +19,7 @@ from noisycount.model.populations.population import Population
 from noisycount.model.populations.strata import Strata
 from noisycount.model.populations.tabulated import Tabulated
 from noisycount.model.subsampling import Subsample
+from tests.layers import case_name
 
 FALSE_ALARM = 1e-6
 DRAWS = 20_000
@@ -156,7 +157,7 @@ KERNELS = [
 
 
 @pytest.mark.parametrize("population", SMALL, ids=lambda population: type(population).__name__)
-@pytest.mark.parametrize(("mechanism", "answers", "kernel"), KERNELS, ids=str)
+@pytest.mark.parametrize(("mechanism", "answers", "kernel"), KERNELS, ids=case_name)
 def test_posteriors_averaged_over_answers_give_back_the_prior(
     population: Population,
     mechanism: Mechanism,

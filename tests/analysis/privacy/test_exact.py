@@ -7,6 +7,7 @@ from mpmath import mpf
 
 import noisycount as nc
 from tests.analysis.privacy.checks import assert_exact
+from tests.layers import case_name
 from tests.oracles.pairs import (
     Pair,
     beta_binomial_pairs,
@@ -256,7 +257,7 @@ def test_laplace_curves_are_exact_up_to_their_bound_and_0_beyond(
             [1.0, 2.0, 4.0, 8.0],
         ),
     ],
-    ids=str,
+    ids=case_name,
 )
 def test_deep_deltas_are_exact_to_1e_50_and_bracketed_below(
     mechanism: nc.Mechanism,

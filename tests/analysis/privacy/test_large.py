@@ -4,6 +4,7 @@ import pytest
 
 import noisycount as nc
 from tests.analysis.privacy.checks import assert_exact
+from tests.layers import case_name
 from tests.oracles.pairs import Pair, binomial_pairs, binomial_sample_pairs
 
 Pairs = Callable[[], list[Pair]]
@@ -23,7 +24,7 @@ LARGE: list[Setting] = [
 ]
 
 
-@pytest.mark.parametrize(("mechanism", "population", "pairs", "epsilons"), LARGE, ids=str)
+@pytest.mark.parametrize(("mechanism", "population", "pairs", "epsilons"), LARGE, ids=case_name)
 def test_large_databases_are_exact(
     mechanism: nc.Mechanism, population: nc.Binomial, pairs: Pairs, epsilons: Sequence[float]
 ) -> None:

@@ -1,0 +1,56 @@
+"""Which tests a fast run takes: `thorough` ones wait, and of many cases a few go first.
+
+A fast run is `-m "not thorough"`. Of a test that is marked `few(n)` it takes n cases, always the
+same, and one more that changes from day to day, or with `NOISYCOUNT_SEED`.
+"""
+
+import hashlib
+import os
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from types import FunctionType
+
+import pytest
+
+SEED = "NOISYCOUNT_SEED"
+"""What a run draws at random follows from this number; without it, from the day."""
+
+
+def seed() -> str:
+    """The seed of this run, the same in all its processes."""
+    return os.environ.setdefault(SEED, str(datetime.now(UTC).toordinal()))
+
+
+def order(name: str, salt: str = "") -> bytes:
+    """A place among others that has nothing to do with their order."""
+    return hashlib.sha256(f"{salt} {name}".encode()).digest()
+
+
+def is_drawn(name: str, one_in: int) -> bool:
+    """Whether this run's seed picks a name, one in so many."""
+    return int.from_bytes(order(name, seed())) % one_in == 0
+
+
+def case_name(value: object) -> str:
+    """The name of a case that is the same in every process: no address of a function."""
+    return value.__name__ if isinstance(value, FunctionType) else str(value)
+
+
+def pytest_report_header() -> str:
+    """Tell the seed, so that a run can be repeated."""
+    return f"{SEED}={seed()}"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Mark as thorough what a fast run leaves out of the tests with many cases."""
+    cases = defaultdict(list)
+    for item in items:
+        if mark := item.get_closest_marker("few"):
+            cases[item.nodeid.split("[")[0], mark.args[0]].append(item)
+    for (_, count), all_of_them in cases.items():
+        first = sorted(all_of_them, key=lambda item: order(item.nodeid))
+        rest = sorted(first[count:], key=lambda item: order(item.nodeid, seed()))
+        for item in rest[1:]:
+            item.add_marker(pytest.mark.thorough)

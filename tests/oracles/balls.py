@@ -1,0 +1,63 @@
+"""Real numbers in 80 digits that carry a proven bound of their error: Arb's balls.
+
+Balls mix with numbers of mpmath, which take their midpoints.
+"""
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from flint import arb, arb_mat, ctx
+from mpmath import mpf
+
+__all__ = ["DIGITS", "ball", "certified", "dot", "floor", "normal_density", "normal_tail", "total"]
+
+DIGITS = 80
+_NOTHING = arb(10) ** -400
+
+ctx.dps = DIGITS
+
+
+def ball(number: float | Fraction | mpf | str) -> arb:
+    """A number as a ball, exactly if it has few enough binary digits."""
+    if isinstance(number, Fraction):
+        return arb(number.numerator) / number.denominator
+    return arb(number)
+
+
+def total(values: Iterable[arb]) -> arb:
+    """The sum."""
+    return sum(values, arb(0))
+
+
+def dot(left: Sequence[arb], right: Sequence[arb]) -> arb:
+    """Σ left·right of two sequences of the same length."""
+    if len(left) != len(right):
+        raise ValueError(f"lengths must agree, got {len(left)} and {len(right)}")
+    product = arb_mat(1, len(left), left) * arb_mat(len(right), 1, right)
+    return product[0, 0] if left else arb(0)
+
+
+def floor(value: arb) -> int:
+    """The whole part of a midpoint."""
+    return int(value.mid().floor().unique_fmpz())
+
+
+def normal_density(error: arb, scale: arb) -> arb:
+    """e^(−z²/(2σ²))/(σ√(2π))."""
+    return (-((error / scale) ** 2) / 2).exp() / (scale * (2 * arb.pi()).sqrt())
+
+
+def normal_tail(deviations: arb) -> arb:
+    """P[Z >= deviations] of the standard normal law."""
+    return (deviations / arb(2).sqrt()).erfc() / 2
+
+
+def certified(value: arb, digits: int = 20) -> mpf:
+    """The midpoint of a ball that proves so many of its digits, or that it is below 1e-400.
+
+    Raises:
+        AssertionError: The ball is wider: the computation needs more than `DIGITS`.
+    """
+    allowed = abs(value.mid()) * arb(10) ** -digits + _NOTHING
+    assert value.rad() <= allowed, f"too wide: {value.str(30)}"
+    return mpf(value)
