@@ -89,7 +89,7 @@ def assert_exact(fast: Posterior, exact: Law) -> None:
     A variance below 1e-90 is the sum's own rounding. Where two counts are as likely as each other
     within 1e-12, or a quantile's level is reached within 2e-14, either count will do.
     """
-    mean, variance = exact.mean, exact.variance
+    mean, variance = mpf(exact.mean), max(mpf(0), mpf(exact.variance))
     ulp = math.ulp(float(mean))
     assert abs(fast.mean - mean) <= mpf("1e-10") * mp.sqrt(variance) + 4 * ulp
     assert abs(fast.variance - variance) <= mpf("1e-9") * variance + mpf("1e-90")

@@ -85,7 +85,7 @@ def informed(draw: st.DrawFn) -> Prior:
     known = draw(st.integers(0, size))
     positives = draw(st.integers(0, known))
     held = reweighted(law, sample_likelihood(positives, known, size))
-    assume(any(held.weights))
+    assume(held.total > 0)
     return population.given(known, positives), held
 
 
@@ -148,7 +148,7 @@ def test_posteriors_equal_the_direct_sum(
     known, law = data.draw(POPULATIONS[population])
     noise, answer, likely = data.draw(MECHANISMS[mechanism](known.records))
     direct = reweighted(law, likely)
-    assume(any(direct.weights))
+    assume(direct.total > 0)
     assert_exact(posterior(answer, known, noise), direct)
 
 
@@ -178,7 +178,7 @@ def test_several_answers_multiply_their_likelihoods(population: str, data: st.Da
     direct = law
     for likely in likelihoods:
         direct = reweighted(direct, likely)
-    assume(any(direct.weights))
+    assume(direct.total > 0)
     assert_exact(posterior(answers, known, mechanisms), direct)
 
 

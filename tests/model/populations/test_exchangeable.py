@@ -109,7 +109,7 @@ def test_known_records_follow_bayes_theorem(
     known = data.draw(st.integers(0, population.records))
     positives = data.draw(st.integers(0, known))
     exact = reweighted(law, sample_likelihood(positives, known, population.records))
-    assume(any(exact.weights))
+    assume(exact.total > 0)
     assert_same_law(population.given(known, positives), exact)
 
 
