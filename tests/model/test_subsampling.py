@@ -39,6 +39,7 @@ def test_a_sample_tells_only_about_itself_if_the_rate_is_known(
     assert_moments(told, answer + others * rate, others * rate * (1 - rate))
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("size", [10**6, 10**9, 10**12])
 @pytest.mark.parametrize(("sample_size", "answer"), SAMPLES)
 @pytest.mark.parametrize("shapes", [(1e-6, 1e-6), (0.5, 0.5), (3.0, 7.0), (1e6, 1e6)])
@@ -56,6 +57,7 @@ def test_a_sample_sharpens_an_uncertain_rate(
     assert (told.median, *told.interval()) == tuple(map(same.quantile, LEVELS))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "noise", [Laplace(2.5), DiscreteLaplace(3), Gaussian(2.5), DiscreteGaussian(0.4)]
 )

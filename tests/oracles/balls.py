@@ -9,7 +9,17 @@ from fractions import Fraction
 from flint import arb, arb_mat, ctx
 from mpmath import mpf
 
-__all__ = ["DIGITS", "ball", "certified", "dot", "floor", "normal_density", "normal_tail", "total"]
+__all__ = [
+    "DIGITS",
+    "ball",
+    "certified",
+    "dot",
+    "floor",
+    "normal_density",
+    "normal_tail",
+    "square",
+    "total",
+]
 
 DIGITS = 80
 _NOTHING = arb(10) ** -400
@@ -37,6 +47,11 @@ def dot(left: Sequence[arb], right: Sequence[arb]) -> arb:
     return product[0, 0] if left else arb(0)
 
 
+def square(value: arb) -> arb:
+    """The square, also of a ball around 0."""
+    return value * value
+
+
 def floor(value: arb) -> int:
     """The whole part of a midpoint."""
     return int(value.mid().floor().unique_fmpz())
@@ -44,7 +59,7 @@ def floor(value: arb) -> int:
 
 def normal_density(error: arb, scale: arb) -> arb:
     """e^(−z²/(2σ²))/(σ√(2π))."""
-    return (-((error / scale) ** 2) / 2).exp() / (scale * (2 * arb.pi()).sqrt())
+    return (-square(error / scale) / 2).exp() / (scale * (2 * arb.pi()).sqrt())
 
 
 def normal_tail(deviations: arb) -> arb:

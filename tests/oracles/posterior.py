@@ -12,7 +12,7 @@ from flint import arb
 from mpmath import mp, mpf
 
 from noisycount.analysis.posterior.posterior import Posterior
-from tests.oracles.balls import ball, dot, total
+from tests.oracles.balls import ball, dot, square, total
 
 mp.dps = 50
 
@@ -57,7 +57,7 @@ class Law:
     @cached_property
     def variance(self) -> arb:
         """The variance of the count."""
-        squares = [(count - self.mean) ** 2 for count in self.counts]
+        squares = [square(count - self.mean) for count in self.counts]
         return dot(self.weights, squares) / self.total
 
     @cached_property
@@ -161,7 +161,7 @@ def laplace_likelihood(answer: float, scale: float) -> Callable[[int], arb]:
 
 def gaussian_likelihood(answer: float, scale: float) -> Callable[[int], arb]:
     """The Gaussian likelihood e^(−(answer − k)²/(2·scale²)) of each count."""
-    return lambda count: (-(((ball(answer) - count) / ball(scale)) ** 2) / 2).exp()
+    return lambda count: (-square((ball(answer) - count) / ball(scale)) / 2).exp()
 
 
 def sample_likelihood(positives: int, sample_size: int, size: int) -> Callable[[int], arb]:

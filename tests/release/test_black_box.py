@@ -23,6 +23,7 @@ from tests.release.black_box import (
 ONE, TENTH = Fraction(1), Fraction(1, 10)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("epsilon", [ONE, TENTH])
 def test_a_whole_desk_passes_the_audit(epsilon: Fraction) -> None:
     """Answers about neighbouring files differ by no more than ε, and have the stated law."""
@@ -31,6 +32,7 @@ def test_a_whole_desk_passes_the_audit(epsilon: Fraction) -> None:
     assert verdict.shown > 0.5 * verdict.claimed
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mutant", [ROWS, "one more", "two zeros"])
 def test_a_whole_desk_with_a_fault_fails_the_audit(mutant: str) -> None:
     """A sensitivity of 2 where 1 is claimed, and noise that is off by one, are found."""

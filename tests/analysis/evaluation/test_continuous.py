@@ -24,6 +24,7 @@ CASES = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("by", ["rounded", *BAYES])
 @pytest.mark.parametrize("case", CASES)
 def test_continuous_noise_agrees_with_quadrature(by: str, case: str) -> None:

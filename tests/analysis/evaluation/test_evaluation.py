@@ -83,6 +83,7 @@ def test_rounding_alone_beats_the_posterior_mean() -> None:
     assert rounded < nc.mean_absolute_error(population, nc.Laplace(1), "mean")
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("kind", POPULATIONS)
 @pytest.mark.parametrize("noise", NOISES)
 def test_discrete_noise_agrees_with_the_double_sum(kind: str, noise: str) -> None:
@@ -157,6 +158,7 @@ def test_samples_agree_with_the_double_sum(noise: nc.Mechanism | None) -> None:
         assert all(map(close, found, totals[by])), (by, found, totals[by])
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("by", BAYES)
 @pytest.mark.parametrize("size", [1000, 10_000])
 @pytest.mark.parametrize("rate", [None, 0.31])

@@ -86,6 +86,7 @@ def covered(
     return int(((low <= counts) & (counts <= high)).sum())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 @pytest.mark.parametrize("name", POPULATIONS)
 def test_intervals_cover_the_count_at_least_as_often_as_they_say(

@@ -137,6 +137,7 @@ def exact(draw: st.DrawFn, size: int) -> Told:
 MECHANISMS = {"noise": noisy, "Exact": exact, "Subsample": sampled}
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("population", POPULATIONS)
 @settings(max_examples=25)
@@ -152,6 +153,7 @@ def test_posteriors_equal_the_direct_sum(
     assert_exact(posterior(answer, known, noise), direct)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("population", POPULATIONS)
 @settings(max_examples=5)
 @given(data=st.data())
@@ -165,6 +167,7 @@ def test_noisy_samples_equal_the_direct_double_sum(population: str, data: st.Dat
     assert_exact(posterior(answer, known, Subsample(sample_size, noise)), direct)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("population", POPULATIONS)
 @settings(max_examples=25)
 @given(data=st.data())
@@ -182,6 +185,7 @@ def test_several_answers_multiply_their_likelihoods(population: str, data: st.Da
     assert_exact(posterior(answers, known, mechanisms), direct)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("size", [10**9, 10**12])
 @pytest.mark.parametrize("rate", [0.3, 1 - 1e-4])
 @pytest.mark.parametrize("scale", [1e4, 1e9])

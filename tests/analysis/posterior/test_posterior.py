@@ -29,6 +29,7 @@ def assert_exact(fast: Posterior, exact: Law) -> None:
     )
 
 
+@pytest.mark.few(6)
 @settings(max_examples=150)
 @given(
     size=st.sampled_from([1, 2, 5, 30, 100, 700]),
@@ -53,6 +54,7 @@ def test_posteriors_equal_the_direct_sum(
     assert_exact(posterior(answer, Binomial(size, rate), Laplace(scale)), exact)
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("size", [10**6, 10**9, 10**12])
 @pytest.mark.parametrize("rate", [1e-12, 0.3, 1 - 1e-12])
 @pytest.mark.parametrize("scale", [0.01, 1.0, 20.0])

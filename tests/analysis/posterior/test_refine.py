@@ -69,6 +69,7 @@ def assert_posteriors(
             assert estimate == expected, f"{answer}"
 
 
+@pytest.mark.few(13)
 @pytest.mark.parametrize("by", ESTIMATES)
 @pytest.mark.parametrize("noise", NOISES, ids=str)
 @pytest.mark.parametrize("population", POPULATIONS)
@@ -81,6 +82,7 @@ def test_refine_is_the_posterior_of_each_answer(
     assert_posteriors(refine(answers, known, noise, by), answers, known, noise, by)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("by", ESTIMATES)
 def test_noisy_samples_are_refined_one_by_one(by: Estimate) -> None:
     """The noise on a sample has no look-up cells."""
@@ -96,6 +98,7 @@ def test_exact_answers_are_their_own_estimates(by: Estimate) -> None:
     assert refine(answers, Binomial(100, 0.3), Exact(), by).tolist() == answers.tolist()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("population", "noise"),
     [
@@ -273,6 +276,7 @@ def test_ten_million_answers_need_64_mebibytes_beside_input_and_output(size: int
     assert int(process.stdout) <= 64 * 1024
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("population", "scale"),
     [

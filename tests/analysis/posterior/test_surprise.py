@@ -72,6 +72,7 @@ NOISES = [
 ]
 
 
+@pytest.mark.few(11)
 @pytest.mark.parametrize("population", POPULATIONS, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize(("noise", "exceeds"), NOISES, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("answer", [12, -3, 45, -60, 160])
@@ -103,6 +104,7 @@ def test_a_sum_of_laplace_noises_surprises_as_its_closed_form() -> None:
         assert told.surprise == pytest.approx(float(2 * min(upper, lower)), rel=1e-9)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("answer", [0, 3, 12])
 def test_exact_and_sampled_counts_surprise_by_their_own_law(answer: int) -> None:
     """The count of a sample of 12 of 40 binomial records is Bin(12, rate)."""

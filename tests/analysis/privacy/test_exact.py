@@ -93,6 +93,7 @@ SAMPLES = [
 ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", SMALL)
 def test_every_mechanism_is_exact_on_small_databases(name: str) -> None:
     """From one record on, in every kind of population."""
@@ -101,6 +102,7 @@ def test_every_mechanism_is_exact_on_small_databases(name: str) -> None:
         assert_exact(nc.privacy_curve(mechanism, population), mechanism, pairs(), EPSILONS)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("mechanism", "reach"), SUMS, ids=lambda value: str(value)[:60])
 @pytest.mark.parametrize("name", ["ten", "uncertain rate"])
 def test_sums_of_unlike_noises_are_exact(mechanism: nc.NoiseSum, reach: int, name: str) -> None:
@@ -145,6 +147,7 @@ def test_without_noise_the_worst_case_tells_everything() -> None:
         assert curve.epsilon(1.0) == 0.0
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     "mechanism",
     [
@@ -175,6 +178,7 @@ def test_tiny_and_huge_scales_are_exact(mechanism: nc.Mechanism) -> None:
     assert_exact(nc.privacy_curve(mechanism), mechanism, known_pairs(2, 0), epsilons)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("rate", [5e-324, 1e-300, 1e-15, 1e-5, 1 - 1e-5, 1 - 2**-53])
 def test_rates_near_0_and_1_are_exact(rate: float) -> None:
     """There almost nothing hides a record but the noise."""
@@ -190,6 +194,7 @@ def test_rates_near_0_and_1_are_exact(rate: float) -> None:
         )
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("scale", [0.5, 3.0, 7.7, 1e4])
 @pytest.mark.parametrize("discrete", [False, True])
 def test_laplace_curves_are_exact_up_to_their_bound_and_0_beyond(
@@ -213,6 +218,7 @@ def test_laplace_curves_are_exact_up_to_their_bound_and_0_beyond(
             assert curve.bracket(beyond)[0] == 0.0
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("mechanism", "population", "pairs", "epsilons"),
     [

@@ -24,6 +24,7 @@ LARGE: list[Setting] = [
 ]
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(("mechanism", "population", "pairs", "epsilons"), LARGE, ids=case_name)
 def test_large_databases_are_exact(
     mechanism: nc.Mechanism, population: nc.Binomial, pairs: Pairs, epsilons: Sequence[float]
@@ -32,6 +33,7 @@ def test_large_databases_are_exact(
     assert_exact(nc.privacy_curve(mechanism, population), mechanism, pairs(), epsilons)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mechanism", [nc.Gaussian(17_000.0), nc.DiscreteGaussian(900)], ids=str)
 def test_noise_much_wider_than_the_count_is_exact(mechanism: nc.Mechanism) -> None:
     """Its sums run over points between the counts, also where w passes 0."""
@@ -40,6 +42,7 @@ def test_noise_much_wider_than_the_count_is_exact(mechanism: nc.Mechanism) -> No
     assert_exact(curve, mechanism, pairs, [0.0, 0.00077])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mechanism", [nc.Exact(), nc.Gaussian(3.0)], ids=str)
 def test_a_billion_records_of_an_even_rate_are_exact(mechanism: nc.Mechanism) -> None:
     """The others' counts within 9 deviations: 1e-19 is left out."""
@@ -49,6 +52,7 @@ def test_a_billion_records_of_an_even_rate_are_exact(mechanism: nc.Mechanism) ->
     assert_exact(curve, mechanism, pairs, [1e-4])
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("size", "rate", "sample_size", "first", "last", "epsilons"),
     [

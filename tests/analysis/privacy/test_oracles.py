@@ -59,6 +59,7 @@ def test_one_threshold_gives_the_sum_over_all_integer_answers(
         assert abs(one - other) <= mpf("1e-50")
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "noise",

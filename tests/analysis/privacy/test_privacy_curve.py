@@ -46,6 +46,7 @@ INVERTED: list[tuple[nc.Mechanism, nc.Population | None, Sequence[float]]] = [
 ]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("mechanism", "population", "deltas"), INVERTED, ids=str)
 def test_epsilon_is_the_smallest_that_keeps_delta(
     mechanism: nc.Mechanism, population: nc.Population | None, deltas: Sequence[float]

@@ -16,6 +16,7 @@ MECHANISMS = [
 EPSILONS = [0.0, 0.1, 2.0]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("size", "alpha", "beta"),
     [

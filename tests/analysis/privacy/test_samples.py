@@ -25,6 +25,7 @@ TABLES = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("size", "rate", "drawn"),
     [
@@ -94,6 +95,7 @@ def test_samples_of_records_that_are_all_but_certain_are_exact(
     assert_exact(curve, nc.Exact(), pairs, [0.0, 1e-10, 1e-3, 1.0])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("size", "rate"), [(10**10, 0.5), (10**10, 0.99)])
 def test_brackets_of_very_wide_groups_meet_those_of_one_rate(size: int, rate: float) -> None:
     """The mean of that many records is itself rounded."""

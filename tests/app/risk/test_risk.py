@@ -250,6 +250,7 @@ def test_the_plot_is_one_file(run: Run, here: Path, ending: str) -> None:
         assert "1,000 records; the count, with Laplace noise of scale 3" in texts
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "words",
     [

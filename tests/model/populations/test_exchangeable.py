@@ -52,6 +52,7 @@ def test_the_law_of_a_beta_binomial_count_is_exact(size: int, alpha: float, beta
     assert_same_law(BetaBinomial(size, alpha, beta), beta_binomial_law(size, alpha, beta))
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("size", [10**6, 10**12])
 @pytest.mark.parametrize("share", [0, 0.25, 1])
 @pytest.mark.parametrize("noise", [Laplace(10), Gaussian(30)], ids=["Laplace", "Gaussian"])
@@ -68,6 +69,7 @@ def test_narrow_noise_on_large_beta_binomials_is_exact(
     assert_exact(posterior(answer, BetaBinomial(size, *shapes), noise), exact)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("shapes", [(1e-6, 1e-6), (0.5, 0.01), (3.7, 1e6), (1e6, 1e6)])
 @pytest.mark.parametrize("scale", [20.0, 3e3])
 def test_wide_noise_on_beta_binomials_weighs_all_counts(
@@ -100,6 +102,7 @@ def test_neighbours_weigh_counts_by_their_records(population: Population, law: L
     assert_same_law(negative, reweighted(law, lambda count: mpf(size - count)))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("population", "law"), EXCHANGEABLE)
 @given(data=st.data())
 def test_known_records_follow_bayes_theorem(

@@ -92,6 +92,7 @@ def test_single_records_of_unequal_rates_are_exact(
     assert_exact(posterior(answer, Strata(sizes, rates), noise), exact)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("deviations", "noise", "likelihood"),
     [

@@ -26,6 +26,7 @@ def exact_logs(sizes: list[int], rates: list[float], count: int) -> mpf:
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("sizes", "rates"),
     [

@@ -42,6 +42,7 @@ def ramps() -> list[float]:
     return table.tolist()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("answer", "first", "last"),
     [

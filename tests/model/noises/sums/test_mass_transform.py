@@ -35,6 +35,7 @@ def test_the_mass_within_two_laplace_noises_has_its_closed_form(ratio: float) ->
         ) < (CLOSE)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("deviation", [1e-6, 0.03, 1.0, 30.0, 1e6])
 def test_the_mass_within_laplace_and_gaussian_noise_is_the_integral(deviation: float) -> None:
     """Of the closed form of the density, decade by decade."""
@@ -46,6 +47,7 @@ def test_the_mass_within_laplace_and_gaussian_noise_is_the_integral(deviation: f
         assert abs(found - mp.log(2 * mass)) < CLOSE
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("noises", DISCRETE, ids=str)
 def test_the_mass_within_discrete_noises_is_a_sum(noises: list[Mechanism]) -> None:
     """Of the convolution, term by term; between two integers nothing is added."""
@@ -57,6 +59,7 @@ def test_the_mass_within_discrete_noises_is_a_sum(noises: list[Mechanism]) -> No
         assert noise.log_within(alpha - 0.5) == noise.log_within(alpha)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("noises", ROUGH, ids=str)
 def test_the_mass_within_continuous_and_discrete_noise_is_a_sum(noises: list[Mechanism]) -> None:
     """Over the integers of the discrete noise."""
@@ -92,6 +95,7 @@ def test_the_mass_within_wide_discrete_noises_has_its_closed_form(scale: int) ->
         ) < (CLOSE)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "noises",
     [

@@ -76,6 +76,7 @@ def test_laplace_and_gaussian_noise_have_their_closed_form(deviation: float) -> 
     assert_close(found, [laplace_and_gaussian(1.0, deviation, error) for error in errors])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("noises", DISCRETE, ids=str)
 def test_discrete_noises_have_the_convolution_of_their_laws(noises: list[Mechanism]) -> None:
     """Probabilities and upper tails at 0..60, term by term."""
@@ -111,6 +112,7 @@ def test_narrow_gaussian_noise_leaves_wide_noise_smooth_farther_out(scale: int) 
     assert_close([noise.log_density(error) for error in errors], exact)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("noises", ROUGH, ids=str)
 def test_continuous_noise_joins_discrete_noise(noises: list[Mechanism]) -> None:
     """Densities and tails at real errors are sums over the integers of the discrete noise."""
