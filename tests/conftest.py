@@ -1,7 +1,9 @@
+import os
+
 from hypothesis import settings
 
 from tests.layers import pytest_collection_modifyitems, pytest_report_header
-from tests.postgresql import postgresql
+from tests.postgresql import postgresql, roomy_folder
 
 __all__ = ["postgresql", "pytest_collection_modifyitems", "pytest_report_header"]
 
@@ -9,3 +11,6 @@ __all__ = ["postgresql", "pytest_collection_modifyitems", "pytest_report_header"
 settings.register_profile("fast", deadline=None, max_examples=25)
 settings.register_profile("thorough", deadline=None, max_examples=100)
 settings.load_profile("fast")
+
+if folder := roomy_folder():  # a ledger waits for the disk at every row; no power is cut here
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", folder)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from types import FunctionType
 
 import pytest
+from hypothesis import settings
 
 SEED = "NOISYCOUNT_SEED"
 """What a run draws at random follows from this number; without it, from the day."""
@@ -30,6 +31,12 @@ def order(name: str, salt: str = "") -> bytes:
 def is_drawn(name: str, one_in: int) -> bool:
     """Whether this run's seed picks a name, one in so many."""
     return int.from_bytes(order(name, seed())) % one_in == 0
+
+
+def examples(count: int) -> settings:
+    """So many random examples of a property in a thorough run, and fewer in a fast one."""
+    full = settings.get_profile("thorough").max_examples
+    return settings(max_examples=max(5, count * settings().max_examples // full))
 
 
 def case_name(value: object) -> str:

@@ -2,12 +2,13 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.analysis.accuracy.epsilon_for_accuracy import epsilon_for_accuracy
 from noisycount.analysis.accuracy.prices import affordable_answers, epsilon_of_group
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+from tests.layers import examples
 
 
 def test_groups_cost_what_one_record_can_move() -> None:
@@ -27,7 +28,7 @@ def test_groups_cost_what_one_record_can_move() -> None:
     noise=st.sampled_from([Laplace, DiscreteLaplace]),
     together=st.booleans(),
 )
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_a_budget_pays_for_that_many_answers_and_no_more(
     budget: Fraction, alpha: float, beta: float, noise: type[Laplace], *, together: bool
 ) -> None:

@@ -12,6 +12,7 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
+from tests.layers import examples
 from tests.oracles import sum_tails
 from tests.oracles.convolution import DISCRETE, convolved
 from tests.oracles.sum_tails import Tail
@@ -201,7 +202,7 @@ def test_extreme_goals_give_numbers(
     more=st.floats(0.1, 100),
     beta=st.floats(1e-9, 0.999),
 )
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_more_noise_is_less_accurate(scales: list[float], more: float, beta: float) -> None:
     """Another independent noise never lowers alpha, for symmetric one-peaked noises."""
     noises = [Laplace(scale) for scale in scales]

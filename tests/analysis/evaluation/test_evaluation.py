@@ -3,12 +3,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 import noisycount as nc
 from noisycount.analysis.evaluation.averages import ESTIMATES
+from tests.layers import examples
 from tests.oracles.evaluation import (
     Density,
     Oracle,
@@ -184,7 +185,7 @@ def test_estimates_are_those_of_refine(by: str, size: int, rate: float | None) -
     assert found == pytest.approx(exact, rel=1e-9, abs=1e-10)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(
     size=st.integers(1, 60),
     rate=st.floats(0.01, 0.99),

@@ -2,7 +2,7 @@ import math
 from collections.abc import Callable
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
@@ -18,6 +18,7 @@ from noisycount.model.populations.population import Population
 from noisycount.model.populations.strata import Strata
 from noisycount.model.populations.tabulated import Tabulated
 from noisycount.model.subsampling import Subsample
+from tests.layers import examples
 from tests.oracles.posterior import (
     Law,
     assert_exact,
@@ -140,7 +141,7 @@ MECHANISMS = {"noise": noisy, "Exact": exact, "Subsample": sampled}
 @pytest.mark.few(6)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("population", POPULATIONS)
-@settings(max_examples=25)
+@examples(25)
 @given(data=st.data())
 def test_posteriors_equal_the_direct_sum(
     population: str, mechanism: str, data: st.DataObject
@@ -155,7 +156,7 @@ def test_posteriors_equal_the_direct_sum(
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("population", POPULATIONS)
-@settings(max_examples=5)
+@examples(5)
 @given(data=st.data())
 def test_noisy_samples_equal_the_direct_double_sum(population: str, data: st.DataObject) -> None:
     """The sum over the positives in the sample, within the sum over the counts."""
@@ -169,7 +170,7 @@ def test_noisy_samples_equal_the_direct_double_sum(population: str, data: st.Dat
 
 @pytest.mark.few(3)
 @pytest.mark.parametrize("population", POPULATIONS)
-@settings(max_examples=25)
+@examples(25)
 @given(data=st.data())
 def test_several_answers_multiply_their_likelihoods(population: str, data: st.DataObject) -> None:
     """Answers of different mechanisms about one count, each with noise of its own."""

@@ -3,13 +3,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from noisycount.analysis.posterior.posterior import Posterior, posterior
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.populations.binomial import Binomial
+from tests.layers import examples
 from tests.oracles.posterior import Law, binomial_law, laplace_likelihood, reweighted
 
 RATES = st.sampled_from([1e-12, 1e-4, 0.017, 0.3, 0.5, 0.999, 1 - 1e-12])
@@ -30,7 +31,7 @@ def assert_exact(fast: Posterior, exact: Law) -> None:
 
 
 @pytest.mark.few(6)
-@settings(max_examples=150)
+@examples(150)
 @given(
     size=st.sampled_from([1, 2, 5, 30, 100, 700]),
     rate=RATES,

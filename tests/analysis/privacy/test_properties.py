@@ -2,15 +2,16 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 import noisycount as nc
+from tests.layers import examples
 from tests.oracles.noises import noise_of
 from tests.oracles.pairs import Pair, binomial_pairs, hypergeometric
 
-FEW = settings(max_examples=40)
+FEW = examples(40)
 ROUNDING = 4e-9  # two curves, each within 1e-9 of the truth, and the digits of their comparison
 DEEP = 1e-49
 UNDECIDED = 1e-11
@@ -95,7 +96,7 @@ def test_delta_falls_in_the_scale_of_laplace_and_gaussian_noise(
     assert never_more(wide.directions(epsilon), narrow.directions(epsilon))
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(
     pair=st.one_of(st.tuples(continuous, continuous), st.tuples(discrete, discrete)),
     population=st.one_of(st.none(), populations),
@@ -265,7 +266,7 @@ def test_whoever_knows_more_records_of_groups_never_sees_a_smaller_delta(
     assert never_more(informed, worst)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     size=st.integers(2, 16),
     rate=RATES,

@@ -2,10 +2,11 @@ import math
 
 import pytest
 from dp_accounting.pld import common, privacy_loss_mechanism
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import noisycount as nc
+from tests.layers import examples
 
 NOISES = (nc.Laplace, nc.DiscreteLaplace, nc.Gaussian, nc.DiscreteGaussian)
 ENOUGH = 1e-9
@@ -41,7 +42,7 @@ def test_delta_0_needs_the_scale_of_pure_privacy(noise: type[nc.Laplace], epsilo
         assert nc.privacy_curve(noise(scale), population).bracket(epsilon) == (0.0, 0.0)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     noise=st.sampled_from([nc.Laplace, nc.DiscreteLaplace, nc.Gaussian]),
     epsilon=st.floats(0.001, 2),

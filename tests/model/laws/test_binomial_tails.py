@@ -1,11 +1,12 @@
 import math
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from noisycount.model.populations.binomial import Binomial
+from tests.layers import examples
 from tests.oracles.posterior import binomial_log_pmf
 
 SIZES = st.one_of(st.integers(1, 1000), st.integers(1, 10**12), st.just(10**12))
@@ -56,7 +57,7 @@ def log_probability_from(size: int, rate: mpf, count: int) -> mpf:
     return mp.log1p(-mp.exp(log_upper_tail(size, 1 - rate, size - count + 1)))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(size=SIZES, rate=RATES, deviations=DEVIATIONS)
 @example(size=10**12, rate=0.3, deviations=500)
 @example(size=10**12, rate=0.3, deviations=-500)
@@ -69,7 +70,7 @@ def test_log_probabilities_keep_twelve_digits(size: int, rate: float, deviations
     assert abs(fast - exact) <= 1e-12 * max(1, abs(exact))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(size=SIZES, rate=RATES, deviations=DEVIATIONS)
 @example(size=10**12, rate=0.3, deviations=500)
 @example(size=10**12, rate=0.3, deviations=-500)

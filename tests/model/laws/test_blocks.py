@@ -2,12 +2,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from noisycount.model.laws.blocks import Blocks, LogWeight, blocks_between
 from noisycount.model.laws.expansion import Reals
+from tests.layers import examples
 from tests.oracles.posterior import Law
 
 ENDS = st.integers(0, 3000)
@@ -25,7 +26,7 @@ def assert_sums(blocks: Blocks, low: int, high: int, log_weight: LogWeight) -> N
     assert blocks.variance == pytest.approx(float(exact.variance), rel=1e-11, abs=1e-30)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(below=ENDS, above=ENDS, width=WIDTHS)
 @example(below=0, above=0, width=1.0)
 def test_bumps_are_summed_exactly(below: int, above: int, width: float) -> None:
@@ -37,7 +38,7 @@ def test_bumps_are_summed_exactly(below: int, above: int, width: float) -> None:
     assert_sums(blocks_between(log_weight, -below, above, [0]), -below, above, log_weight)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(above=ENDS, kink=st.integers(0, 3000), width=WIDTHS)
 def test_kinks_are_summed_exactly(above: int, kink: int, width: float) -> None:
     """Two straight lines that meet at an integer, at which the pieces end."""

@@ -5,7 +5,7 @@ from operator import mul
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
@@ -16,6 +16,7 @@ from noisycount.model.noises.laplace import Laplace
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.strata import Strata
 from noisycount.model.subsampling import Subsample
+from tests.layers import examples
 from tests.oracles.posterior import (
     Law,
     assert_exact,
@@ -65,7 +66,7 @@ def million() -> tuple[Strata, Law]:
     return strata, Law(law.first + 7, law.weights)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(groups=st.lists(st.tuples(st.sampled_from([0, 1, 1, 2, 25]), RATES), min_size=1, max_size=6))
 def test_the_law_of_a_sum_is_exact(groups: list[tuple[int, float]]) -> None:
     """Every probability of narrow laws to 1e-12 of itself, against the convolution."""
@@ -76,7 +77,7 @@ def test_the_law_of_a_sum_is_exact(groups: list[tuple[int, float]]) -> None:
     assert law.mean == pytest.approx(float(exact.mean), rel=1e-14, abs=1e-300)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(
     rates=st.lists(st.floats(0.02, 0.98), min_size=120, max_size=300),
     answer=st.floats(-50, 350),

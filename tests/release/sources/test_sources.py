@@ -32,6 +32,7 @@ from noisycount.release.question.tree import (
 )
 from noisycount.release.sources.duckdb.source import DuckDBSource
 from noisycount.release.sources.memory import MemorySource
+from tests.layers import examples
 from tests.release.conftest import OpenSource, write_parquet
 
 SURVEY_SCHEMA = {
@@ -356,7 +357,7 @@ def test_canonical_text_reads_back_as_the_same_tree(predicate: Predicate) -> Non
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
-@settings(deadline=None, max_examples=20)
+@examples(20)
 def test_real_literal_is_the_same_double_in_duckdb(values: list[float]) -> None:
     """No digit of a literal is lost through text and SQL: its neighbours are other numbers."""
     column, schema = Column("x", Kind.REAL), {"x": Kind.REAL}
