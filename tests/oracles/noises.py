@@ -12,10 +12,7 @@ from operator import mul
 
 from flint import arb, arb_poly
 
-from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-from noisycount.model.noises.noise_sum import NoiseSum
+from noisycount import DiscreteLaplace, Gaussian, Laplace, Mechanism, NoiseSum
 from tests.oracles.balls import ball, floor, normal_density, normal_tail, total
 
 DEEPEST = 800  # e^−800 < 1e-347: what is left out beyond that many scales, or √(2·800) deviations

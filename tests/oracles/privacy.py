@@ -13,12 +13,7 @@ import numpy as np
 from flint import arb
 from mpmath import mpf
 
-from noisycount.model.exact import Exact
-from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.gaussian import DiscreteGaussian
-from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.model.noises.noise_sum import NoiseSum
-from noisycount.model.subsampling import Subsample
+from noisycount import DiscreteGaussian, DiscreteLaplace, Exact, Mechanism, NoiseSum, Subsample
 from tests.oracles.balls import DIGITS, ball, certified, dot, floor, total
 from tests.oracles.noises import Noise, convolved, noise_of, sum_of_discrete
 from tests.oracles.pairs import Pair, sampled

@@ -154,7 +154,7 @@ def test_posteriors_equal_the_direct_sum(
     assert_exact(posterior(answer, known, noise), direct)
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("population", POPULATIONS)
 @examples(5)
 @given(data=st.data())
