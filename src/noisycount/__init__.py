@@ -38,8 +38,10 @@ if TYPE_CHECKING:
     from noisycount.errors import NoisyCountError
     from noisycount.model.exact import Exact
     from noisycount.model.mechanism import Mechanism
-    from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian
-    from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+    from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+    from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+    from noisycount.model.noises.gaussian import Gaussian
+    from noisycount.model.noises.laplace import Laplace
     from noisycount.model.noises.noise_sum import NoiseSum
     from noisycount.model.populations.beta_binomial import BetaBinomial
     from noisycount.model.populations.binomial import Binomial
@@ -104,8 +106,8 @@ __all__ = [
 _HOMES = {
     "BetaBinomial": "model.populations.beta_binomial",
     "Binomial": "model.populations.binomial",
-    "DiscreteGaussian": "model.noises.gaussian",
-    "DiscreteLaplace": "model.noises.laplace",
+    "DiscreteGaussian": "model.noises.discrete_gaussian",
+    "DiscreteLaplace": "model.noises.discrete_laplace",
     "Exact": "model.exact",
     "Figure": "study.figure",
     "Gaussian": "model.noises.gaussian",

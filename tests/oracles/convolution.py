@@ -7,8 +7,10 @@ from itertools import accumulate
 from mpmath import mp, mpf
 
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.model.noises.gaussian import Gaussian
+from noisycount.model.noises.laplace import Laplace
 
 mp.dps = 50
 TOLERANCE = 1e-11
@@ -25,15 +27,6 @@ DISCRETE = [
     [DiscreteLaplace(6), DiscreteGaussian(2)],
     [DiscreteLaplace(6), DiscreteGaussian(3)],
     [DiscreteLaplace(2), DiscreteGaussian(1), DiscreteGaussian(Fraction(1, 3))],
-]
-ROUGH = [
-    [DiscreteLaplace(3), Laplace(2.0)],
-    [DiscreteLaplace(Fraction(1, 4)), Laplace(0.0625)],
-    [DiscreteLaplace(6), Laplace(5.0)],
-    [DiscreteGaussian(2), Laplace(4.5)],
-    [DiscreteGaussian(Fraction(1, 4)), Laplace(0.5)],
-    [DiscreteLaplace(2), Gaussian(2.0)],
-    [DiscreteGaussian(Fraction(1, 3)), Gaussian(1.75)],
 ]
 
 

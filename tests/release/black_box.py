@@ -14,7 +14,7 @@ from scipy import stats
 
 from noisycount.model.drawing.one import RandomIntegers, discrete_laplace
 from noisycount.model.noises import laplace as noise
-from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.desk import Dataset, Desk
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.question.schema import Kind

@@ -10,7 +10,7 @@ from types import TracebackType
 import pytest
 
 from noisycount.errors import BudgetError, LedgerError, PredicateError, SourceError
-from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.desk import Dataset, Desk, Release
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.question.schema import Kind

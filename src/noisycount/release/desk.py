@@ -8,7 +8,7 @@ from functools import partial
 from typing import cast
 
 from noisycount.errors import LedgerError, NoisyCountError, SourceError
-from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.bare_error import bare
 from noisycount.release.budget.budgets import Budget, budget_of
 from noisycount.release.budget.exact import exact_epsilon, exact_text

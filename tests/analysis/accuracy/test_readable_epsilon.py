@@ -14,7 +14,7 @@ from noisycount.analysis.accuracy.readable_epsilon import (
     readable_epsilon_within,
 )
 from noisycount.analysis.accuracy.relative_error import epsilon_for_relative_error
-from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 
 mp.dps = 50
 

@@ -6,7 +6,6 @@ from mpmath import mpf
 
 import noisycount as nc
 from noisycount.analysis.evaluation.averages import ESTIMATES
-from noisycount.analysis.evaluation.sum_table import sum_table
 from tests.oracles.evaluation import Oracle, gaussian_density, laplace_density
 from tests.oracles.posterior import Law, binomial_law
 
@@ -92,7 +91,7 @@ def test_tables_of_sums_are_their_laws(noises: list[nc.Mechanism]) -> None:
     """Densities to 1e-11 relative, tails to 1e-12, as far as the noise reaches."""
     noise = nc.NoiseSum(noises)
     reach = math.ceil(noise.error_with_tail(-80))
-    table = sum_table(noise, reach)
+    table = noise.errors.tabulated(reach)
     errors = np.random.default_rng(1).uniform(-reach, reach, 60)
     errors = np.concatenate([errors, errors / 50, [0.0]])
     errors = np.round(errors) if noise.is_discrete else errors

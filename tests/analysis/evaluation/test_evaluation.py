@@ -271,10 +271,6 @@ def test_exact_answers_leave_nothing_to_estimate() -> None:
         ((nc.Binomial(9, 0.3), nc.Exact(), "mean", nc.Binomial(9, 0.4)), "nothing else assumed"),
         ((nc.Binomial(9, 0.3), nc.Subsample(10), "mean"), "at most the 9 records"),
         ((nc.Binomial(9, 0.3), nc.Subsample(3, nc.Laplace(1)), "mean"), "or discrete noise"),
-        (
-            (nc.Binomial(9, 0.3), nc.NoiseSum([nc.Laplace(1), nc.DiscreteLaplace(1)]), "mean"),
-            "bends at every integer",
-        ),
         ((nc.Binomial(10**15, 0.3), nc.Laplace(1), "mean"), "take a smaller size, or simulate"),
         (
             (nc.Binomial(9, 0.3), nc.Subsample(3), "mean", nc.Tabulated([0.5, *[0] * 8, 0.5])),

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from noisycount.analysis.posterior.posterior import Posterior, posterior
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.model.noises.laplace import Laplace
 from noisycount.model.populations.binomial import Binomial
 from tests.layers import examples
 from tests.oracles.posterior import Law, binomial_law, laplace_likelihood, reweighted

@@ -11,8 +11,10 @@ from noisycount.analysis.posterior.refine import Estimate, posterior_values, ref
 from noisycount.model.exact import Exact
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.model.noises.gaussian import Gaussian
+from noisycount.model.noises.laplace import Laplace
 from noisycount.model.populations.beta_binomial import BetaBinomial
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import Population

@@ -8,8 +8,10 @@ from mpmath import mp, mpf
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.model.noises.gaussian import Gaussian
+from noisycount.model.noises.laplace import Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.beta_binomial import BetaBinomial
 from noisycount.model.populations.binomial import Binomial

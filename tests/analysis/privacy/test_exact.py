@@ -78,8 +78,6 @@ SUMS = [
     (nc.NoiseSum([nc.DiscreteLaplace(1), nc.DiscreteLaplace(1)]), 90),
     (nc.NoiseSum([nc.DiscreteLaplace(1), nc.DiscreteGaussian(2)]), 90),
     (nc.NoiseSum([nc.DiscreteGaussian(Fraction(1, 2)), nc.DiscreteGaussian(3)]), 60),
-    (nc.NoiseSum([nc.DiscreteLaplace(1), nc.Laplace(2.0)]), 90),
-    (nc.NoiseSum([nc.DiscreteLaplace(Fraction(3, 2)), nc.Gaussian(2.0)]), 120),
 ]
 SAMPLES = [
     nc.Subsample(1),

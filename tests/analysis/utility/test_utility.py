@@ -12,8 +12,10 @@ from noisycount.model.exact import Exact
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.factor import Factor
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.model.noises.gaussian import Gaussian
+from noisycount.model.noises.laplace import Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.beta_binomial import BetaBinomial
 from noisycount.model.populations.binomial import Binomial

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from noisycount.analysis.accuracy.accuracy import accuracy, failure_probability
-from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from tests.app.conftest import Refused, Run, configure
 
 GOAL = ("plan", "--within", "20%", "--guess", "100")

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from noisycount.analysis.posterior.posterior import posterior
-from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.model.populations.beta_binomial import BetaBinomial
 from tests.app.conftest import Run
 

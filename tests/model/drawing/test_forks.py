@@ -17,8 +17,9 @@ FORKING = """
     from noisycount.model.noises import laplace as noise
     from noisycount.model.noises import noise_sum
     from noisycount.model.drawing import one as sampler
-    from noisycount.model.noises.gaussian import DiscreteGaussian
-    from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+    from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+    from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+    from noisycount.model.noises.laplace import Laplace
 
     {before}
     laws = [law(2**45) for law in (DiscreteLaplace, DiscreteGaussian, Laplace)]

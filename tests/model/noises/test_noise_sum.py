@@ -7,11 +7,14 @@ from mpmath import mp, mpf
 from noisycount.model.exact import Exact
 from noisycount.model.laws.factor import LogStep
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian, GaussianLikelihood
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.model.noises.gaussian import Gaussian
+from noisycount.model.noises.gaussian_kernel import GaussianLikelihood
+from noisycount.model.noises.laplace import Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.binomial import Binomial
-from tests.oracles.convolution import DISCRETE, ROUGH, density
+from tests.oracles.convolution import DISCRETE, density
 
 
 def test_a_narrow_law_is_even_at_its_steps() -> None:
@@ -22,7 +25,9 @@ def test_a_narrow_law_is_even_at_its_steps() -> None:
     assert likelihood.log_step(3) == -likelihood.log_step(17) > 0
 
 
-@pytest.mark.parametrize("noises", [DISCRETE[0], DISCRETE[6], ROUGH[0], ROUGH[5]], ids=str)
+@pytest.mark.parametrize(
+    "noises", [DISCRETE[0], DISCRETE[6], [Laplace(2.0), Gaussian(3.0)]], ids=str
+)
 def test_factors_are_differences_of_the_law(noises: list[Mechanism]) -> None:
     """The expansions and steps of the likelihood and of both tails, around any count."""
     noise = NoiseSum(noises)
@@ -70,7 +75,6 @@ def brute_posterior(noises: list[Mechanism], answer: int) -> tuple[mpf, mpf]:
     [
         [DiscreteLaplace(3), DiscreteLaplace(5)],
         [DiscreteLaplace(6), DiscreteGaussian(2)],
-        [DiscreteLaplace(4), Laplace(5.0)],
     ],
     ids=str,
 )
@@ -89,7 +93,6 @@ def test_the_posterior_is_that_of_the_convolution(noises: list[Mechanism], answe
     [
         [DiscreteLaplace(20), DiscreteLaplace(3000)],
         [DiscreteLaplace(3000), DiscreteGaussian(2)],
-        [DiscreteLaplace(300), Laplace(2000.0)],
         [Laplace(10.0), Gaussian(700.0), Laplace(5000.0)],
     ],
     ids=str,
@@ -137,7 +140,7 @@ def test_variances_add_up() -> None:
     assert NoiseSum([Laplace(1.0), Laplace(2.0), Gaussian(3.0)]).variance == 19
 
 
-@pytest.mark.parametrize("noises", [DISCRETE[2], [Laplace(2.0), Gaussian(3.0)], ROUGH[0]], ids=str)
+@pytest.mark.parametrize("noises", [DISCRETE[2], [Laplace(2.0), Gaussian(3.0)]], ids=str)
 def test_releases_have_the_variance_of_the_sum(noises: list[Mechanism]) -> None:
     """The mean square of 2,000 errors lies within six of its standard errors.
 
@@ -162,14 +165,14 @@ def test_only_noises_are_added(noises: list[Mechanism]) -> None:
     "noises",
     [
         [DiscreteLaplace(3), Laplace(1.0), Laplace(2.0)],
-        [DiscreteLaplace(3), Gaussian(1.0)],
-        [DiscreteGaussian(3), Gaussian(0.5), Laplace(2.0)],
+        [DiscreteLaplace(3), Gaussian(10.0)],
+        [Laplace(3.0), DiscreteLaplace(3.1767)],
     ],
     ids=str,
 )
-def test_rough_mixes_are_refused(noises: list[Mechanism]) -> None:
-    """Of continuous noises that let the integers show, only one Laplace noise is taken."""
-    with pytest.raises(ValueError, match=r"^noises must be all continuous or all discrete, or "):
+def test_mixed_sums_are_refused(noises: list[Mechanism]) -> None:
+    """The density of discrete noise beside continuous noise bends at every integer."""
+    with pytest.raises(ValueError, match=r"^noises must be all discrete or all continuous, got "):
         NoiseSum(noises)
 
 

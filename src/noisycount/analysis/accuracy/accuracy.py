@@ -119,8 +119,8 @@ def added_noise(noise: Mechanism) -> SymmetricNoise:
     if isinstance(noise, SymmetricNoise):
         return noise
     raise ValueError(
-        "noise must be Laplace, Gaussian, DiscreteLaplace, DiscreteGaussian or a NoiseSum of "
-        f"these, got {noise!r}"
+        "noise must be noise that is added to the count, such as Laplace(10.0) or a NoiseSum, "
+        f"got {noise!r}"
     )
 
 

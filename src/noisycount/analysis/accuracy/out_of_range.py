@@ -28,7 +28,8 @@ def out_of_range_probability(count: int, size: int, noise: Mechanism) -> float:
     Numerical error: 1e-10 relative.
 
     Example:
-        >>> from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+        >>> from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+        >>> from noisycount.model.noises.laplace import Laplace
         >>> round(out_of_range_probability(0, 100, Laplace(10)), 6)
         0.500023
         >>> round(out_of_range_probability(0, 100, DiscreteLaplace(10)), 6)
@@ -75,7 +76,7 @@ def negative_probability(count: float, noise: Mechanism) -> float:
     """P[Y < 0] when the true count is `count`, at least 0; of discrete noise P[Z >= k + 1].
 
     Example:
-        >>> from noisycount.model.noises.laplace import DiscreteLaplace
+        >>> from noisycount.model.noises.discrete_laplace import DiscreteLaplace
         >>> round(negative_probability(2, DiscreteLaplace(3)), 6)
         0.214316
     """

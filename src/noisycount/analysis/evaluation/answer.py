@@ -1,55 +1,28 @@
 """The averages of the answer as it is, and rounded to a possible count."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from noisycount.analysis.evaluation.case import Case
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.gram import POINTS, gram_rule
-from noisycount.model.noises.error_laws import (
-    DiscreteLaplaceErrors,
-    ErrorLaw,
-    GaussianErrors,
-    LaplaceErrors,
-)
 
 __all__ = ["RawAnswer", "RoundedAnswer"]
 
 _LONGEST = 1 << 24
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class RawAnswer:
     """The answer as the estimate.
 
     Attributes:
-        errors: The law of the noise.
-        reach: How far the noise reaches, in records, whole.
+        error: E|Z|, in records.
     """
 
-    errors: ErrorLaw
-    reach: float
-
-    @property
-    def error(self) -> float:
-        """E|Z|."""
-        errors = self.errors
-        match errors:
-            case LaplaceErrors():
-                return errors.spread
-            case DiscreteLaplaceErrors():
-                rate = 1 / errors.spread  # 1/sinh(rate), which does not overflow as sinh does
-                return -2 * math.exp(-rate) / math.expm1(-2 * rate)
-            case GaussianErrors():
-                return errors.spread * math.sqrt(2 / math.pi)
-        if errors.is_discrete:
-            return 2 * _sum_to(errors.spread, errors.exceedance, 1.0, self.reach)
-        return 2 * _integral(errors.exceedance, self.reach, errors.spread)
+    error: float
 
     @property
     def improvement(self) -> float:
@@ -126,18 +99,4 @@ def _sum_to(spread: float, term: Callable[[Reals], Reals], first: float, last: f
         total += float(term(start + nodes) @ rule)
         start += run
         length = min(2 * length, max(POINTS, longest))
-    return total
-
-
-def _integral(function: Callable[[Reals], Reals], reach: float, spread: float) -> float:
-    """∫ function from 0 to the reach, in pieces that grow from a fraction of the spread."""
-    edges = [0.0, *(spread / 8 * 1.5 ** np.arange(400))]
-    total = 0.0
-    for low, high in pairwise(edges):
-        if low >= reach:
-            break
-        stop = min(high, reach)
-        total += (
-            float(function(low + (stop - low) * (1 + _NODES) / 2) @ _WEIGHTS) * (stop - low) / 2
-        )
     return total

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from noisycount.analysis.evaluation.answer import RawAnswer, RoundedAnswer
-from noisycount.analysis.evaluation.case import Case, case_of, errors_of
+from noisycount.analysis.evaluation.case import Case, case_of
 from noisycount.analysis.evaluation.mean_errors import mean_error
 from noisycount.analysis.evaluation.mean_improvements import mean_improvement, mean_tie
 from noisycount.analysis.evaluation.sampled import sampled_estimate
@@ -12,7 +12,7 @@ from noisycount.analysis.evaluation.steps import Steps, expected
 from noisycount.analysis.evaluation.whole import median_steps, mode_steps
 from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.additive import SymmetricNoise
+from noisycount.model.noises.additive import SymmetricNoise, require_log_concave
 from noisycount.model.populations.population import Population
 from noisycount.model.subsampling import Subsample
 from noisycount.model.validation import instance_of
@@ -128,9 +128,10 @@ def averages(
             f"else assumed, got {mechanism!r}"
         )
     if by == "answer":
-        return RawAnswer(*errors_of(mechanism))
+        return RawAnswer(mechanism.mean_absolute)
     if by == "rounded":
         return RoundedAnswer(case_of(population, mechanism, None))
+    require_log_concave(mechanism, f"the average of an estimate by {by!r}")
     case = case_of(population, mechanism, assumed)
     if by == "mean":
         return MeanEstimate(case)

@@ -5,16 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisycount.analysis.evaluation.sum_table import SumTable, sum_table
 from noisycount.analysis.evaluation.weights import Weights, Window, weights
 from noisycount.analysis.posterior.laplace_cells import bulk_end
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
-from noisycount.model.noises.error_laws import DiscreteLaplaceErrors, ErrorLaw, LaplaceErrors
-from noisycount.model.noises.noise_sum import NoiseSum
-from noisycount.model.noises.sums.summed_errors import SummedErrors
+from noisycount.model.noises.error_law import ErrorLaw
 from noisycount.model.populations.population import Population
 
 __all__ = ["Case", "believed_window", "case_of", "errors_of", "window_of"]
@@ -64,25 +61,12 @@ class Case:
     @property
     def density_scale(self) -> float:
         """What makes the weights of the truth a density of answers."""
-        errors = self.errors
-        if errors.is_discrete:
-            ends = errors.between(np.zeros(1), np.ones(1)), errors.log_density(np.zeros(1))
-            return float(ends[0][0]) * math.exp(-float(ends[1][0]))
-        if isinstance(errors, LaplaceErrors):
-            return 1 / (2 * errors.spread)
-        if isinstance(errors, SumTable):
-            return 1.0
-        return 1 / (errors.spread * math.sqrt(2 * math.pi))
+        return self.errors.peak * math.exp(-float(self.errors.log_density(np.zeros(1))[0]))
 
     @property
     def gap(self) -> float:
         """The distance from an answer to the next larger one, in records; 0 if there is none."""
         return 1.0 if self.errors.is_discrete else 0.0
-
-    @property
-    def is_laplace(self) -> bool:
-        """Whether the estimate is constant beyond all counts, and the answer's tail geometric."""
-        return isinstance(self.errors, LaplaceErrors | DiscreteLaplaceErrors)
 
 
 def case_of(population: Population, noise: SymmetricNoise, assumed: Population | None) -> Case:
@@ -96,7 +80,7 @@ def case_of(population: Population, noise: SymmetricNoise, assumed: Population |
     window = window_of(population.law(), population.size)
     span = (window.first - reach, window.last + reach)
     believed = window if assumed is None else believed_window(assumed, noise, span)
-    if isinstance(errors, LaplaceErrors | DiscreteLaplaceErrors):
+    if errors.is_geometric:
         span = (
             float(min(window.first, believed.first)),
             float(max(window.last, believed.last)),
@@ -109,9 +93,7 @@ def case_of(population: Population, noise: SymmetricNoise, assumed: Population |
 def errors_of(noise: SymmetricNoise) -> tuple[ErrorLaw, float]:
     """The law of the noise at many errors, and how far it reaches, in whole records."""
     reach = float(math.ceil(noise.error_with_tail(-_DEPTH)))
-    if isinstance(noise, NoiseSum) and isinstance(noise.errors, SummedErrors):
-        return sum_table(noise, reach), reach
-    return noise.errors, reach
+    return noise.errors.tabulated(reach), reach
 
 
 def window_of(law: CountDistribution, size: int) -> Window:

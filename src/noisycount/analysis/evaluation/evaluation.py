@@ -108,7 +108,7 @@ def tie_probability(
     1e-11 mean absolute deviations of the count plus 8 units in the last place.
 
     Example:
-        >>> from noisycount.model.noises.laplace import DiscreteLaplace
+        >>> from noisycount.model.noises.discrete_laplace import DiscreteLaplace
         >>> from noisycount.model.populations.binomial import Binomial
         >>> round(tie_probability(Binomial(100, 0.3), DiscreteLaplace(1), "median"), 4)
         0.9697

@@ -30,10 +30,10 @@ def mean_error(case: Case) -> float:
     if case.errors.is_discrete:
         total = _sum_over_answers(case)
         rate = 1 / case.errors.spread
-        beyond = -math.exp(-rate) / math.expm1(-rate) if case.is_laplace else 0.0
+        beyond = -math.exp(-rate) / math.expm1(-rate) if case.errors.is_geometric else 0.0
     else:
         total = _integral(case, smooth_pieces(case))
-        beyond = case.errors.spread if case.is_laplace else 0.0
+        beyond = case.errors.spread if case.errors.is_geometric else 0.0
     return total + (beyond * float(_density_of_error(case, ends).sum()) if beyond else 0.0)
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from noisycount.model.laws.expansion import Reals
-from noisycount.model.noises.error_laws import DiscreteLaplaceErrors, ErrorLaw, LaplaceErrors
+from noisycount.model.noises.error_law import ErrorLaw
 
 __all__ = ["DenseWeights", "LaplaceWeights", "Side", "Weights", "Window", "mean_of", "weights"]
 
@@ -197,7 +197,7 @@ class DenseWeights:
 
 def weights(window: Window, errors: ErrorLaw, span: tuple[float, float]) -> Weights:
     """The weights of the counts of a window for answers in a span."""
-    if isinstance(errors, LaplaceErrors | DiscreteLaplaceErrors):
+    if errors.is_geometric:
         return LaplaceWeights(window, 1 / errors.spread)
     return DenseWeights(window, errors, span)
 

@@ -8,7 +8,7 @@ from noisycount.analysis.evaluation.case import Case
 from noisycount.analysis.evaluation.steps import Steps
 from noisycount.analysis.evaluation.weights import Window, mean_of
 from noisycount.model.laws.expansion import Reals
-from noisycount.model.noises.error_laws import ErrorLaw
+from noisycount.model.noises.error_law import ErrorLaw
 from noisycount.model.search import first_wholes, roots
 
 __all__ = ["median_steps", "mode_steps"]

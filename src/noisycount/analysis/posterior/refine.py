@@ -12,7 +12,7 @@ from noisycount.analysis.posterior.posterior import Posterior, posterior
 from noisycount.analysis.posterior.wide_cells import WideCells, wide_cells
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.laplace import LaplaceKernel
+from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.population import Population
 from noisycount.model.validation import instance_of
 
@@ -146,8 +146,13 @@ def _estimates(answers: Reals, population: Population, mechanism: Mechanism, by:
     if np.isnan(answers).all():
         return answers.copy()
     _check_all(answers, population, mechanism)
-    if by == "mean" and isinstance(mechanism, LaplaceKernel):
-        return _laplace_means(answers, population, mechanism)
+    if isinstance(mechanism, SymmetricNoise):
+        if not mechanism.is_log_concave:
+            return _where_present(
+                answers, lambda some: _one_by_one(some, population, mechanism, by)
+            )
+        if by == "mean" and mechanism.errors.is_geometric:
+            return _laplace_means(answers, population, mechanism)
 
     def estimates(present: Reals) -> Reals:
         if by == "mean":
@@ -180,11 +185,20 @@ def _check_all(answers: Reals, population: Population, mechanism: Mechanism) -> 
         mechanism.likelihood(float(answer), population.size)
 
 
-def _laplace_means(answers: Reals, population: Population, mechanism: LaplaceKernel) -> Reals:
+def _one_by_one(
+    answers: Reals, population: Population, mechanism: Mechanism, by: Estimate
+) -> Reals:
+    """The estimates of different answers, which need not rise with the answer."""
+    different, places = np.unique(answers, return_inverse=True)
+    found = [getattr(posterior(y, population, mechanism), by) for y in different.tolist()]
+    return np.array(found, dtype=np.float64)[places]
+
+
+def _laplace_means(answers: Reals, population: Population, mechanism: SymmetricNoise) -> Reals:
     """The means by look-up in cells, and one by one where there are no cells."""
     lowest, highest = float(np.fmin.reduce(answers)), float(np.fmax.reduce(answers))
     cells: LaplaceCells | WideCells | None = laplace_cells(
-        population.law(), population.size, float(mechanism.exact_scale), lowest, highest
+        population.law(), population.size, mechanism.errors.spread, lowest, highest
     )
     if cells is None and answers.size > _WORTH_CELLS:
         cells = wide_cells(population, mechanism)

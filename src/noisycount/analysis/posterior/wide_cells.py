@@ -6,7 +6,7 @@ import numpy as np
 
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.smooth_law import smooth_law
-from noisycount.model.noises.laplace import LaplaceKernel
+from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.beta_binomial import BetaBinomial
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import Population
@@ -35,7 +35,7 @@ class WideCells:
     """
 
     population: Binomial | BetaBinomial
-    mechanism: LaplaceKernel
+    mechanism: SymmetricNoise
     edges: Reals
 
     @property
@@ -67,7 +67,7 @@ class WideCells:
             distance, rise, logit = np.polynomial.chebyshev.chebval(
                 (floor - middle) / half, fits[cell]
             )
-            nearness = -2 * (answers[here] - floor) / float(self.mechanism.exact_scale)
+            nearness = -2 * (answers[here] - floor) / self.mechanism.errors.spread
             with np.errstate(over="ignore"):
                 means[here] = floor - distance + rise / (1 + np.exp(logit + nearness))
 
@@ -94,7 +94,7 @@ class WideCells:
         return integer - below, above - below, log_below - log_above
 
 
-def wide_cells(population: Population, mechanism: LaplaceKernel) -> WideCells | None:
+def wide_cells(population: Population, mechanism: SymmetricNoise) -> WideCells | None:
     """The cells within 40 standard deviations of the expected count, and 1,024 from the ends.
 
     There the quantities are smooth for the log-concave laws of records that can be exchanged;

@@ -11,7 +11,7 @@ from noisycount.analysis.privacy.pairs.pair import Advantage, Pair
 from noisycount.analysis.privacy.sums import difference, log_sum
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.mesh import MeshPoints
-from noisycount.model.noises.error_laws import CertifiedErrorLaw, LaplaceShape
+from noisycount.model.noises.error_law import CertifiedErrorLaw
 
 __all__ = ["NearBound"]
 
@@ -43,9 +43,9 @@ class NearBound:
     @staticmethod
     def applies(pair: Pair, errors: CertifiedErrorLaw, epsilon: float) -> bool:
         """Whether the noise is Laplace noise, and ε within an eighth of its bound."""
-        if not pair.is_shift or not isinstance(errors, LaplaceShape):
+        if not pair.is_shift or not errors.is_geometric:
             return False
-        return epsilon > (1 - _NEAR) * float(errors.steepest)
+        return epsilon > (1 - _NEAR) / errors.spread
 
     def log_odds(self, answer: float) -> float:
         """Ln of (e^r − e^ε)·Σ P₋·e^(r·(k − y)) over 2·Σ_{k > y} Q·w·sinh(r·(k − y))."""

@@ -10,7 +10,7 @@ from noisycount.analysis.privacy.pairs.pair import Advantage, Pair
 from noisycount.analysis.privacy.terms import Terms
 from noisycount.analysis.privacy.threshold import Search, extrapolated, first_whole, root
 from noisycount.model.laws.mesh import MeshPoints
-from noisycount.model.noises.error_laws import CertifiedErrorLaw, LaplaceShape
+from noisycount.model.noises.error_law import CertifiedErrorLaw
 
 __all__ = ["WIDEST_MESH", "Asked", "NoisyPair"]
 
@@ -142,8 +142,7 @@ class NoisyPair:
         is_bounded = self.errors.steepest is not None
         if is_bounded and terms.log_odds(self._limit) >= -_UNDECIDED:
             return Certified.probability(0.0, _UNDECIDED)
-        is_laplace = isinstance(self.errors, LaplaceShape)
-        return NOTHING if is_laplace else Certified.probability(0.0, 0.0)
+        return NOTHING if self.errors.is_geometric else Certified.probability(0.0, 0.0)
 
     @property
     def _margin(self) -> float:

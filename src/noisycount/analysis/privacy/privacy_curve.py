@@ -15,9 +15,8 @@ from noisycount.analysis.privacy.pairs.pair import Pair
 from noisycount.model.exact import Exact
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.additive import AdditiveNoise
-from noisycount.model.noises.error_laws import CertifiedErrorLaw
-from noisycount.model.noises.noise_sum import NoiseSum
+from noisycount.model.noises.additive import SymmetricNoise, require_log_concave
+from noisycount.model.noises.error_law import CertifiedErrorLaw
 from noisycount.model.populations.population import Population
 from noisycount.model.search import bracketed, root
 from noisycount.model.subsampling import Subsample
@@ -70,7 +69,8 @@ def privacy_curve(mechanism: Mechanism, population: Population | None = None) ->
     inner = mechanism.noise if isinstance(mechanism, Subsample) else mechanism
     if inner is None or isinstance(inner, Exact):
         errors = None
-    elif isinstance(inner, AdditiveNoise | NoiseSum):
+    elif isinstance(inner, SymmetricNoise):
+        require_log_concave(inner, "a privacy curve")
         errors = inner.errors
     else:
         raise ValueError(f"mechanism must be one of noisycount's mechanisms, got {mechanism!r}")

@@ -10,32 +10,27 @@ from numpy.typing import ArrayLike
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
 from noisycount.model.exact import Exact
 from noisycount.model.laws.expansion import Reals
-from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+from noisycount.model.noises.catalogue import NoiseClass, noise_class
 from noisycount.model.populations.population import Population
 from noisycount.model.search import bracketed_by_factors, root
 from noisycount.model.validation import real_number
 
 __all__ = ["smallest_scale"]
 
-_LAPLACE = (Laplace, DiscreteLaplace)
-_GAUSSIAN = (Gaussian, DiscreteGaussian)
 _SMALLEST, _LARGEST = 2.0**-50, 2.0**50
 _FACTOR = 4.0
 _LEAST = 1e-305
 
-Noise = type[Laplace] | type[DiscreteLaplace] | type[Gaussian] | type[DiscreteGaussian]
-
 
 @overload
 def smallest_scale(
-    noise: Noise, epsilon: float, delta: float, population: Population | None = None
+    noise: NoiseClass, epsilon: float, delta: float, population: Population | None = None
 ) -> float: ...
 
 
 @overload
 def smallest_scale(
-    noise: Noise,
+    noise: NoiseClass,
     epsilon: Sequence[float] | Reals,
     delta: float,
     population: Population | None = None,
@@ -43,7 +38,7 @@ def smallest_scale(
 
 
 def smallest_scale(
-    noise: Noise, epsilon: ArrayLike, delta: float, population: Population | None = None
+    noise: NoiseClass, epsilon: ArrayLike, delta: float, population: Population | None = None
 ) -> float | Reals:
     """The least noise that keeps δ(ε) <= delta.
 
@@ -74,11 +69,7 @@ def smallest_scale(
         >>> round(smallest_scale(Gaussian, 0.5, 1e-6, Binomial(500, 0.1)), 4)
         5.5451
     """
-    if noise not in _LAPLACE + _GAUSSIAN:
-        raise ValueError(
-            "noise must be one of the classes Laplace, DiscreteLaplace, Gaussian and "
-            f"DiscreteGaussian, got {noise!r}"
-        )
+    noise_class(noise)
     if not 0 <= real_number(delta, "delta") <= 1:
         raise ValueError(f"delta must be from 0 to 1, got {delta!r}")
     given = np.asarray(epsilon, dtype=object)
@@ -88,7 +79,9 @@ def smallest_scale(
     return _scale_at(noise, given.item(), delta, population)
 
 
-def _scale_at(noise: Noise, epsilon: float, delta: float, population: Population | None) -> float:
+def _scale_at(
+    noise: NoiseClass, epsilon: float, delta: float, population: Population | None
+) -> float:
     """The smallest scale for one ε."""
     goal = math.log(max(delta, _LEAST))
     if privacy_curve(Exact(), population).bracket(epsilon)[1] <= delta:

@@ -11,7 +11,7 @@ from noisycount.analysis.privacy.pairs.pair import Advantage, Pair
 from noisycount.analysis.privacy.sums import difference, log_sum
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.mesh import MeshPoints
-from noisycount.model.noises.error_laws import CertifiedErrorLaw
+from noisycount.model.noises.error_law import CertifiedErrorLaw
 
 __all__ = ["Terms"]
 

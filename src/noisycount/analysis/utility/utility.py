@@ -4,28 +4,13 @@ import math
 
 from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.additive import AdditiveNoise
-from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-from noisycount.model.noises.noise_sum import NoiseSum
+from noisycount.model.noises.additive import SymmetricNoise
+from noisycount.model.noises.catalogue import NoiseClass, noise_class
 from noisycount.model.populations.population import Population
 from noisycount.model.subsampling import Subsample
 from noisycount.model.validation import instance_of, positive_number, whole_number
 
 __all__ = ["scale_for_utility_loss", "utility_loss"]
-
-NoiseClass = type[Laplace] | type[Gaussian] | type[DiscreteLaplace] | type[DiscreteGaussian]
-
-_SCALES = {
-    Laplace: (2.0**-510, 2.0**510),
-    Gaussian: (2.0**-52, 2.0**52),
-    DiscreteLaplace: (2.0**-10, 2.0**52),  # below the smallest, the variance is below 1e-440
-    DiscreteGaussian: (2.0**-10, 2.0**52),
-}
-_STEEPNESS = {Laplace: 0, Gaussian: 0, DiscreteLaplace: 1, DiscreteGaussian: 2}
-_ROUNDING = (
-    3e-16  # times 1/scale it covers that of e^(−1/scale), times 1/scale² of e^(−1/(2·scale²))
-)
 
 
 def utility_loss(mechanism: Mechanism, population: Population) -> float:
@@ -73,7 +58,7 @@ def utility_loss(mechanism: Mechanism, population: Population) -> float:
     return loss
 
 
-def scale_for_utility_loss(noise: NoiseClass, loss: float, *, size: int = 1) -> float:
+def scale_for_utility_loss(noise: NoiseClass, loss: float, size: int = 1) -> float:
     """The largest scale of noise whose variance is at most `loss`·size².
 
     For Laplace noise it is size·√(loss/2), for Gaussian noise size·√loss. Discrete noise of a
@@ -101,23 +86,19 @@ def scale_for_utility_loss(noise: NoiseClass, loss: float, *, size: int = 1) -> 
         >>> scale_for_utility_loss(Laplace, 18.0)
         3.0
     """
-    if not isinstance(noise, type) or noise not in _SCALES:
-        raise ValueError(
-            "noise must be Laplace, Gaussian, DiscreteLaplace or DiscreteGaussian, the class "
-            f"itself, got {noise!r}"
-        )
+    kind = noise_class(noise)
     allowed, records = positive_number(loss, "loss"), whole_number(size, "size", smallest=1)
 
     def keeps(scale: float) -> bool:
-        unsure = _ROUNDING * max(0.0, scale ** -_STEEPNESS[noise] - 1)
-        return noise(scale).variance / records**2 <= allowed * (1 - unsure)
+        made = kind(scale)
+        return made.variance / records**2 <= allowed * (1 - made.variance_rounding)
 
-    smallest, largest = _SCALES[noise]
+    smallest, largest = kind.scales
     if not keeps(smallest) or keeps(largest):
-        ends = [noise(scale).variance / records**2 for scale in (smallest, largest)]
+        ends = [kind(scale).variance / records**2 for scale in (smallest, largest)]
         raise ValueError(
             f"loss must be at least {ends[0]:.3g} and below {ends[1]:.3g}, which are the losses of "
-            f"{noise.__name__} noise of the scales {smallest:.3g} and {largest:.3g}, got {loss!r}"
+            f"{kind.__name__} noise of the scales {smallest:.3g} and {largest:.3g}, got {loss!r}"
         )
     while smallest < (middle := _between(smallest, largest)) < largest:
         smallest, largest = (middle, largest) if keeps(middle) else (smallest, middle)
@@ -126,7 +107,7 @@ def scale_for_utility_loss(noise: NoiseClass, loss: float, *, size: int = 1) -> 
 
 def _variance(mechanism: Mechanism) -> float:
     """The variance of what is added to the count, in records²."""
-    if isinstance(mechanism, AdditiveNoise | NoiseSum):
+    if isinstance(mechanism, SymmetricNoise):
         return mechanism.variance
     if isinstance(mechanism, Exact):
         return 0.0

@@ -16,13 +16,14 @@ from noisycount.app.options.population import (
 )
 from noisycount.app.refine.answer_table import AnswerTable
 from noisycount.app.refine.assumption import Assumed, Rate
-from noisycount.app.refine.estimate import Noise, Refinement
+from noisycount.app.refine.estimate import Refinement
 from noisycount.app.refine.wire import refinement_object, table_object
 from noisycount.app.refine.words import refinement_facts, table_text
 from noisycount.app.terminal.printing import print_facts, print_json, print_text
 from noisycount.app.terminal.progress import progress
 from noisycount.app.terminal.status import status
-from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 
 __all__ = ["command"]
 
@@ -121,7 +122,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
         )
 
 
-def _law(epsilon: Fraction | None, noise: str | None, scale: Fraction | None) -> Noise:
+def _law(epsilon: Fraction | None, noise: str | None, scale: Fraction | None) -> AdditiveNoise:
     """The noise of each answer."""
     if epsilon is not None and noise is None and scale is None:
         return DiscreteLaplace.for_epsilon(epsilon)
@@ -146,7 +147,7 @@ def _refine_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -
 
 
 def _refine_table(
-    asked: AnswerTable, assumed: Assumed, law: Noise, level: float, *, as_json: bool
+    asked: AnswerTable, assumed: Assumed, law: AdditiveNoise, level: float, *, as_json: bool
 ) -> None:
     """Write a table of answers with their estimates."""
     from noisycount.app.refine.table import refined_table  # noqa: PLC0415  (loads DuckDB)

@@ -16,13 +16,13 @@ from noisycount.app.options.population import (
     population_options,
 )
 from noisycount.app.refine.assumption import Rate
-from noisycount.app.refine.estimate import Noise
 from noisycount.app.risk.risk import Risks, Setting
 from noisycount.app.risk.wire import risks_object
 from noisycount.app.risk.words import cautions, meanings, risk_facts, risk_header, risk_rows
 from noisycount.app.terminal.printing import print_facts, print_json, print_table
 from noisycount.app.terminal.progress import progress
 from noisycount.model.exact import Exact
+from noisycount.model.noises.additive import AdditiveNoise
 
 __all__ = ["command"]
 
@@ -114,7 +114,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
         _print(risks)
 
 
-def _law(noise: str, scale: Fraction | None) -> Noise | Exact:
+def _law(noise: str, scale: Fraction | None) -> AdditiveNoise | Exact:
     """What is added to the count."""
     if noise == _NONE and scale is None:
         return Exact()

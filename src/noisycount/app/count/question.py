@@ -8,7 +8,7 @@ from noisycount.analysis.accuracy.readable_epsilon import error_within
 from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.terminal.numbers import odds_sentence
 from noisycount.errors import ConfigError
-from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.neighbours import Neighbours, neighbours_of_size
 from noisycount.release.desk import Dataset, Release

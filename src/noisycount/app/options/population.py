@@ -9,10 +9,9 @@ import click
 
 from noisycount.app.options.common import Command, number, share
 from noisycount.app.refine.assumption import Assumed, Rate
-from noisycount.app.refine.estimate import NOISES, Noise
 from noisycount.model.drawing.scales import check_range
-from noisycount.model.noises.gaussian import DiscreteGaussian
-from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.model.noises.catalogue import NOISES, NoiseClass
 from noisycount.model.validation import LARGEST_WHOLE
 
 __all__ = [
@@ -27,7 +26,9 @@ __all__ = [
     "population_options",
 ]
 
-NOISE_OPTIONS = {words.lower().replace(" ", "-"): noise for words, noise in NOISES.items()}
+NOISE_OPTIONS: dict[str, NoiseClass] = {
+    str(kind.name).lower().replace(" ", "-"): kind for kind in NOISES
+}
 """The kinds of noise by what one types for them."""
 
 _PLUS_MINUS = re.compile(r"±|\+/?-")
@@ -114,12 +115,9 @@ def assumed_of_options(size: int | None, rate: Rate | None, strata: Path | None)
     )
 
 
-def noise_of_options(noise: str, scale: Fraction) -> Noise:
+def noise_of_options(noise: str, scale: Fraction) -> AdditiveNoise:
     """The noise of that kind and scale."""
-    kind = NOISE_OPTIONS[noise]
-    if issubclass(kind, (DiscreteLaplace, DiscreteGaussian)):
-        return kind(scale)
-    return kind(float(scale))
+    return NOISE_OPTIONS[noise](scale)
 
 
 def _whole(text: str, smallest: int) -> int:

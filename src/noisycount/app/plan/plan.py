@@ -14,7 +14,7 @@ from noisycount.analysis.accuracy.readable_epsilon import (
 from noisycount.app.config.config import DEFAULT_BUDGET
 from noisycount.errors import NoisyCountError
 from noisycount.model.drawing.scales import as_written
-from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 
 __all__ = ["POSSIBLE", "Plan", "planned", "planned_epsilon", "planned_error"]
 

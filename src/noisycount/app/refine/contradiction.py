@@ -19,7 +19,7 @@ def warning(refinement: Refinement) -> str | None:
     """What is odd about the answers, with numbers and a remedy; None where nothing is.
 
     Example:
-        >>> from noisycount.model.noises.laplace import DiscreteLaplace
+        >>> from noisycount.model.noises.discrete_laplace import DiscreteLaplace
         >>> assumed = Assumed.of_rate(5912, Rate(0.017))
         >>> warning(Refinement.of([107], assumed, DiscreteLaplace(7))) is None
         True

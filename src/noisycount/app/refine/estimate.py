@@ -8,22 +8,12 @@ from fractions import Fraction
 from noisycount.analysis.posterior.posterior import Posterior, posterior
 from noisycount.app.refine.assumption import Assumed, Rate
 from noisycount.model.drawing.scales import as_written
-from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace, LaplaceKernel
+from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 
-__all__ = ["LEVEL", "NOISES", "Noise", "Refinement", "kind_of_noise", "refined"]
+__all__ = ["LEVEL", "Refinement", "refined"]
 
 LEVEL = 0.95
-
-Noise = Laplace | Gaussian | DiscreteLaplace | DiscreteGaussian
-
-NOISES: dict[str, type[Noise]] = {
-    "Laplace": Laplace,
-    "Gaussian": Gaussian,
-    "discrete Laplace": DiscreteLaplace,
-    "discrete Gaussian": DiscreteGaussian,
-}
-"""The kinds of noise by their names in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +30,13 @@ class Refinement:
 
     answers: tuple[float, ...]
     assumed: Assumed
-    noise: Noise
+    noise: AdditiveNoise
     told: Posterior
     level: float = LEVEL
 
     @classmethod
     def of(
-        cls, answers: Sequence[float], assumed: Assumed, noise: Noise, level: float = LEVEL
+        cls, answers: Sequence[float], assumed: Assumed, noise: AdditiveNoise, level: float = LEVEL
     ) -> "Refinement":
         """The estimate of one count from answers that all have this noise.
 
@@ -79,7 +69,7 @@ class Refinement:
     @property
     def mechanism(self) -> str:
         """The kind of noise, in words."""
-        return kind_of_noise(self.noise)
+        return self.noise.name
 
     @property
     def scale(self) -> Fraction:
@@ -89,12 +79,7 @@ class Refinement:
     @property
     def epsilon(self) -> Fraction | None:
         """The ε of each answer; None for noise that has none."""
-        return 1 / self.scale if isinstance(self.noise, LaplaceKernel) else None
-
-
-def kind_of_noise(noise: Noise) -> str:
-    """The name of a kind of noise, in words."""
-    return next(words for words, kind in NOISES.items() if isinstance(noise, kind))
+        return None if self.noise.epsilon is None else 1 / self.scale
 
 
 def refined(answer: int, size: int, rate: float, epsilon: Fraction) -> Refinement:

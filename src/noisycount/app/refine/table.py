@@ -8,9 +8,9 @@ import numpy as np
 from noisycount.analysis.posterior.posterior import Posterior
 from noisycount.analysis.posterior.refine import posterior_values, refine
 from noisycount.app.refine.answer_table import AnswerTable, RefinedTable
-from noisycount.app.refine.estimate import Noise
 from noisycount.app.terminal.progress import Done
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.populations.population import Population
 from noisycount.release.sources.duckdb.public_table import Column, PublicTable
 
@@ -21,7 +21,7 @@ _BLOCK, _MOST_BLOCKS = 1000, 25
 
 
 def refined_table(
-    asked: AnswerTable, population: Population, noise: Noise, level: float, done: Done
+    asked: AnswerTable, population: Population, noise: AdditiveNoise, level: float, done: Done
 ) -> RefinedTable:
     """Write the table of answers with `mean`, `median`, `low` and `high` added.
 
@@ -53,7 +53,7 @@ def refined_table(
     return RefinedTable(answers.size, int(missing.sum()), level, seconds, asked.out)
 
 
-def _impossible(answers: Reals, population: Population, noise: Noise) -> int | None:
+def _impossible(answers: Reals, population: Population, noise: AdditiveNoise) -> int | None:
     """The row of an answer that the noise cannot give: the extremes and a broken number tell."""
     given = np.flatnonzero(~np.isnan(answers))
     if not given.size:
@@ -69,7 +69,7 @@ def _impossible(answers: Reals, population: Population, noise: Noise) -> int | N
 
 
 def _quantiles(
-    answers: Reals, population: Population, noise: Noise, level: float, done: Done
+    answers: Reals, population: Population, noise: AdditiveNoise, level: float, done: Done
 ) -> Reals:
     """The median, the low and the high end of each answer's posterior, shape (3, answers)."""
     tail = (1 - level) / 2

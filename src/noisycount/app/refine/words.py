@@ -5,7 +5,7 @@ from noisycount.app.refine.contradiction import warning
 from noisycount.app.refine.estimate import Refinement
 from noisycount.app.terminal.numbers import percent, signed
 from noisycount.app.terminal.printing import Facts, seen_from_here
-from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.budget.exact import exact_text
 
 __all__ = ["refinement_facts", "table_text"]

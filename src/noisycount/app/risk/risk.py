@@ -8,13 +8,12 @@ from fractions import Fraction
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
 from noisycount.analysis.utility.utility import utility_loss
 from noisycount.app.refine.assumption import Assumed
-from noisycount.app.refine.estimate import Noise
 from noisycount.app.terminal.progress import Done
 from noisycount.errors import NoisyCountError
 from noisycount.model.drawing.scales import as_written
 from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.laplace import LaplaceKernel
+from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.known import Known
 from noisycount.model.subsampling import Subsample
@@ -56,7 +55,7 @@ class Setting:
     """
 
     assumed: Assumed
-    noise: Noise | Exact
+    noise: AdditiveNoise | Exact
     sample: int | None = None
     known: int | None = None
     known_positives: int | None = None
@@ -112,10 +111,9 @@ class Setting:
     @property
     def natural_epsilon(self) -> Fraction:
         """The ε of Laplace noise, 1/scale but at most 700; 1 for every other kind."""
-        scale = self.scale
-        if scale is not None and isinstance(self.noise, LaplaceKernel):
-            return min(1 / scale, _LARGEST_EPSILON)
-        return Fraction(1)
+        if self.scale is None or isinstance(self.noise, Exact) or self.noise.epsilon is None:
+            return Fraction(1)
+        return min(1 / self.scale, _LARGEST_EPSILON)
 
     def adversaries(self) -> Iterator[Adversary]:
         """The worst case first, the one who knows least last."""

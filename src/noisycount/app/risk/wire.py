@@ -3,7 +3,6 @@
 from math import isfinite
 from typing import Any
 
-from noisycount.app.refine.estimate import kind_of_noise
 from noisycount.app.refine.wire import assumed_members
 from noisycount.app.risk.risk import Risks
 from noisycount.app.risk.words import cautions, meanings
@@ -20,7 +19,7 @@ def risks_object(risks: Risks) -> dict[str, Any]:
     size = setting.assumed.population.records
     return {
         **assumed_members(setting.assumed),
-        "mechanism": "none" if isinstance(setting.noise, Exact) else kind_of_noise(setting.noise),
+        "mechanism": "none" if isinstance(setting.noise, Exact) else setting.noise.name,
         "scale": None if setting.scale is None else exact_text(setting.scale),
         "sample": setting.sample,
         "known": setting.known,

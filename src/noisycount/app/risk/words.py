@@ -4,7 +4,6 @@ import math
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING
 
-from noisycount.app.refine.estimate import kind_of_noise
 from noisycount.app.terminal.numbers import (
     approximately,
     at_least,
@@ -39,8 +38,7 @@ def answer_words(setting: "Setting") -> str:
         counted = f"the count among {signed(setting.sample)} records drawn at random"
     if isinstance(setting.noise, Exact) or setting.scale is None:
         return f"{counted}, without noise"
-    kind = kind_of_noise(setting.noise)
-    return f"{counted}, with {kind} noise of scale {exact_text(setting.scale)}"
+    return f"{counted}, with {setting.noise.name} noise of scale {exact_text(setting.scale)}"
 
 
 def risk_header(risks: "Risks") -> tuple[str, ...]:

@@ -1,27 +1,32 @@
-"""Noise that is added to the count."""
+"""Noise that is added to the count: what every noise states about itself."""
 
 import math
 from abc import abstractmethod
 from fractions import Fraction
+from typing import ClassVar
 
+import numpy as np
+
+from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.factor import Factor
 from noisycount.model.laws.tails import Tail
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.error_laws import CertifiedErrorLaw
-from noisycount.model.noises.smallest_error import smallest_error
+from noisycount.model.noises.error_factors import ErrorLikelihood, ErrorTail
+from noisycount.model.noises.error_law import CertifiedErrorLaw
+from noisycount.model.noises.smallest_error import log_one_minus_exp, smallest_error
+from noisycount.model.noises.summand import Summand
 from noisycount.model.validation import real_number
 
-__all__ = ["AdditiveNoise", "SymmetricNoise", "check_integer", "log_complement"]
+__all__ = ["AdditiveNoise", "SymmetricNoise", "require_log_concave"]
 
 
 class SymmetricNoise(Mechanism):
-    """A mechanism Y = K + Z: the noise Z is symmetric, one-peaked and independent of the count."""
+    """A mechanism Y = K + Z: the noise Z is symmetric, one-peaked and independent of the count.
+
+    What is abstract here a noise must state; the rest follows from it.
+    """
 
     __slots__ = ()
-
-    @property
-    @abstractmethod
-    def variance(self) -> float:
-        """The variance of the noise, in records²."""
 
     @property
     @abstractmethod
@@ -29,25 +34,83 @@ class SymmetricNoise(Mechanism):
         """The law of the noise at many errors at once."""
 
     @property
+    @abstractmethod
+    def is_log_concave(self) -> bool:
+        """Whether the logarithm of the density is concave."""
+
+    @property
+    def epsilon(self) -> float | Fraction | None:
+        """An ε with δ = 0 for a count of sensitivity 1; None: there is none."""
+        steepest = self.errors.steepest
+        return None if steepest is None else float(steepest)
+
+    @property
+    @abstractmethod
+    def variance(self) -> float:
+        """The variance of the noise, in records²; infinite if it has none."""
+
+    @property
+    @abstractmethod
+    def mean_absolute(self) -> float:
+        """E|Z|, in records; infinite if it has none."""
+
+    @abstractmethod
+    def draws(self, size: int, generator: np.random.Generator) -> Reals:
+        """Draws of the noise from a seed, in records, shape (size,): never to be released."""
+
+    @property
     def is_discrete(self) -> bool:
         """Whether the answers are integers."""
         return self.errors.is_discrete
 
-    @abstractmethod
     def check_answer(self, answer: float) -> None:
         """Refuse, with a ValueError, an answer that this noise cannot give."""
+        if not real_number(answer, "answer").is_integer() and self.is_discrete:
+            raise ValueError(f"answer must be an integer under discrete noise, got {answer!r}")
 
-    @abstractmethod
+    def likelihood(self, answer: float, size: int) -> Factor:  # noqa: ARG002  (as additive noise of every size)
+        """The likelihood of a count k: the density of the noise at answer − k."""
+        self.check_answer(answer)
+        return ErrorLikelihood(float(answer), self.errors, self.is_log_concave)
+
+    def tail(self, answer: float, size: int, *, upper: bool) -> Tail:  # noqa: ARG002  (as additive noise of every size)
+        """P[Y >= answer | K = k] (upper) or P[Y <= answer | K = k] as a function of the count k."""
+        self.check_answer(answer)
+        side, errors = (1 if upper else -1), self.errors
+
+        def log_values(counts: Reals) -> Reals:
+            return errors.log_exceedance(np.asarray(side * (float(answer) - counts)))
+
+        return ErrorTail(
+            lambda count: float(log_values(np.array(count))),
+            kinks=(answer - 1, answer, answer + 1),
+            is_log_concave=self.is_log_concave,
+            log_values=log_values,
+        )
+
     def log_tail(self, alpha: float) -> float:
         """The logarithm of P[|Y − K| >= alpha], alpha in records."""
+        if alpha <= 0:
+            return 0.0
+        errors = self.errors
+        reach = math.ceil(alpha) if errors.is_discrete else alpha
+        return min(0.0, float(errors.log_tail(np.array(float(reach)))))
 
-    @abstractmethod
     def log_within(self, alpha: float) -> float:
         """The logarithm of P[|Y − K| < alpha], alpha in records, also where it is tiny."""
+        if alpha <= 0:
+            return -math.inf
+        errors = self.errors
+        reach = math.ceil(alpha) if errors.is_discrete else alpha
+        if reach >= errors.spread:
+            return log_one_minus_exp(self.log_tail(reach))
+        low, width = errors.first - reach, 2 * reach - errors.first
+        inside = float(errors.between(np.array([low]), np.array([width]))[0])
+        return math.log(inside) if inside > 0 else -math.inf
 
-    @abstractmethod
     def log_exceedance(self, error: float) -> float:
         """The logarithm of P[Z >= error], error in records."""
+        return float(self.errors.log_exceedance(np.array(float(error))))
 
     def smallest_error(self, beta: float) -> float:
         """The smallest alpha, in records, with P[|Y − K| >= alpha] <= beta, beta in (0, 1)."""
@@ -63,36 +126,43 @@ class AdditiveNoise(SymmetricNoise):
 
     __slots__ = ()
 
+    scales: ClassVar[tuple[float, float]] = (2.0**-52, 2.0**52)
+    """The smallest and the largest scale whose variance a float holds."""
+
+    @abstractmethod
+    def __init__(self, scale: float | Fraction) -> None:
+        """Noise of that scale, in records."""
+
     @property
     @abstractmethod
-    def exact_scale(self) -> Fraction:
-        """The scale in records, as the rational that is drawn."""
+    def name(self) -> str:
+        """What the kind of noise is called, in words."""
 
-    def log_exceedance(self, error: float) -> float:
-        """The logarithm of P[Z >= error], error in records.
+    @property
+    @abstractmethod
+    def scale(self) -> float | Fraction:
+        """How wide the noise is, in records: larger scales have larger variances."""
 
-        Of discrete noise it is the smooth curve through its values at integers, on each side of 0.
-        """
-        below = error <= 0
-        tail = self.log_tail(abs(error)) - math.log(2)
-        return log_complement(tail) if below else tail
+    @property
+    def variance_rounding(self) -> float:
+        """The relative error of the variance, where it exceeds that of a few operations."""
+        return 0.0
 
-    def tail(self, answer: float, size: int, *, upper: bool) -> Tail:  # noqa: ARG002  (as additive noise of every size)
-        """P[Y >= answer | K = k] (upper) or P[Y <= answer | K = k] as a function of the count k."""
-        self.check_answer(answer)
-        side = 1 if upper else -1
-        return Tail(
-            lambda count: self.log_exceedance(side * (answer - count)),
-            kinks=(answer - 1, answer, answer + 1),
+    @property
+    def summand(self) -> Summand | None:
+        """What the noise brings to a sum; None: it cannot be summed."""
+        return None
+
+
+def require_log_concave(noise: SymmetricNoise, what: str) -> None:
+    """Refuse, with a ValueError, noise under which several runs of answers can mean the same.
+
+    Args:
+        noise: The noise.
+        what: What rests on a single threshold.
+    """
+    if not noise.is_log_concave:
+        raise ValueError(
+            f"mechanism must have a log-concave density for {what}, which rests on a single "
+            f"threshold, got {noise!r}"
         )
-
-
-def log_complement(log_probability: float) -> float:
-    """The logarithm of 1 − p from that of p."""
-    return math.log1p(-math.exp(log_probability))
-
-
-def check_integer(answer: float) -> None:
-    """Refuse, with a ValueError, an answer that discrete noise cannot give."""
-    if not real_number(answer, "answer").is_integer():
-        raise ValueError(f"answer must be an integer under discrete noise, got {answer!r}")

@@ -1,81 +1,24 @@
-"""Gaussian noise that is added to a count: continuous, and discrete on the integers."""
+"""Continuous Gaussian noise."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.polynomial.legendre import leggauss
 
-from noisycount.model.drawing.many import discrete_gaussian_array
 from noisycount.model.drawing.one import RandomIntegers, discrete_gaussian
-from noisycount.model.drawing.scales import as_written, check_range, drawable, public_grid
-from noisycount.model.laws.expansion import Expansion, Reals, decimal_ratio
-from noisycount.model.laws.factor import BaseFactor, LogStep
-from noisycount.model.noises.additive import AdditiveNoise, check_integer, log_complement
-from noisycount.model.noises.discrete_gaussian_errors import DiscreteGaussianErrors
-from noisycount.model.noises.error_laws import GaussianErrors
-from noisycount.model.noises.gaussian_sums import (
-    log_sum_from,
-    log_sum_of_all,
-    log_sum_within,
-    theta,
-)
-from noisycount.model.noises.smallest_error import log_one_minus_exp
-from noisycount.model.validation import positive_number, real_number, whole_number
+from noisycount.model.drawing.scales import check_range, public_grid
+from noisycount.model.laws.expansion import Reals
+from noisycount.model.noises.gaussian_kernel import GaussianKernel, GaussianShape
+from noisycount.model.validation import positive_number, whole_number
 
-__all__ = ["DiscreteGaussian", "Gaussian", "GaussianKernel", "GaussianLikelihood"]
+__all__ = ["Gaussian", "GaussianErrors"]
 
-_FARTHEST_ANSWER = 2.0**600
-_FAR = 37.0
-
-
-class GaussianKernel(AdditiveNoise):
-    """Noise whose law is proportional to e^(−(y − k)²/(2·scale²)): continuous or discrete."""
-
-    __slots__ = ()
-
-    def likelihood(self, answer: float, size: int) -> "GaussianLikelihood":  # noqa: ARG002  (as additive noise of every size)
-        """The likelihood e^(−(answer − k)²/(2·scale²)) of a count k."""
-        self.check_answer(answer)
-        return GaussianLikelihood(float(answer), self.exact_scale)
-
-
-@dataclass(frozen=True, slots=True)
-class GaussianLikelihood(BaseFactor):
-    """The factor e^(−(answer − k)²/(2·scale²)) of a count k: a parabola in its logarithm.
-
-    Attributes:
-        answer: The answer, in records, within ±2^600.
-        scale: In records, between 2^−52 and 2^52.
-
-    Raises:
-        ValueError: If the answer is so far away that its slopes would overflow.
-    """
-
-    answer: float
-    scale: Fraction
-
-    def __post_init__(self) -> None:
-        if abs(self.answer) > _FARTHEST_ANSWER:
-            raise ValueError(f"answer must lie within 2**600 records of 0, got {self.answer!r}")
-
-    def expansion(self, centre: int) -> Expansion:
-        """The tangent at the centre as slope, (answer − centre)/scale²; the bend −d²/(2·scale²)."""
-        curvature = float(1 / self.scale**2)
-
-        def bend(offsets: Reals) -> Reals:
-            return offsets * offsets * (-curvature / 2)
-
-        return Expansion(decimal_ratio((Fraction(self.answer) - centre) / self.scale**2), bend)
-
-    def log_step(self, count: int) -> float:
-        """The slope half way to the next count: (answer − count − 1/2)/scale²."""
-        return (self.answer - count - 0.5) / float(self.scale**2)
-
-    def exact_log_step(self, count: int) -> LogStep:
-        """The same, exactly."""
-        return LogStep(shift=(Fraction(self.answer) - count - Fraction(1, 2)) / self.scale**2)
+_NODES, _WEIGHTS = leggauss(16)
+_NEAR = 1.0  # standard deviations over which 16 Gauss points hold a normal density
+_HALF = -math.log(2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +38,9 @@ class Gaussian(GaussianKernel):
         19.5996
     """
 
-    scale: float
+    name: ClassVar[str] = "Gaussian"
+
+    scale: float = field()  # without, the property of the base would be its default
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive_number(self.scale, "scale"))
@@ -112,27 +57,22 @@ class Gaussian(GaussianKernel):
         return self.scale**2
 
     @property
-    def errors(self) -> GaussianErrors:
+    def mean_absolute(self) -> float:
+        """E|Z|: scale·√(2/π)."""
+        return self.errors.mean_absolute
+
+    @property
+    def errors(self) -> "GaussianErrors":
         """The law of the noise at many errors at once."""
         return GaussianErrors(self.scale)
 
-    def check_answer(self, answer: float) -> None:
-        """Refuse an answer that is not a finite number."""
-        real_number(answer, "answer")
+    def error_with_tail(self, log_beta: float) -> float:
+        """The alpha with ln P[|Y − K| >= alpha] = log_beta, by the inverse of Φ or of erf."""
+        from scipy.special import erfinv, ndtri_exp  # noqa: PLC0415  (SciPy loads slowly)
 
-    def log_tail(self, alpha: float) -> float:
-        """The logarithm of P[|Y − K| >= alpha]: ln erfc(alpha/(scale·√2)) for alpha >= 0.
-
-        Relative error of the tail: 1e-12 down to 1e-300.
-        """
-        return _log_normal_tail(max(0.0, alpha / self.scale))
-
-    def log_within(self, alpha: float) -> float:
-        """The logarithm of P[|Y − K| < alpha] = erf(alpha/(scale·√2)), alpha in records."""
-        if alpha > self.scale:
-            return log_one_minus_exp(self.log_tail(alpha))
-        inside = math.erf(alpha / self.scale / math.sqrt(2))
-        return math.log(inside) if inside > 0 else -math.inf
+        if log_beta < _HALF:
+            return -self.scale * float(ndtri_exp(log_beta + _HALF))
+        return self.scale * math.sqrt(2) * float(erfinv(-math.expm1(log_beta)))
 
     def release(self, count: int) -> float:
         """The count plus an exact draw of the discrete Gaussian law on a public grid.
@@ -149,104 +89,60 @@ class Gaussian(GaussianKernel):
         steps = discrete_gaussian(self.exact_scale / grid, RandomIntegers())
         return float(whole_number(count, "count") + steps * grid)
 
+    def draws(self, size: int, generator: np.random.Generator) -> Reals:
+        """Draws of the noise from a seed, in records, shape (size,): never to be released."""
+        return generator.normal(0.0, self.scale, size)
 
-@dataclass(frozen=True, slots=True, init=False)
-class DiscreteGaussian(GaussianKernel):
-    """Discrete Gaussian noise on the integers: P[Z = z] ∝ e^(−z²/(2·scale²)).
 
-    The scale is a rational number and the sampler uses integers only, so the law is exact. Its
-    standard deviation is at most the scale, and all but equal to it from 1 record on.
-
-    Args:
-        scale: In records, between 2^−52 and 2^52. A float is read as the decimal that Python shows
-            for it (0.1 is 1/10); a rational whose terms exceed 2^53 is rounded up, by less than
-            one part in 2^51.
-
-    Raises:
-        ValueError: If the scale is not a number in that range.
-
-    Source: Canonne, Kamath, Steinke (2020).
-
-    Example:
-        >>> DiscreteGaussian(10).smallest_error(0.05)
-        21
-    """
-
-    scale: Fraction
-
-    def __init__(self, scale: float | Fraction) -> None:
-        object.__setattr__(self, "scale", drawable(as_written(scale, "scale")))
+@dataclass(frozen=True, slots=True)
+class GaussianErrors(GaussianShape):
+    """The law at many errors; the scale is the standard deviation."""
 
     @property
-    def exact_scale(self) -> Fraction:
-        """The scale."""
-        return self.scale
+    def is_discrete(self) -> bool:
+        """False: the errors are real numbers."""
+        return False
 
     @property
-    def variance(self) -> float:
-        """The variance of the noise, in records²: the mean of z² over the law."""
-        scale = float(self.scale)
-        if scale < 1:
-            return theta(1 / (2 * scale**2))[1]
-        turned = 2 * math.pi * scale**2
-        return scale**2 - turned**2 * theta(math.pi * turned)[1]
+    def peak(self) -> float:
+        """1/(scale·√(2π))."""
+        return 1 / (self.scale * math.sqrt(2 * math.pi))
 
     @property
-    def errors(self) -> DiscreteGaussianErrors:
-        """The law of the noise at many errors at once."""
-        return DiscreteGaussianErrors(float(self.scale))
+    def mean_absolute(self) -> float:
+        """E|Z|: scale·√(2/π)."""
+        return self.scale * math.sqrt(2 / math.pi)
 
-    def check_answer(self, answer: float) -> None:
-        """Refuse an answer that is not an integer."""
-        check_integer(answer)
+    def log_tail(self, distances: Reals) -> Reals:
+        """Ln erfc(z/(scale·√2))."""
+        from scipy.special import log_ndtr  # noqa: PLC0415  (SciPy loads slowly)
 
-    def log_tail(self, alpha: float) -> float:
-        """The logarithm of P[|Y − K| >= alpha]: ln 2 + ln Σ_{z >= alpha} P[Z = z].
+        logs: Reals = log_ndtr(-distances / self.scale) - _HALF
+        return logs
 
-        Relative error of the tail: 1e-12 down to 1e-300.
-        """
-        if alpha <= 0:
-            return 0.0
-        scale = float(self.scale)
-        log_sum = log_sum_from(math.ceil(alpha), scale)
-        return min(0.0, math.log(2) + log_sum - log_sum_of_all(scale))
+    def tail(self, distances: Reals) -> Reals:
+        """2·Φ(−z/scale)."""
+        from scipy.special import ndtr  # noqa: PLC0415  (SciPy loads slowly)
 
-    def log_exceedance(self, error: float) -> float:
-        """The logarithm of P[Z >= error], error in records; smooth between integers above 0."""
-        if error <= 0:
-            return log_complement(self.log_exceedance(1 - error))
-        scale = float(self.scale)
-        return log_sum_from(error, scale) - log_sum_of_all(scale)
+        tails: Reals = 2 * ndtr(-distances / self.scale)
+        return tails
 
-    def log_within(self, alpha: float) -> float:
-        """The logarithm of P[|Y − K| < alpha], alpha in records, also where it is tiny."""
-        scale, reach = float(self.scale), math.ceil(alpha)
-        if reach > scale:
-            return log_one_minus_exp(self.log_tail(reach))
-        return log_sum_within(reach, scale) - log_sum_of_all(scale)
-
-    def release(self, count: int) -> int:
-        """The count plus one exact draw of the noise.
-
-        Args:
-            count: The true count, a whole number.
-        """
-        return whole_number(count, "count") + discrete_gaussian(self.scale, RandomIntegers())
-
-    def samples(self, size: int) -> NDArray[np.int64]:
-        """Independent draws of the noise, in records, shape (size,), by the exact sampler."""
-        return discrete_gaussian_array(self.scale, whole_number(size, "size"))
+    def between(self, low: Reals, widths: Reals) -> Reals:
+        """A Gauss rule over near errors; a difference of the smaller tails of far ones."""
+        lows, lengths = np.broadcast_arrays(low, widths)
+        near = lengths < _NEAR * self.scale
+        masses = np.empty(lows.shape)
+        masses[near] = _normal_mass(lows[near] / self.scale, lengths[near] / self.scale)
+        first, last = lows[~near], lows[~near] + lengths[~near]
+        flipped = first + last < 0
+        masses[~near] = self.exceedance(np.where(flipped, -last, first))
+        masses[~near] -= self.exceedance(np.where(flipped, -first, last))
+        return masses
 
 
-def _log_normal_tail(reach: float) -> float:
-    """The logarithm of P[|N| >= reach] of a standard normal N, reach >= 0.
-
-    Where erfc underflows, by the asymptotic series 1 − 1/x² + 1·3/x⁴ − ... of x·P/φ.
-    """
-    if reach < _FAR:
-        return math.log(math.erfc(reach / math.sqrt(2)))
-    nearness = 1 / reach / reach
-    series = 1.0
-    for factor in (9, 7, 5, 3, 1):
-        series = 1 - factor * nearness * series
-    return math.log(2 / math.pi) / 2 + math.log(series) - math.log(reach) - reach * reach / 2
+def _normal_mass(lows: Reals, widths: Reals) -> Reals:
+    """Φ(low + width) − Φ(low) for widths up to 1."""
+    points = lows[..., None] + widths[..., None] * ((1 + _NODES) / 2)
+    densities = np.exp(-points * points / 2) / math.sqrt(2 * math.pi)
+    masses: Reals = densities @ _WEIGHTS * (widths / 2)
+    return masses

@@ -8,7 +8,7 @@ import numpy as np
 from noisycount.model.laws.blocks import blocks_between
 from noisycount.model.laws.expansion import Reals
 
-__all__ = ["log_sum_from", "log_sum_of_all", "log_sum_within", "theta"]
+__all__ = ["log_moment_from_one", "log_sum_from", "log_sum_of_all", "theta"]
 
 _NEGLIGIBLE = 50.0
 
@@ -46,14 +46,12 @@ def log_sum_from(first: float, scale: float) -> float:
     return largest + blocks.peak + math.log(blocks.mass)
 
 
-def log_sum_within(alpha: int, scale: float) -> float:
-    """The logarithm of Σ e^(−z²/(2·scale²)) over the integers |z| < alpha; alpha >= 1."""
-    if alpha < 1:
-        return -math.inf
+def log_moment_from_one(scale: float) -> float:
+    """The logarithm of Σ z·e^(−z²/(2·scale²)) over z = 1, 2, and so on."""
+    curvature = 1 / scale**2
 
     def log_weight(offsets: Reals) -> Reals:
-        units = offsets / scale
-        return -units * units / 2
+        return -offsets * (curvature + offsets * (curvature / 2))
 
-    blocks = blocks_between(log_weight, 0.0, alpha - 1.0)
-    return math.log(2 * blocks.mass * math.exp(blocks.peak) - 1)
+    blocks = blocks_between(log_weight, 0.0, math.ceil(math.sqrt(2 * _NEGLIGIBLE) * scale))
+    return blocks.peak + math.log(blocks.mass * (1 + blocks.mean)) - curvature / 2

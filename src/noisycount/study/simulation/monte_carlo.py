@@ -15,7 +15,6 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.population import Population
 from noisycount.model.validation import instance_of, whole_number
-from noisycount.study.simulation.draws import drawn_noise
 
 __all__ = ["Simulated", "simulated"]
 
@@ -101,7 +100,7 @@ def simulated(  # noqa: PLR0913, PLR0917  (what is simulated, and how)
     def sums(block: int) -> Reals:
         generator = np.random.default_rng(streams[block])
         counts = population.draws(blocks[block], generator)
-        answers = counts + drawn_noise(mechanism, blocks[block], generator)
+        answers = counts + mechanism.draws(blocks[block], generator)
         return _sums(counts, answers, _estimates(answers, believed, mechanism, by))
 
     with ThreadPoolExecutor(threads) as pool:

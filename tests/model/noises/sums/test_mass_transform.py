@@ -3,16 +3,15 @@ import pytest
 from mpmath import mp, mpf
 
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.model.noises.gaussian import Gaussian
+from noisycount.model.noises.laplace import Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 from tests.oracles.convolution import (
     DISCRETE,
-    ROUGH,
     convolved,
-    density,
     laplace_and_gaussian,
-    tail,
 )
 
 CLOSE = 1e-12
@@ -57,29 +56,6 @@ def test_the_mass_within_discrete_noises_is_a_sum(noises: list[Mechanism]) -> No
         exact = mp.log(mp.fsum(probabilities[reach - alpha + 1 : reach + alpha]))
         assert abs(noise.log_within(alpha) - exact) < CLOSE
         assert noise.log_within(alpha - 0.5) == noise.log_within(alpha)
-
-
-@pytest.mark.few(3)
-@pytest.mark.parametrize("noises", ROUGH, ids=str)
-def test_the_mass_within_continuous_and_discrete_noise_is_a_sum(noises: list[Mechanism]) -> None:
-    """Over the integers of the discrete noise."""
-    noise, (discrete, continuous) = NoiseSum(noises), noises
-    weight = density(discrete)
-    places = range(-400, 401)
-    weights = [weight(mpf(place)) for place in places]
-
-    def between(low: mpf, high: mpf) -> mpf:
-        if low < 0 < high:
-            return 1 - tail(continuous, high) - tail(continuous, -low)
-        near, far = sorted((abs(low), abs(high)))
-        return tail(continuous, near) - tail(continuous, far)
-
-    for alpha in (1e-9, 1e-3, 0.3, 0.999, 1.0, 1.5, 2.0, 7.25, 40.0):
-        parts = (
-            chance * between(-mpf(alpha) - place, mpf(alpha) - place)
-            for place, chance in zip(places, weights, strict=True)
-        )
-        assert abs(noise.log_within(alpha) - mp.log(mp.fsum(parts))) < CLOSE
 
 
 @pytest.mark.parametrize("scale", [10**6, 10**12, 10**15])

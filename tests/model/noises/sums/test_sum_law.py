@@ -7,19 +7,19 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.gaussian import DiscreteGaussian, Gaussian
-from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.model.noises.gaussian import Gaussian
+from noisycount.model.noises.laplace import Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 from tests.oracles.convolution import (
     DISCRETE,
-    ROUGH,
     TOLERANCE,
     assert_close,
     convolved,
     density,
     equal_laplace,
     laplace_and_gaussian,
-    tail,
     two_laplace,
 )
 
@@ -110,22 +110,6 @@ def test_narrow_gaussian_noise_leaves_wide_noise_smooth_farther_out(scale: int) 
     errors = [30.0, 40.5, 55.25, 300.75, 0.7 * scale + 30, 900.3 * scale]
     exact = [mp.log(mp.tanh(1 / (2 * b)) * lift) - mpf(x) / b for x in errors]
     assert_close([noise.log_density(error) for error in errors], exact)
-
-
-@pytest.mark.few(2)
-@pytest.mark.parametrize("noises", ROUGH, ids=str)
-def test_continuous_noise_joins_discrete_noise(noises: list[Mechanism]) -> None:
-    """Densities and tails at real errors are sums over the integers of the discrete noise."""
-    discrete, continuous = noises
-    law, smooth, noise = density(discrete), density(continuous), NoiseSum(noises)
-    errors = [0.0, 0.3, -0.3, 0.5, 1.0, 1.25, -2.75, 5.0, 24.5, -40.1]
-    counts = range(-700, 701)
-    weights = [law(mpf(k)) for k in counts]
-    pairs = list(zip(counts, weights, strict=True))
-    exact = [mp.log(mp.fsum(p * smooth(mpf(x) - k) for k, p in pairs)) for x in errors]
-    assert_close([noise.log_density(error) for error in errors], exact)
-    tails = [mp.log(mp.fsum(p * tail(continuous, mpf(x) - k) for k, p in pairs)) for x in errors]
-    assert_close([noise.log_exceedance(error) for error in errors], tails)
 
 
 @pytest.mark.parametrize("ratio", [1.0, 0.5, 1e-6])

@@ -10,7 +10,6 @@ from noisycount.model.noises.sums.transforms import Complexes, Part, Path, Tilt,
 
 __all__ = [
     "along_line",
-    "along_smoothed_line",
     "around_all_poles",
     "around_period",
     "log_density",
@@ -36,12 +35,6 @@ Course = Callable[[Complexes], tuple[Path, Complexes]]
 def along_line(variable: Complexes) -> tuple[Path, Complexes]:
     """σ = z, for continuous noise."""
     return Path(variable, variable, variable), np.ones_like(variable)
-
-
-def along_smoothed_line(variable: Complexes) -> tuple[Path, Complexes]:
-    """σ = z, for discrete noise that Gaussian noise smooths."""
-    half = variable / 2
-    return Path(variable, np.sinh(half), np.cosh(half)), np.ones_like(variable)
 
 
 def around_all_poles(variable: Complexes) -> tuple[Path, Complexes]:

@@ -1,4 +1,4 @@
-"""Laplace transforms of noises that are seen on a lattice: the integers, or those plus a phase."""
+"""The Laplace transform of discrete Gaussian noise."""
 
 import math
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.noises.sums.transforms import Complexes, Normal, Path, Tilt, Tilted
 
-__all__ = ["Comb", "Sampled"]
+__all__ = ["Comb"]
 
 _NEGLIGIBLE = 40.0
 _WIDE = 0.5
@@ -116,84 +116,6 @@ class TiltedComb(Tilted):
         turned = self.turn * path.step
         logarithm = np.log(_polynomial(self.weights, np.exp(turned))) - self.order * turned
         rest: Complexes = self.copies * logarithm
-        return rest
-
-
-@dataclass(frozen=True, slots=True)
-class Sampled:
-    """What turns discrete Laplace noise into the continuous one, seen at integers plus a phase.
-
-    Continuous noise is the discrete one of the same scale plus H of density
-    r·sinh(r·(1 − |x|))/(2·cosh r − 2) on [−1, 1]. So its density at phase + n is the law of the
-    discrete noise mixed over n and n + 1, and its tail is the tail mixed over n, n + 1 and n + 2.
-
-    Attributes:
-        rate: r = 1/scale, per record.
-        phase: In [0, 1).
-        is_tail: Whether the tail is meant.
-    """
-
-    rate: float
-    phase: float
-    is_tail: bool
-
-    def slopes(self, tilt: Tilt) -> tuple[Reals, Reals]:
-        """Nothing: two records at most are left out, which hardly moves a path."""
-        return np.zeros_like(tilt.point), np.zeros_like(tilt.point)
-
-    def tilted(self, tilt: Tilt) -> "TiltedSampled":
-        """The places around θ."""
-        coefficients, decays = self._tail() if self.is_tail else self._density()
-        places = self.phase - np.arange(decays.size)
-        exponents = places * tilt.point[:, None] - decays
-        largest = exponents.max(axis=1)
-        weights = coefficients * np.exp(exponents - largest[:, None])
-        total = weights.sum(axis=1)
-        drift = np.full_like(tilt.point, self.phase)
-        return TiltedSampled(largest + np.log(total), drift, 0.0, weights / total[:, None])
-
-    def log_mass_around(self) -> float:
-        """The logarithm of P[|H| < phase] = sinh(r·(1 − phase/2))·sinh(r·phase/2)/sinh²(r/2)."""
-        if self.phase == 0:
-            return -math.inf
-        falls = math.expm1(-self.rate * (2 - self.phase)), math.expm1(-self.rate * self.phase)
-        return math.log(falls[0] * falls[1]) - 2 * math.log(-math.expm1(-self.rate))
-
-    def log_masses_below(self) -> tuple[float, float]:
-        """The logarithms of P[H < phase] and P[H < phase − 1]."""
-        (above, _, below), (lift, _, drop) = self._tail()
-        log_below = math.log(below) - drop if below > 0 else -math.inf
-        return math.log1p(-above * math.exp(-lift)), log_below
-
-    def _density(self) -> tuple[Reals, Reals]:
-        """Factors c and exponents e of the densities c·e^−e of H at phase and at phase − 1."""
-        distances = np.array([self.phase, 1 - self.phase])
-        normal = self.rate / 2 / math.expm1(-self.rate) ** 2
-        return -normal * np.expm1(-2 * self.rate * (1 - distances)), self.rate * distances
-
-    def _tail(self) -> tuple[Reals, Reals]:
-        """Those of P[H >= phase], P[phase − 1 <= H < phase] and P[H < phase − 1]."""
-        distances = np.array([self.phase, 1 - self.phase])
-        normal = 1 / 2 / math.expm1(-self.rate) ** 2
-        factors = normal * np.expm1(-self.rate * (1 - distances)) ** 2
-        above, below = factors * np.exp(-self.rate * distances)
-        decays = np.array([self.rate * self.phase, 0.0, self.rate * (1 - self.phase)])
-        return np.array([factors[0], 1 - above - below, factors[1]]), decays
-
-
-@dataclass(frozen=True, slots=True)
-class TiltedSampled(Tilted):
-    """The places around the points θ.
-
-    Attributes:
-        weights: The share of each place, downwards, shape (points, places).
-    """
-
-    weights: Reals
-
-    def rest(self, path: Path) -> Complexes:
-        """The logarithm of Σ weight_j·e^(−j·σ)."""
-        rest: Complexes = np.log(_polynomial(self.weights, np.exp(-path.step)))
         return rest
 
 

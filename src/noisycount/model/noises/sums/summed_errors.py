@@ -10,7 +10,9 @@ from numpy.polynomial.polynomial import polyval
 from numpy.typing import NDArray
 
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.noises.error_law import CertifiedErrorLaw, ErrorLaw
 from noisycount.model.noises.sums.sum_law import SumLaw
+from noisycount.model.noises.sums.sum_table import sum_table
 
 __all__ = ["SummedErrors"]
 
@@ -21,7 +23,7 @@ _CANCELLED = 4.0  # a difference of tails is taken where it keeps this share of 
 
 
 @dataclass(frozen=True, slots=True)
-class SummedErrors:
+class SummedErrors(CertifiedErrorLaw):
     """A sum of independent noises.
 
     Attributes:
@@ -33,7 +35,7 @@ class SummedErrors:
     @property
     def is_discrete(self) -> bool:
         """Whether all noises are discrete."""
-        return self.law.is_on_integers
+        return self.law.is_discrete
 
     @property
     def steepest(self) -> Fraction | None:
@@ -51,13 +53,27 @@ class SummedErrors:
         """Taken for kinked, as sums of Laplace noises are."""
         return 0.0
 
+    @property
+    def peak(self) -> float:
+        """The density or the probability at 0."""
+        return math.exp(float(self.law.log_density(np.zeros(1))[0]))
+
+    @property
+    def mean_absolute(self) -> float:
+        """E|Z|, in records."""
+        return self.law.mean_absolute
+
+    def tabulated(self, reach: float) -> ErrorLaw:
+        """The law as polynomials in pieces: each value of its own takes an integral."""
+        return sum_table(self, self.law.narrowest, reach)
+
     def reach(self, depth: float) -> float:  # noqa: ARG002  (no bound is needed)
         """Any distance."""
         return math.inf
 
     def log_density(self, errors: Reals) -> Reals:
-        """The logarithm of the density or of the probability; all errors on one lattice."""
-        return self.law.log_density(errors, _phase(errors))
+        """The logarithm of the density or of the probability."""
+        return self.law.log_density(errors)
 
     def log_change(self, error: float, steps: Reals) -> Reals:
         """A difference of logarithms; of steps within which the law is smooth, its expansion."""
@@ -71,10 +87,9 @@ class SummedErrors:
         changes: Reals = units * polyval(units, [*rising[1:], 0.0])
         return changes
 
-    def exceedance(self, errors: Reals) -> Reals:
-        """P[Z >= error]; all errors on one lattice."""
-        tails: Reals = np.exp(self.law.log_tail(errors, _phase(errors)))
-        return tails
+    def log_tail(self, distances: Reals) -> Reals:
+        """Ln 2 + ln P[Z >= z]."""
+        return math.log(2) + self.law.log_tail(distances)
 
     def between(self, low: Reals, widths: Reals) -> Reals:
         """The difference of the smaller tails; where they cancel, an integral of its own."""
@@ -82,10 +97,9 @@ class SummedErrors:
         tails = self.exceedance(starts)
         masses = tails - self.exceedance(starts + lengths)
         near = (masses * _CANCELLED < tails) & self._has_windows(starts, lengths)
-        first = 1.0 if self.is_discrete else 0.0
         above, below = np.maximum(starts[near], 0.0), np.maximum(-starts[near], 0.0)
         masses[near] = self._windows(above, starts[near] + lengths[near] - above)
-        masses[near] += self._windows(np.full_like(below, first), below)
+        masses[near] += self._windows(np.full_like(below, self.first), below)
         return masses
 
     @property
@@ -104,13 +118,13 @@ class SummedErrors:
     def _mirrored(self, low: Reals, widths: Reals) -> tuple[Reals, Reals]:
         """Where the masses start, and how wide they are, with more of each above 0 than below."""
         lows, lengths = np.broadcast_arrays(low, widths)
-        shift = 1.0 if self.is_discrete else 0.0
-        return np.where(2 * lows + lengths < shift, shift - (lows + lengths), lows), lengths
+        mirrored = self.first - (lows + lengths)
+        return np.where(2 * lows + lengths < self.first, mirrored, lows), lengths
 
     def _has_windows(self, starts: Reals, lengths: Reals) -> NDArray[np.bool_]:
         """Where a mass has an integral of its own."""
         if not self.is_discrete:
-            return np.full(starts.shape, self.law.is_on_line)
+            return np.full(starts.shape, fill_value=True)
         whole: NDArray[np.bool_] = (starts % 1.0 == 0) & (lengths % 1.0 == 0)
         return whole
 
@@ -121,8 +135,3 @@ class SummedErrors:
             same = lengths == length
             masses[same] = np.exp(self.law.log_masses(starts[same], float(length)))
         return masses
-
-
-def _phase(errors: Reals) -> float:
-    """The fractional part that most of the errors share."""
-    return float(np.median(errors % 1.0)) if errors.size else 0.0

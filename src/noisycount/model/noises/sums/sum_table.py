@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from noisycount.model.laws.expansion import Reals
-from noisycount.model.noises.noise_sum import NoiseSum
+from noisycount.model.noises.error_law import ErrorLaw
 
 __all__ = ["SumTable", "sum_table"]
 
@@ -55,18 +55,18 @@ class Pieces:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SumTable:
-    """A sum of noises that are all discrete or all continuous, as an `ErrorLaw`.
+class SumTable(ErrorLaw):
+    """A sum of noises up to a distance from 0.
 
     Attributes:
         spread: The smallest of the scales, in records: the law is smooth over it, but at 0.
         is_discrete: Whether Z is an integer.
         log_densities: The logarithm of the density, or of the probability, at distances from 0.
-        log_tails: That of P[Z >= z] for z >= 0.
+        log_tails: That of P[|Z| >= z].
     """
 
-    spread: float
-    is_discrete: bool
+    spread: float = field()  # without, the properties of the base would be their defaults
+    is_discrete: bool = field()
     log_densities: Pieces
     log_tails: Pieces
 
@@ -80,6 +80,11 @@ class SumTable:
         """Derivatives may jump at 0."""
         return 0.0
 
+    @property
+    def peak(self) -> float:
+        """The density or the probability at 0."""
+        return math.exp(float(self.log_densities(np.zeros(1))[0]))
+
     def reach(self, depth: float) -> float:  # noqa: ARG002  (the table's end, whatever the depth)
         """The distance at which the table ends."""
         return float(self.log_densities.edges[-1])
@@ -92,12 +97,9 @@ class SumTable:
         """A difference of logarithms."""
         return self.log_density(error - steps) - self.log_density(np.array(error))
 
-    def exceedance(self, errors: Reals) -> Reals:
-        """P[Z >= error]."""
-        first = 1.0 if self.is_discrete else 0.0
-        is_above = errors >= first
-        tails = np.exp(self.log_tails(np.where(is_above, errors, first - errors)))
-        return np.where(is_above, tails, 1 - tails)
+    def log_tail(self, distances: Reals) -> Reals:
+        """The logarithm of P[|Z| >= z]."""
+        return self.log_tails(distances)
 
     def between(self, low: Reals, widths: Reals) -> Reals:
         """The difference of two tails; of a single integer its probability."""
@@ -106,29 +108,25 @@ class SumTable:
         return self.exceedance(low) - self.exceedance(low + widths)
 
 
-def sum_table(noise: NoiseSum, reach: float) -> SumTable:
-    """The table of a sum of noises up to a distance from 0.
+def sum_table(errors: ErrorLaw, narrowest: float, reach: float) -> SumTable:
+    """The table of a sum of noises.
 
-    Raises:
-        ValueError: If some of the noises are discrete and others continuous.
+    Args:
+        errors: The law of the sum.
+        narrowest: The smallest scale of a noise, in records.
+        reach: The distance from 0 up to which the table tells the law.
     """
-    if not noise.is_discrete and any(part.is_discrete for part in noise.noises):
-        raise ValueError(
-            "mechanism must not add discrete and continuous noises here, as the density of the sum "
-            f"bends at every integer: take noises of one kind, got {noise!r}"
-        )
-    errors, spread = noise.errors, min(float(part.scale) for part in noise.noises)
 
     def log_tails(distances: Reals) -> Reals:
         with np.errstate(divide="ignore"):
-            return np.log(errors.exceedance(distances))
+            return math.log(2) + errors.log_exceedance(distances)
 
     curves = (errors.log_density, log_tails)
-    if noise.is_discrete:
+    if errors.is_discrete:
         tables = [_of_integers(curve, reach + 2) for curve in curves]
     else:
-        tables = [_of_reals(curve, reach + 2, spread) for curve in curves]
-    return SumTable(spread, noise.is_discrete, *tables)
+        tables = [_of_reals(curve, reach + 2, narrowest) for curve in curves]
+    return SumTable(narrowest, errors.is_discrete, *tables)
 
 
 def _of_reals(curve: Curve, reach: float, spread: float) -> Pieces:

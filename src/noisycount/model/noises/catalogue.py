@@ -1,0 +1,26 @@
+"""The noises of one kind and one scale: whoever lists them reads them here."""
+
+from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.model.noises.gaussian import Gaussian
+from noisycount.model.noises.laplace import Laplace
+
+__all__ = ["NOISES", "NoiseClass", "noise_class"]
+
+NoiseClass = type[AdditiveNoise]
+"""A class of noise, which makes noise of a scale."""
+
+NOISES: tuple[NoiseClass, ...] = (Laplace, Gaussian, DiscreteLaplace, DiscreteGaussian)
+
+
+def noise_class(noise: object) -> NoiseClass:
+    """The class of noise that was given.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    if isinstance(noise, type) and issubclass(noise, AdditiveNoise):
+        return noise
+    names = ", ".join(kind.__name__ for kind in NOISES)
+    raise ValueError(f"noise must be one of the classes {names}, the class itself, got {noise!r}")

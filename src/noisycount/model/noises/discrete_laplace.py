@@ -1,0 +1,138 @@
+"""Discrete Laplace noise: the law of the answers that are really released."""
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.model.drawing.many import discrete_laplace_array
+from noisycount.model.drawing.one import RandomIntegers, discrete_laplace
+from noisycount.model.drawing.scales import as_written, drawable
+from noisycount.model.laws.expansion import Reals
+from noisycount.model.noises.laplace_kernel import LaplaceKernel, LaplaceShape
+from noisycount.model.validation import whole_number
+
+__all__ = ["DiscreteLaplace", "DiscreteLaplaceErrors"]
+
+_ROUNDING = 3e-16  # of 1/scale as a float, which e^(−1/scale) multiplies by 1/scale
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class DiscreteLaplace(LaplaceKernel):
+    """Discrete Laplace noise on the integers: P[Z = z] = tanh(1/(2·scale))·e^(−|z|/scale).
+
+    Adding it to a count of sensitivity 1 is (1/scale)-differentially private, exactly: the scale is
+    a rational number and the sampler uses integers only.
+
+    Args:
+        scale: In records, between 2^−52 and 2^52. A float is read as the decimal that Python shows
+            for it (0.1 is 1/10); a rational whose terms exceed 2^53 is rounded up, by less than
+            one part in 2^51.
+
+    Raises:
+        ValueError: If the scale is not a number in that range.
+
+    Source: Canonne, Kamath, Steinke (2020); Ghosh, Roughgarden, Sundararajan (2009).
+
+    Example:
+        >>> DiscreteLaplace.for_epsilon(0.15).scale
+        Fraction(20, 3)
+    """
+
+    name: ClassVar[str] = "discrete Laplace"
+    scales: ClassVar[tuple[float, float]] = (2.0**-10, 2.0**52)  # below, the variance underflows
+
+    scale: Fraction = field()  # without, the property of the base would be its default
+
+    def __init__(self, scale: float | Fraction) -> None:
+        object.__setattr__(self, "scale", drawable(as_written(scale, "scale")))
+
+    @classmethod
+    def for_epsilon(cls, epsilon: float | Fraction, sensitivity: float | Fraction = 1) -> Self:
+        """The noise that makes a query of that sensitivity ε-differentially private."""
+        return cls(as_written(sensitivity, "sensitivity") / as_written(epsilon, "epsilon"))
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The exact ε of a count of sensitivity 1: 1/scale."""
+        return 1 / self.scale
+
+    @property
+    def exact_scale(self) -> Fraction:
+        """The scale."""
+        return self.scale
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise, 2q/(1 − q)² with q = e^(−1/scale), in records²."""
+        per_record = float(self.epsilon)
+        return 2 * math.exp(-per_record) / math.expm1(-per_record) ** 2
+
+    @property
+    def variance_rounding(self) -> float:
+        """That of e^(−1/scale) at small scales."""
+        return _ROUNDING * max(0.0, float(self.epsilon) - 1)
+
+    @property
+    def mean_absolute(self) -> float:
+        """E|Z|: 1/sinh(1/scale), in a form that does not overflow."""
+        per_record = float(self.epsilon)
+        return -2 * math.exp(-per_record) / math.expm1(-2 * per_record)
+
+    @property
+    def errors(self) -> "DiscreteLaplaceErrors":
+        """The law of the noise at many errors at once."""
+        return DiscreteLaplaceErrors(self.epsilon)
+
+    def error_with_tail(self, log_beta: float) -> int:
+        """The smallest integer alpha with ln P[|Y − K| >= alpha] <= log_beta."""
+        alpha = 1 + max(0, math.ceil((self.log_tail(1) - log_beta) * float(self.scale)))
+        while alpha > 1 and self.log_tail(alpha - 1) <= log_beta:
+            alpha -= 1
+        while self.log_tail(alpha) > log_beta:
+            alpha += 1
+        return alpha
+
+    def release(self, count: int) -> int:
+        """The count plus one exact draw of the noise.
+
+        Args:
+            count: The true count, a whole number.
+        """
+        return whole_number(count, "count") + discrete_laplace(self.scale, RandomIntegers())
+
+    def samples(self, size: int) -> NDArray[np.int64]:
+        """Independent draws of the noise, in records, shape (size,), by the exact sampler."""
+        return discrete_laplace_array(self.scale, whole_number(size, "size"))
+
+    def draws(self, size: int, generator: np.random.Generator) -> Reals:
+        """Draws of the noise from a seed, in records, shape (size,): never to be released."""
+        return discrete_laplace_array(self.scale, size, generator.bytes).astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteLaplaceErrors(LaplaceShape):
+    """The law at many errors, q = e^(−1/scale)."""
+
+    @property
+    def is_discrete(self) -> bool:
+        """True: the errors are integers."""
+        return True
+
+    @property
+    def peak(self) -> float:
+        """(1 − q)/(1 + q)."""
+        return math.tanh(self._rate / 2)
+
+    def log_tail(self, distances: Reals) -> Reals:
+        """−z/scale − ln((1 + q)/2), also where 1/scale is tiny."""
+        return -self._rate * distances - math.log1p(math.expm1(-self._rate) / 2)
+
+    def between(self, low: Reals, widths: Reals) -> Reals:
+        """From the integers from 1 on and those up to 0."""
+        above = self._fall(1.0, low, widths)
+        both = 1 + math.exp(-self._rate)
+        return (above + self._fall(0.0, 1 - low - widths, widths)) / both

@@ -1,0 +1,70 @@
+"""What an answer with noise says about a count, from the law of the noise alone."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from noisycount.model.laws.expansion import Expansion, Reals
+from noisycount.model.laws.factor import BaseFactor, LogStep
+from noisycount.model.laws.tails import Tail
+from noisycount.model.noises.error_law import ErrorLaw
+
+__all__ = ["ErrorLikelihood", "ErrorTail"]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorLikelihood(BaseFactor):
+    """The density of noise at answer − k, as a factor of the count k.
+
+    Attributes:
+        answer: The answer, in records.
+        errors: The law of the noise.
+        is_log_concave: Whether the logarithm of the density is concave.
+    """
+
+    answer: float
+    errors: ErrorLaw
+    is_log_concave: bool = True
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """The answer, unless the density is smooth and turns only there."""
+        is_smooth = self.errors.smooth_over > 0 and self.is_log_concave
+        return () if is_smooth else (self.answer,)
+
+    def expansion(self, centre: int) -> Expansion:
+        """All of the change as bend."""
+        error = self.answer - centre
+        return Expansion(Decimal(0), lambda offsets: self.errors.log_change(error, offsets))
+
+    def log_step(self, count: int) -> float:
+        """The change from this count to the next."""
+        return float(self.errors.log_change(self.answer - count, np.ones(1))[0])
+
+    def exact_log_step(self, count: int) -> LogStep:
+        """The step as the rational that the float stands for; symmetry holds exactly."""
+        return LogStep(shift=Fraction(self.log_step(count)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorTail(Tail):
+    """The tail of noise at answer − k, as a factor of the count k.
+
+    Attributes:
+        log_values: Its logarithm at many counts at once.
+    """
+
+    log_values: Callable[[Reals], Reals]
+
+    def expansion(self, centre: int) -> Expansion:
+        """The differences of the logarithm."""
+        at_centre = float(self.log_values(np.array(float(centre))))
+
+        def bend(offsets: Reals) -> Reals:
+            change: Reals = self.log_values(np.asarray(centre + offsets)) - at_centre
+            return change
+
+        return Expansion(Decimal(0), bend)

@@ -1,0 +1,127 @@
+"""The law of a noise at many errors at once: densities, tails and the mass between two errors."""
+
+import math
+from abc import ABC, abstractmethod
+from fractions import Fraction
+
+import numpy as np
+
+from noisycount.model.laws.expansion import Reals
+
+__all__ = ["CertifiedErrorLaw", "ClosedForm", "ErrorLaw"]
+
+
+class ErrorLaw(ABC):
+    """The law of symmetric, one-peaked noise Z at arrays of errors, in records."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def is_discrete(self) -> bool:
+        """Whether Z is an integer."""
+
+    @property
+    def is_geometric(self) -> bool:
+        """Whether the logarithm of the density is −|z|/spread up to a constant."""
+        return False
+
+    @property
+    @abstractmethod
+    def steepest(self) -> Fraction | None:
+        """The largest change of the logarithm of the density a record; None: there is no bound."""
+
+    @property
+    @abstractmethod
+    def spread(self) -> float:
+        """A typical size of the noise, in records."""
+
+    @property
+    @abstractmethod
+    def smooth_over(self) -> float:
+        """The length in records over which the density has no bend; 0 if it has a kink."""
+
+    @property
+    @abstractmethod
+    def peak(self) -> float:
+        """The density at 0, or the probability of 0 if Z is discrete."""
+
+    @abstractmethod
+    def reach(self, depth: float) -> float:
+        """The distance from 0, in records, at which the density has fallen by e^depth."""
+
+    @abstractmethod
+    def log_density(self, errors: Reals) -> Reals:
+        """The logarithm of the density, or of the probability, up to a constant."""
+
+    @abstractmethod
+    def log_change(self, error: float, steps: Reals) -> Reals:
+        """How the logarithm of the density changes from an error to error − step."""
+
+    @abstractmethod
+    def log_tail(self, distances: Reals) -> Reals:
+        """The logarithm of P[|Z| >= z] for z > 0, also where the probability underflows.
+
+        Of discrete noise it is smooth between the integers from 1 on; of continuous noise it is
+        asked for at 0, too.
+        """
+
+    @abstractmethod
+    def between(self, low: Reals, widths: Reals) -> Reals:
+        """P[low <= Z < low + width] for widths >= 0, to full relative precision."""
+
+    def tail(self, distances: Reals) -> Reals:
+        """P[|Z| >= z] for z > 0, to full relative precision."""
+        tails: Reals = np.exp(self.log_tail(distances))
+        return tails
+
+    def exceedance(self, errors: Reals) -> Reals:
+        """P[Z >= error], to full relative precision; smooth between integers if Z is discrete."""
+        is_above = np.asarray(errors) > 0
+        tails = self.tail(np.where(is_above, errors, self.first - errors)) / 2
+        return np.where(is_above, tails, 1 - tails)
+
+    def log_exceedance(self, errors: Reals) -> Reals:
+        """The logarithm of P[Z >= error], also where the probability underflows."""
+        is_above = np.asarray(errors) > 0
+        logs = self.log_tail(np.where(is_above, errors, self.first - errors)) - math.log(2)
+        return np.where(is_above, logs, np.log1p(-np.exp(logs)))
+
+    def tabulated(self, reach: float) -> "ErrorLaw":  # noqa: ARG002  (a closed form needs no table)
+        """The law for very many errors up to a distance from 0: itself where each is cheap."""
+        return self
+
+    @property
+    def first(self) -> float:
+        """What an error and its opposite add up to, as P[Z < z] = P[Z >= first − z]."""
+        return 1.0 if self.is_discrete else 0.0
+
+
+class CertifiedErrorLaw(ErrorLaw):
+    """A law of noise that tells how exact its tails and masses are."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def rounding(self) -> float:
+        """The relative error of a tail or a mass, where it exceeds that of a few operations."""
+
+    @abstractmethod
+    def uncertainty(self, low: Reals, widths: Reals) -> Reals | float:
+        """How far each mass of `between` may be off beyond that."""
+
+
+class ClosedForm(CertifiedErrorLaw):
+    """A law whose tails and masses are closed forms, exact but for a few operations."""
+
+    __slots__ = ()
+
+    @property
+    def rounding(self) -> float:
+        """That of a few operations."""
+        return 0.0
+
+    def uncertainty(self, low: Reals, widths: Reals) -> float:  # noqa: ARG002  (of no mass)
+        """0."""
+        return 0.0

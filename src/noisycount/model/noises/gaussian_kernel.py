@@ -1,0 +1,120 @@
+"""What continuous and discrete Gaussian noise have in common: a density of e^(−z²/(2·scale²))."""
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+
+from noisycount.model.laws.expansion import Expansion, Reals, decimal_ratio
+from noisycount.model.laws.factor import BaseFactor, LogStep
+from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.model.noises.error_law import ClosedForm
+from noisycount.model.noises.summand import Summand
+
+__all__ = ["GaussianKernel", "GaussianLikelihood", "GaussianShape"]
+
+_FARTHEST_ANSWER = 2.0**600  # beyond, slopes of the narrowest noise would overflow
+
+
+class GaussianKernel(AdditiveNoise):
+    """Noise whose law is proportional to e^(−(y − k)²/(2·scale²)): continuous or discrete."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def exact_scale(self) -> Fraction:
+        """The scale in records, as the rational that is drawn."""
+
+    @property
+    def is_log_concave(self) -> bool:
+        """True: the logarithm is a parabola."""
+        return True
+
+    @property
+    def summand(self) -> Summand:
+        """Gaussian noise of its scale."""
+        return Summand(gaussian=float(self.scale))
+
+    def likelihood(self, answer: float, size: int) -> "GaussianLikelihood":  # noqa: ARG002  (as additive noise of every size)
+        """The likelihood e^(−(answer − k)²/(2·scale²)) of a count k."""
+        self.check_answer(answer)
+        return GaussianLikelihood(float(answer), self.exact_scale)
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianLikelihood(BaseFactor):
+    """The factor e^(−(answer − k)²/(2·scale²)) of a count k: a parabola in its logarithm.
+
+    Attributes:
+        answer: The answer, in records, within ±2^600.
+        scale: In records, between 2^−52 and 2^52.
+
+    Raises:
+        ValueError: If the answer is so far away that its slopes would overflow.
+    """
+
+    answer: float
+    scale: Fraction
+
+    def __post_init__(self) -> None:
+        if abs(self.answer) > _FARTHEST_ANSWER:
+            raise ValueError(f"answer must lie within 2**600 records of 0, got {self.answer!r}")
+
+    def expansion(self, centre: int) -> Expansion:
+        """The tangent at the centre as slope, (answer − centre)/scale²; the bend −d²/(2·scale²)."""
+        curvature = float(1 / self.scale**2)
+
+        def bend(offsets: Reals) -> Reals:
+            return offsets * offsets * (-curvature / 2)
+
+        return Expansion(decimal_ratio((Fraction(self.answer) - centre) / self.scale**2), bend)
+
+    def log_step(self, count: int) -> float:
+        """The slope half way to the next count: (answer − count − 1/2)/scale²."""
+        return (self.answer - count - 0.5) / float(self.scale**2)
+
+    def exact_log_step(self, count: int) -> LogStep:
+        """The slope half way as a rational number of nats."""
+        return LogStep(shift=(Fraction(self.answer) - count - Fraction(1, 2)) / self.scale**2)
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianShape(ClosedForm):
+    """The law at many errors, up to what tells continuous noise from discrete one.
+
+    Attributes:
+        scale: In records.
+    """
+
+    scale: float
+
+    @property
+    def steepest(self) -> None:
+        """None: the slope grows without end."""
+        return
+
+    @property
+    def spread(self) -> float:
+        """The scale."""
+        return self.scale
+
+    @property
+    def smooth_over(self) -> float:
+        """The scale."""
+        return self.scale
+
+    def reach(self, depth: float) -> float:
+        """The scale times √(2·depth)."""
+        return self.scale * math.sqrt(2 * depth)
+
+    def log_density(self, errors: Reals) -> Reals:
+        """−z²/(2·scale²)."""
+        units = errors / self.scale
+        logs: Reals = -units * units / 2
+        return logs
+
+    def log_change(self, error: float, steps: Reals) -> Reals:
+        """step·(2·error − step)/(2·scale²)."""
+        change: Reals = (steps / self.scale) * ((2 * error - steps) / self.scale) / 2
+        return change

@@ -1,0 +1,137 @@
+"""What continuous and discrete Laplace noise have in common: a density of e^(−|z|/scale)."""
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from noisycount.model.laws.expansion import Expansion, Reals, decimal_ratio
+from noisycount.model.laws.factor import BaseFactor, LogStep
+from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.model.noises.error_law import ClosedForm
+from noisycount.model.noises.summand import Summand
+
+__all__ = ["LaplaceKernel", "LaplaceLikelihood", "LaplaceShape"]
+
+_STEEPEST = 1e280  # noise that narrow changes no integer
+
+
+class LaplaceKernel(AdditiveNoise):
+    """Noise whose law is proportional to e^(−|y − k|/scale): continuous or discrete."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def exact_scale(self) -> Fraction:
+        """The scale in records, as the rational that is drawn."""
+
+    @property
+    def is_log_concave(self) -> bool:
+        """True: two lines meet in a peak."""
+        return True
+
+    @property
+    def summand(self) -> Summand:
+        """Laplace noise of its scale."""
+        return Summand(laplace=float(self.scale))
+
+    def likelihood(self, answer: float, size: int) -> "LaplaceLikelihood":  # noqa: ARG002  (as additive noise of every size)
+        """The likelihood e^(−|answer − k|/scale) of a count k."""
+        self.check_answer(answer)
+        return LaplaceLikelihood(float(answer), self.exact_scale)
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceLikelihood(BaseFactor):
+    """The factor e^(−|answer − k|/scale) of a count k: two straight lines in its logarithm.
+
+    Attributes:
+        answer: The answer, in records.
+        scale: In records.
+    """
+
+    answer: float
+    scale: Fraction
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """The answer, where the two lines meet."""
+        return (self.answer,)
+
+    def expansion(self, centre: int) -> Expansion:
+        """The line through the centre as slope; the other line bends away from it."""
+        to_answer = self.answer - centre
+        bend_per_record = -2 * float(1 / self.scale)
+
+        def bend(offsets: Reals) -> Reals:
+            beyond = offsets - to_answer if to_answer >= 0 else to_answer - offsets
+            return bend_per_record * np.maximum(beyond, 0)
+
+        slope = decimal_ratio(1 / self.scale)
+        return Expansion(slope if to_answer >= 0 else -slope, bend)
+
+    def log_step(self, count: int) -> float:
+        """A step towards the answer gains 1/scale, a step away loses it."""
+        nearer = 2 * (self.answer - count) - 1
+        return max(-1.0, min(1.0, nearer)) / float(self.scale)
+
+    def exact_log_step(self, count: int) -> LogStep:
+        """The step as a rational number of nats."""
+        nearer = 2 * (Fraction(self.answer) - count) - 1
+        return LogStep(shift=max(Fraction(-1), min(Fraction(1), nearer)) / self.scale)
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceShape(ClosedForm):
+    """The law at many errors, up to what tells continuous noise from discrete one.
+
+    Attributes:
+        steepest: 1/scale, per record.
+    """
+
+    steepest: Fraction = field()  # without, the property of the base would be its default
+    _rate: float = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_rate", min(float(self.steepest), _STEEPEST))
+
+    @property
+    def is_geometric(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def spread(self) -> float:
+        """The scale."""
+        return 1 / self._rate
+
+    @property
+    def smooth_over(self) -> float:
+        """0, as it has a kink."""
+        return 0.0
+
+    def reach(self, depth: float) -> float:
+        """The scale times the depth."""
+        return depth / self._rate
+
+    def log_density(self, errors: Reals) -> Reals:
+        """−|z|/scale."""
+        logs: Reals = -self._rate * np.abs(errors)
+        return logs
+
+    def log_change(self, error: float, steps: Reals) -> Reals:
+        """−(|error − step| − |error|)/scale: a line up to the step that reaches 0, and down."""
+        side = math.copysign(1.0, error)
+        change: Reals = self._rate * np.minimum(side * steps, 2 * abs(error) - side * steps)
+        return change
+
+    def _fall(self, least: float, low: Reals, widths: Reals) -> Reals:
+        """e^(−l/scale) − e^(−(l + width)/scale) of what is at least so large."""
+        lengths = np.minimum(widths, np.maximum(low + widths - least, 0))
+        fall: Reals = -np.exp(-self._rate * np.maximum(low, least)) * np.expm1(
+            -self._rate * lengths
+        )
+        return fall
