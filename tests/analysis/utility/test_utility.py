@@ -1,17 +1,20 @@
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
-from noisycount.analysis.utility.utility import NoiseClass, scale_for_utility_loss, utility_loss
+from noisycount.analysis.utility.utility import scale_for_utility_loss, utility_loss
 from noisycount.model.exact import Exact
 from noisycount.model.laws.count_law import CountDistribution
+from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.factor import Factor
 from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.catalogue import NOISES, NoiseClass
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.model.noises.gaussian import Gaussian
@@ -20,13 +23,14 @@ from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.beta_binomial import BetaBinomial
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.known import Known
-from noisycount.model.populations.population import Population
+from noisycount.model.populations.moments import Moments
+from noisycount.model.populations.population import Neighbours, Population
 from noisycount.model.populations.strata import Strata
 from noisycount.model.populations.tabulated import Tabulated
 from noisycount.model.subsampling import Subsample
 from tests.oracles.posterior import Law, beta_binomial_law, binomial_law, strata_law
 
-CLASSES: list[NoiseClass] = [Laplace, Gaussian, DiscreteLaplace, DiscreteGaussian]
+CLASSES = NOISES
 RATES = st.one_of(st.floats(1e-12, 1), st.sampled_from([1e-300, 1e-9, 1 - 1e-9, 1 - 2**-53]))
 SHAPES = st.one_of(st.floats(1e-6, 1e6), st.sampled_from([1e-300, 1e300, 1.7e308]))
 
@@ -142,13 +146,26 @@ class Uniform(Population):
         """The law of a table."""
         return Tabulated([0.1] * 10).law(*likelihoods)
 
-    def given(self, known: int, positives: int) -> "Population":  # type: ignore[override]
+    @property
+    def moments(self) -> Moments:
+        """E[K] = 4.5 and E[K(9 − K)] = 12."""
+        return Moments(4.5, 4.5, 12.0)
+
+    def given(self, known: int, positives: int) -> Population:
         """What the table says."""
         return Tabulated([0.1] * 10).given(known, positives)
 
+    def neighbours(self) -> Iterator[Neighbours]:
+        """What the table says."""
+        return Tabulated([0.1] * 10).neighbours()
 
-def test_a_population_of_your_own_is_measured_by_its_law() -> None:
-    """Mean and variance of the law are all that is asked for."""
+    def draws(self, runs: int, generator: np.random.Generator) -> Reals:
+        """Counts of 0 to 9."""
+        return generator.integers(0, 10, runs).astype(np.float64)
+
+
+def test_a_population_of_your_own_is_measured_by_its_moments() -> None:
+    """They are all that is asked for."""
     exact = mean_square(Law(0, [mpf(1)] * 10), 9, 4)
     assert close(utility_loss(Subsample(4), Uniform()), exact, 1e-12)
 

@@ -83,6 +83,7 @@ def scale_for_utility_loss(noise: NoiseClass, loss: float, size: int = 1) -> flo
     what is allowed. It is never above as `utility_loss` computes it: 1e-15 relative at most.
 
     Example:
+        >>> from noisycount.model.noises.laplace import Laplace
         >>> scale_for_utility_loss(Laplace, 18.0)
         3.0
     """

@@ -22,5 +22,5 @@ def noise_class(noise: object) -> NoiseClass:
     """
     if isinstance(noise, type) and issubclass(noise, AdditiveNoise):
         return noise
-    names = ", ".join(kind.__name__ for kind in NOISES)
-    raise ValueError(f"noise must be one of the classes {names}, the class itself, got {noise!r}")
+    *names, last = (kind.__name__ for kind in NOISES)
+    raise ValueError(f"noise must be {', '.join(names)} or {last}, the class itself, got {noise!r}")
