@@ -14,7 +14,7 @@ import noisycount
 PACKAGE = "noisycount"
 EVERYBODY = {"errors", "data"}
 ARROWS = {
-    "": {"model", "analysis", "study"},  # the public names
+    "": {"model", "analysis", "charts", "study"},  # the public names
     "errors": set[str](),
     "data": set[str](),
     "model": set[str](),

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
     from noisycount.analysis.privacy.smallest_scale import smallest_scale
     from noisycount.analysis.utility.utility import scale_for_utility_loss, utility_loss
+    from noisycount.charts.chart import chart
     from noisycount.errors import NoisyCountError
     from noisycount.model.exact import Exact
     from noisycount.model.mechanism import Mechanism
@@ -78,6 +79,7 @@ __all__ = [
     "belief_bounds",
     "break_even_rates",
     "chan_bound",
+    "chart",
     "count_for_relative_error",
     "epsilon_for_accuracy",
     "epsilon_for_relative_error",
@@ -128,6 +130,7 @@ _HOMES = {
     "belief_bounds": "analysis.privacy.belief",
     "break_even_rates": "analysis.evaluation.break_even",
     "chan_bound": "analysis.accuracy.accuracy",
+    "chart": "charts.chart",
     "count_for_relative_error": "analysis.accuracy.relative_error",
     "epsilon_for_accuracy": "analysis.accuracy.epsilon_for_accuracy",
     "epsilon_for_relative_error": "analysis.accuracy.relative_error",

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from noisycount.charts.files import save_file
 from noisycount.charts.plan import GoalLine, PossibleAnswers, plan_chart
-from noisycount.charts.refinement import save_file
 
 DOTS = PossibleAnswers(
     places=[(97, 1), (100, 1), (100, 2), (103, 1)],

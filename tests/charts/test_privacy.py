@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from noisycount.charts.privacy import PrivacyAxes, PrivacyLine, privacy_chart
+from noisycount.charts.privacy.chart import privacy_chart
+from noisycount.charts.privacy.curves import PrivacyAxes, PrivacyLine
 
 AXES = PrivacyAxes(epsilon=2.0, floor=1e-6, top=1.0, asked=0.5, words="ε = 1/2")
 

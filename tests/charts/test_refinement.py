@@ -7,7 +7,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from noisycount.charts.refinement import RefinementCurves, refinement_chart, save
+from noisycount.charts.files import save
+from noisycount.charts.refinement.chart import refinement_chart
+from noisycount.charts.refinement.curves import RefinementCurves
 
 SIZE, RATE, SCALE = 5912, 0.017, 20 / 3
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import noisycount as nc
-from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.plot.plot import Axis, Line, Panel
 from noisycount.charts.theme import STYLES
 from noisycount.study.claim import Claim, Verdict
 from noisycount.study.figure import Figure

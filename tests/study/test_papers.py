@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import betabinom, binom, laplace
 
 import noisycount as nc
-from noisycount.charts.plot import Line
+from noisycount.charts.plot.plot import Line
 from noisycount.study.claim import Verdict
 from noisycount.study.figure import Figure
 from noisycount.study.papers.catalogue import PAPERS, chosen

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from noisycount.charts.refinement import THEME
-from noisycount.charts.theme import BLUE, GREEN, GRID, INK, LEVELS
+from noisycount.charts.theme import BLUE, CONFIG, GREEN, GRID, INK, LEVELS
 
 __all__ = ["GoalLine", "PossibleAnswers", "plan_chart"]
 
@@ -88,7 +87,7 @@ def plan_chart(
     title: str,
     subtitle: str,
 ) -> alt.VConcatChart:
-    """Return possible answers above the curves of equal ε.
+    """Possible answers above the curves of equal ε.
 
     Args:
         answers: The dots and their marks.
@@ -113,12 +112,12 @@ def plan_chart(
         vconcat=[_answers(answers), _goals(lines, goal)],
         title=alt.TitleParams(title, subtitle=subtitle, fontSize=19, offset=18),
         spacing=24,
-        config=THEME,
+        config=CONFIG,
     )
 
 
 def _answers(answers: PossibleAnswers) -> alt.LayerChart:
-    """Return the dots over a band that is the goal."""
+    """The dots over a band that is the goal."""
     farthest = max(abs(value - answers.centre) for value, _ in answers.places) + answers.gap
     tallest = max(level for _, level in answers.places)
     reach = max(_LEAST_REACH, farthest, answers.high - answers.centre + 1)
@@ -149,7 +148,7 @@ def _answers(answers: PossibleAnswers) -> alt.LayerChart:
 
 
 def _goals(lines: Sequence[GoalLine], goal: tuple[float, float]) -> alt.LayerChart:
-    """Return error against confidence, with the name of each ε beside its line."""
+    """Error against confidence, with the name of each ε beside its line."""
     x = alt.X(
         "confidence:Q",
         title="confidence",

@@ -42,6 +42,11 @@ class Claim:
     found: str
     verdict: Verdict
 
+    @property
+    def words(self) -> str:
+        """The claim, what was found, and the verdict."""
+        return f"{self.says} ({self.source}) {self.found} {self.verdict.value.capitalize()}."
+
     def to_dict(self) -> dict[str, str]:
         """The claim as text by name."""
         return {

@@ -1,9 +1,10 @@
 """A figure of a paper: a plot, and what is claimed of it."""
 
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
-from noisycount.charts.plot import Plot
+from noisycount.charts.plot.plot import Plot
 from noisycount.study.claim import Claim
 
 __all__ = ["Figure"]
@@ -35,3 +36,10 @@ class Figure(Plot):
             "panels": [panel.to_dict() for panel in self.panels],
             "claims": [claim.to_dict() for claim in self.claims],
         }
+
+    def _repr_html_(self) -> str:
+        """Its picture and its claims, for a notebook."""
+        from noisycount.charts.plot.chart import plot_svg  # noqa: PLC0415  (loads Altair)
+
+        claims = "".join(f"<li>{escape(claim.words)}</li>" for claim in self.claims)
+        return f"{plot_svg(self)}<p>{escape(self.caption)}</p><ol>{claims}</ol>"

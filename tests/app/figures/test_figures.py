@@ -10,7 +10,7 @@ import pytest
 from noisycount.app.figures.files import FORMATS
 from noisycount.app.figures.page import counted, page
 from noisycount.app.figures.sections import Section
-from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.plot.plot import Axis, Line, Panel
 from noisycount.charts.theme import STYLES
 from noisycount.study.claim import Claim, Verdict
 from noisycount.study.figure import Figure

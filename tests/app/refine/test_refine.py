@@ -1,11 +1,13 @@
 import math
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
+import noisycount as nc
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
@@ -183,3 +185,12 @@ def test_one_answer_needs_no_engine() -> None:
         [sys.executable, "-c", code], check=True, capture_output=True, text=True
     )
     assert told.stdout.splitlines()[-1] == "loaded"
+
+
+def test_a_plot_is_the_chart_of_the_posterior(run: Run, here: Path) -> None:
+    """The command line and a notebook share one definition, to the last character."""
+    words = ("refine", "107", "--size", "5912", "--rate", "1.7%", "--epsilon", "0.15")
+    assert run(*words, "--plot", "told.svg").status == 0
+    told = posterior(107, Binomial(5912, 0.017), DiscreteLaplace.for_epsilon(Fraction("0.15")))
+    nc.chart(told).save(here / "chart.svg")
+    assert (here / "told.svg").read_bytes() == (here / "chart.svg").read_bytes()

@@ -8,7 +8,7 @@ from noisycount.app.figures.page import page
 from noisycount.app.figures.sections import Section
 from noisycount.app.terminal.files import writing
 from noisycount.app.terminal.progress import Done
-from noisycount.charts.figures import figure_png, figure_svg
+from noisycount.charts.plot.chart import plot_png, plot_svg
 from noisycount.study.figure import Figure
 
 __all__ = ["FORMATS", "save_figures"]
@@ -45,7 +45,7 @@ def save_figures(
 def _save(figure: Figure, file: Path) -> None:
     """The file of one figure, in the format of its ending."""
     if file.suffix == ".png":
-        file.write_bytes(figure_png(figure))
+        file.write_bytes(plot_png(figure))
     else:
         file.write_text(_TEXTS[file.suffix.removeprefix(".")](figure), encoding="utf-8")
 
@@ -55,4 +55,4 @@ def _json(figure: Figure) -> str:
     return json.dumps(figure.to_dict(), ensure_ascii=False, indent=2) + "\n"
 
 
-_TEXTS: dict[str, Callable[[Figure], str]] = {"svg": figure_svg, "csv": Figure.csv, "json": _json}
+_TEXTS: dict[str, Callable[[Figure], str]] = {"svg": plot_svg, "csv": Figure.csv, "json": _json}

@@ -12,8 +12,8 @@ from noisycount.app.plan.plan import Plan
 from noisycount.app.plan.words import goal_words
 from noisycount.app.terminal.files import writing
 from noisycount.app.terminal.numbers import approximately, percent, plus_minus, signed
+from noisycount.charts.files import save_file
 from noisycount.charts.plan import GoalLine, PossibleAnswers, plan_chart
-from noisycount.charts.refinement import save_file
 from noisycount.release.budget.exact import exact_text
 
 __all__ = ["save_plan_plot"]
@@ -26,7 +26,7 @@ _FACTORS = (Fraction(1, 2), Fraction(1), Fraction(2))
 
 
 def save_plan_plot(plan: Plan, file: Path) -> None:
-    """Draw a plan as one file, SVG or PNG by its ending.
+    """The picture of a plan as one file, SVG or PNG by its ending.
 
     Raises:
         NoisyCountError: The file cannot be written.
@@ -77,6 +77,6 @@ def _goal_of_one(plan: Plan) -> tuple[float, float]:
 
 
 def _short(price: Fraction) -> str:
-    """An ε in few signs."""
+    """An ε in few characters."""
     exact = exact_text(price)
     return exact if len(exact) <= _LONGEST else f"{float(price):.3g}"

@@ -4,7 +4,7 @@ import math
 
 from noisycount.analysis.privacy.amplification import amplified_delta
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
-from noisycount.charts.plot import Line, Panel
+from noisycount.charts.plot.plot import Line, Panel
 from noisycount.charts.theme import STYLES
 from noisycount.model.exact import Exact
 from noisycount.model.populations.binomial import Binomial

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
-from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.plot.plot import Axis, Line, Panel
 from noisycount.charts.theme import DOTS, GUIDE, LEVELS, LONG, MIXED, SOLID, STYLES
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import Laplace

@@ -7,7 +7,7 @@ import numpy as np
 
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
 from noisycount.analysis.utility.utility import scale_for_utility_loss, utility_loss
-from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.plot.plot import Axis, Line, Panel
 from noisycount.charts.theme import STYLES
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import Laplace

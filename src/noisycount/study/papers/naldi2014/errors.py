@@ -8,7 +8,7 @@ import numpy as np
 
 from noisycount.analysis.evaluation.averages import Estimated
 from noisycount.analysis.evaluation.evaluation import mean_absolute_error
-from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.plot.plot import Axis, Line, Panel
 from noisycount.charts.theme import GUIDE, STYLES
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.populations.binomial import Binomial

@@ -7,7 +7,7 @@ from itertools import pairwise
 from noisycount.analysis.accuracy.out_of_range import out_of_range_bounds
 from noisycount.analysis.evaluation.averages import Estimated
 from noisycount.analysis.evaluation.evaluation import improvement_probability
-from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.plot.plot import Axis, Line, Panel
 from noisycount.charts.theme import GUIDE, STYLES
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.populations.binomial import Binomial

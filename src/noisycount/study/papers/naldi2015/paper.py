@@ -12,7 +12,7 @@ from noisycount.analysis.accuracy.relative_error import (
     relative_confidence,
     relative_error,
 )
-from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.plot.plot import Axis, Line, Panel
 from noisycount.charts.theme import LEVELS
 from noisycount.study.claim import Claim, Verdict
 from noisycount.study.figure import Figure

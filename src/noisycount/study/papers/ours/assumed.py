@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from noisycount.analysis.evaluation.averages import Estimated
 from noisycount.analysis.evaluation.break_even import break_even_rates
 from noisycount.analysis.evaluation.evaluation import mean_absolute_error
-from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.plot.plot import Axis, Line, Panel
 from noisycount.charts.theme import DOTS, GUIDE, STYLES, Style
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.populations.beta_binomial import BetaBinomial

@@ -7,7 +7,7 @@ import numpy as np
 from noisycount.analysis.privacy.amplification import amplified_delta
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
 from noisycount.analysis.utility.utility import utility_loss
-from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.plot.plot import Axis, Line, Panel
 from noisycount.charts.theme import LEVELS, STYLES
 from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism

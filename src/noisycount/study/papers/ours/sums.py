@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 
 from noisycount.analysis.accuracy.accuracy import chan_bound, failure_probability
 from noisycount.analysis.accuracy.prices import epsilon_of_group
-from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.plot.plot import Axis, Line, Panel
 from noisycount.charts.theme import DOTS, GUIDE, LONG, MIXED, SOLID, STYLES
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.noises.noise_sum import NoiseSum

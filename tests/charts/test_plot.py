@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.charts.figures import figure_chart, figure_svg, spread
-from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.plot.chart import plot_chart, plot_svg
+from noisycount.charts.plot.places import spread
+from noisycount.charts.plot.plot import Axis, Line, Panel
 from noisycount.charts.theme import STYLES
 from noisycount.study.figure import Figure
 from tests.study.test_papers import KEYS, figure
@@ -17,7 +18,7 @@ WIDEST = 480  # pixels of a picture, of which a phone shows 360
 
 def drawn(shown: Figure) -> list[dict[str, Any]]:
     """The panels as Vega-Lite, each layer with its data inside."""
-    chart: dict[str, Any] = figure_chart(shown).to_dict()
+    chart: dict[str, Any] = plot_chart(shown).to_dict()
     for panel in chart["vconcat"]:
         for layer in panel["layer"]:
             layer["values"] = chart["datasets"][(layer.get("data") or panel["data"])["name"]]
@@ -87,7 +88,7 @@ def test_a_thing_has_one_colour_everywhere() -> None:
 @pytest.mark.parametrize("key", KEYS)
 def test_a_picture_fits_a_phone(key: str) -> None:
     """Shown 360 pixels wide, its 13-pixel letters are still at least 9.7 pixels high."""
-    picture = figure_svg(figure(key), is_headed=False)
+    picture = plot_svg(figure(key), is_headed=False)
     root = ET.fromstring(picture)  # noqa: S314  (our own picture)
     assert float(root.attrib["width"]) <= WIDEST
     assert 'id="' not in picture  # several pictures stand in one page

@@ -1,63 +1,15 @@
-"""Results of analysis as Altair charts; nothing is computed here."""
+"""A count before and after its noisy answer, as an Altair chart."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 import altair as alt
 
+from noisycount.charts.refinement.curves import RefinementCurves
 from noisycount.charts.theme import BLUE, CONFIG, GREEN, INK, VERMILION
 
-__all__ = ["RefinementCurves", "refinement_chart", "save", "save_file"]
-
-MOST_COUNTS = 5000  # what Altair takes inside a chart
+__all__ = ["refinement_chart"]
 
 WIDTH, HEIGHT = 420, 96
-
-THEME = alt.Config(**CONFIG)
-
-
-@dataclass(frozen=True, slots=True)
-class RefinementCurves:
-    """What is known about a count before and after its noisy answer.
-
-    Args:
-        counts: The run of counts to show, increasing, at most 5,000; in records.
-        prior: The probability of each count before the answer.
-        noisy: The likelihood of the answer at each count, normalised over the counts.
-        posterior: The probability of each count given the answer.
-        answer: The noisy answer, in records; it may lie outside the counts.
-        estimate: The estimate made from both, in records.
-        low: The smallest count of the interval.
-        high: The largest count of the interval.
-        level: The probability of the interval.
-
-    Raises:
-        ValueError: The curves differ in length, are empty or too long, or low exceeds high.
-    """
-
-    counts: Sequence[int]
-    prior: Sequence[float]
-    noisy: Sequence[float]
-    posterior: Sequence[float]
-    answer: float
-    estimate: float
-    low: int
-    high: int
-    level: float = 0.95
-
-    def __post_init__(self) -> None:
-        """Refuse curves that cannot be drawn on one axis."""
-        lengths = [len(self.counts), len(self.prior), len(self.noisy), len(self.posterior)]
-        if len(set(lengths)) > 1:
-            raise ValueError(f"curves must be equally long, got {lengths}: give one value a count")
-        if not 1 <= lengths[0] <= MOST_COUNTS:
-            raise ValueError(
-                f"counts must be 1 to {MOST_COUNTS} numbers, got {lengths[0]}: "
-                "show the run that holds nearly all the probability"
-            )
-        if self.low > self.high:
-            raise ValueError(f"low must not exceed high, got {self.low} and {self.high}: swap them")
 
 
 def refinement_chart(
@@ -117,41 +69,6 @@ def refinement_chart(
     return _page(title, subtitle, [prior, noisy, posterior])
 
 
-def save(chart: alt.TopLevelMixin, folder: Path, stem: str) -> list[Path]:
-    """Write a chart as SVG and as PNG of double resolution, without browser or network.
-
-    Args:
-        chart: Any chart of this module.
-        folder: Where to write; made where it is missing.
-        stem: The files' name without its ending.
-
-    Returns:
-        The two files, the SVG first.
-
-    Raises:
-        OSError: The folder or a file cannot be written.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    files = [folder / f"{stem}.svg", folder / f"{stem}.png"]
-    for file in files:
-        save_file(chart, file)
-    return files
-
-
-def save_file(chart: alt.TopLevelMixin, file: Path) -> None:
-    """Write a chart as SVG, or as PNG of double resolution, by the ending of the file's name.
-
-    Args:
-        chart: Any chart of this module or its neighbours.
-        file: Where to write.
-
-    Raises:
-        OSError: The file cannot be written.
-    """
-    is_svg = file.suffix.lower() == ".svg"
-    chart.save(file, format="svg" if is_svg else "png", scale_factor=2)
-
-
 def _curve(counts: Sequence[int], probabilities: Sequence[float], color: str) -> alt.Chart:
     """Return one step a count, since nothing lies between two counts."""
     points = zip(counts, probabilities, strict=True)
@@ -187,7 +104,7 @@ def _page(title: str, subtitle: str, panels: list[alt.LayerChart]) -> alt.VConca
     heading = alt.TitleParams(title, subtitle=subtitle, fontSize=19, offset=18)
     resolve = alt.Resolve(scale=alt.ScaleResolveMap(x="shared", y="shared"))
     return alt.VConcatChart(
-        vconcat=panels, title=heading, spacing=16, resolve=resolve, config=THEME
+        vconcat=panels, title=heading, spacing=16, resolve=resolve, config=CONFIG
     )
 
 

@@ -1,0 +1,28 @@
+"""The chart of any result; drawing is imported only when something is drawn."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["chart"]
+
+
+def chart(result: object) -> "alt.TopLevelMixin":
+    """An Altair chart of a result, as the command line draws it.
+
+    Args:
+        result: A `Posterior`, a `PrivacyCurve` or a `Figure`.
+
+    Raises:
+        ValueError: It is something else, or the posterior of an answer without added noise.
+
+    Example:
+        >>> from noisycount import DiscreteLaplace, Binomial, posterior
+        >>> shown = chart(posterior(107, Binomial(5912, 0.017), DiscreteLaplace(7)))
+        >>> shown.to_dict()["title"]["text"]
+        'What is the true count?'
+    """
+    from noisycount.charts.results import chart_of  # noqa: PLC0415  (loads Altair)
+
+    return chart_of(result)

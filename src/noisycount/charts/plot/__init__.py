@@ -1,0 +1,1 @@
+"""A plot of lines: its values, and its chart."""

@@ -1,0 +1,135 @@
+"""A plot of lines as an Altair chart."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from noisycount.charts.plot.places import PlotScale, spread
+from noisycount.charts.plot.plot import Line, Panel, Plot
+from noisycount.charts.theme import CONFIG, MUTED, Style
+
+__all__ = ["plot_chart", "plot_png", "plot_svg"]
+
+_WIDTH = 270
+_HEIGHTS = {1: 230, 2: 190, 3: 160}  # of a panel, by how many there are
+_BESIDE, _SAMPLE = 12, 22  # pixels from the axes to a sample of the line, and its length
+_LINE_HEIGHT, _FONT = 16.0, 13
+
+
+def plot_chart(plot: Plot) -> alt.VConcatChart:
+    """A plot as a chart as wide as a phone, its panels below each other.
+
+    The name of each line stands at its end, moved up or down where two would overlap.
+
+    Args:
+        plot: What to draw.
+
+    Example:
+        >>> from noisycount.charts.theme import STYLES
+        >>> line = Line("answer", STYLES["answer"], (1.0, 2.0), (1.0, 4.0))
+        >>> axes = Axis("noise", "records"), Axis("error", "records")
+        >>> plot = Plot("a.1", "A", "Fig. 1", "Error", "", *axes, (Panel("", (line,)),))
+        >>> len(plot_chart(plot).vconcat)
+        1
+    """
+    heading = alt.TitleParams(
+        plot.title, subtitle=f"{plot.source}, {plot.number}", fontSize=16, offset=14
+    )
+    return alt.VConcatChart(
+        vconcat=[_panel(plot, panel) for panel in plot.panels],
+        title=heading,
+        spacing=26,
+        config=CONFIG,
+    )
+
+
+def plot_svg(plot: Plot, *, is_headed: bool = True) -> str:
+    """A plot as the text of an SVG; without its heading for a page that has it beside."""
+    return str(vl_convert.vegalite_to_svg(_specification(plot, is_headed=is_headed)))
+
+
+def plot_png(plot: Plot) -> bytes:
+    """A plot as a PNG of double resolution."""
+    return bytes(vl_convert.vegalite_to_png(_specification(plot, is_headed=True), scale=2))
+
+
+def _specification(plot: Plot, *, is_headed: bool) -> dict[str, Any]:
+    """What Vega-Lite draws; to write it down takes longer than to draw it."""
+    whole = _whole(plot)
+    return whole if is_headed else {name: part for name, part in whole.items() if name != "title"}
+
+
+@lru_cache(maxsize=64)
+def _whole(plot: Plot) -> dict[str, Any]:
+    return plot_chart(plot).to_dict()
+
+
+def _panel(plot: Plot, panel: Panel) -> alt.LayerChart:
+    height = _HEIGHTS[len(plot.panels)]
+    lines = [line for each in plot.panels for line in each.lines]
+    across = PlotScale(plot.x, [x for line in lines for x in line.xs], _WIDTH)
+    upwards = PlotScale(
+        plot.y, [y for line in panel.lines for y in line.ys], height, is_upwards=True
+    )
+    layers = [_drawn(line).encode(x=across.x(), y=upwards.y()) for line in panel.lines]
+    layers += _names(panel.lines, across, upwards)
+    title = alt.TitleParams(panel.title, offset=8) if panel.title else alt.Undefined
+    return alt.LayerChart(layer=layers, title=title, width=_WIDTH, height=height)
+
+
+def _drawn(line: Line) -> alt.Chart:
+    points = zip(line.xs, line.ys, strict=True)
+    chart = alt.Chart(alt.InlineData([{"x": x, "y": y} for x, y in points]))
+    colour, width = line.style.colour, line.style.width
+    if len(line.xs) == 1:
+        dot: alt.Chart = chart.mark_point(color=colour, filled=True, opacity=1, size=70)
+        return dot
+    curve: alt.Chart = chart.mark_line(
+        color=colour, strokeDash=list(line.style.dash), strokeWidth=width
+    )
+    return curve
+
+
+def _names(lines: Sequence[Line], across: PlotScale, upwards: PlotScale) -> list[alt.Chart]:
+    """The names of lines, right of the axes, each with a sample of its line, tied to its end."""
+    named = [line for line in lines if line.name]
+    places = [
+        (across.place(x), upwards.place(y)) for x, y in (_last(line, across) for line in named)
+    ]
+    heights = spread([y for _, y in places], _LINE_HEIGHT, upwards.length)
+    layers = []
+    for line, (x, y), height in zip(named, places, heights, strict=True):
+        layers.append(_rule((x + 1, y), (_WIDTH + _BESIDE - 2, height), Style(MUTED, width=0.8)))
+        if len(line.xs) > 1:
+            ends = (_WIDTH + _BESIDE, height), (_WIDTH + _BESIDE + _SAMPLE, height)
+            layers.append(_rule(*ends, line.style))
+        beside = _BESIDE + (_SAMPLE + 5 if len(line.xs) > 1 else 0)
+        layers.append(_text(line.name, line.style, _WIDTH + beside, height))
+    return layers
+
+
+def _rule(start: tuple[float, float], end: tuple[float, float], style: Style) -> alt.Chart:
+    """A straight line between two places in pixels."""
+    chart = alt.Chart(alt.InlineData([{}])).mark_rule(
+        color=style.colour, strokeDash=list(style.dash), strokeWidth=style.width
+    )
+    rule: alt.Chart = chart.encode(
+        x=alt.value(start[0]), y=alt.value(start[1]), x2=alt.value(end[0]), y2=alt.value(end[1])
+    )
+    return rule
+
+
+def _last(line: Line, across: PlotScale) -> tuple[float, float]:
+    """The rightmost point of a line."""
+    return max(zip(line.xs, line.ys, strict=True), key=lambda point: across.place(point[0]))
+
+
+def _text(name: str, style: Style, x: float, y: float) -> alt.Chart:
+    chart = alt.Chart(alt.InlineData([{}])).mark_text(
+        align="left", baseline="middle", color=style.colour, fontSize=_FONT, fontWeight="bold"
+    )
+    text: alt.Chart = chart.encode(x=alt.value(x), y=alt.value(y), text=alt.value(name))
+    return text

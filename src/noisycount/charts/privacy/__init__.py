@@ -1,0 +1,1 @@
+"""Privacy curves: what is shown of them, and their chart."""

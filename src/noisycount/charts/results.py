@@ -1,0 +1,48 @@
+"""Charts of results, by their kinds."""
+
+from functools import singledispatch
+
+import altair as alt
+
+from noisycount.analysis.posterior.posterior import Posterior
+from noisycount.analysis.privacy.privacy_curve import PrivacyCurve
+from noisycount.charts.plot.chart import plot_chart
+from noisycount.charts.plot.plot import Plot
+from noisycount.charts.privacy.chart import privacy_chart
+from noisycount.charts.privacy.view import NamedCurve, PrivacyView
+from noisycount.charts.refinement.chart import refinement_chart
+from noisycount.charts.refinement.curves import RefinementCurves
+
+__all__ = ["chart_of"]
+
+
+@singledispatch
+def chart_of(result: object) -> alt.TopLevelMixin:
+    """The chart of a posterior, a privacy curve or a figure."""
+    raise ValueError(
+        f"result must be a Posterior, a PrivacyCurve or a Figure, got {result!r}: give one of these"
+    )
+
+
+@chart_of.register
+def _(told: Posterior) -> alt.TopLevelMixin:
+    """What was assumed, what the answers say, and what both say."""
+    several = len(told.observed)
+    averaged = f"; the answer is the average of {several}" if several > 1 else ""
+    subtitle = f"{told.population.records:,} records{averaged}"
+    return refinement_chart(RefinementCurves.of(told), "What is the true count?", subtitle)
+
+
+@chart_of.register
+def _(curve: PrivacyCurve) -> alt.TopLevelMixin:
+    """δ against ε."""
+    view = PrivacyView.of([NamedCurve("δ(ε)", curve)])
+    against = "all other records" if curve.population is None else f"{curve.population!r}"
+    subtitle = f"{curve.mechanism!r}, against whoever knows {against}"
+    return privacy_chart(view.lines, view.axes, "What can one record change?", subtitle)
+
+
+@chart_of.register
+def _(plot: Plot) -> alt.TopLevelMixin:
+    """The lines of a figure."""
+    return plot_chart(plot)

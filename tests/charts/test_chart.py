@@ -1,0 +1,95 @@
+from typing import Any
+
+import pytest
+
+import noisycount as nc
+from tests.study.test_papers import figure
+
+LAW = nc.Binomial(5912, 0.017)
+
+
+def shown(result: object) -> dict[str, Any]:
+    """The chart of a result as Vega-Lite."""
+    return dict(nc.chart(result).to_dict())
+
+
+def values(chart: dict[str, Any]) -> list[Any]:
+    """The data of each layer of a chart of one panel."""
+    return [chart["datasets"][layer["data"]["name"]] for layer in chart["layer"]]
+
+
+def test_a_posterior_is_shown_with_its_prior_and_its_answer() -> None:
+    """Three panels; the first and the last curve are the laws at each count that is shown."""
+    told = nc.posterior(107, LAW, nc.DiscreteLaplace(7))
+    chart = shown(told)
+    assert chart["title"] == {
+        "fontSize": 19,
+        "offset": 18,
+        "subtitle": "5,912 records",
+        "text": "What is the true count?",
+    }
+    prior, noisy, posterior = (
+        next(chart["datasets"][(layer.get("data") or panel["data"])["name"]] for layer in areas)
+        for panel in chart["vconcat"]
+        for areas in [[each for each in panel["layer"] if each["mark"]["type"] == "area"]]
+    )
+    counts = [point["count"] for point in posterior]
+    assert {107, told.median, *told.interval()} <= set(counts)
+    assert [point["probability"] for point in posterior] == told.pmf(counts).tolist()
+    assert [point["probability"] for point in prior] == LAW.law().pmf(counts).tolist()
+    assert sum(point["probability"] for point in noisy) == pytest.approx(1, abs=1e-9)
+    assert max(noisy, key=lambda point: point["probability"])["count"] == 107
+
+
+def test_several_answers_are_shown_by_their_average() -> None:
+    """The heading says so."""
+    told = nc.posterior([107, 90], LAW, [nc.DiscreteLaplace(7), nc.Gaussian(20)])
+    chart = shown(told)
+    assert chart["title"]["subtitle"] == "5,912 records; the answer is the average of 2"
+    assert "the answer, 98.5 records" in str(chart["vconcat"][1]["title"])
+
+
+def test_an_answer_without_noise_is_refused() -> None:
+    """There is no curve of what it says alone."""
+    message = r"^mechanism must be noise that is added to the count, got Exact\(\)$"
+    with pytest.raises(ValueError, match=message):
+        nc.chart(nc.posterior(3, nc.Binomial(10, 0.5), nc.Exact()))
+
+
+@pytest.mark.parametrize("population", [None, nc.Binomial(1000, 0.1)])
+def test_a_privacy_curve_is_shown_down_to_a_millionth(population: nc.Binomial | None) -> None:
+    """Each point of the line is on the curve, from ε = 0 to where δ is 1e-6."""
+    curve = nc.privacy_curve(nc.Gaussian(3), population)
+    chart = shown(curve)
+    line = max(values(chart), key=len)
+    assert [point["delta"] for point in line[:-1]] == pytest.approx(
+        [curve.delta(point["epsilon"]) for point in line[:-1]], rel=1e-9
+    )
+    assert (line[0]["epsilon"], line[-1]["delta"]) == (0, pytest.approx(1e-6, rel=1e-3))
+    knows = "all other records" if population is None else "Binomial(size=1000, rate=0.1)"
+    assert chart["title"]["subtitle"] == f"Gaussian(scale=3.0), against whoever knows {knows}"
+    assert [layer for layer in chart["layer"] if layer["mark"]["type"] == "point"] == []
+
+
+def test_a_count_without_noise_is_a_flat_line() -> None:
+    """No ε hides anything from whoever knows all other records."""
+    line = max(values(shown(nc.privacy_curve(nc.Exact()))), key=len)
+    assert {point["delta"] for point in line} == {1.0}
+
+
+def test_a_figure_is_shown_as_on_its_page() -> None:
+    """All of its lines, and in a notebook its picture with what is claimed of it."""
+    drawn = figure("naldi2015.1")
+    chart = shown(drawn)
+    assert chart["title"]["text"] == drawn.title
+    assert len(chart["vconcat"]) == len(drawn.panels)
+    page = drawn._repr_html_()
+    assert page.startswith("<svg")
+    assert page.count("<li>") == len(drawn.claims) == 2
+    assert "Holds in part." in page
+
+
+def test_what_is_no_result_is_refused() -> None:
+    """The message says what a chart can be made of."""
+    with pytest.raises(ValueError, match=r"^result must be a Posterior, .* got 3: give one of th"):
+        nc.chart(3)
