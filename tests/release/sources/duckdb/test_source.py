@@ -145,6 +145,33 @@ def test_timestamp_too_far_for_microseconds_is_missing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("cell", "question"),
+    [
+        ("2020-01-31 23:59:59.9999999", "x < '2020-02-01' and x >= '2020-01-31 23:59:59.999999'"),
+        ("1969-12-31 23:59:59.9999999", "x < '1970-01-01' and x >= '1969-12-31 23:59:59.999999'"),
+        ("1969-12-31 23:59:59.999999", "x = '1969-12-31 23:59:59.999999'"),
+        ("1970-01-01 00:00:00.000000001", "x = '1970-01-01'"),
+        ("1677-09-22 00:00:00", "x = '1677-09-22'"),
+        ("2262-04-11 23:47:16.854775806", "x = '2262-04-11 23:47:16.854775'"),
+        ("infinity", "x > '2262-04-12'"),
+        ("-infinity", "x < '1677-09-21'"),
+    ],
+)
+@pytest.mark.parametrize("suffix", ["duckdb", "parquet"])
+def test_nanoseconds_are_cut_off(tmp_path: Path, suffix: str, cell: str, question: str) -> None:
+    """A moment before midnight is not the next day, in whichever year."""
+    path = write_database(
+        tmp_path,
+        f"CREATE TABLE t AS SELECT x::TIMESTAMP_NS AS x FROM (VALUES ('{cell}')) r(x)",  # noqa: S608, our own values
+    )
+    if suffix == "parquet":
+        with duckdb.connect(str(path)) as connection:
+            path = tmp_path / "x.parquet"
+            connection.table("t").write_parquet(str(path))
+    assert counts(path, question, "x is null") == [1, 0]
+
+
+@pytest.mark.parametrize(
     ("type_", "name"),
     [
         ("HUGEINT", "hugeint"),
@@ -226,6 +253,7 @@ def test_csv_that_does_not_parse_is_refused_without_a_cell(
         SourceError, match="cannot be read as CSV: check that it is UTF-8"
     ) as caught:
         DuckDBSource.open(write_csv(tmp_path, content))
+    assert caught.value.__context__ is None
     assert CANARY not in "".join(traceback.format_exception(caught.value))
 
 
@@ -437,6 +465,7 @@ def test_engine_errors_while_counting_show_no_cell(tmp_path: Path) -> None:
         write_parquet(path, [{"age": CANARY}], {"age": Kind.TEXT})
         with pytest.raises(SourceError, match="cannot be counted") as caught:
             source.count([parse("age = 31", source.schema)])
+    assert caught.value.__context__ is None
     assert CANARY not in "".join(traceback.format_exception(caught.value))
 
 
@@ -569,6 +598,23 @@ def test_kinds_that_cannot_be_stated_are_refused(
         write_parquet(tmp_path / name, [{"age": 1}], {"age": Kind.INTEGER})
     with pytest.raises(SourceError, match=words):
         DuckDBSource.open(tmp_path / name, **options)
+
+
+def test_a_csv_file_larger_than_memory_is_refused_and_spills_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part of it on a disk could be read by others, and would stay after a kill."""
+    connect = duckdb.connect
+
+    def small(path: str, config: dict[str, str] | None = None) -> duckdb.DuckDBPyConnection:
+        return connect(path, config={"memory_limit": "30MB", **(config or {})})
+
+    path = write_csv(tmp_path, "note\n" + f"{CANARY * 100}\n" * 60_000)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(duckdb, "connect", small)
+    with pytest.raises(SourceError, match="needs more memory than there is: a CSV file is held"):
+        DuckDBSource.open(path)
+    assert [*tmp_path.iterdir()] == [path]
 
 
 @pytest.mark.parametrize("unit", [None, "person"])
