@@ -83,7 +83,7 @@ RANDOM_VALUES: Mapping[Kind, Callable[[random.Random], object]] = {
 MISSING = 0.15
 ODD = 0.02
 BLANKS = [" ", " ", " ", "  ", "\n", "\t", "\u00a0"]
-SIGNS = ["=", "<>", "!=", "<", "<=", ">", ">="]
+OPERATORS = ["=", "<>", "!=", "<", "<=", ">", ">="]
 EQUALITIES = ["=", "<>", "!="]
 NAMES_WITHOUT_QUOTES = ("age", "bmi", "health", "smoker", "born", "seen", "from")
 
@@ -144,7 +144,7 @@ def _test(schema: Mapping[str, Kind], chance: random.Random, odd: float) -> str:
 
 
 def _comparison(schema: Mapping[str, Kind], column: str, kind: Kind, chance: random.Random) -> str:
-    sign = chance.choice(EQUALITIES if kind is Kind.BOOLEAN else SIGNS)
+    operator = chance.choice(EQUALITIES if kind is Kind.BOOLEAN else OPERATORS)
     partners = [name for name, other in schema.items() if _comparable(other, kind)]
     if partners and chance.random() < 0.25:
         other = _name(chance.choice(partners), chance)
@@ -152,7 +152,7 @@ def _comparison(schema: Mapping[str, Kind], column: str, kind: Kind, chance: ran
         other = _literal(kind, chance)
     left, right = chance.sample([column, _in_parentheses(other, chance)], 2)
     gap = chance.choice(["", *BLANKS])
-    return f"{left}{gap}{sign}{gap}{right}"
+    return f"{left}{gap}{operator}{gap}{right}"
 
 
 def _comparable(kind: Kind, other: Kind) -> bool:

@@ -17,13 +17,13 @@ from noisycount.release.sources.memory import MemorySource
 from tests.release.conftest import write_parquet
 
 CORPUS = Path(__file__).with_name("injections.txt").read_text(encoding="utf-8").splitlines()
-SIGNS = [
+ODD = [
     *("\0", "a\0b", "\r\n", "\u2028", "\x1b[2J", "\ufeff", "\u200b", "\u202e", "\ud800", "\x7f"),
     *("\\", "\\'", "'\0", "\0'", "'\n;\ndrop view records\n", "\ufffd", "\u00ad", "\u0085", "\x1a"),
     *("a" * 5000, "'" * 4001, "(" * 4000, "not " * 900, "- " * 900, "true or " * 400, "\U0010ffff"),
     *("true" + " or true" * 400, "age in (" + "1," * 2000 + "1)", "1" * 4000, "1e" + "9" * 300),
 ]
-INJECTIONS = [*CORPUS, *SIGNS]
+INJECTIONS = [*CORPUS, *ODD]
 PLACES: dict[str, Callable[[str], str]] = {
     "alone": lambda text: text,
     "in a literal": lambda text: f"health = {quoted_text(text)}",
@@ -124,7 +124,7 @@ def test_an_injection_between_quotes_is_a_text(
 def test_an_injection_in_a_pattern_matches_no_more_than_like_does(
     sources: tuple[MemorySource, DuckDBSource],
 ) -> None:
-    """Backslashes escape nothing, and no sign but % and _ stands for others."""
+    """Backslashes escape nothing, and no character but % and _ stands for others."""
     reference, source = sources
     short = [cell for cell in CELLS if len(cell) <= MAXIMUM_PATTERNS]
     found = [parse(f"health like {quoted_text(cell)}", source.schema) for cell in short]

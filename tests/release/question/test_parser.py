@@ -1,6 +1,7 @@
 import sys
 from datetime import date, datetime
 from inspect import stack
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -234,6 +235,15 @@ REFUSALS = [
     ("in", "write"),
     ("like = 3", "no complete predicate"),
     ("age in ()", "empty list"),
+    ("age in (, 1)", "',' after '(': write one comma between two literals"),
+    ("age in (1, , 2)", "',' after ',': write one comma"),
+    ("age in (1, )", "')' after ',': write one comma"),
+    ("( , smoker )", "',' after '('"),
+    ("(, age) = 3", "',' after '('"),
+    ("age not is null", "not after 'age': write is not null"),
+    ("age not null", "not after 'age': write is not null"),
+    ("(age) not is not null", "not after ')': write is not null"),
+    ("age not = 3", "not before the whole comparison"),
     ("age in bmi", "misplaced"),
     ("age in (bmi)", "literals"),
     ("age between 1 and bmi", "literals"),
@@ -285,7 +295,7 @@ REFUSALS = [
     ("(" * 21 + "smoker" + ")" * 21, "20"),
     ("not " * 21 + "smoker", "20"),
     ("age = " + "- " * 21 + "1", "20"),
-    (f"health like '{'a' * 150}' or health like '{'b' * 51}'", "201 signs after like"),
+    (f"health like '{'a' * 150}' or health like '{'b' * 51}'", "201 characters after like"),
 ]
 
 
@@ -328,6 +338,32 @@ def test_suggestions_name_only_columns_that_questions_may_use() -> None:
     with pytest.raises(PredicateError) as caught:
         parse("persn = 1", schema)
     assert "person" not in str(caught.value).replace("'persn'", "")
+
+
+@pytest.mark.parametrize("length", [8, 40, 4000])
+@pytest.mark.parametrize("wanted", ["x", "column 77", "c" * 4000])
+def test_an_unknown_name_is_refused_at_once(length: int, wanted: str) -> None:
+    """With 5,000 columns of long names alike, where comparing all of them took seconds."""
+    names = [f"column {n:04d} ".ljust(length, "c") for n in range(5000)]
+    schema = Schema(dict.fromkeys(names, Kind.INTEGER))
+    start = process_time()
+    with pytest.raises(PredicateError, match="which is no column: use 'column ") as caught:
+        parse(f'"{wanted}" = 1', schema)
+    assert process_time() - start < 1
+    assert len(str(caught.value)) < 1000
+
+
+def test_the_name_that_was_meant_is_found_among_thousands() -> None:
+    """A letter left out, doubled or exchanged, also behind many that begin alike."""
+    names = [f"measurement_{n}_of_day_{n % 7}" for n in range(5000)] + ["health", "smoker"]
+    schema = Schema(dict.fromkeys(names, Kind.INTEGER))
+    for wrong, right in {
+        "helth": "health",
+        "smokker": "smoker",
+        "measurement_4711_of_day": "measurement_4711_of_day_0",
+    }.items():
+        with pytest.raises(PredicateError, match=f"'{right}'"):
+            parse(f"{wrong} = 1", schema)
 
 
 def test_deepest_text_needs_no_more_than_600_frames() -> None:

@@ -4,12 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
+from heapq import nsmallest
+from itertools import takewhile
 
 from noisycount.errors import SourceError
 
 __all__ = ["Kind", "Schema", "close_names"]
 
 LISTED_NAMES = 8
+# Likeness takes time as the square of the length: at most 0.1 s in all, whatever the columns are.
+COMPARED_NAMES = 200
+COMPARED_CHARACTERS = 40
+SHOWN_CHARACTERS = 80  # of a listed name: as much as fits a line
 
 
 class Kind(Enum):
@@ -103,10 +109,31 @@ class Schema(Mapping[str, Kind]):
 def close_names(name: str, names: Sequence[str]) -> str:
     """The names most like ``name``, or the first few where none is like it.
 
+    Of many or long names only those nearest in their beginning and length are compared, and only
+    their beginnings.
+
     Example:
         >>> close_names("helth", ["age", "health"])
         "'health'"
     """
-    close = get_close_matches(name, names) or names[:LISTED_NAMES]
-    listed = ", ".join(repr(other) for other in close)
-    return listed or "records that have columns"
+    by_start = {other[:COMPARED_CHARACTERS]: other for other in _nearest(name, names)}
+    close = get_close_matches(name[:COMPARED_CHARACTERS], by_start)
+    listed = [by_start[start] for start in close] or names[:LISTED_NAMES]
+    return ", ".join(map(_shown, listed)) or "records that have columns"
+
+
+def _nearest(name: str, names: Sequence[str]) -> Sequence[str]:
+    """The names worth comparing with another: all, or those of most like beginning and length."""
+    if len(names) <= COMPARED_NAMES:
+        return names
+
+    def distance(other: str) -> tuple[int, int]:
+        pairs = zip(name.casefold(), other.casefold(), strict=False)
+        alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        return -alike, abs(len(other) - len(name))
+
+    return nsmallest(COMPARED_NAMES, names, key=distance)
+
+
+def _shown(name: str) -> str:
+    return repr(name) if len(name) <= SHOWN_CHARACTERS else f"{name[:SHOWN_CHARACTERS]!r}…"

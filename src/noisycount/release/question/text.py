@@ -189,4 +189,4 @@ def printable(text: str) -> str:
         >>> printable("health = '\x1b[2J'")
         "health = '�[2J'"
     """
-    return "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
+    return "".join(each if each.isprintable() else "\ufffd" for each in text)

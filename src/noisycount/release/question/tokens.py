@@ -11,10 +11,10 @@ from noisycount.errors import PredicateError
 
 __all__ = ["KEYWORDS", "SIMPLE_NAME", "Sort", "Token", "require_bytes", "tokens"]
 
-MAXIMUM_BYTES = 4096
-MAXIMUM_TOKENS = 500
-MAXIMUM_DEPTH = 20
-MAXIMUM_PATTERNS = 200
+MAXIMUM_BYTES = 4096  # a page of text: more than anybody writes by hand
+MAXIMUM_TOKENS = 500  # at most as many comparisons as a scan of a million records does in seconds
+MAXIMUM_DEPTH = 20  # so that parsing needs at most 600 frames of Python's 1,000
+MAXIMUM_PATTERNS = 200  # characters, each of which can cost a step for each of a text
 
 KEYWORDS = frozenset(
     ["and", "or", "not", "in", "between", "like", "is", "null", "true", "false"],
@@ -34,7 +34,7 @@ class Sort(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token: a name or a text without its quotes, a number, a keyword in lower case, a sign."""
+    """One token: a name or a text without its quotes, a number, a keyword, a symbol."""
 
     sort: Sort
     text: str
@@ -46,10 +46,10 @@ class Token:
         return self.sort in values or self in (TRUE, FALSE, NULL)
 
 
-TRUE, FALSE, NULL, NOT, LIKE = (
-    Token(Sort.KEYWORD, word) for word in ("true", "false", "null", "not", "like")
+TRUE, FALSE, NULL, NOT, LIKE, IN, BETWEEN = (
+    Token(Sort.KEYWORD, word) for word in ("true", "false", "null", "not", "like", "in", "between")
 )
-OPENING, CLOSING, MINUS = (Token(Sort.SYMBOL, sign) for sign in "()-")
+OPENING, CLOSING, COMMA, MINUS = (Token(Sort.SYMBOL, symbol) for symbol in "(),-")
 
 _PATTERN = re.compile(
     rf"""
@@ -80,12 +80,12 @@ _OUTSIDE = "use columns, literals, comparisons, and, or, not, in, between, like,
 def tokens(text: str) -> list[Token]:
     """The tokens of a predicate, at most 500 of them, nested at most 20 deep.
 
-    All patterns after like have at most 200 signs together, as each sign can cost a step for each
-    sign of a text: what an asker makes slow for some records only, a slot cannot hide.
+    All patterns after like have at most 200 characters together, as each can cost a step for each
+    character of a text: what an asker makes slow for some records only, a slot cannot hide.
 
     Raises:
-        PredicateError: the text is longer than 4,096 bytes, has a sign that the language lacks,
-            calls a function, leaves parentheses open, or exceeds a bound.
+        PredicateError: the text is longer than 4,096 bytes, has a character that the language
+            lacks, calls a function, leaves parentheses open, or exceeds a bound.
 
     Example:
         >>> [token.text for token in tokens("Age>=30 AND name = 'O''Hara'")]
@@ -97,7 +97,7 @@ def tokens(text: str) -> list[Token]:
     while position < len(text):
         match = _PATTERN.match(text, position)
         if match is None:
-            raise PredicateError(_unknown_sign(text[position:]))
+            raise PredicateError(_unknown_character(text[position:]))
         position = match.end()
         if match.lastgroup != "blank":
             found.append(_token(match))
@@ -105,10 +105,13 @@ def tokens(text: str) -> list[Token]:
         raise PredicateError("where is empty: write a predicate such as age >= 30, or true for all")
     if len(found) > MAXIMUM_TOKENS:
         raise PredicateError(
-            f"where has {len(found)} words and signs, more than {MAXIMUM_TOKENS}: ask less at once"
+            f"where has {len(found)} words and symbols, more than {MAXIMUM_TOKENS}: "
+            "ask less at once"
         )
     _require_depth(found)
     _require_neighbours(found)
+    _require_commas(found)
+    _require_negations(found)
     _require_short_patterns(found)
     return found
 
@@ -144,10 +147,10 @@ def _token(match: re.Match[str]) -> Token:
     return Token(Sort.SYMBOL, "<>" if text == "!=" else text)
 
 
-def _unknown_sign(rest: str) -> str:
-    for sign, remedy in _REFUSED.items():
-        if rest.startswith(sign):
-            return f"where has {sign!r} outside the predicate language: {remedy}"
+def _unknown_character(rest: str) -> str:
+    for start, remedy in _REFUSED.items():
+        if rest.startswith(start):
+            return f"where has {start!r} outside the predicate language: {remedy}"
     return f"where has {rest[0]!r} outside the predicate language: {_OUTSIDE}"
 
 
@@ -187,10 +190,31 @@ def _require_neighbours(found: Sequence[Token]) -> None:
             )
 
 
+def _require_commas(found: Sequence[Token]) -> None:
+    """Refuse a comma that separates nothing, which the parser would pass over."""
+    for first, second in pairwise(found):
+        if (second == COMMA and first in (OPENING, COMMA)) or (first, second) == (COMMA, CLOSING):
+            raise PredicateError(
+                f"where has {second.text!r} after {first.text!r}: "
+                "write one comma between two literals, as in (1, 2)"
+            )
+
+
+def _require_negations(found: Sequence[Token]) -> None:
+    """Refuse a not between a column and what no not stands before, which the parser would move."""
+    for before, (first, second) in zip(found, pairwise(found[1:]), strict=False):
+        follows = before.is_value or before == CLOSING
+        if first == NOT and follows and second not in (IN, BETWEEN, LIKE):
+            raise PredicateError(
+                f"where has not after {shortened(before.text)}: write is not null, or not before "
+                "the whole comparison"
+            )
+
+
 def _require_short_patterns(found: Sequence[Token]) -> None:
-    signs = sum(len(second.text) for first, second in pairwise(found) if first == LIKE)
-    if signs > MAXIMUM_PATTERNS:
+    characters = sum(len(second.text) for first, second in pairwise(found) if first == LIKE)
+    if characters > MAXIMUM_PATTERNS:
         raise PredicateError(
-            f"where has {signs} signs after like, more than {MAXIMUM_PATTERNS}: "
+            f"where has {characters} characters after like, more than {MAXIMUM_PATTERNS}: "
             "ask for shorter texts"
         )

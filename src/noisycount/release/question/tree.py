@@ -41,7 +41,7 @@ _TYPES = {
 
 
 class Operator(Enum):
-    """A comparison, by its sign in SQL."""
+    """A comparison, by its symbol in SQL."""
 
     EQUAL = "="
     NOT_EQUAL = "<>"

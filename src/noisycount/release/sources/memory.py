@@ -205,7 +205,7 @@ def _ordered(value: object) -> object:
 def _pattern(pattern: str) -> re.Pattern[str]:
     """The regular expression of a like pattern, which never tries a part twice."""
     first, *rest = (
-        "".join("." if sign == "_" else re.escape(sign) for sign in part)
+        "".join("." if character == "_" else re.escape(character) for character in part)
         for part in pattern.split("%")
     )
     middle = "".join(f"(?>.*?{part})" for part in rest[:-1])

@@ -118,7 +118,7 @@ def test_parquet_columns_keep_type_and_order(tmp_path: Path) -> None:
 
 
 def test_names_are_taken_literally(tmp_path: Path) -> None:
-    """Quotes, spaces and signs of patterns in columns and files mean themselves."""
+    """Quotes, spaces and characters of patterns in columns and files mean themselves."""
     path, out = tmp_path / "a [b]*'.csv", tmp_path / "o '?.csv"
     path.write_text('"an ""answer"", added.mean"\n3\n')
     (tmp_path / "a b.csv").write_text("other\n1\n")
