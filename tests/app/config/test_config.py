@@ -1,6 +1,7 @@
 import os
 import re
 import tomllib
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields
 from fractions import Fraction
@@ -199,12 +200,36 @@ def test_configuration_is_found_in_the_nearest_folder(tmp_path: Path) -> None:
     assert find(tmp_path) == outer
 
 
-def test_folder_of_that_name_is_no_configuration(tmp_path: Path) -> None:
-    """Only a file counts."""
+@pytest.mark.parametrize(
+    "make",
+    [
+        Path.mkdir,
+        os.mkfifo,
+        lambda path: path.symlink_to("nowhere"),
+        lambda path: path.symlink_to(path.name),
+    ],
+    ids=["folder", "pipe", "dangling link", "link to itself"],
+)
+def test_what_is_no_file_of_that_name_is_not_passed_over(
+    tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    """It may stand for a disk not mounted: another configuration has another budget."""
+    write(tmp_path, "")
+    inner = tmp_path / "inner"
+    (inner / "deep").mkdir(parents=True)
+    make(inner / FILE_NAME)
+    for start in (inner, inner / "deep"):
+        with pytest.raises(ConfigError, match=r"inner/noisycount\.toml is no file, [^\n]+\Z"):
+            find(start)
+
+
+def test_a_link_to_a_configuration_is_followed(tmp_path: Path) -> None:
+    """Where it leads to a file."""
     outer = write(tmp_path, "")
     inner = tmp_path / "inner"
-    (inner / FILE_NAME).mkdir(parents=True)
-    assert find(inner) == outer
+    inner.mkdir()
+    (inner / FILE_NAME).symlink_to(outer)
+    assert find(inner) == inner / FILE_NAME
 
 
 def test_no_configuration_is_found_without_one(

@@ -1,5 +1,7 @@
 import json
+import os
 import shutil
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -7,7 +9,7 @@ import pytest
 
 from noisycount.release.ledger.book import verification
 from noisycount.release.ledger.chain import Head
-from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.ledger.ledger import Ledger, Request
 from tests.app.conftest import Refused, Run, configure
 from tests.postgresql import Server
 from tests.release.ledger.ledgers import change
@@ -254,3 +256,48 @@ def test_a_ledger_on_a_server_serves_the_command_line(
     (survey,) = run("ledger", "show", "--json").object["datasets"]
     assert Fraction(survey["spent"]) == Fraction(3, 10)
     assert sorted(path.name for path in here.iterdir()) == ["noisycount.toml", "survey.parquet"]
+
+
+FORGED = ["{}", "[]", "5", '{"where": 5}', "year", '"where"', "[" * 90_000]
+
+
+@pytest.mark.parametrize("question", FORGED, ids=lambda text: text[:9])
+def test_a_forged_question_is_one_line(
+    run: Run, refused: Refused, here: Path, question: str
+) -> None:
+    """Whoever can compute hashes cannot make a command end in a traceback."""
+    configure(here)
+    request = Request("survey", question, Fraction(1, 10))
+    with Ledger.open(f"sqlite:///{here}/ledger.db") as ledger:
+        ledger.store(ledger.reserve("forged", request, Fraction(1))[0], 5)
+    for words in (
+        ("ledger", "show"),
+        ("plan", "--epsilon", "0.1", "--guess-from", "forged"),
+    ):
+        assert "key 'forged' of the ledger has a question that no noisycount" in refused(*words)
+    assert run("ledger", "show", "--json").object["entries"][0]["question"] == question
+    assert run("ledger", "verify").status == 0
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, lambda path: path.symlink_to("nowhere")])
+def test_no_other_ledger_is_begun_where_the_configuration_is_missing(
+    refused: Refused, here: Path, make: Callable[[Path], None]
+) -> None:
+    """A folder or a dangling link of its name is refused, by each command that would read it."""
+    make(here / "noisycount.toml")
+    for words in (
+        ("count", "survey.parquet", "--where", "year = 1", "--epsilon", "0.1"),
+        ("ledger", "show"),
+    ):
+        assert "noisycount.toml is no file, but a folder, a pipe or a link" in refused(*words)
+
+
+def test_a_ledger_is_for_its_owners_eyes(run: Run, here: Path) -> None:
+    """Whatever the account lets others read: the rows hold more than answers."""
+    before = os.umask(0)
+    try:
+        configure(here)
+        ask(run, 1)
+    finally:
+        os.umask(before)
+    assert (here / "ledger.db").stat().st_mode & 0o777 == 0o600

@@ -416,15 +416,64 @@ def fail_for_want_of_room(*_: object, **__: object) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
+@pytest.mark.parametrize("links", [True, False])
+def test_a_ledger_and_its_journal_are_their_owners(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, links: bool
+) -> None:
+    """No other account may read them, however little the process hides otherwise."""
+    if not links:
+        monkeypatch.setattr(os, "link", refuse_a_link)
+    path, before = tmp_path / "ledger.db", os.umask(0)
+    modes = set()
+
+    def note(*_: object) -> None:
+        modes.update(each.stat().st_mode & 0o777 for each in tmp_path.iterdir())
+        seen.update(each.name for each in tmp_path.iterdir())
+
+    seen = set[str]()
+    try:
+        with Ledger.open(f"sqlite:///{path}") as ledger:
+            event.listen(ledger.writing, "commit", note)
+            ledger.reserve("mine", REQUEST, BUDGET)
+    finally:
+        os.umask(before)
+    assert seen == {"ledger.db", "ledger.db-journal"}
+    assert modes == {0o600}
+
+
+def refuse_a_link(*_: object) -> None:
+    """Refuse as a disk does that knows no second names."""
+    raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+
+def test_the_draft_of_a_maker_that_was_killed_is_removed(tmp_path: Path) -> None:
+    """When the ledger is opened next, a minute later: another maker's draft may be fresh."""
+    path = tmp_path / "ledger.db"
+    if os.fork() == 0:
+        ledger_making._publish = lambda *_: os._exit(0)  # noqa: SLF001 - killed right there
+        Ledger.open(f"sqlite:///{path}")
+    os.wait()
+    (draft,) = tmp_path.iterdir()
+    journal = draft.with_name(f"{draft.name}-journal")
+    journal.touch()
+    kept = [tmp_path / name for name in (f"other{draft.name}", "ledger.db.new", f"{draft.name}x")]
+    for file in kept:
+        file.touch()
+    Ledger.open(f"sqlite:///{path}").close()
+    assert set(tmp_path.iterdir()) == {path, draft, journal, *kept}
+    for file in tmp_path.iterdir():
+        os.utime(file, (0, 0))
+    Ledger.open(f"sqlite:///{path}", create=False).close()
+    assert draft.exists(), "who only reads removes nothing"
+    Ledger.open(f"sqlite:///{path}").close()
+    assert set(tmp_path.iterdir()) == {path, *kept}
+
+
 def test_a_disk_without_second_names_holds_a_ledger(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where no link can be made, the whole file is copied; one that is there is kept."""
-
-    def refuse(*_: object) -> None:
-        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
-
-    monkeypatch.setattr(os, "link", refuse)
+    monkeypatch.setattr(os, "link", refuse_a_link)
     with Ledger.open(f"sqlite:///{tmp_path}/new.db") as ledger:
         ledger.reserve("mine", REQUEST, BUDGET)
         assert ledger.verify().head.number == 1

@@ -44,6 +44,7 @@ def show(configuration: Config, *, as_json: bool) -> None:
     if as_json:
         print_json(ledger_object(configuration, entries))
         return
+    header, rows = entry_header(entries), entry_rows(entries)  # refused before anything is shown
     print_text(f"ledger: {place_words(configuration)}")
     if datasets := accounts_of_datasets(configuration, entries):
         print_table(account_header("data set", datasets), account_rows(datasets))
@@ -51,7 +52,7 @@ def show(configuration: Config, *, as_json: bool) -> None:
         analysts = accounts_of_analysts(configuration, entries)
         print_table(account_header("analyst", analysts), account_rows(analysts))
     if entries:
-        print_table(entry_header(entries), entry_rows(entries))
+        print_table(header, rows)
     else:
         print_text("nothing was asked yet")
 

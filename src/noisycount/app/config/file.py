@@ -29,10 +29,21 @@ DATASET_KEYS = ("source", "table", "unit", "size", "columns", "kinds", "budget")
 
 
 def find(start: Path) -> Path | None:
-    """Return `noisycount.toml` in `start` or the nearest folder above it, None without one."""
+    """The `noisycount.toml` in a folder or in the nearest above it; None where there is none.
+
+    Raises:
+        ConfigError: What has that name is no file: to look further, or to begin a new budget, would
+            give away again what was spent under it.
+    """
     folder = start.resolve()
     candidates = (place / FILE_NAME for place in (folder, *folder.parents))
-    return next((candidate for candidate in candidates if is_file(candidate)), None)
+    found = next(filter(os.path.lexists, candidates), None)
+    if found is not None and not is_file(found):
+        raise ConfigError(
+            f"{found} is no file, but a folder, a pipe or a link that leads nowhere: restore the"
+            " file, or remove it if nothing was configured by it"
+        )
+    return found
 
 
 def load(path: Path) -> Config:

@@ -1,11 +1,11 @@
 """What a plan takes from a ledger: an old answer as a guess, and what is left of a budget."""
 
-import json
 from dataclasses import dataclass
 from fractions import Fraction
 
 from noisycount.app.config.config import Config
 from noisycount.app.ledger.access import debits
+from noisycount.app.ledger.words import asked_where
 from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import NoisyCountError
 from noisycount.release.budget.budgets import Loss, budget_of
@@ -47,7 +47,7 @@ def old_answer(key: str, configuration: Config) -> OldAnswer:
         raise NoisyCountError(
             f"--guess-from {key!r}: {answer}, as a guess is above 0: give --guess instead"
         )
-    question, dataset = json.loads(entry.request.question)["where"], entry.request.dataset
+    question, dataset = asked_where(entry), entry.request.dataset
     return OldAnswer(
         entry.answer,
         f"{entry.answer:,} was answered on {entry.made:%Y-%m-%d} and is paid for: {question} "

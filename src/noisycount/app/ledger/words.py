@@ -2,15 +2,24 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 
 from noisycount.app.config.config import Config
 from noisycount.app.ledger.accounts import Account
 from noisycount.app.terminal.numbers import signed
 from noisycount.app.terminal.printing import seen_from_here
+from noisycount.errors import LedgerError
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.ledger.entries import Entry
 
-__all__ = ["account_header", "account_rows", "entry_header", "entry_rows", "place_words"]
+__all__ = [
+    "account_header",
+    "account_rows",
+    "asked_where",
+    "entry_header",
+    "entry_rows",
+    "place_words",
+]
 
 
 def place_words(configuration: Config) -> str:
@@ -44,12 +53,28 @@ def entry_rows(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
             f"{entry.made:%Y-%m-%d %H:%M}",
             *([entry.analyst] if has_several else []),
             seen_from_here(entry.request.dataset),
-            json.loads(entry.request.question)["where"],
+            asked_where(entry),
             exact_text(entry.request.epsilon),
             "not given" if entry.answer is None else signed(entry.answer),
         )
         for entry in entries
     ]
+
+
+def asked_where(entry: Entry) -> str:
+    """The predicate of an entry.
+
+    Raises:
+        LedgerError: No command wrote the entry.
+    """
+    with suppress(ValueError, TypeError, KeyError, RecursionError):
+        where = json.loads(entry.request.question)["where"]
+        if isinstance(where, str):
+            return where
+    raise LedgerError(
+        f"key {entry.key!r} of the ledger has a question that no noisycount wrote;"
+        " `noisycount ledger export` shows it as it is"
+    )
 
 
 def _has_several(entries: Sequence[Entry]) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 from noisycount.analysis.posterior.posterior import Posterior
 from noisycount.analysis.posterior.refine import posterior_values, refine
 from noisycount.app.refine.answer_table import AnswerTable, RefinedTable
+from noisycount.app.terminal.files import check_regular
 from noisycount.app.terminal.progress import Done
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.noises.additive import AdditiveNoise
@@ -37,6 +38,7 @@ def refined_table(
     """
     start = time.monotonic()
     with PublicTable.open(asked.path) as table:
+        check_regular(asked.out)
         table.check_addition(asked.out, ["mean", *_WHOLE])
         answers = table.numbers(asked.column)
         missing = np.isnan(answers)

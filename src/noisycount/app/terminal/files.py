@@ -7,7 +7,7 @@ from typing import TextIO
 
 from noisycount.errors import NoisyCountError
 
-__all__ = ["new_file", "writing"]
+__all__ = ["check_regular", "new_file", "writing"]
 
 
 @contextmanager
@@ -28,14 +28,25 @@ def new_file(path: Path, option: str) -> Iterator[TextIO]:
         ) from None
 
 
+def check_regular(file: Path) -> None:
+    """Refuse to write to what is there and neither a file nor a folder: a pipe would wait for ever.
+
+    Raises:
+        NoisyCountError: It is something else.
+    """
+    if file.exists() and not (file.is_file() or file.is_dir()):
+        raise NoisyCountError(f"{str(file)!r} is no regular file: name another file")
+
+
 @contextmanager
 def writing(file: Path) -> Iterator[None]:
     """The refusal of a file that what is done inside cannot write.
 
     Raises:
-        NoisyCountError: It cannot be written.
+        NoisyCountError: It cannot be written, or is neither a file nor a folder.
     """
     try:
+        check_regular(file)
         yield
     except OSError as error:
         raise NoisyCountError(

@@ -2,7 +2,9 @@
 
 import errno
 import os
+import re
 import secrets
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +18,9 @@ from noisycount.release.ledger.table import RESTORE, make
 __all__ = ["check_server", "make_file"]
 
 _LONGEST_PART = 40  # of the ledger's name in the draft's, which may then be no longer than others
+_ENDING = ".new"
+_OWNER_ALONE = 0o600
+_ABANDONED = 60  # seconds: a draft is written in a fraction of one
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
@@ -29,11 +34,14 @@ def make_file(address: Address, file: Path, *, create: bool) -> None:
         LedgerError: There is no file, and none shall or can be made, or it is empty.
     """
     with refusals(address.place):
-        if _is_there(address, file) or not address.writable:
+        is_there = _is_there(address, file)
+        if create and address.writable:
+            _remove_abandoned(file)
+        if is_there or not address.writable:
             return
     if not create:
         raise LedgerError(f"ledger {str(file)!r} does not exist; the first count makes it")
-    draft = file.with_name(f"{file.name[:_LONGEST_PART]}.{secrets.token_hex(8)}.new")
+    draft = file.with_name(f"{file.name[:_LONGEST_PART]}.{secrets.token_hex(8)}{_ENDING}")
     try:
         with refusals(address.place):
             _make_draft(address, draft)
@@ -44,7 +52,7 @@ def make_file(address: Address, file: Path, *, create: bool) -> None:
 
 
 def _is_there(address: Address, file: Path) -> bool:
-    """Tell whether there is a file, which is not empty, or only the folder for one.
+    """Whether there is a file, which is not empty, or only the folder for one.
 
     Raises:
         LedgerError: There is no folder, or the file is empty.
@@ -77,7 +85,8 @@ def check_server(connection: Connection, place: str) -> None:
 
 
 def _make_draft(address: Address, draft: Path) -> None:
-    """Make a ledger without rows."""
+    """Make a ledger without rows, for its owner's eyes alone; its journal is made like it."""
+    os.close(os.open(draft, os.O_CREAT | os.O_EXCL, _OWNER_ALONE))
     engine = address.sqlite_engine(draft, "rwc").execution_options(writing=True)
     try:
         with engine.begin() as connection:
@@ -105,7 +114,23 @@ def _publish(draft: Path, file: Path) -> None:
 
 def _copy(draft: Path, file: Path) -> None:
     """Write a file of the same content, where the disk knows no second names."""
-    with file.open("xb") as copy:
+    with open(file, "xb", opener=_owned) as copy:
         copy.write(draft.read_bytes())
         copy.flush()
         os.fsync(copy.fileno())
+
+
+def _owned(path: str, flags: int) -> int:
+    """A descriptor of a file that its owner alone may read and write."""
+    return os.open(path, flags, _OWNER_ALONE)
+
+
+def _remove_abandoned(file: Path) -> None:
+    """Remove the drafts, and their journals, of makers that were killed."""
+    stem = re.escape(file.name[:_LONGEST_PART])
+    draft = re.compile(rf"{stem}\.[0-9a-f]{{16}}{re.escape(_ENDING)}(-journal)?")
+    with suppress(OSError):  # an untidy folder is no reason to refuse
+        for each in file.parent.iterdir():
+            is_draft = draft.fullmatch(each.name) is not None
+            if is_draft and each.stat().st_mtime + _ABANDONED < time.time():
+                each.unlink()
