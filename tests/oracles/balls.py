@@ -3,6 +3,7 @@
 Balls mix with numbers of mpmath, which take their midpoints.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
@@ -22,6 +23,7 @@ __all__ = [
 ]
 
 DIGITS = 80
+_FEW = 500
 _NOTHING = arb(10) ** -400
 
 ctx.dps = DIGITS
@@ -50,6 +52,16 @@ def dot(left: Sequence[arb], right: Sequence[arb]) -> arb:
 def square(value: arb) -> arb:
     """The square, also of a ball around 0."""
     return value * value
+
+
+def choose(count: int, chosen: int) -> arb:
+    """The number of ways to choose so many of a count, in balls where it is very large."""
+    if not 0 <= chosen <= count:
+        return arb(0)
+    if min(chosen, count - chosen) <= _FEW:
+        return arb(math.comb(count, chosen))
+    logs = (arb(n + 1).lgamma() for n in (count, chosen, count - chosen))
+    return (next(logs) - next(logs) - next(logs)).exp()
 
 
 def floor(value: arb) -> int:

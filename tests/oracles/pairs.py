@@ -1,12 +1,11 @@
 """The laws of a count given that a record is positive, and negative, summed in 80 digits."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from flint import arb
 
-from tests.oracles.balls import dot, total
+from tests.oracles.balls import choose, dot, total
 from tests.oracles.posterior import Law, beta_binomial_law, binomial_window, strata_law
 
 
@@ -68,8 +67,8 @@ def tabulated_pairs(
     size = len(probabilities) - 1
     rest = [
         arb(probabilities[positives + k])
-        * math.comb(positives + k, positives)
-        * math.comb(size - positives - k, known - positives)
+        * choose(positives + k, positives)
+        * choose(size - positives - k, known - positives)
         for k in range(size - known + 1)
     ]
     return [exchangeable(Law(0, rest)).moved(known, positives)]
@@ -118,11 +117,8 @@ def sampled(pair: Pair, sample_size: int) -> Pair:
 
 def hypergeometric(count: int, drawn: int, size: int) -> list[arb]:
     """P[S = s] for s = 0..drawn positives among the drawn, `count` of the `size` being positive."""
-    ways = math.comb(size, drawn)
-    return [
-        arb(math.comb(count, s) * math.comb(size - count, drawn - s)) / ways
-        for s in range(drawn + 1)
-    ]
+    ways = choose(size, drawn)
+    return [choose(count, s) * choose(size - count, drawn - s) / ways for s in range(drawn + 1)]
 
 
 def binomial_sample_pairs(

@@ -12,7 +12,7 @@ from flint import arb
 from mpmath import mp, mpf
 
 from noisycount.analysis.posterior.posterior import Posterior
-from tests.oracles.balls import ball, dot, square, total
+from tests.oracles.balls import ball, choose, dot, square, total
 
 mp.dps = 50
 
@@ -105,7 +105,7 @@ def binomial_law(size: int, rate: float, first: int = 0, last: int | None = None
     """The binomial law on first..last; its tails beyond are left out."""
     p = ball(rate)
     counts = range(first, (size if last is None else last) + 1)
-    return Law(first, [math.comb(size, k) * p**k * (1 - p) ** (size - k) for k in counts])
+    return Law(first, [choose(size, k) * p**k * (1 - p) ** (size - k) for k in counts])
 
 
 def law_by_ratios(first: int, last: int, ratio: Callable[[int], arb]) -> Law:
@@ -167,7 +167,7 @@ def gaussian_likelihood(answer: float, scale: float) -> Callable[[int], arb]:
 def sample_likelihood(positives: int, sample_size: int, size: int) -> Callable[[int], arb]:
     """The likelihood C(k, s)·C(n − k, m − s) of each count k of positives in a sample."""
     negatives = sample_size - positives
-    return lambda count: arb(math.comb(count, positives) * math.comb(size - count, negatives))
+    return lambda count: choose(count, positives) * choose(size - count, negatives)
 
 
 def noisy_sample_likelihood(
