@@ -53,7 +53,7 @@ def test_the_law_of_a_binomial_count_is_exact(size: int, rate: float) -> None:
     assert (fast.mode, fast.median) == (exact.mode, exact.quantile(0.5))
     chances = fast.pmf(range(size + 1))
     for chance, weight in zip(chances, exact.weights, strict=True):
-        digits = 1e-12 * max(1, abs(mp.log(weight))) if weight else 0
+        digits = 1e-12 * max(1, abs(mp.log(weight))) if weight != 0 else 0
         assert abs(chance - weight) <= digits * weight + mpf(5e-324)
 
 
