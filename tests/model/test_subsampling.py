@@ -1,6 +1,8 @@
 import math
 from collections import Counter
+from fractions import Fraction
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -15,7 +17,7 @@ from noisycount.model.populations.beta_binomial import BetaBinomial
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import Population
 from noisycount.model.populations.strata import Strata
-from noisycount.model.subsampling import Subsample
+from noisycount.model.subsampling import NoisySampleLikelihood, Subsample
 
 DRAWS = 3000
 FALSE_ALARM = 1e-6
@@ -159,3 +161,25 @@ def test_a_release_needs_the_size(size: int | None) -> None:
     """A sample of four among records of which six are positive needs at least six."""
     with pytest.raises(ValueError, match=rf"^size must be given and at least .*, got {size}: "):
         Subsample(4).release(6, size)
+
+
+@pytest.mark.parametrize("size", [60, 61, 5000])
+@pytest.mark.parametrize("scale", [Fraction(1, 50), 2, 40])
+def test_a_small_sample_is_summed_like_a_large_one(size: int, scale: Fraction | float) -> None:
+    """The table of a small sample has the values of the smooth laws that serve large ones."""
+    noisy = DiscreteGaussian(scale).likelihood(20, 60)
+    likelihood = NoisySampleLikelihood(noisy, 60, size)
+    counts = np.array([[0.0, 1.0, 19.0], [20.0, size // 2, size]])
+    each = [likelihood._log_value(count) for count in counts.ravel().tolist()]  # noqa: SLF001
+    found = likelihood.log_values(counts)
+    assert found.shape == counts.shape
+    assert found.ravel() == pytest.approx(np.array(each), rel=1e-12, abs=1e-11)
+
+
+def test_a_small_sample_makes_no_law_for_each_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All counts are summed at once, however narrow the noise on top."""
+    made: list[object] = []
+    monkeypatch.setattr("noisycount.model.subsampling.smooth_law", made.append)
+    told = posterior(20, Binomial(1000, 0.3), Subsample(60, DiscreteGaussian(Fraction(1, 50))))
+    assert told.mean == pytest.approx(302, abs=1e-9)
+    assert made == []

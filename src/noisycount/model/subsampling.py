@@ -20,6 +20,9 @@ from noisycount.model.validation import real_number, whole_number
 
 __all__ = ["Subsample"]
 
+_LARGEST_TABLE = 1 << 13  # records: the terms of a larger sample are fewer as a smooth law
+_ENTRIES = 1 << 19  # terms held at once: 4 MB
+
 
 @dataclass(frozen=True, slots=True)
 class Subsample(Mechanism):
@@ -86,7 +89,7 @@ class Subsample(Mechanism):
         at_middle = drawn.log_value(self.sample_size // 2)
         relative = NoisySampleLikelihood(drawn, self.sample_size, size)
         return Tail(
-            lambda count: relative.log_value(count) + at_middle,
+            lambda counts: relative.log_values(counts) + at_middle,
             support=support,
             is_log_concave=False,
         )
@@ -180,8 +183,39 @@ class NoisySampleLikelihood(ValuedFactor):
         """Not in general."""
         return False
 
-    def log_value(self, count: float) -> float:
-        """Ln Σ_s P[S = s | K = count]·f(s), relative to f at the middle of the sample.
+    def log_values(self, counts: Reals) -> Reals:
+        """Ln Σ_s P[S = s | K = k]·f(s) for each count k, relative to f at half of the sample."""
+        flat = counts.ravel()
+        if self.sample_size > _LARGEST_TABLE:
+            found = [self._log_value(count) for count in flat.tolist()]
+        else:
+            rows = max(1, _ENTRIES // (self.sample_size + 1))
+            starts = range(0, flat.size, rows)
+            found = [one for start in starts for one in self._tabled(flat[start : start + rows])]
+        return np.array(found).reshape(counts.shape)
+
+    def _tabled(self, counts: Reals) -> list[float]:
+        """Both sums term by term, of the terms C(k, s)·C(n − k, m − s)."""
+        taken = np.arange(self.sample_size, dtype=np.float64)
+        drawn = np.arange(self.sample_size + 1, dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            rising, falling = (
+                np.log(np.maximum(some[:, None] - taken, 0) / (taken + 1)).cumsum(axis=1)
+                for some in (counts, self.size - counts)
+            )
+        terms = np.zeros((counts.size, drawn.size))
+        terms[:, 1:] += rising
+        terms[:, :-1] += falling[:, ::-1]
+        low, high = self.noisy.support
+        middle = self.sample_size // 2
+        gains = self.noisy.expansion(middle)(drawn - middle)
+        gains[(drawn < low) | (drawn > high)] = -math.inf
+        sums: Reals = np.logaddexp.reduce(terms + gains, axis=1)
+        values: list[float] = (sums - np.logaddexp.reduce(terms, axis=1)).tolist()
+        return values
+
+    def _log_value(self, count: float) -> float:
+        """Both sums by smooth laws, of a large sample.
 
         The two sums with and without f are taken around their own largest terms, a and b, and
         joined by the changes of both factors from b to a.

@@ -93,3 +93,17 @@ def test_what_is_negligible_is_left_out_but_for_the_centre(steepness: float) -> 
     held = set(blocks.offsets[blocks.weights > 0].tolist())
     assert {-1.0, 0.0, 1.0} <= held if steepness < 700 else held == {0.0}
     assert blocks.variance == pytest.approx(2 * math.exp(-steepness), rel=1e-9)
+
+
+@pytest.mark.parametrize("slope", [0.025, 1.0, 1e6])
+def test_a_steep_weight_is_asked_for_at_few_points(slope: float) -> None:
+    """However far it falls: 10^15 integers from a peak at an end take a few thousand points."""
+    asked = []
+
+    def log_weight(offsets: Reals) -> Reals:
+        asked.append(offsets.size)
+        return -slope * offsets
+
+    blocks = blocks_between(log_weight, 0, 1e15)
+    assert blocks.mass == pytest.approx(-1 / math.expm1(-slope), rel=1e-13)
+    assert sum(asked) < 50_000

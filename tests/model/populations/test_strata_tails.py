@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from mpmath import binomial, log, mp, mpf
 
+from noisycount.model.populations.strata_kinds import Kinds
 from noisycount.model.populations.strata_tails import deep_sum_of_binomials
 
 mp.dps = 50
@@ -40,7 +41,8 @@ def exact_logs(sizes: list[int], rates: list[float], count: int) -> mpf:
 def test_probabilities_keep_their_digits_to_the_ends(sizes: list[int], rates: list[float]) -> None:
     """Down to e^−700, and to a count of 0 or of all where they are nearer."""
     weights, odds = np.array(sizes, dtype=np.float64), np.array(rates)
-    first, logs = deep_sum_of_binomials(weights, np.log(odds) - np.log1p(-odds), 700.0)
+    kinds = Kinds(weights, np.log(odds) - np.log1p(-odds))
+    first, logs = deep_sum_of_binomials(kinds, 700.0)
     last = first + logs.size - 1
     assert logs[0] < -690 or first == 0
     assert logs[-1] < -690 or last == sum(sizes)

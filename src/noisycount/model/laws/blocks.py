@@ -10,9 +10,10 @@ from noisycount.model.laws.gram import POINTS, gram_rule
 
 __all__ = ["Blocks", "blocks_between"]
 
-_CHANGE_A_BLOCK = 4.0
-_NEGLIGIBLE = 50.0
-_DYADIC = POINTS * (2.0 ** np.arange(50) - 1)
+_CHANGE_A_BLOCK = 4.0  # nats over which the rule for POINTS nodes keeps the digits of a double
+_NEGLIGIBLE = 50.0  # nats below the largest weight: e^-50 of a sum is beyond a double
+_MOST_CHANGE = 256.0  # nats that are divided at once: most parts of a steeper block are left out
+_DYADIC = POINTS * (2.0 ** np.arange(50) - 1)  # lengths up to 2^54, beyond any number of records
 
 LogWeight = Callable[[Reals], Reals]
 
@@ -82,7 +83,7 @@ def blocks_between(
         steep = (changes > _CHANGE_A_BLOCK) & (ends - starts >= POINTS)
         if not steep.any():
             return _summed(log_weight, starts, ends - starts + 1)
-        starts, ends = _divided(starts, ends, np.where(steep, changes, 0.0))
+        starts, ends = _divided(starts, ends, np.where(steep, np.minimum(changes, _MOST_CHANGE), 0))
 
 
 def _dyadic(first: float, last: float) -> Reals:

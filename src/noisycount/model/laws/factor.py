@@ -1,17 +1,22 @@
 """Functions of a count that are multiplied to make its law: a prior, likelihoods of answers."""
 
 import math
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from operator import add
 from typing import Protocol
 
-from noisycount.model.laws.expansion import DIGITS, Expansion, decimal_ratio
+import numpy as np
+
+from noisycount.model.laws.expansion import DIGITS, Expansion, Reals, decimal_ratio
 
 __all__ = ["BaseFactor", "Factor", "LogStep", "Moved", "Product"]
 
-_CERTAIN = 1e-9
+_CERTAIN = 1e-9  # of the largest step: more than rounding moves a sum of steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +69,27 @@ class Factor(Protocol):
         """The logarithm of its value at count + 1 over that at count, both in the support."""
         ...
 
+    def log_steps(self, counts: Sequence[int]) -> Reals:
+        """The `log_step` of each of many counts, shape (counts,)."""
+        ...
+
     def exact_log_step(self, count: int) -> LogStep:
-        """The same, exactly."""
+        """The `log_step` without rounding."""
         ...
 
 
-class BaseFactor:
+class BaseFactor(ABC):
     """What most factors are: positive at every count, smooth and log-concave."""
 
     __slots__ = ()
+
+    @abstractmethod
+    def log_step(self, count: int) -> float:
+        """The logarithm of its value at count + 1 over that at count, both in the support."""
+
+    def log_steps(self, counts: Sequence[int]) -> Reals:
+        """The `log_step` of each of many counts, shape (counts,)."""
+        return np.array([self.log_step(count) for count in counts])
 
     @property
     def support(self) -> tuple[float, float]:
@@ -128,13 +145,23 @@ class Product:
         """The sum of the exact steps."""
         return reduce(add, (factor.exact_log_step(count) for factor in self.factors))
 
-    def rises_after(self, count: int) -> bool:
-        """Whether the next count has the larger value."""
-        steps = [factor.log_step(count) for factor in self.factors]
+    def rise_after(self, count: int) -> float:
+        """The step after a count, positive if and only if the next count has the larger value."""
+        return self._surely_signed(count, [factor.log_step(count) for factor in self.factors])
+
+    def rises_after(self, counts: Sequence[int]) -> Reals:
+        """The `rise_after` of each of many counts, shape (counts,)."""
+        steps = np.array([factor.log_steps(counts) for factor in self.factors])
+        rises = zip(counts, steps.T.tolist(), strict=True)
+        return np.array([self._surely_signed(count, parts) for count, parts in rises])
+
+    def _surely_signed(self, count: int, steps: list[float]) -> float:
+        """The sum of steps, whose sign is that of the exact sum where rounding might change it."""
         total = math.fsum(steps)
         if abs(total) > _CERTAIN * max(1.0, *map(abs, steps)):
-            return total > 0
-        return self.exact_log_step(count).is_positive
+            return total
+        is_positive = self.exact_log_step(count).is_positive
+        return max(abs(total), sys.float_info.min) if is_positive else -abs(total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +199,10 @@ class Moved:
     def log_step(self, count: int) -> float:
         """The step after the moved count."""
         return self.factor.log_step(count + self.by)
+
+    def log_steps(self, counts: Sequence[int]) -> Reals:
+        """The steps after the moved counts."""
+        return self.factor.log_steps([count + self.by for count in counts])
 
     def exact_log_step(self, count: int) -> LogStep:
         """The exact step after the moved count."""

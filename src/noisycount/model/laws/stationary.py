@@ -1,16 +1,17 @@
 """Where a function of a count is largest, and where it turns."""
 
+import sys
 from itertools import pairwise
 
 import numpy as np
 
 from noisycount.model.laws.factor import Product
-from noisycount.model.search import first_true
+from noisycount.model.search import Bracket, first_whole
 
 __all__ = ["mode_and_turns"]
 
-_GROWTH = 1.3
-_TIE = 1e-12
+_GROWTH = 1.3  # of distances between which the logarithm of a product turns at most once
+_TIE = 1e-12  # nats: what rounding moves a difference of logarithms, and more
 
 
 def mode_and_turns(product: Product, support: tuple[int, int]) -> tuple[int, list[int]]:
@@ -28,7 +29,7 @@ def mode_and_turns(product: Product, support: tuple[int, int]) -> tuple[int, lis
         mode = _turn(product, smallest, largest, rising=True)
         return mode, [mode]
     grid = _grid(product, support)
-    rises = [product.rises_after(count) for count in grid]
+    rises = (product.rises_after(grid) > 0).tolist()
     turns = [
         _turn(product, low + 1, high, rising=before)
         for (low, before), (high, after) in pairwise(zip(grid, rises, strict=True))
@@ -41,7 +42,12 @@ def mode_and_turns(product: Product, support: tuple[int, int]) -> tuple[int, lis
 
 def _turn(product: Product, smallest: int, largest: int, *, rising: bool) -> int:
     """The first count in smallest..largest − 1 whose step has the other sign, else largest."""
-    return first_true(lambda count: product.rises_after(count) != rising, smallest, largest)
+
+    def turned(count: float) -> float:
+        rise = product.rise_after(int(count))
+        return -rise if rising else rise or -sys.float_info.min
+
+    return int(first_whole(turned, Bracket(smallest - 1, largest)).high)
 
 
 def _grid(product: Product, support: tuple[int, int]) -> list[int]:

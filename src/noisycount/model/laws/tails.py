@@ -1,7 +1,7 @@
 """How likely an answer is to lie at least as far to one side, as a function of the count."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -9,34 +9,48 @@ from fractions import Fraction
 import numpy as np
 
 from noisycount.model.laws.expansion import Expansion, Reals
-from noisycount.model.laws.factor import LogStep
+from noisycount.model.laws.factor import BaseFactor, LogStep
 
 __all__ = ["Tail", "ValuedFactor", "threshold_tail"]
 
 
-class ValuedFactor:
-    """A factor whose logarithm is known at each count by a sum of its own."""
+class ValuedFactor(BaseFactor):
+    """A factor whose logarithm is known at any counts.
+
+    Attributes:
+        log_values: Its logarithm at an array of counts, of the shape given.
+    """
 
     __slots__ = ()
 
-    log_value: Callable[[float], float]
+    log_values: Callable[[Reals], Reals]
+
+    def log_value(self, count: float) -> float:
+        """The logarithm of its value at a count."""
+        return float(self.log_values(np.array([float(count)]))[0])
 
     def expansion(self, centre: int) -> Expansion:
         """The differences of the logarithm."""
-        at_centre = self.log_value(float(centre))
+        at_centre = self.log_value(centre)
 
         def bend(offsets: Reals) -> Reals:
-            values = [self.log_value(centre + offset) for offset in offsets.ravel().tolist()]
-            return np.array(values).reshape(offsets.shape) - at_centre
+            change: Reals = self.log_values(np.asarray(centre + offsets)) - at_centre
+            return change
 
         return Expansion(Decimal(0), bend)
 
     def log_step(self, count: int) -> float:
         """The logarithm of the value at count + 1 over that at count."""
-        return self.log_value(count + 1.0) - self.log_value(float(count))
+        return float(self.log_steps([count])[0])
+
+    def log_steps(self, counts: Sequence[int]) -> Reals:
+        """The `log_step` of each of many counts, shape (counts,)."""
+        starts = np.array(counts, dtype=np.float64)
+        here, there = self.log_values(np.stack([starts, starts + 1]))
+        return np.asarray(there - here)
 
     def exact_log_step(self, count: int) -> LogStep:
-        """The same, as the rational that the float stands for."""
+        """The step as the rational that the float stands for."""
         return LogStep(shift=Fraction(self.log_step(count)))
 
 
@@ -45,13 +59,13 @@ class Tail(ValuedFactor):
     """The factor P[Y >= y | K = k], or P[Y <= y | K = k], of a count k, with its absolute size.
 
     Attributes:
-        log_value: Its logarithm at a count; real counts between integers where it is smooth there.
+        log_values: Its logarithm at counts; at real ones between integers where it is smooth there.
         kinks: The counts at which its logarithm is not smooth.
         support: The smallest and the largest count at which it is positive.
         is_log_concave: Whether its logarithm is concave.
     """
 
-    log_value: Callable[[float], float]
+    log_values: Callable[[Reals], Reals]
     kinks: tuple[float, ...] = ()
     support: tuple[float, float] = (-math.inf, math.inf)
     is_log_concave: bool = True
@@ -59,4 +73,4 @@ class Tail(ValuedFactor):
 
 def threshold_tail(lowest: float, highest: float) -> Tail:
     """The tail of a count that is told as it is: 1 between two counts, 0 elsewhere."""
-    return Tail(lambda _: 0.0, support=(lowest, highest))
+    return Tail(np.zeros_like, support=(lowest, highest))

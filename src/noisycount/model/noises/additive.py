@@ -11,7 +11,7 @@ from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.factor import Factor
 from noisycount.model.laws.tails import Tail
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.error_factors import ErrorLikelihood, ErrorTail
+from noisycount.model.noises.error_factors import ErrorLikelihood
 from noisycount.model.noises.error_law import CertifiedErrorLaw
 from noisycount.model.noises.smallest_error import log_one_minus_exp, smallest_error
 from noisycount.model.noises.summand import Summand
@@ -77,15 +77,10 @@ class SymmetricNoise(Mechanism):
         """P[Y >= answer | K = k] (upper) or P[Y <= answer | K = k] as a function of the count k."""
         self.check_answer(answer)
         side, errors = (1 if upper else -1), self.errors
-
-        def log_values(counts: Reals) -> Reals:
-            return errors.log_exceedance(np.asarray(side * (float(answer) - counts)))
-
-        return ErrorTail(
-            lambda count: float(log_values(np.array(count))),
+        return Tail(
+            lambda counts: errors.log_exceedance(side * (float(answer) - counts)),
             kinks=(answer - 1, answer, answer + 1),
             is_log_concave=self.is_log_concave,
-            log_values=log_values,
         )
 
     def log_tail(self, alpha: float) -> float:

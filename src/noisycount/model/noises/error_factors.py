@@ -1,18 +1,16 @@
 """What an answer with noise says about a count, from the law of the noise alone."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 
-from noisycount.model.laws.expansion import Expansion, Reals
+from noisycount.model.laws.expansion import Expansion
 from noisycount.model.laws.factor import BaseFactor, LogStep
-from noisycount.model.laws.tails import Tail
 from noisycount.model.noises.error_law import ErrorLaw
 
-__all__ = ["ErrorLikelihood", "ErrorTail"]
+__all__ = ["ErrorLikelihood"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +45,3 @@ class ErrorLikelihood(BaseFactor):
     def exact_log_step(self, count: int) -> LogStep:
         """The step as the rational that the float stands for; symmetry holds exactly."""
         return LogStep(shift=Fraction(self.log_step(count)))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorTail(Tail):
-    """The tail of noise at answer − k, as a factor of the count k.
-
-    Attributes:
-        log_values: Its logarithm at many counts at once.
-    """
-
-    log_values: Callable[[Reals], Reals]
-
-    def expansion(self, centre: int) -> Expansion:
-        """The differences of the logarithm."""
-        at_centre = float(self.log_values(np.array(float(centre))))
-
-        def bend(offsets: Reals) -> Reals:
-            change: Reals = self.log_values(np.asarray(centre + offsets)) - at_centre
-            return change
-
-        return Expansion(Decimal(0), bend)

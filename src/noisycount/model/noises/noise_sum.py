@@ -3,15 +3,14 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 
 from noisycount.model.drawing.scales import check_range
-from noisycount.model.laws.expansion import DIGITS, Expansion, Reals, decimal_ratio
-from noisycount.model.laws.factor import BaseFactor, Factor, LogStep
-from noisycount.model.laws.tails import Tail
+from noisycount.model.laws.expansion import DIGITS, Reals, decimal_ratio
+from noisycount.model.laws.factor import Factor
+from noisycount.model.laws.tails import Tail, ValuedFactor
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise, SymmetricNoise
 from noisycount.model.noises.error_law import CertifiedErrorLaw
@@ -161,7 +160,7 @@ class NoiseSum(SymmetricNoise):
 
 
 @dataclass(frozen=True, slots=True)
-class SumLikelihood(BaseFactor):
+class SumLikelihood(ValuedFactor):
     """The density of a sum of noises at answer − k, as a factor of the count k.
 
     Attributes:
@@ -177,26 +176,8 @@ class SumLikelihood(BaseFactor):
         """The answer, unless Gaussian noise rounds the law as widely as Laplace noise goes."""
         return (self.answer,) if self.law.is_kinked else ()
 
-    def expansion(self, centre: int) -> Expansion:
-        """All of the change as bend."""
-        at_centre = float(self._log_values(np.array(float(centre))))
-
-        def bend(offsets: Reals) -> Reals:
-            change: Reals = self._log_values(centre + offsets) - at_centre
-            return change
-
-        return Expansion(Decimal(0), bend)
-
-    def log_step(self, count: int) -> float:
-        """The difference of the logarithms at the next count and at this one."""
-        here, there = self._log_values(np.array([count, count + 1.0]))
-        return float(there - here)
-
-    def exact_log_step(self, count: int) -> LogStep:
-        """The step as the rational that the float stands for; symmetry holds exactly."""
-        return LogStep(shift=Fraction(self.log_step(count)))
-
-    def _log_values(self, counts: Reals) -> Reals:
+    def log_values(self, counts: Reals) -> Reals:
+        """The logarithm of the density at counts."""
         return self.law.log_density(np.asarray(self.answer - counts))
 
 

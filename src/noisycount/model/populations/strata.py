@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,8 +19,9 @@ from noisycount.model.populations.independent import IndependentNeighbours
 from noisycount.model.populations.informed import Informed, known_records
 from noisycount.model.populations.moments import Moments
 from noisycount.model.populations.population import Population
-from noisycount.model.populations.strata_law import WIDE, sum_of_binomials
-from noisycount.model.populations.strata_tails import deep_sum_of_binomials, tilted_rates
+from noisycount.model.populations.strata_kinds import Kinds
+from noisycount.model.populations.strata_law import WIDE
+from noisycount.model.populations.strata_tails import deep_sum_of_binomials
 from noisycount.model.validation import LARGEST_WHOLE
 
 __all__ = ["Strata"]
@@ -75,12 +77,12 @@ class Strata(Population):
         """
         if not likelihoods:
             return self.table(_DEPTH)
-        certain, sizes, log_odds = self._kinds()
+        certain, kinds = _kinds(self)
         others = tuple(Moved(one, certain) for one in likelihoods)
-        if not sizes.size:
+        if kinds is None:
             return weighted_table(0, np.zeros(1), others).moved(certain)
-        tilt = _balance(sizes, log_odds, others)
-        first, logs = sum_of_binomials(sizes, *tilted_rates(log_odds + tilt))
+        tilt = _balance(kinds, others)
+        first, logs = kinds.law(tilt)
         return weighted_table(first, logs, (*others, Tilt(-tilt))).moved(certain)
 
     def deep_law(self) -> TableLaw:
@@ -111,21 +113,12 @@ class Strata(Population):
         Args:
             depth: In nats, at most 700.
         """
-        certain, sizes, log_odds = self._kinds()
-        if not sizes.size:
+        certain, kinds = _kinds(self)
+        if kinds is None:
             return TableLaw(certain, np.zeros(1))
-        first, logs = deep_sum_of_binomials(sizes, log_odds, depth)
+        first, logs = deep_sum_of_binomials(kinds, depth)
         law = TableLaw(first + certain, logs, depth)
         return law if law.variance <= WIDE**2 else replace(law, known_rounding=_ROUNDING_OF_SUMS)
-
-    def _kinds(self) -> tuple[int, Reals, Reals]:
-        """The certain positives, and the sizes and log-odds of the different other rates."""
-        certain = int(self.sizes[self.rates == 1].sum())
-        open_kinds = (self.rates > 0) & (self.rates < 1) & (self.sizes > 0)
-        rates, places = np.unique(self.rates[open_kinds], return_inverse=True)
-        weights = self.sizes[open_kinds].astype(np.float64)
-        sizes: Reals = np.bincount(places, weights=weights, minlength=rates.size).astype(np.float64)
-        return certain, sizes, np.log(rates) - np.log1p(-rates)
 
     def given(self, known: ArrayLike, positives: ArrayLike) -> Informed:
         """What somebody knows who holds some records of each group.
@@ -199,7 +192,19 @@ class Tilt(BaseFactor):
         return LogStep(shift=Fraction(self.steepness))
 
 
-def _balance(sizes: Reals, log_odds: Reals, likelihoods: Sequence[Factor]) -> float:
+@lru_cache(maxsize=4)
+def _kinds(strata: Strata) -> tuple[int, Kinds | None]:
+    """The certain positives, and the kinds of the other records; None if there are none."""
+    certain = int(strata.sizes[strata.rates == 1].sum())
+    is_open = (strata.rates > 0) & (strata.rates < 1) & (strata.sizes > 0)
+    if not is_open.any():
+        return certain, None
+    rates, places = np.unique(strata.rates[is_open], return_inverse=True)
+    sizes: Reals = np.bincount(places, weights=strata.sizes[is_open]).astype(np.float64)
+    return certain, Kinds(sizes, np.log(rates) - np.log1p(-rates))
+
+
+def _balance(kinds: Kinds, likelihoods: Sequence[Factor]) -> float:
     """The tilt θ at which the likelihoods change by e^−θ a record around the tilted mean.
 
     There the tilted law and the likelihoods, with the tilt taken back, are both largest.
@@ -209,7 +214,7 @@ def _balance(sizes: Reals, log_odds: Reals, likelihoods: Sequence[Factor]) -> fl
     low, high = -_STEEPEST, _STEEPEST
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        count = math.floor(float(sizes @ tilted_rates(log_odds + middle)[0]))
+        count = math.floor(kinds.moments(middle)[0])
         below = count < smallest
         if below or (count < largest and product.log_step(count) > middle):
             low = middle

@@ -27,7 +27,8 @@ def sum_of_binomials(sizes: Reals, rates: Reals, complements: Reals) -> tuple[in
     positive terms: each probability keeps its digits.
 
     Args:
-        sizes: The number of records of each kind, positive, shape (kinds,).
+        sizes: The number of records of each kind, positive, shape (kinds,); whole where the law
+            is narrow.
         rates: Their rates p, in [0, 1], shape (kinds,).
         complements: 1 − p to full relative precision, shape (kinds,).
 
@@ -50,7 +51,7 @@ def _by_frequencies(
 
     |1 − p + p·e^it|² = 1 − 4p(1 − p)·sin²(t/2); phases are taken about the mean.
     """
-    total, mean = int(sizes.sum()), float(sizes @ rates)
+    total, mean = round(float(sizes.sum())), float(sizes @ rates)
     reach = math.ceil(_REACH * deviation) + 1
     centre = round(mean)
     first, last = max(0, centre - reach), min(total, centre + reach)
