@@ -87,6 +87,6 @@ def test_an_answer_is_the_count_and_one_draw_of_the_exact_sampler(
 
 
 def replayed(seed: int) -> RandomIntegers:
-    """Give random integers that are the same for the same seed."""
+    """Random integers that are the same for the same seed."""
     turns = count()
     return RandomIntegers(lambda size: shake_256(f"{seed} {next(turns)}".encode()).digest(size))

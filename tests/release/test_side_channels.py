@@ -40,18 +40,18 @@ Opened = Callable[[Path, Records], Source]
 
 
 def opened_in_memory(_: Path, records: Records) -> Source:
-    """Open records in plain Python."""
+    """Records in plain Python."""
     return MemorySource(records, DIRTY)
 
 
 def opened_as_parquet(folder: Path, records: Records) -> Source:
-    """Open records in a Parquet file."""
+    """Records in a Parquet file."""
     write_parquet(folder / "records.parquet", records, DIRTY)
     return DuckDBSource.open(folder / "records.parquet")
 
 
 def opened_as_table(folder: Path, records: Records) -> Source:
-    """Open records in a DuckDB file."""
+    """Records in a DuckDB file."""
     write_parquet(folder / "records.parquet", records, DIRTY)
     with duckdb.connect(str(folder / "records.duckdb")) as connection:
         connection.execute(f"CREATE TABLE t AS FROM '{folder}/records.parquet'")
@@ -59,7 +59,7 @@ def opened_as_table(folder: Path, records: Records) -> Source:
 
 
 def opened_as_csv(folder: Path, records: Records) -> Source:
-    """Open records in a CSV file whose kinds the owner stated."""
+    """Records in a CSV file whose kinds the owner stated."""
     write_parquet(folder / "records.parquet", records, DIRTY)
     path = folder / "records.csv"
     with duckdb.connect() as connection:
@@ -87,13 +87,13 @@ def replies(opened: Opened, folder: Path, records: Records, slot: Slot | None = 
 
 
 def opened_without_kinds(folder: Path, records: Records) -> Source:
-    """Open records in a CSV file about whose kinds nobody said anything."""
+    """Records in a CSV file about whose kinds nobody said anything."""
     opened_as_csv(folder, records).close()
     return DuckDBSource.open(folder / "records.csv")
 
 
 def opened_with_guessed_kinds(folder: Path, records: Records) -> Source:
-    """Open records in a CSV file with the kinds that all its cells have: a mutant."""
+    """Records in a CSV file with the kinds that all its cells have: a mutant."""
     path = folder / "records.csv"
     opened_as_csv(folder, records).close()
     with duckdb.connect() as connection:

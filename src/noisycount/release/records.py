@@ -45,7 +45,7 @@ class Records(Closing):
         table: str | None = None,
         kinds: Mapping[str, Kind] | None = None,
     ) -> Self:
-        """Open the records at a place.
+        """The records at a place.
 
         Args:
             place: a CSV, Parquet or DuckDB file.
@@ -78,5 +78,5 @@ class Records(Closing):
         return Desk(self._source, ledger, dataset, slot, analyst)
 
     def close(self) -> None:
-        """Let go of the records."""
+        """The end of their use."""
         self._source.close()

@@ -19,7 +19,7 @@ EXACTLY = "500"  # at this ε the noise is 0 but for a chance of 2e-217
 
 @pytest.fixture(scope="session")
 def formats(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write the survey in every format that can be asked, and give the folder."""
+    """A folder with the survey in every format that can be asked."""
     folder = tmp_path_factory.mktemp("formats")
     with duckdb.connect(str(folder / "survey.duckdb")) as connection:
         connection.execute(f"CREATE TABLE answers AS FROM '{survey_path()}'")

@@ -40,7 +40,7 @@ class Found:
 
 
 def fuzz(size: int, seed: int, folder: Path) -> Found:
-    """Write that many predicates and ask each of dirty records, in both engines.
+    """What so many predicates, each asked of dirty records in both engines, showed.
 
     Each is admitted or refused by a `PredicateError` of one printable line. An admitted one reads
     back from its canonical text, calls nothing but LIKE, names no column but its own, and its
@@ -71,7 +71,7 @@ def _admitted(text: str) -> Predicate | None:
 
 
 def _check_parts(reader: duckdb.DuckDBPyConnection, predicates: Sequence[Predicate]) -> None:
-    """Let DuckDB's own parser tell what the SQL consists of."""
+    """The parts of the SQL, as DuckDB's own parser tells them, are known ones."""
     query = f"SELECT {', '.join(map(duckdb_sql, predicates))}"
     text = reader.execute("SELECT json_serialize_sql(?)", [query]).fetchall()[0][0]
     (statement,) = json.loads(text)["statements"]

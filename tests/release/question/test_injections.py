@@ -54,7 +54,7 @@ RECORDS = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder with the records, and nothing else."""
+    """A folder with the records, and nothing else."""
     folder = tmp_path_factory.mktemp("injected")
     write_parquet(folder / "records.parquet", RECORDS, SCHEMA)
     return folder
@@ -62,7 +62,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def sources(folder: Path) -> Iterator[tuple[MemorySource, DuckDBSource]]:
-    """Give the records in both engines."""
+    """The records in both engines."""
     with DuckDBSource.open(folder / "records.parquet", unit="person") as source:
         yield MemorySource(RECORDS, SCHEMA, "person"), source
 

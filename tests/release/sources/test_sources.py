@@ -12,19 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from noisycount.errors import SourceError
+from noisycount.release.question.operands import Column, Literal, Operator
 from noisycount.release.question.parser import canonical_text, english, parse
 from noisycount.release.question.schema import Kind
 from noisycount.release.question.tree import (
     And,
-    Column,
     Comparison,
     Constant,
     Flag,
-    Literal,
     Membership,
     Missing,
     Not,
-    Operator,
     Or,
     Pattern,
     Predicate,

@@ -61,7 +61,7 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
     analyst: Analyst = Analyst(),  # noqa: B008 - frozen
     slot: Slot | None = None,
 ) -> Answer:
-    """Ask a question of a data set: refuse, or charge the ledger and answer.
+    """The answer to a question about a data set, charged to the ledger; or a refusal.
 
     Args:
         where: The question in the predicate language.

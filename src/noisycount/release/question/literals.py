@@ -7,8 +7,8 @@ from datetime import date, datetime
 from reprlib import repr as shortened
 
 from noisycount.errors import PredicateError
+from noisycount.release.question.operands import Column, Literal
 from noisycount.release.question.schema import Kind
-from noisycount.release.question.tree import Column, Literal
 
 __all__ = ["beside", "fitted", "of_one_kind", "real", "signed_number"]
 

@@ -14,20 +14,18 @@ from sqlglot import Token as ParserToken
 
 from noisycount.errors import PredicateError
 from noisycount.release.question.literals import beside, signed_number
+from noisycount.release.question.operands import Column, Literal, Operator
 from noisycount.release.question.schema import Kind, Schema, close_names
 from noisycount.release.question.text import canonical_text, english
 from noisycount.release.question.tokens import KEYWORDS, Sort, Token, require_bytes, tokens
 from noisycount.release.question.tree import (
     And,
-    Column,
     Comparison,
     Constant,
     Flag,
-    Literal,
     Membership,
     Missing,
     Not,
-    Operator,
     Or,
     Pattern,
     Predicate,

@@ -2,18 +2,16 @@
 
 from datetime import datetime
 
+from noisycount.release.question.operands import Column, Literal, Operator
 from noisycount.release.question.tokens import KEYWORDS, SIMPLE_NAME
 from noisycount.release.question.tree import (
     And,
-    Column,
     Comparison,
     Constant,
     Flag,
-    Literal,
     Membership,
     Missing,
     Not,
-    Operator,
     Or,
     Pattern,
     Predicate,

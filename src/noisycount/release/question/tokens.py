@@ -117,7 +117,7 @@ def tokens(text: str) -> list[Token]:
 
 
 def require_bytes(text: str) -> None:
-    """Refuse a text that is no Unicode or is longer than 4,096 bytes in UTF-8.
+    """The refusal of a text that is no Unicode or is longer than 4,096 bytes in UTF-8.
 
     Raises:
         PredicateError: it is, or it is no text.
@@ -191,7 +191,7 @@ def _require_neighbours(found: Sequence[Token]) -> None:
 
 
 def _require_commas(found: Sequence[Token]) -> None:
-    """Refuse a comma that separates nothing, which the parser would pass over."""
+    """The refusal of a comma that separates nothing, which the parser would pass over."""
     for first, second in pairwise(found):
         if (second == COMMA and first in (OPENING, COMMA)) or (first, second) == (COMMA, CLOSING):
             raise PredicateError(
@@ -201,7 +201,7 @@ def _require_commas(found: Sequence[Token]) -> None:
 
 
 def _require_negations(found: Sequence[Token]) -> None:
-    """Refuse a not between a column and what no not stands before, which the parser would move."""
+    """The refusal of a not after a column, save in not in, not between and not like."""
     for before, (first, second) in zip(found, pairwise(found[1:]), strict=False):
         follows = before.is_value or before == CLOSING
         if first == NOT and follows and second not in (IN, BETWEEN, LIKE):

@@ -13,7 +13,7 @@ class Closing(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of what is held open."""
+        """The end of the use of what is held open."""
 
     def __enter__(self) -> Self:
         return self

@@ -5,8 +5,12 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from noisycount.errors import SourceError
+from noisycount.release.question.operands import Column
 from noisycount.release.question.schema import Kind, Schema
-from noisycount.release.question.tree import Column, Predicate, columns
+from noisycount.release.question.tree import (
+    Predicate,
+    columns,
+)
 
 __all__ = ["Source", "require_known_columns"]
 
@@ -30,7 +34,7 @@ class Source(Protocol):
         ...
 
     def require_unchanged(self) -> None:
-        """Refuse records that are closed, or may not be those of the version any more.
+        """The refusal of records that are closed, or may not be those of the version any more.
 
         Raises:
             SourceError: they are.
@@ -50,7 +54,7 @@ class Source(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the records."""
+        """The end of their use."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -64,7 +68,7 @@ class Source(Protocol):
 
 
 def require_known_columns(predicates: Iterable[Predicate], schema: Mapping[str, Kind]) -> None:
-    """Refuse predicates that read anything but the columns of a schema.
+    """The refusal of predicates that read anything but the columns of a schema.
 
     Raises:
         SourceError: one does; predicates parsed against the same schema never do.

@@ -10,18 +10,16 @@ from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 from noisycount.errors import SourceError
+from noisycount.release.question.operands import Column, Literal, Operator
 from noisycount.release.question.schema import Kind, Schema
 from noisycount.release.question.tree import (
     And,
-    Column,
     Comparison,
     Constant,
     Flag,
-    Literal,
     Membership,
     Missing,
     Not,
-    Operator,
     Or,
     Pattern,
     Predicate,
@@ -54,7 +52,7 @@ _COMPARISONS: dict[Operator, Callable[[Any, Any], bool]] = {
 
 
 class MemorySource(Closing):
-    """Counts records that are already in memory, one by one.
+    """Records that are in memory already, counted one by one.
 
     Args:
         records: one mapping of column names to values each; None, or no entry, is a missing value.
@@ -100,7 +98,7 @@ class MemorySource(Closing):
         self.version = sha256(repr(self._records).encode(errors="surrogatepass")).hexdigest()
 
     def require_unchanged(self) -> None:
-        """Refuse records that are closed; they cannot change."""
+        """The refusal of records that are closed; they cannot change."""
         self._open_records()
 
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
@@ -116,7 +114,7 @@ class MemorySource(Closing):
         return [len(matching) for matching in units]
 
     def close(self) -> None:
-        """Forget the records."""
+        """The end of their use; they are forgotten."""
         self._records = None
 
     def _open_records(self) -> list[dict[str, object]]:

@@ -20,26 +20,26 @@ ADDED = {
 
 @pytest.fixture
 def csv(tmp_path: Path) -> Path:
-    """Give a CSV file whose cells are easily lost: zeros in front, quotes, empty texts."""
+    """A CSV file whose cells are easily lost: zeros in front, quotes, empty texts."""
     path = tmp_path / "answers.csv"
     path.write_text(CSV, encoding="utf-8")
     return path
 
 
 def written(path: Path, out: Path) -> Path:
-    """Write a table with the added columns."""
+    """The file of a table with the added columns."""
     with PublicTable.open(path) as table:
         table.save(out, ADDED, MISSING)
     return out
 
 
 def rows(path: Path) -> list[tuple[object, ...]]:
-    """Give what a Parquet file holds, in order."""
+    """What a Parquet file holds, in order."""
     return duckdb.read_parquet(str(path)).fetchall()
 
 
 def refusal(act: Callable[[], object]) -> str:
-    """Give the one line with which an act is refused."""
+    """The one line with which an act is refused."""
     with pytest.raises(SourceError) as caught:
         act()
     message = str(caught.value)

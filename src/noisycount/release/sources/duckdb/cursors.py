@@ -14,7 +14,7 @@ __all__ = ["Cursors"]
 
 @dataclass(slots=True)
 class Cursors:
-    """Gives each query a cursor of its own.
+    """A cursor of its own for each query.
 
     Attributes:
         connection: Whose cursors they are.
@@ -31,7 +31,7 @@ class Cursors:
         return bool(self._running)
 
     def require_open(self) -> None:
-        """Refuse to go on once they are closed.
+        """The refusal to go on once they are closed.
 
         Raises:
             SourceError: They are.
@@ -59,7 +59,7 @@ class Cursors:
                 self._close_if_idle()
 
     def close(self) -> None:
-        """Take no more queries, interrupt those that run, and wait for none."""
+        """The end of all queries: those that run are interrupted, and none is waited for."""
         with self._lock:
             self._is_closed = True
             for cursor in self._running:

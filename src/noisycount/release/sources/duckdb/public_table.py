@@ -67,7 +67,7 @@ class PublicTable(Closing):
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Read a whole file.
+        """The table in a file, read as a whole.
 
         Args:
             path: A .csv, .parquet or .pq file, taken literally.
@@ -123,7 +123,7 @@ class PublicTable(Closing):
         return np.ma.filled(found["value"], np.nan)
 
     def check_addition(self, out: Path, names: Sequence[str]) -> None:
-        """Refuse what `save` could not do, before the work for it is done.
+        """The refusal of what `save` could not do, before the work for it is done.
 
         Args:
             out: The file to write.
@@ -144,7 +144,7 @@ class PublicTable(Closing):
                 )
 
     def save(self, out: Path, added: Mapping[str, Column], missing: NDArray[np.bool_]) -> None:
-        """Write the table with columns added, in the order of its rows.
+        """The writing of the table with columns added, in the order of its rows.
 
         Where a CSV file becomes a Parquet file, columns that hold only whole numbers, numbers,
         truth values or dates get that type; all others stay text.
@@ -194,7 +194,7 @@ class PublicTable(Closing):
         )
 
     def close(self) -> None:
-        """Close the connection."""
+        """The end of its use."""
         self.connection.close()
 
     def _kept(self, form: str) -> str:

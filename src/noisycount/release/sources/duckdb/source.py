@@ -69,7 +69,7 @@ _LOCKS = (
 
 @dataclass(frozen=True, slots=True)
 class DuckDBSource(Closing):
-    r"""Counts the records of one file; made by ``DuckDBSource.open``.
+    r"""The records of one file; made by ``DuckDBSource.open``.
 
     A CSV file is read once, at opening: its first line names the columns, every line has as many
     cells, dates are ISO 8601, an empty cell is a missing value. A cell that does not fit the stated
@@ -109,7 +109,7 @@ class DuckDBSource(Closing):
         kinds: Mapping[str, Kind] | None = None,
         seconds: float | None = None,
     ) -> Self:
-        """Open a file of records.
+        """The records of a file.
 
         Args:
             path: a .csv, .parquet, .pq, .duckdb, .db or .ddb file, taken literally.
@@ -163,7 +163,7 @@ class DuckDBSource(Closing):
         return self.cursors.connection
 
     def require_unchanged(self) -> None:
-        """Refuse a file that changed since it was opened; see ``Source.require_unchanged``."""
+        """The refusal of a file that changed; see ``Source.require_unchanged``."""
         self.cursors.require_open()
         if _state(self.path) != self.state:
             raise SourceError(f"{str(self.path)!r} changed while it was open: open it again")
@@ -188,12 +188,12 @@ class DuckDBSource(Closing):
             return _row_within(self.seconds, cursor, query)
 
     def close(self) -> None:
-        """Close the connection; a count that goes on is given up, and not waited for."""
+        """The end of their use; a count that goes on is given up, and not waited for."""
         self.cursors.close()
 
 
 def _read_all(connection: Connection) -> None:
-    """Read every cell that a question may use, so that one that is broken is found now, not later.
+    """The reading of every cell that a question may use, so that a broken one is found now.
 
     A question that fails would tell that the record is there, after the debit.
     """

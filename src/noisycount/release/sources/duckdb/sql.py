@@ -1,13 +1,12 @@
 """A predicate as SQL of DuckDB, rendered from the tree with every name quoted."""
 
+from noisycount.release.question.operands import Column, Literal
 from noisycount.release.question.schema import Kind
 from noisycount.release.question.tree import (
     And,
-    Column,
     Comparison,
     Constant,
     Flag,
-    Literal,
     Membership,
     Missing,
     Not,
