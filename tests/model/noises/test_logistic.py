@@ -1,0 +1,158 @@
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import noisycount as nc
+from noisycount.model.drawing.scales import public_grid
+from noisycount.model.laws.expansion import Reals
+from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.model.noises.error_law import ClosedForm
+from noisycount.model.validation import positive_number, whole_number
+from tests.model.noises.contract import NoiseCase, NoiseContract
+from tests.oracles.noise_definition import Definition
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic(AdditiveNoise):
+    """Noise of density 1/(4·scale·cosh²(z/(2·scale))): a noise from outside the package."""
+
+    name: ClassVar[str] = "logistic"
+
+    scale: float = field()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive_number(self.scale, "scale"))
+
+    @property
+    def errors(self) -> "LogisticErrors":
+        """The law of the noise at many errors at once."""
+        return LogisticErrors(self.scale)
+
+    @property
+    def is_log_concave(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def variance(self) -> float:
+        """(π·scale)²/3."""
+        return (math.pi * self.scale) ** 2 / 3
+
+    @property
+    def mean_absolute(self) -> float:
+        """2·ln 2·scale."""
+        return 2 * math.log(2) * self.scale
+
+    def release(self, count: int) -> float:
+        """The count plus the logit of a uniform number, which suffices for a test."""
+        grid = float(public_grid(self.scale))
+        noise = self.draws(1, np.random.default_rng()).item()
+        return whole_number(count, "count") + round(noise / grid) * grid
+
+    def draws(self, runs: int, generator: np.random.Generator) -> Reals:
+        """Draws from a seed."""
+        return generator.logistic(0.0, self.scale, runs)
+
+
+@dataclass(frozen=True, slots=True)
+class LogisticErrors(ClosedForm):
+    """The law at many errors."""
+
+    spread: float = field()
+
+    @property
+    def is_discrete(self) -> bool:
+        """False: the errors are real numbers."""
+        return False
+
+    @property
+    def steepest(self) -> Fraction:
+        """1/scale, which the slope reaches in the end."""
+        return 1 / Fraction(self.spread)
+
+    @property
+    def smooth_over(self) -> float:
+        """The scale."""
+        return self.spread
+
+    @property
+    def peak(self) -> float:
+        """1/(4·scale)."""
+        return 1 / (4 * self.spread)
+
+    def reach(self, depth: float) -> float:
+        """The density is at most e^(−z/scale) times four times the peak."""
+        return self.spread * (depth + math.log(4))
+
+    def log_density(self, errors: Reals) -> Reals:
+        """−u − 2·ln(1 + e^−u) with u = |z|/scale."""
+        units = np.abs(errors) / self.spread
+        return -units - 2 * np.log1p(np.exp(-units))
+
+    def log_change(self, error: float, steps: Reals) -> Reals:
+        """2·ln(cosh(a)/cosh(b)) for half of the errors, in a form without cancellation."""
+        here, there = error / (2 * self.spread), (error - steps) / (2 * self.spread)
+        is_near = np.abs(there - here) < 1
+        near = np.where(is_near, there, here)
+        change = 2 * np.sinh((near - here) / 2) * np.sinh((near + here) / 2) / math.cosh(here)
+        far = np.logaddexp(there, -there) - np.logaddexp(here, -here)
+        return -2 * np.where(is_near, np.log1p(change), far)
+
+    def log_tail(self, distances: Reals) -> Reals:
+        """Ln 2 − z/scale − ln(1 + e^(−z/scale))."""
+        units = distances / self.spread
+        return math.log(2) - units - np.log1p(np.exp(-units))
+
+    def between(self, low: Reals, widths: Reals) -> Reals:
+        """e^a·(1 − e^−w)/((1 + e^a)·(1 + e^(a − w))) for a = −low/scale, from the smaller tail."""
+        starts = np.where(2 * low + widths < 0, -low - widths, low) / self.spread
+        units = widths / self.spread
+        falls = -np.expm1(-units) * np.exp(-np.maximum(starts, 0))
+        return falls / (1 + np.exp(-np.abs(starts))) / (1 + np.exp(-starts - units))
+
+
+def logistic(scale: float) -> Definition:
+    """The density by its definition."""
+    return Definition(lambda z: np.cosh(np.clip(z / scale / 2, -350, 350)) ** -2.0, scale)
+
+
+class TestLogistic(NoiseContract):
+    """A noise that nothing in the package knows keeps all that the package promises."""
+
+    cases = [NoiseCase(Logistic(scale), logistic(scale)) for scale in (0.6, 1.75)]  # noqa: RUF012
+
+
+def test_the_error_of_a_refined_answer_is_no_other_noise() -> None:
+    """It is that of this density, and not of Gaussian noise of the same scale."""
+    population = nc.Binomial(12, 0.3)
+    assert nc.mean_absolute_error(population, Logistic(4), "answer") == 8 * math.log(2)
+
+
+def test_the_least_scale_and_the_loss_are_found_for_the_class() -> None:
+    """The class itself is asked, as those of the package are."""
+    scale = nc.smallest_scale(Logistic, 0.5, 1e-3)
+    assert nc.privacy_curve(Logistic(scale)).delta(0.5) == pytest.approx(1e-3, rel=1e-6)
+    loss = nc.utility_loss(Logistic(3), nc.Binomial(100, 0.3))
+    assert nc.scale_for_utility_loss(Logistic, loss, 100) == pytest.approx(3, rel=1e-12)
+
+
+def test_a_noise_without_a_transform_is_not_summed() -> None:
+    """By name."""
+    with pytest.raises(ValueError, match=r"^noises must be .*Logistic\(scale=3"):
+        nc.NoiseSum([Logistic(3), Logistic(4)])
+
+
+def test_a_noise_that_does_not_state_all_is_refused_by_name() -> None:
+    """What is forgotten cannot be taken for something else."""
+
+    class Half(AdditiveNoise):
+        """States its name alone."""
+
+        name = "half"
+
+    with pytest.raises(TypeError, match=r"abstract class Half .*is_log_concave.*mean_absolute"):
+        Half(3.0)  # type: ignore[abstract]
