@@ -1,5 +1,6 @@
-"""The promises of the ledger under many races and many kills, in both databases."""
+"""The promises of the ledger under many races, many kills and every damage of one byte."""
 
+import random
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from fractions import Fraction
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.postgresql import Server, postgresql
+from tests.release.ledger.damaging import FORBIDDEN, REFUSED, SMALL_PAGES, Change, sample
 from tests.release.ledger.killing import Toll, toll
 from tests.release.ledger.racing import check_race, race
 from tests.release.workers import HastyLedger, RedrawingLedger
@@ -24,6 +26,7 @@ MIXED = [THIRD, Fraction(1, 7), Fraction(1, 11), Fraction("0.1"), Fraction(2, 3)
 KILLS = 10_000
 KILLS_OF_A_LEDGER = 500  # then a new one, so that reading all of it stays quick
 KILLS_OF_A_MUTANT = 100
+PAGES = {"as they are made": None, "small": SMALL_PAGES}
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -76,6 +79,30 @@ def test_the_same_kills_find_a_mutant(
     tell(
         f"{database(url)}: {mutant.__name__}: {found.second} second answers in "
         f"{KILLS_OF_A_MUTANT} kills"
+    )
+
+
+@pytest.mark.parametrize("pages", PAGES)
+@pytest.mark.parametrize("is_open", [False, True], ids=["opened after", "open before"])
+def test_no_byte_overspends_or_answers_twice(
+    tmp_path: Path, pages: str, tell: Tell, *, is_open: bool
+) -> None:
+    """Every byte of a ledger of a few entries: zeroed, all ones, and one random bit flipped.
+
+    Of a ledger that was read before the change, a third of the bytes.
+    """
+    small, bits = sample(tmp_path / "ledger.db", PAGES[pages]), random.Random(0)  # noqa: S311
+    changes: list[Change] = [
+        {place: value}
+        for place, byte in enumerate(small.content)
+        for value in sorted({0, 255, byte ^ 1 << bits.randrange(8)} - {byte})
+    ][:: 3 if is_open else 1]
+    found = small.outcomes(changes, is_open=is_open)
+    assert not any(found[wrong] for wrong in FORBIDDEN)
+    tell(
+        f"{len(small.content)} bytes, pages {pages}: {len(changes)} changes of one byte, "
+        f"{found[REFUSED]} refused, 0 overspent, 0 second answers"
+        f"{', by a ledger that was open' if is_open else ''}"
     )
 
 

@@ -14,7 +14,7 @@ import pytest
 from noisycount.app.cli import COMMANDS
 from noisycount.app.config.file import load
 from noisycount.data import survey_path
-from noisycount.release.budget.budgets import ApproximateBudget
+from noisycount.release.budget.approximate import ApproximateBudget
 
 PROJECT = Path(__file__).parents[1]
 README = PROJECT / "README.md"

@@ -11,6 +11,7 @@ import pytest
 
 from noisycount.errors import BudgetError, LedgerError, PredicateError, SourceError
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.release.budget.budgets import PureBudget
 from noisycount.release.desk import Dataset, Desk, Release
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.question.schema import Kind
@@ -405,8 +406,8 @@ def test_a_source_that_does_not_give_one_count_is_refused(
 @pytest.mark.parametrize("budget", [2, "2", Decimal(2), Fraction(2)])
 def test_a_data_set_keeps_the_exact_number_of_its_budget(budget: object) -> None:
     """However it is written."""
-    assert Dataset("survey", budget).budget == Fraction(2)
-    assert type(Dataset("survey", budget).budget) is Fraction
+    assert Dataset("survey", budget).budget == PureBudget(Fraction(2))
+    assert type(Dataset("survey", budget).budget.epsilon) is Fraction
 
 
 @pytest.mark.parametrize(

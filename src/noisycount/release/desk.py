@@ -32,23 +32,22 @@ class Dataset:
 
     Args:
         name: What the ledger calls the data set; at most 200 printable characters.
-        budget: The most that all its answers may cost together; a number is a budget in ε.
+        budget: The most that all its answers may cost together; a number is kept as a budget in ε.
 
     Raises:
         ValueError: The name is not printable, or the budget is out of range.
 
     Example:
-        >>> Dataset("survey", Fraction(2)).budget
-        Fraction(2, 1)
+        >>> Dataset("survey", budget_of(2)).budget
+        PureBudget(epsilon=Fraction(2, 1))
     """
 
     name: str
-    budget: Fraction | Budget
+    budget: Budget
 
     def __post_init__(self) -> None:
         check_text("name", self.name)
-        if not isinstance(self.budget, Budget):
-            object.__setattr__(self, "budget", exact_epsilon(self.budget, "budget"))
+        object.__setattr__(self, "budget", budget_of(self.budget))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +102,7 @@ class Desk:
         >>> from noisycount.release.question.schema import Kind
         >>> from noisycount.release.sources.memory import MemorySource
         >>> source = MemorySource([{"age": 31}, {"age": 29}], {"age": Kind.INTEGER})
-        >>> dataset = Dataset("survey", Fraction(2))
+        >>> dataset = Dataset("survey", budget_of(2))
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     with Ledger.open(f"sqlite:///{folder}/ledger.db") as ledger:
         ...         desk = Desk(source, ledger, dataset)
@@ -133,10 +132,10 @@ class Desk:
         Raises:
             LedgerError: The ledger cannot be read.
         """
-        left = budget_of(self.dataset.budget).left(self.ledger.paid(self.dataset.name))
+        left = self.dataset.budget.left(self.ledger.paid(self.dataset.name))
         if self.analyst.budget is None:
             return left
-        own = budget_of(self.analyst.budget).left(self.ledger.paid_by(self.analyst.name))
+        own = self.analyst.budget.left(self.ledger.paid_by(self.analyst.name))
         return min(left, own)
 
     def release(self, where: str, epsilon: Fraction, key: str | None = None) -> Release:

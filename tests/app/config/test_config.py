@@ -13,6 +13,7 @@ from noisycount.app.config import file as config_file
 from noisycount.app.config.config import DEFAULT_BUDGET, Config, DatasetConfig
 from noisycount.app.config.file import FILE_NAME, TEMPLATE, find, load, without_file
 from noisycount.errors import ConfigError
+from noisycount.release.budget.budgets import PureBudget
 from noisycount.release.question.schema import Kind
 
 SURVEY = '[datasets.survey]\nsource = "data/survey.csv"\n'
@@ -71,13 +72,15 @@ def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
     """Only the source is needed: every row is a unit, and ε = 2 may be spent."""
     dataset = load(write(tmp_path, SURVEY)).datasets["survey"]
     assert dataset == DatasetConfig("survey", tmp_path / "data" / "survey.csv")
-    assert dataset.budget == Fraction(2)
+    assert dataset.budget == PureBudget(Fraction(2))
     assert (dataset.unit, dataset.size, dataset.columns, dataset.table) == (None,) * 4
 
 
 def test_whole_budget_needs_no_quotes(tmp_path: Path) -> None:
     """A whole number is exact as TOML writes it."""
-    assert load(write(tmp_path, SURVEY + "budget = 3")).datasets["survey"].budget == Fraction(3)
+    assert load(write(tmp_path, SURVEY + "budget = 3")).datasets["survey"].budget == PureBudget(
+        Fraction(3)
+    )
 
 
 def test_byte_order_mark_is_accepted(tmp_path: Path) -> None:
@@ -410,5 +413,5 @@ def test_data_set_refuses_what_no_file_says(tmp_path: Path) -> None:
         DatasetConfig("survey", Path("data.csv"))
     with pytest.raises(ConfigError, match="size must be above 0, got 0"):
         DatasetConfig("survey", tmp_path, size=0)
-    with pytest.raises(ConfigError, match="budget must be above 0, got 0"):
+    with pytest.raises(ConfigError, match=r"budget must be a decimal .*, got 0"):
         DatasetConfig("survey", tmp_path, budget=Fraction(0))

@@ -15,16 +15,11 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize_scalar
 
 from noisycount.errors import BudgetError
-from noisycount.release.budget import budgets as accountant
-from noisycount.release.budget.budgets import (
-    ApproximateBudget,
-    Budget,
-    ConcentratedBudget,
-    Loss,
-    PureBudget,
-    budget_of,
-)
+from noisycount.release.budget import approximate
+from noisycount.release.budget.approximate import ApproximateBudget
+from noisycount.release.budget.budgets import Budget, ConcentratedBudget, PureBudget, budget_of
 from noisycount.release.budget.exact import exact_epsilon
+from noisycount.release.budget.loss import Loss
 
 MICRO = Fraction(1, 10**6)
 prices = st.fractions(Fraction(1, 1000), 5, max_denominator=1000)
@@ -160,7 +155,7 @@ def test_dp_accounting_agrees_on_concentrated_budgets() -> None:
 
 def test_without_dp_accounting_a_delta_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything is charged; budgets in ε and in ρ need no extra."""
-    accountant._rho_of.cache_clear()  # noqa: SLF001 - what earlier tests computed
+    approximate._rho_of.cache_clear()  # noqa: SLF001 - what earlier tests computed
     monkeypatch.setitem(sys.modules, "dp_accounting", None)
     budget = ApproximateBudget(Fraction(1), MICRO)
     with pytest.raises(BudgetError, match=r"needs the package dp-accounting; install noisycount\["):

@@ -11,7 +11,7 @@ from pathlib import Path
 from noisycount.errors import LedgerError
 from noisycount.release.ledger.ledger import Analyst, Ledger, Request
 
-__all__ = ["FORBIDDEN", "OVERSPENT", "REFUSED", "SECOND", "Sample", "sample"]
+__all__ = ["FORBIDDEN", "OVERSPENT", "REFUSED", "SMALL_PAGES", "Change", "Sample", "sample"]
 
 OVERSPENT, SECOND, REFUSED = "overspent", "second answer", "refused"
 FORBIDDEN = (OVERSPENT, SECOND)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.release.budget.budgets import Loss
+from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.book import verification
 from noisycount.release.ledger.chain import (
     COLUMNS,

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from noisycount.errors import BudgetError, LedgerError
-from noisycount.release.budget.budgets import ApproximateBudget, ConcentratedBudget, Loss
+from noisycount.release.budget.approximate import ApproximateBudget
+from noisycount.release.budget.budgets import ConcentratedBudget, PureBudget
+from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.book import verification
 from noisycount.release.ledger.chain import Head, row_hash
 from noisycount.release.ledger.ledger import Analyst, Ledger, Request
@@ -327,6 +329,6 @@ def test_an_analyst_is_checked() -> None:
     for budget in (2.0, True, object()):
         with pytest.raises(ValueError, match=r"\Abudget must be [^\n]+\Z"):
             Analyst("alice", budget)  # type: ignore[arg-type]
-    assert Analyst("alice", "1/2").budget == Fraction(1, 2)  # type: ignore[arg-type]
+    assert Analyst("alice", "1/2").budget == PureBudget(Fraction(1, 2))  # type: ignore[arg-type]
     with pytest.raises(LedgerError):
         raise BudgetError

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sqlalchemy.exc import DBAPIError
 
 from noisycount.errors import BudgetError, LedgerError
-from noisycount.release.budget.budgets import Loss
 from noisycount.release.budget.exact import exact_text
+from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.ledger import Analyst, Entry, Ledger, Request
 from tests.release.ledger.ledgers import TENTH, asked
 

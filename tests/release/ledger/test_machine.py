@@ -14,7 +14,7 @@ from hypothesis.stateful import (
 )
 
 from noisycount.errors import BudgetError, LedgerError
-from noisycount.release.budget.budgets import Loss
+from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.ledger import Analyst, Entry, Ledger, Request
 from tests.postgresql import Server

@@ -65,7 +65,7 @@ __all__ = ["command"]
     "--budget",
     callback=as_budget,
     metavar="E",
-    help=f"How many answers does this budget pay for?  [default: {DEFAULT_BUDGET}]",
+    help=f"How many answers does this budget pay for?  [default: {DEFAULT_BUDGET.text}]",
 )
 @click.option(
     "--dataset", metavar="SOURCE", help="Or: what is left of the budget of this data set?"
@@ -156,7 +156,7 @@ def _budget(
 ) -> tuple[str | None, Fraction]:
     """Whose budget pays, and how much it is."""
     if dataset is None:
-        return None, DEFAULT_BUDGET if budget is None else budget
+        return None, DEFAULT_BUDGET.epsilon if budget is None else budget
     if budget is not None:
         raise _misused("give either --budget or --dataset, not both")
     from noisycount.app.ledger.old_answer import left_of  # noqa: PLC0415  (loads SQLAlchemy)

@@ -1,26 +1,21 @@
 """A budget as an owner writes it: in ε, in (ε, δ) or in ρ."""
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import TypeVar
 
 from noisycount.app.config.toml_table import TomlTable
 from noisycount.errors import ConfigError
-from noisycount.release.budget.budgets import (
-    ApproximateBudget,
-    Budget,
-    ConcentratedBudget,
-    budget_of,
-)
-from noisycount.release.budget.exact import exact_delta, exact_epsilon, exact_text
+from noisycount.release.budget.approximate import ApproximateBudget
+from noisycount.release.budget.budgets import Budget, ConcentratedBudget, PureBudget
+from noisycount.release.budget.exact import exact_delta, exact_epsilon
 
-__all__ = ["budget_in", "budget_value"]
+__all__ = ["budget_in"]
 
 _PAIR, _RHO = {"epsilon", "delta"}, {"rho"}
 Value = TypeVar("Value")
 
 
-def budget_in(table: TomlTable) -> Fraction | Budget | None:
+def budget_in(table: TomlTable) -> Budget | None:
     """The budget of a table; None where it is left out.
 
     Raises:
@@ -30,7 +25,7 @@ def budget_in(table: TomlTable) -> Fraction | Budget | None:
     if value is None:
         return None
     if not isinstance(value, dict):
-        return _exact(table, "budget", lambda text: exact_epsilon(text, "budget"))
+        return PureBudget(_exact(table, "budget", lambda text: exact_epsilon(text, "budget")))
     parts = table.table("budget")
     parts.require_known(_PAIR | _RHO)
     if set(value) == _RHO:
@@ -42,15 +37,6 @@ def budget_in(table: TomlTable) -> Fraction | Budget | None:
     return ApproximateBudget(
         _exact(parts, "epsilon", exact_epsilon), _exact(parts, "delta", exact_delta)
     )
-
-
-def budget_value(budget: Fraction | Budget) -> str | dict[str, str]:
-    """What an owner writes for a budget, as JSON: exact texts."""
-    if isinstance(budget, ApproximateBudget):
-        return {"epsilon": exact_text(budget.epsilon), "delta": exact_text(budget.delta)}
-    if isinstance(budget, ConcentratedBudget):
-        return {"rho": exact_text(budget.rho)}
-    return budget_of(budget).text
 
 
 def _exact(table: TomlTable, key: str, exact: Callable[[str], Value]) -> Value:

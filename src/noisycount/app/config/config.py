@@ -10,14 +10,14 @@ from types import MappingProxyType
 from noisycount.app.config.ledger_url import sqlite_file
 from noisycount.app.config.toml_table import suggestion
 from noisycount.errors import ConfigError
-from noisycount.release.budget.budgets import Budget
+from noisycount.release.budget.budgets import Budget, PureBudget, budget_of
 from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.entries import Analyst
 from noisycount.release.question.schema import Kind
 
 __all__ = ["DEFAULT_BUDGET", "Config", "DatasetConfig", "is_file"]
 
-DEFAULT_BUDGET = Fraction(2)
+DEFAULT_BUDGET = PureBudget(Fraction(2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class DatasetConfig:
     columns: tuple[str, ...] | None = None
     table: str | None = None
     kinds: Mapping[str, Kind] | None = None
-    budget: Fraction | Budget = DEFAULT_BUDGET
+    budget: Budget = DEFAULT_BUDGET
 
     def __post_init__(self) -> None:
         """Refuse what no file could have said."""
@@ -53,8 +53,10 @@ class DatasetConfig:
             raise ConfigError(f"source must be an absolute path, got {self.source}: resolve it")
         if self.size is not None and self.size < 1:
             raise ConfigError(f"size must be above 0, got {self.size}: give None if not public")
-        if isinstance(self.budget, Fraction) and self.budget <= 0:
-            raise ConfigError(f"budget must be above 0, got {self.budget}: give more")
+        try:
+            object.__setattr__(self, "budget", budget_of(self.budget))
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
 
     def lies_at(self, path: str | Path) -> bool:
         """Tell whether the very file of the data set lies at `path`, links included."""

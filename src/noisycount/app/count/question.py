@@ -29,7 +29,7 @@ class Answer:
         meaning: The question in English.
         unit: The column whose distinct values were counted; None for rows.
         neighbours: How data sets differ that the answer hardly tells apart.
-        budget: The whole budget of the data set; a number is a budget in ε.
+        budget: The whole budget of the data set.
         analyst: Who asked.
         error: The count lies within ±error of the answer with the confidence, in units.
         confidence: The probability of that.
@@ -40,7 +40,7 @@ class Answer:
     meaning: str
     unit: str | None
     neighbours: Neighbours
-    budget: Fraction | Budget
+    budget: Budget
     analyst: Analyst
     error: int
     confidence: float

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from noisycount.app.config.budget import budget_value
 from noisycount.app.count.question import Answer
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.budget.neighbours import Neighbours
@@ -30,7 +29,7 @@ def answer_object(answer: Answer) -> dict[str, Any]:
         "odds": answer.odds,
         "charged": exact_text(release.charged),
         "remaining": exact_text(release.remaining),
-        "budget": budget_value(answer.budget),
+        "budget": answer.budget.written,
         "analyst": answer.analyst.name,
         "repeated": release.repeated,
         "key": release.key,

@@ -3,7 +3,6 @@
 from noisycount.app.count.question import Answer
 from noisycount.app.terminal.numbers import approximately, percent, plus_minus, signed
 from noisycount.app.terminal.printing import Facts, seen_from_here
-from noisycount.release.budget.budgets import PureBudget, budget_of
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.ledger.entries import ANALYST
 
@@ -35,9 +34,9 @@ def answer_facts(answer: Answer) -> Facts:
 
 def _budget_left(answer: Answer) -> str:
     """What one more question may cost, of which budget."""
-    remaining, budget = approximately(answer.release.remaining), budget_of(answer.budget)
+    remaining, budget = approximately(answer.release.remaining), answer.budget
     own = answer.analyst.budget
-    if own is None and isinstance(budget, PureBudget):
+    if own is None and budget.is_a_sum:
         return f"{remaining} of {budget.text} left"
-    budgets = budget.text if own is None else f"{budget.text} and {budget_of(own).text}"
+    budgets = budget.text if own is None else f"{budget.text} and {own.text}"
     return f"the next may cost up to {remaining} (budget {budgets})"

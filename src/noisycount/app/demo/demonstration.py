@@ -13,13 +13,14 @@ from noisycount.app.refine.picture import Caption, save_picture
 from noisycount.app.terminal.status import status
 from noisycount.data import survey_path
 from noisycount.errors import NoisyCountError
+from noisycount.release.budget.budgets import PureBudget
 
 __all__ = ["CONFIDENCE", "GUESS", "RATE", "SIZE", "WITHIN", "Demonstration"]
 
 WHERE = "health = 'poor'"
 GUESS, WITHIN, CONFIDENCE = 100, 0.2, 0.95
 SIZE, RATE = 5912, 0.017
-_BUDGET = Fraction(2)
+_BUDGET = PureBudget(Fraction(2))
 _CAPTION = Caption(
     "How many persons ever rated their health poor?",
     f"RAND Health Insurance Experiment, {SIZE:,} persons",

@@ -13,7 +13,6 @@ from noisycount.app.demo.demonstration import (
 )
 from noisycount.app.plan.plan import Plan
 from noisycount.app.terminal.numbers import approximately, percent, signed
-from noisycount.release.budget.budgets import budget_of
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.desk import Release
 
@@ -69,7 +68,7 @@ def _answered(shown: Demonstration) -> Iterator[Step]:
         f"The answer: {signed(release.answer)} ±{answer.error} persons",
         f"With {percent(CONFIDENCE)} confidence the true count lies within ±{answer.error} of "
         f"{signed(release.answer)}. {paid}; {exact_text(release.remaining)} of the budget of "
-        f"{budget_of(answer.budget).text} is left. What anybody can learn from it: "
+        f"{answer.budget.text} is left. What anybody can learn from it: "
         f"{answer.odds}.",
     )
     yield Step(

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from noisycount.app.config.config import DEFAULT_BUDGET, Config
-from noisycount.release.budget.budgets import Budget, Loss, PureBudget, budget_of
+from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.exact import exact_text
+from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.entries import Entry
 
 __all__ = ["Account", "accounts_of_analysts", "accounts_of_datasets"]
@@ -18,23 +19,23 @@ class Account:
 
     Attributes:
         name: Of the data set or of the analyst.
-        budget: A number is a budget in ε; None: no budget of its own.
+        budget: None: no budget of its own.
         spent: What all answers have cost together.
     """
 
     name: str
-    budget: Fraction | Budget | None
+    budget: Budget | None
     spent: Loss
 
     @property
     def in_epsilon(self) -> bool:
         """Whether the budget is a sum of ε."""
-        return self.budget is None or isinstance(budget_of(self.budget), PureBudget)
+        return self.budget is None or self.budget.is_a_sum
 
     @property
     def left(self) -> Fraction | None:
         """The largest ε at which one more question may be asked; None where no budget binds."""
-        return None if self.budget is None else budget_of(self.budget).left(self.spent)
+        return None if self.budget is None else self.budget.left(self.spent)
 
     @property
     def words(self) -> tuple[str, str, str]:
@@ -44,9 +45,9 @@ class Account:
             return "none", spent, "-"
         left = exact_text(self.left)
         if self.in_epsilon:
-            return budget_of(self.budget).text, spent, left
+            return self.budget.text, spent, left
         together = f"ε = {spent}, ρ = {float(self.spent.rho):.4g}"
-        return budget_of(self.budget).text, together, f"one more of ε = {float(self.left):.4g}"
+        return self.budget.text, together, f"one more of ε = {float(self.left):.4g}"
 
 
 def accounts_of_datasets(configuration: Config, entries: Sequence[Entry]) -> list[Account]:

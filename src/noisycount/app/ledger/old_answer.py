@@ -8,7 +8,7 @@ from noisycount.app.ledger.access import debits
 from noisycount.app.ledger.words import asked_where
 from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import NoisyCountError
-from noisycount.release.budget.budgets import Loss, budget_of
+from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.entries import Entry
 
 __all__ = ["OldAnswer", "left_of", "old_answer"]
@@ -66,12 +66,12 @@ def left_of(name: str, configuration: Config) -> tuple[str, Fraction]:
     spent = [
         entry.spent for entry in debits(configuration) if entry.request.dataset == dataset.name
     ]
-    if not isinstance(dataset.budget, Fraction):
+    if not dataset.budget.is_a_sum:
         raise NoisyCountError(
-            f"--dataset {name!r}: its budget, {budget_of(dataset.budget).text}, is not a sum of ε; "
+            f"--dataset {name!r}: its budget, {dataset.budget.text}, is not a sum of ε; "
             "leave --dataset out"
         )
-    return dataset.name, budget_of(dataset.budget).left(spent[-1] if spent else Loss())
+    return dataset.name, dataset.budget.left(spent[-1] if spent else Loss())
 
 
 def _entries_of(key: str, entries: list[Entry]) -> list[Entry]:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from noisycount.app.config.budget import budget_value
 from noisycount.app.config.config import Config
 from noisycount.app.ledger.accounts import Account, accounts_of_analysts, accounts_of_datasets
 from noisycount.release.budget.exact import exact_text
@@ -56,7 +55,7 @@ def _account_objects(kind: str, accounts: Sequence[Account]) -> list[Object]:
     return [
         {
             kind: account.name,
-            "budget": None if account.budget is None else budget_value(account.budget),
+            "budget": None if account.budget is None else account.budget.written,
             "spent": exact_text(account.spent.epsilon),
             "spent_rho": exact_text(account.spent.rho),
             "remaining": None if account.left is None else exact_text(account.left),

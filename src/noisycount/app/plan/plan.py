@@ -50,7 +50,7 @@ class Plan:
     within: float | None = None
     guess: float | None = None
     guessed_from: str | None = None
-    budget: Fraction = DEFAULT_BUDGET
+    budget: Fraction = DEFAULT_BUDGET.epsilon
     dataset: str | None = None
 
     @property

@@ -29,7 +29,7 @@ _NUMBER = re.compile(
 
 
 def exact_epsilon(value: str | int | Decimal | Fraction, name: str = "epsilon") -> Fraction:
-    """Give the exact positive rational that a value or its text denotes.
+    """The exact positive rational that a value or its text denotes.
 
     The denominator divides 10^18 or is at most 1000, so a sum of any number of such values has a
     denominator of at most lcm(1..1000)·10^18: a ledger's running total stays below 500 digits.
@@ -63,7 +63,7 @@ def exact_epsilon(value: str | int | Decimal | Fraction, name: str = "epsilon") 
 
 
 def exact_delta(value: str | int | Decimal | Fraction) -> Fraction:
-    """Give the exact probability that a δ or its text denotes.
+    """The exact probability that a δ or its text denotes.
 
     Args:
         value: From 1e-18 to below 1: a decimal or a fraction in at most 40 characters, or a
@@ -86,7 +86,7 @@ def exact_delta(value: str | int | Decimal | Fraction) -> Fraction:
 
 
 def largest_epsilon(limit: Fraction) -> Fraction:
-    """Give the largest price that may be asked within a limit.
+    """The largest price that may be asked within a limit.
 
     Args:
         limit: What is left of a budget, at most 1e6; any rational.
@@ -104,7 +104,7 @@ def largest_epsilon(limit: Fraction) -> Fraction:
 
 
 def rational(value: Rational, name: str = "value") -> Fraction:
-    """Give a rational as a fraction of Python's own integers, which grow without end.
+    """A rational as a fraction of Python's own integers, which grow without end.
 
     Fractions may be made of the integers of NumPy, which overflow when they are added up.
 
@@ -121,11 +121,13 @@ def rational(value: Rational, name: str = "value") -> Fraction:
     """
     if isinstance(value, bool) or not isinstance(value, Rational):
         raise ValueError(f"{name} must be an exact rational, got {_shown(value)}")  # noqa: TRY004
+    if type(value) is Fraction and type(value.numerator) is type(value.denominator) is int:
+        return value
     return Fraction(int(value.numerator), int(value.denominator))
 
 
 def exact_text(value: Fraction) -> str:
-    """Give the shortest text that denotes a rational exactly.
+    """The shortest text that denotes a rational exactly.
 
     Args:
         value: Any rational, such as a budget or what was spent of it.
@@ -137,19 +139,19 @@ def exact_text(value: Fraction) -> str:
         >>> exact_text(Fraction(3, 10)), exact_text(Fraction(2, 6)), exact_text(Fraction(0))
         ('0.3', '1/3', '0')
     """
-    value = rational(value)
-    twos, rest = _power(2, value.denominator)
+    numerator, denominator = int(value.numerator), int(value.denominator)
+    twos, rest = _power(2, denominator)
     fives, rest = _power(5, rest)
     if rest != 1:
-        return f"{value.numerator}/{value.denominator}"
+        return f"{numerator}/{denominator}"
     places = max(twos, fives)
-    digits = str(abs(value.numerator) * 10**places // value.denominator).zfill(places + 1)
+    digits = str(abs(numerator) * 10**places // denominator).zfill(places + 1)
     whole, part = digits[: len(digits) - places], digits[len(digits) - places :]
     return f"{'-' if value < 0 else ''}{whole}{'.' if part else ''}{part}"
 
 
 def exact_value(text: str) -> Fraction:
-    """Give the rational of any size that `exact_text` wrote.
+    """The rational of any size that `exact_text` wrote.
 
     Args:
         text: A decimal without exponent, or a fraction; at most 4300 digits a number.
@@ -163,11 +165,18 @@ def exact_value(text: str) -> Fraction:
     """
     if not isinstance(text, str) or _EXACT_TEXT.fullmatch(text) is None:
         raise ValueError(f"text must be an exact decimal or fraction, got {_shown(text)}")
-    return Fraction(text)
+    whole, point, part = text.partition(".")
+    return Fraction(int(whole + part), 10 ** len(part)) if point else _quotient(text)
+
+
+def _quotient(text: str) -> Fraction:
+    """The rational that a whole number or a fraction of two denotes."""
+    numerator, _, denominator = text.partition("/")
+    return Fraction(int(numerator), int(denominator or 1))
 
 
 def _number(value: object) -> Fraction | None:
-    """Give the rational that a value denotes, or None where it denotes none in a short form."""
+    """The rational that a value denotes, or None where it denotes none in a short form."""
     if isinstance(value, bool):
         return None
     if isinstance(value, Rational):
@@ -179,12 +188,12 @@ def _number(value: object) -> Fraction | None:
 
 
 def _has_short_form(number: Fraction) -> bool:
-    """Tell whether a rational is a decimal of few places or a fraction of a small denominator."""
+    """Whether a rational is a decimal of few places or a fraction of a small denominator."""
     return number.denominator <= _LARGEST_DENOMINATOR or 10**_PLACES % number.denominator == 0
 
 
 def _power(base: int, number: int) -> tuple[int, int]:
-    """Give how often a base divides a number, and the number without that power."""
+    """How often a base divides a number, and the number without that power."""
     power = 0
     while number % base == 0:
         number //= base
@@ -193,7 +202,7 @@ def _power(base: int, number: int) -> tuple[int, int]:
 
 
 def _shown(value: object) -> str:
-    """Give a refused value on one short line."""
+    """A refused value on one short line."""
     if isinstance(value, Rational):
         bits = sum(int(part).bit_length() for part in (value.numerator, value.denominator))
         return str(value) if bits <= _LONGEST_TEXT else f"a number of {bits} bits"

@@ -4,11 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from noisycount.release.budget.budgets import Loss
+from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.chain import ANSWER, DEBIT, Head, Row, entry_of, row_hash
 from noisycount.release.ledger.entries import Request
 
 __all__ = ["Book", "Verification", "verification"]
+
+_NOTHING = Loss()
 
 
 @dataclass(slots=True)
@@ -38,11 +40,11 @@ class Book:
 
     def paid_for(self, dataset: str) -> Loss:
         """What a data set has paid in all."""
-        return self.datasets.get(dataset, Loss())
+        return self.datasets.get(dataset, _NOTHING)
 
     def paid_by(self, analyst: str) -> Loss:
         """What an analyst has paid in all."""
-        return self.analysts.get(analyst, Loss())
+        return self.analysts.get(analyst, _NOTHING)
 
     def key_of(self, request: Request) -> str | None:
         """The key of the debit for a request; None where it was not charged."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
 
-from noisycount.release.budget.budgets import Loss
 from noisycount.release.budget.exact import exact_text, exact_value
+from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.entries import Entry, Request
 
 __all__ = [
@@ -134,11 +134,11 @@ def entry_of(row: Row, answer: str | None) -> Entry:
         entry = Entry(
             key=row["key"],
             request=Request(row["dataset"], row["question"], exact_value(row["epsilon"])),
-            spent=Loss(exact_value(row["spent"]), exact_value(row["spent_rho"])),
+            spent=Loss.read(row["spent"], row["spent_rho"]),
             made=datetime.fromisoformat(row["made"]),
             answer=None if answer is None else int(answer),
             analyst=row["analyst"],
-            analyst_spent=Loss(exact_value(row["analyst_spent"]), exact_value(row["analyst_rho"])),
+            analyst_spent=Loss.read(row["analyst_spent"], row["analyst_rho"]),
         )
     except (TypeError, AttributeError) as error:
         raise ValueError("a column holds no text") from error

@@ -3,8 +3,9 @@
 from datetime import datetime, timedelta
 
 from noisycount.errors import BudgetError, LedgerError
-from noisycount.release.budget.budgets import Budget, Loss, budget_of
+from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.exact import exact_text
+from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.book import Book
 from noisycount.release.ledger.entries import Analyst, Request
 
@@ -30,7 +31,7 @@ def totals(book: Book, request: Request, budget: Budget, analyst: Analyst) -> tu
     _check_budget(request, budget, spent, spent + price, repr(request.dataset))
     if analyst.budget is not None:
         whose = f"analyst {analyst.name!r}"
-        _check_budget(request, budget_of(analyst.budget), own, own + price, whose)
+        _check_budget(request, analyst.budget, own, own + price, whose)
     return spent + price, own + price
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
 
-from noisycount.release.budget.budgets import Budget, Loss
+from noisycount.release.budget.budgets import Budget, budget_of
 from noisycount.release.budget.exact import exact_epsilon, exact_text
+from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.arguments import check_text
 
 __all__ = ["ANALYST", "Analyst", "Entry", "Request"]
@@ -58,24 +59,23 @@ class Analyst:
 
     Args:
         name: What the ledger calls the analyst; at most 200 printable characters.
-        budget: An exact number is one in ε, kept as a rational; None: only the data sets' budgets
-            bind.
+        budget: A number is kept as a budget in ε; None: only the data sets' budgets bind.
 
     Raises:
         ValueError: The name is not printable, or the budget is out of range.
 
     Example:
-        >>> Analyst("alice", Fraction(1, 2)).budget
-        Fraction(1, 2)
+        >>> Analyst("alice", budget_of("0.5")).budget
+        PureBudget(epsilon=Fraction(1, 2))
     """
 
     name: str = ANALYST
-    budget: Fraction | Budget | None = None
+    budget: Budget | None = None
 
     def __post_init__(self) -> None:
         check_text("analyst", self.name)
-        if self.budget is not None and not isinstance(self.budget, Budget):
-            object.__setattr__(self, "budget", exact_epsilon(self.budget, "budget"))
+        if self.budget is not None:
+            object.__setattr__(self, "budget", budget_of(self.budget))
 
 
 @dataclass(frozen=True, slots=True)

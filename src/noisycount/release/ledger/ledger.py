@@ -10,7 +10,8 @@ from typing import Any, Self
 from sqlalchemy import Connection, Engine
 
 from noisycount.errors import LedgerError
-from noisycount.release.budget.budgets import Budget, Loss, budget_of
+from noisycount.release.budget.budgets import Budget, budget_of
+from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.address import Address
 from noisycount.release.ledger.arguments import check_text, check_type, whole_answer
 from noisycount.release.ledger.book import Book, Verification, verification

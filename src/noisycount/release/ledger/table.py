@@ -19,8 +19,8 @@ from sqlalchemy import (
 )
 
 from noisycount.errors import LedgerError
-from noisycount.release.budget.budgets import Loss
 from noisycount.release.budget.exact import exact_text, exact_value
+from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.chain import (
     Head,
     answer_columns,
