@@ -11,7 +11,8 @@ from mpmath import mp, mpf
 import noisycount as nc
 from noisycount.model.populations.exchangeable import Exchangeable
 from tests.analysis.privacy.checks import assert_exact as assert_exact_curve
-from tests.oracles.evaluation import Oracle
+from tests.oracles.balls import ball, total
+from tests.oracles.evaluation import Density, Oracle
 from tests.oracles.noises import noise_of
 from tests.oracles.pairs import Pair
 from tests.oracles.posterior import Law, assert_exact, reweighted, sample_likelihood
@@ -67,7 +68,7 @@ class PopulationContract:
         """Every estimate, with whole columns of answers as with one."""
         size, density = case.population.size, noise_of(noise).density
         for answer in ANSWERS:
-            exact = reweighted(case.law, lambda count, y=answer: density(mpf(y) - count))
+            exact = reweighted(case.law, lambda count, y=answer: density(ball(y) - count))
             assert_exact(nc.posterior(answer, case.population, noise), exact)
         told = [nc.posterior(answer, case.population, noise) for answer in ANSWERS]
         means = nc.refine(ANSWERS, case.population, noise)
@@ -89,15 +90,15 @@ class PopulationContract:
         told = noise_of(noise)
         for answer in ANSWERS:
             up, down = (
-                mp.fsum(
-                    weight * told.exceedance(side * (mpf(answer) - count))
-                    for count, weight in zip(case.law.counts, case.law.weights, strict=True)
+                total(
+                    chance * told.exceedance(side * (ball(answer) - count))
+                    for count, chance in zip(case.law.counts, case.law.probabilities, strict=True)
                 )
                 for side in (1, -1)
             )
-            exact = min(mpf(1), 2 * min(up, down) / case.law.total)
+            exact = min(1.0, 2 * float(min(up, down)))
             found = nc.posterior(answer, case.population, noise).surprise
-            assert found == pytest.approx(float(exact), rel=1e-9)
+            assert found == pytest.approx(exact, rel=1e-9)
 
     def test_known_records_follow_bayes_theorem(self, case: PopulationCase) -> None:
         """Of records that can be exchanged `given` weighs each count by what a sample tells."""
@@ -148,7 +149,7 @@ class PopulationContract:
         self, case: PopulationCase, noise: nc.Mechanism, by: str
     ) -> None:
         """The error, the improvement and the tie, over all counts and answers."""
-        density = noise_of(noise).density
+        density = midpoints(noise)
         oracle = Oracle(case.law, case.law, density, by, case.population.size)
         error, better, equal = oracle.of_whole_answers(45)
         told = (case.population, noise, by)
@@ -161,7 +162,7 @@ class PopulationContract:
         self, case: PopulationCase, noise: nc.Mechanism, by: str
     ) -> None:
         """The error by a Riemann sum over answers, which of a smooth tail misses little."""
-        density, step = noise_of(noise).density, mpf(1) / 8
+        density, step = midpoints(noise), mpf(1) / 8
         oracle = Oracle(case.law, case.law, density, by, case.population.size)
         exact = riemann_error(oracle, step, 20)
         found = nc.mean_absolute_error(case.population, noise, by)  # type: ignore[arg-type]
@@ -171,12 +172,12 @@ class PopulationContract:
         """E[(S/m − K/n)²] over the counts, with and without noise."""
         population, drawn = case.population, 2
         size = population.size
-        pairs = mp.fsum(k * (size - k) * case.law.pmf(k) for k in case.law.counts)
-        loss = (mpf(1) / drawn - mpf(1) / size) * pairs / (size * (size - 1))
+        pairs = total(k * (size - k) * case.law.pmf(k) for k in case.law.counts)
+        loss = (ball(1) / drawn - ball(1) / size) * pairs / (size * (size - 1))
         found = nc.utility_loss(nc.Subsample(drawn), population)
         assert found == pytest.approx(float(loss), rel=1e-12)
         noisy = nc.utility_loss(nc.Subsample(drawn, nc.Laplace(3)), population)
-        assert noisy == pytest.approx(float(loss + mpf(18) / drawn**2), rel=1e-12)
+        assert noisy == pytest.approx(float(loss + ball(18) / drawn**2), rel=1e-12)
 
     def test_draws_have_the_law(self, case: PopulationCase) -> None:
         """The share of each count among many draws lies within five standard errors."""
@@ -188,13 +189,19 @@ class PopulationContract:
             assert abs(share - chance) <= 5 * (chance * (1 - chance) / DRAWS) ** 0.5
 
 
+def midpoints(noise: nc.Mechanism) -> Density:
+    """The density of a noise, in numbers of mpmath."""
+    density = noise_of(noise).density
+    return lambda error: mpf(density(ball(error)))
+
+
 def riemann_error(oracle: Oracle, step: mpf, reach: int) -> float:
     """E|K − estimate| from answers that are a step apart."""
     steps = int((oracle.size + 2 * reach) / step)
     places = [mpf(-reach) + step * (j + mpf("0.37")) for j in range(steps)]
     terms = [
-        weight * oracle.density(place - count) * abs(count - estimate)
+        mpf(weight) * oracle.density(place - count) * abs(count - estimate)
         for place, estimate in zip(places, map(oracle.estimate, places), strict=True)
         for count, weight in zip(oracle.truth.counts, oracle.truth.weights, strict=True)
     ]
-    return float(step * mp.fsum(terms) / oracle.truth.total)
+    return float(step * mp.fsum(terms) / mpf(oracle.truth.total))

@@ -1,11 +1,11 @@
 from fractions import Fraction
 
 import pytest
-from mpmath import mpf
 
 import noisycount as nc
 from noisycount.model.populations.catalogue import POPULATIONS
 from tests.model.populations.contract import PopulationCase, PopulationContract
+from tests.oracles.balls import ball
 from tests.oracles.pairs import (
     beta_binomial_pairs,
     binomial_pairs,
@@ -31,9 +31,7 @@ CASES = [
         beta_binomial_law(6, 0.7, 2.5),
         beta_binomial_pairs(6, 0.7, 2.5),
     ),
-    PopulationCase(
-        nc.Tabulated(TABLE), Law(0, [mpf(chance) for chance in TABLE]), tabulated_pairs(TABLE)
-    ),
+    PopulationCase(nc.Tabulated(TABLE), Law(0, list(map(ball, TABLE))), tabulated_pairs(TABLE)),
     PopulationCase(
         nc.Strata(*GROUPS),
         strata_law(*GROUPS),
