@@ -3,9 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from hypothesis import given, settings
 from tests.release.question.fuzzing import fuzz
+from tests.release.sources.duckdb.test_cells import NEIGHBOURS, check_neighbours
 
 SIZE = 100_000
+FILES = 2_000
 
 
 def test_no_predicate_raises_calls_or_reads_elsewhere_and_engines_agree(
@@ -18,3 +21,11 @@ def test_no_predicate_raises_calls_or_reads_elsewhere_and_engines_agree(
         f"{SIZE} predicates over dirty records: {found.admitted} admitted, {found.with_matches} of "
         f"them true of some record, {found.with_unknowns} unknown of some; {found.refused} refused"
     )
+
+
+def test_one_more_record_of_a_csv_file_moves_a_count_by_one_at_most(
+    tell: Callable[[str], None],
+) -> None:
+    """And no refusal, for rows and persons, whatever the cells are."""
+    settings(max_examples=FILES, database=None)(given(*NEIGHBOURS)(check_neighbours))()
+    tell(f"{FILES} CSV files, with one more row and one more person: no count moved by more than 1")

@@ -11,7 +11,7 @@ from noisycount.release.question.schema import Kind
 
 __all__ = ["Column", "Literal", "Operator"]
 
-INTEGERS = range(-(2**63), 2**63)
+INTEGERS = range(-(2**63), 2**63)  # signed 64 bits: what every engine compares exactly
 _TYPES = {
     Kind.INTEGER: int,
     Kind.REAL: float,

@@ -32,7 +32,7 @@ __all__ = ["MemorySource", "Record"]
 
 Record = Mapping[str, object]
 
-INTEGERS = range(-(2**63), 2**64)
+INTEGERS = range(-(2**63), 2**64)  # the widest columns of files: BIGINT and UBIGINT
 _TYPES: dict[Kind, tuple[type, ...]] = {
     Kind.INTEGER: (int,),
     Kind.REAL: (float, int),
@@ -199,7 +199,7 @@ def _ordered(value: object) -> object:
     return (True, 0.0) if isnan(value) else (False, value)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=256)  # more than the patterns of one question, which every record tries
 def _pattern(pattern: str) -> re.Pattern[str]:
     """The regular expression of a like pattern, which never tries a part twice."""
     first, *rest = (

@@ -1,12 +1,12 @@
 """What cells of CSV files stand for, and that none changes what another does."""
 
-from csv import QUOTE_ALL, writer
+from csv import QUOTE_ALL, QUOTE_MINIMAL, writer
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.errors import PredicateError
@@ -159,22 +159,40 @@ ROWS = st.lists(st.tuples(CELLS, CELLS), min_size=0, max_size=4)
 PERSONS = ["7", "7.0", "07", "anna", "-0", "0"]
 
 
-@given(
+NEIGHBOURS = (
     ROWS,
     st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=2),
     st.sampled_from(["new", "1e1", "10", " 7", "nan"]),
     st.lists(QUESTIONS, min_size=8, max_size=24),
+    st.sampled_from([QUOTE_ALL, QUOTE_MINIMAL]),
 )
-@settings(max_examples=30)
+
+
+@given(*NEIGHBOURS)
 def test_one_more_record_moves_a_count_by_one_at_most_and_no_refusal(
-    rows: list[tuple[str, str]], added: list[tuple[str, str]], person: str, questions: list[str]
+    rows: list[tuple[str, str]],
+    added: list[tuple[str, str]],
+    person: str,
+    questions: list[str],
+    quoting: int,
 ) -> None:
     """Whatever its cells and those of others are, for rows, and for a person with all records."""
+    check_neighbours(rows, added, person, questions, quoting)
+
+
+def check_neighbours(
+    rows: list[tuple[str, str]],
+    added: list[tuple[str, str]],
+    person: str,
+    questions: list[str],
+    quoting: int,
+) -> None:
+    """Assert it of one file, twenty times as long, and what is added to it."""
     others = [(PERSONS[n % len(PERSONS)], *row) for n, row in enumerate(rows * 20)]
     new = [(person, *row) for row in added]
     for unit, records in ((None, new[:1]), ("person", new)):
         without, with_new = (
-            replies(written, questions, unit) for written in (others, [*others, *records])
+            replies(written, questions, unit, quoting) for written in (others, [*others, *records])
         )
         assert without.keys() == with_new.keys()
         for text, told in without.items():
@@ -185,13 +203,13 @@ def test_one_more_record_moves_a_count_by_one_at_most_and_no_refusal(
 
 
 def replies(
-    rows: list[tuple[str, str, str]], questions: list[str], unit: str | None
+    rows: list[tuple[str, str, str]], questions: list[str], unit: str | None, quoting: int
 ) -> dict[str, int | str]:
     """The count, or the words of the refusal, of each question about a file of rows."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "x.csv")
         with path.open("w", encoding="utf-8", newline="") as file:
-            writer(file, quoting=QUOTE_ALL).writerows([("person", "a", "b"), *rows])
+            writer(file, quoting=quoting).writerows([("person", "a", "b"), *rows])
         with DuckDBSource.open(path, unit=unit) as source:
             told: dict[str, int | str] = {}
             admitted: dict[str, Predicate] = {}
