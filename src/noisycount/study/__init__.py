@@ -1,1 +1,1 @@
-"""Experiments and pictures built on analysis."""
+"""The figures of papers again, exactly, and simulations that check them."""

@@ -1,1 +1,1 @@
-"""The figures and stated numbers of the papers, computed again; one file a paper."""
+"""The figures and stated numbers of the papers, computed again; one folder a paper."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from noisycount.study.figure import Figure
 from noisycount.study.papers.breutigam.paper import PAPER as BREUTIGAM
-from noisycount.study.papers.naldi2014.improvements import PAPER as NALDI2014
+from noisycount.study.papers.naldi2014.paper import PAPER as NALDI2014
 from noisycount.study.papers.naldi2015.paper import PAPER as NALDI2015
 from noisycount.study.papers.ours.paper import PAPER as OURS
 from noisycount.study.papers.paper import Paper

@@ -16,7 +16,18 @@ from noisycount.study.claim import Claim, Verdict
 from noisycount.study.figure import Figure
 from noisycount.study.papers.paper import CLOSE, NEARLY, number, percent
 
-__all__ = ["EPSILONS", "ESTIMATES", "FIGURES", "NOISE", "PRIVACY", "RATES", "SIZES", "error"]
+__all__ = [
+    "EPSILON",
+    "EPSILONS",
+    "ESTIMATES",
+    "FIGURES",
+    "NOISE",
+    "PRIVACY",
+    "RATE",
+    "RATES",
+    "SIZES",
+    "error",
+]
 
 SIZES = (100, 1000)
 RATE, EPSILON = 0.3, 0.1

@@ -1,8 +1,8 @@
 """Figures of our own: sums of noises, samples, what an error buys, knowledge, wrong rates."""
 
-from noisycount.study.papers.ours.assumed import assumed_rates
 from noisycount.study.papers.ours.privacy import knowledge, price, samples
 from noisycount.study.papers.ours.sums import sums
+from noisycount.study.papers.ours.wrong_rate import wrong_rate
 from noisycount.study.papers.paper import Paper
 
 __all__ = ["PAPER"]
@@ -16,7 +16,7 @@ PAPER = Paper(
         "ours.samples": samples,
         "ours.price": price,
         "ours.knowledge": knowledge,
-        "ours.assumed": assumed_rates,
+        "ours.assumed": wrong_rate,
     },
 )
 """Our figures, as if of a paper."""

@@ -14,7 +14,7 @@ from noisycount.study.claim import Claim, Verdict
 from noisycount.study.figure import Figure
 from noisycount.study.papers.paper import number, percent
 
-__all__ = ["assumed_rates"]
+__all__ = ["wrong_rate"]
 
 SIZES = (100, 1000)
 RATE, EPSILON = 0.3, 0.1
@@ -45,7 +45,7 @@ def error(size: int, by: Estimated, believed: Believed, rate: float) -> float:
     return mean_absolute_error(truth, noise, by, believed(size, rate))
 
 
-def assumed_rates() -> Figure:
+def wrong_rate() -> Figure:
     """The error of mean and median against the assumed rate, taken for certain or uncertain."""
     return Figure(
         key="ours.assumed",
