@@ -58,7 +58,7 @@ class Module:
 
     @classmethod
     def read(cls, path: Path, root: Path) -> Self:
-        """Return the module at `path` of the package in the folder `root`."""
+        """The module at `path` of the package in the folder `root`."""
         place = path.relative_to(root)
         parts = [PACKAGE, *place.with_suffix("").parts]
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -67,11 +67,11 @@ class Module:
 
     @property
     def room(self) -> str:
-        """Return the first part of the name below the package."""
+        """The first part of the name below the package."""
         return room(self.name)
 
     def imported(self) -> Iterator[str]:
-        """Yield every dotted name that the file imports, wherever and however it does."""
+        """Every dotted name that the file imports, wherever and however it does."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
                 yield from (alias.name for alias in node.names)
@@ -83,7 +83,7 @@ class Module:
                 yield str(first.value) if isinstance(first, ast.Constant) else "(computed)"
 
     def _base(self, node: ast.ImportFrom) -> str:
-        """Return the absolute name of what stands between `from` and `import`."""
+        """The absolute name of what stands between `from` and `import`."""
         if node.level == 0:
             return node.module or ""
         is_package = self.place.endswith("__init__.py")
@@ -93,23 +93,23 @@ class Module:
 
 
 def room(name: str) -> str:
-    """Return the room of a dotted name of the package; empty for the package itself."""
+    """The room of a dotted name of the package; empty for the package itself."""
     return name.split(".")[1] if "." in name else ""
 
 
 def called(node: ast.Call) -> str:
-    """Return the last name of what is called."""
+    """The last name of what is called."""
     function = node.func
     return getattr(function, "attr", getattr(function, "id", ""))
 
 
 def read_modules(root: Path) -> list[Module]:
-    """Return every Python file of a package."""
+    """Every Python file of a package."""
     return [Module.read(path, root) for path in sorted(root.rglob("*.py"))]
 
 
 def edges(modules: list[Module]) -> dict[str, list[str]]:
-    """Return for every module the modules of the package that it imports."""
+    """For every module the modules of the package that it imports."""
     names = {module.name for module in modules}
 
     def target(name: str) -> str:
@@ -124,7 +124,7 @@ def edges(modules: list[Module]) -> dict[str, list[str]]:
 
 
 def wrong_arrows(modules: list[Module]) -> list[str]:
-    """Return the imports that point against the one direction."""
+    """The imports that point against the one direction."""
     return [
         f"{source} imports {target}"
         for source, targets in edges(modules).items()
@@ -134,7 +134,7 @@ def wrong_arrows(modules: list[Module]) -> list[str]:
 
 
 def strayed_drivers(modules: list[Module]) -> list[str]:
-    """Return the imports of a driver outside its home."""
+    """The imports of a driver outside its home."""
     return [
         f"{module.place} imports {name}"
         for module in modules
@@ -144,7 +144,7 @@ def strayed_drivers(modules: list[Module]) -> list[str]:
 
 
 def computed_imports(modules: list[Module]) -> list[str]:
-    """Return the files whose imports cannot be read though they should be."""
+    """The files whose imports cannot be read though they should be."""
     return [
         module.place
         for module in modules
@@ -153,7 +153,7 @@ def computed_imports(modules: list[Module]) -> list[str]:
 
 
 def strayed_sources(modules: list[Module]) -> list[str]:
-    """Return the imports through which records could be counted where no budget is charged."""
+    """The imports through which records could be counted where no budget is charged."""
     return [
         f"{module.place} imports {name}"
         for module in modules
@@ -164,7 +164,7 @@ def strayed_sources(modules: list[Module]) -> list[str]:
 
 
 def may_import(place: str, parts: list[str]) -> bool:
-    """Return whether a file may import this part of the sources: engines are for the opening."""
+    """Whether a file may import this part of the sources: engines are for the opening."""
     if place == OPENING:
         return True
     if place.startswith("release/sources/"):
@@ -174,18 +174,18 @@ def may_import(place: str, parts: list[str]) -> bool:
 
 
 def is_below(whole: str, name: str) -> bool:
-    """Return whether a dotted name is another, or a part of it."""
+    """Whether a dotted name is another, or a part of it."""
     return f"{name}.".startswith(f"{whole}.")
 
 
 def cycle(modules: list[Module]) -> list[str]:
-    """Return the modules of one import cycle, first and last the same; empty without one."""
+    """The modules of one import cycle, first and last the same; empty without one."""
     graph = edges(modules)
     return circle({name: set(graph[name]) - {name} for name in graph})
 
 
 def circles(modules: list[Module]) -> list[str]:
-    """Return the folders whose rooms, files or folders, need each other in a circle."""
+    """The folders whose rooms, files or folders, need each other in a circle."""
     graph = edges(modules)
     parents = {name.rpartition(".")[0] for name in graph} - {""}
     return [
@@ -196,7 +196,7 @@ def circles(modules: list[Module]) -> list[str]:
 
 
 def neighbours(folder: str, graph: Mapping[str, list[str]]) -> dict[str, set[str]]:
-    """Return for every room directly in a folder the other rooms of it that it imports from."""
+    """For every room directly in a folder the other rooms of it that it imports from."""
     inside = f"{folder}."
     rooms: dict[str, set[str]] = {}
     for source, targets in graph.items():
@@ -208,7 +208,7 @@ def neighbours(folder: str, graph: Mapping[str, list[str]]) -> dict[str, set[str
 
 
 def circle(graph: Mapping[str, set[str]]) -> list[str]:
-    """Return one circle of a graph, first and last the same; empty without one."""
+    """One circle of a graph, first and last the same; empty without one."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -217,18 +217,18 @@ def circle(graph: Mapping[str, set[str]]) -> list[str]:
 
 
 def long_files(modules: list[Module]) -> list[str]:
-    """Return the files that outgrew their room."""
+    """The files that outgrew their room."""
     return [module.place for module in modules if module.length > LONGEST_FILE]
 
 
 @pytest.fixture(scope="module")
 def modules() -> list[Module]:
-    """Return the modules of noisycount itself."""
+    """The modules of noisycount itself."""
     return read_modules(Path(noisycount.__file__).parent)
 
 
 def made_up(folder: Path, files: Mapping[str, str]) -> list[Module]:
-    """Return the modules of a small package written for one test."""
+    """The modules of a small package written for one test."""
     for place, text in files.items():
         path = folder / place
         path.parent.mkdir(parents=True, exist_ok=True)

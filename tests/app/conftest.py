@@ -33,7 +33,7 @@ Refused = Callable[..., str]
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Stand in a folder that holds the survey alone; the user's own folder is empty."""
+    """A current folder that holds the survey alone; the user's own folder is empty."""
     folder, home = tmp_path / "here", tmp_path / "home"
     folder.mkdir()
     home.mkdir()
@@ -51,7 +51,7 @@ def run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Run:
-    """Run a command line in this process."""
+    """A command line, run in this process."""
 
     def told(*words: str) -> Told:
         monkeypatch.setattr(sys, "argv", ["noisycount", *words])
@@ -65,7 +65,7 @@ def run(
 
 @pytest.fixture
 def refused(run: Run, tmp_path: Path) -> Refused:
-    """Run a command line that must be refused in one line and change no file; give the line."""
+    """The line with which a command line is refused that must change no file."""
 
     def message(*words: str) -> str:
         before = contents(tmp_path)
@@ -86,6 +86,6 @@ def contents(folder: Path) -> dict[Path, bytes]:
 
 
 def configure(folder: Path, dataset: str = "", ledger: str = "sqlite:///ledger.db") -> None:
-    """Write a configuration whose data set `survey` has more lines as given."""
+    """A configuration file whose data set `survey` has more lines as given."""
     text = f'[ledger]\nurl = "{ledger}"\n[datasets.survey]\nsource = "survey.parquet"\n{dataset}\n'
     (folder / "noisycount.toml").write_text(text, encoding="utf-8")

@@ -119,7 +119,7 @@ def test_a_count_that_overruns_its_slot_ends_with_its_reply(here: Path) -> None:
 @pytest.mark.few(1)
 @pytest.mark.parametrize("encoding", ["ascii", "latin1", "cp1252"])
 def test_a_stream_that_is_not_utf8_shows_every_digit(here: Path, encoding: str) -> None:
-    """An answer that was paid for is told, if need be with `?` for a sign, and JSON is exact."""
+    """An answer that was paid for is told, with `?` for what cannot be shown, and JSON is exact."""
     count = ("count", "survey.parquet", "--where", "health <> '−'", "--epsilon", "0.5")
 
     def told(*words: str) -> str:

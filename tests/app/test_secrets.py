@@ -96,12 +96,12 @@ def test_no_question_steers_the_terminal_of_who_reads_it(run: Run, words: tuple[
     for told in (run(*count), run(*count), run("ledger", "show", *words)):
         assert told.status == 0
         assert "[2J" in told.output
-        assert all(sign.isprintable() or sign == "\n" for sign in told.output)
+        assert all(each.isprintable() or each == "\n" for each in told.output)
         assert not words or where in list(texts_in(json.loads(told.output)))
 
 
 def texts_in(value: object) -> Iterator[str]:
-    """Give all texts of a JSON value, also those within a text that is JSON itself."""
+    """All texts of a JSON value, also those within a text that is JSON itself."""
     if isinstance(value, str):
         yield value
         with suppress(ValueError):
@@ -121,4 +121,4 @@ def test_no_refusal_steers_the_terminal(run: Run) -> None:
         run(STEERING),
     ):
         assert told.status == 2
-        assert all(sign.isprintable() for sign in told.errors.removesuffix("\n"))
+        assert all(each.isprintable() for each in told.errors.removesuffix("\n"))

@@ -15,7 +15,7 @@ SIZE, RATE, SCALE = 5912, 0.017, 20 / 3
 
 
 def realistic(answer: float, counts: range, **changes: float) -> RefinementCurves:
-    """Return a binomial prior, Laplace noise and their product, over a run of counts."""
+    """A binomial prior, Laplace noise and their product, over a run of counts."""
 
     def prior(count: int) -> float:
         ways = math.lgamma(SIZE + 1) - math.lgamma(count + 1) - math.lgamma(SIZE - count + 1)
@@ -37,7 +37,7 @@ def realistic(answer: float, counts: range, **changes: float) -> RefinementCurve
 
 
 def drawn(curves: RefinementCurves, unit: str = "persons") -> list[dict[str, Any]]:
-    """Return the three panels of the chart as Vega-Lite, each layer with its data inside."""
+    """The three panels of the chart as Vega-Lite, each layer with its data inside."""
     chart = refinement_chart(curves, "Poor health", "A survey", unit).to_dict()
     for panel in chart["vconcat"]:
         for layer in panel["layer"]:
@@ -47,7 +47,7 @@ def drawn(curves: RefinementCurves, unit: str = "persons") -> list[dict[str, Any
 
 
 def layers(panel: dict[str, Any], kind: str) -> list[Any]:
-    """Return what the layers of one kind of mark show."""
+    """What the layers of one kind of mark show."""
     return [layer["values"] for layer in panel["layer"] if layer["mark"]["type"] == kind]
 
 

@@ -48,12 +48,12 @@ class LazyGroup(click.Group):
         ctx: click.Context,  # noqa: ARG002  (Click's signature)
         formatter: click.HelpFormatter,
     ) -> None:
-        """Write the list of commands."""
+        """The section with the list of commands."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command; what noisycount refuses becomes an error of usage."""
+        """A run of a command; what noisycount refuses becomes an error of usage."""
         try:
             return super().invoke(ctx)
         except (NoisyCountError, ValueError) as error:
@@ -85,7 +85,7 @@ def noisycount() -> None:
 
 
 def main() -> NoReturn:
-    """Run the command line; every refusal is one line on standard error and exit status 2."""
+    """A run of the command line; every refusal is one line on standard error and exit status 2."""
     # No command multiplies large matrices, and NumPy's threads take longer to start than a plan.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _let_streams_replace()
@@ -111,14 +111,14 @@ def main() -> NoReturn:
 
 
 def _let_streams_replace() -> None:
-    """Write `?` for a sign that a stream cannot write, as an answer was paid for by then."""
+    """Streams that write `?` for a character which they lack, as an answer was paid for by then."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 
 def _tell(refusal: str) -> None:
-    """Write a refusal as one line on standard error."""
+    """A refusal as one line on standard error."""
     click.echo(f"error: {printable(' '.join(refusal.split()))}", err=True)
 
 

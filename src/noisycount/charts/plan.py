@@ -46,7 +46,7 @@ class PossibleAnswers:
     is_offset: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be drawn."""
+        """The refusal of what cannot be drawn."""
         if not self.places:
             raise ValueError(f"places must hold at least one dot, got {self.places!r}")
         if self.low > self.high:
@@ -71,7 +71,7 @@ class GoalLine:
     errors: Sequence[float]
 
     def __post_init__(self) -> None:
-        """Refuse a line that cannot be drawn."""
+        """The refusal of a line that cannot be drawn."""
         if not len(self.confidences) == len(self.errors) > 0:
             lengths = len(self.confidences), len(self.errors)
             raise ValueError(

@@ -47,7 +47,7 @@ class Style:
     width: float = 2.5
 
     def dashed(self, dash: tuple[int, ...]) -> "Style":
-        """The same colour with other dashes."""
+        """This colour with other dashes."""
         return Style(self.colour, dash, self.width)
 
 

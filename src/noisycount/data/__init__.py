@@ -7,7 +7,7 @@ __all__ = ["survey_path"]
 
 
 def survey_path() -> Path:
-    """Return the Parquet file of the survey: one row a person and year, 5,912 persons.
+    """The Parquet file of the survey: one row a person and year, 5,912 persons.
 
     Returns:
         The absolute path of `rand_hie.parquet` in the installed package.

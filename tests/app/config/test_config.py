@@ -27,7 +27,7 @@ def write(folder: Path, text: str) -> Path:
 
 
 def refusal(folder: Path, text: str) -> str:
-    """Return the message that refuses a configuration, after the name of its file."""
+    """The message that refuses a configuration, after the name of its file."""
     path = write(folder, text)
     with pytest.raises(ConfigError) as caught:
         load(path)
@@ -39,7 +39,7 @@ def refusal(folder: Path, text: str) -> str:
 
 @pytest.fixture
 def configured(tmp_path: Path) -> Config:
-    """Return a configuration whose one data set exists, with ε = 1/3 to spend."""
+    """A configuration whose one data set exists, with ε = 1/3 to spend."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "survey.csv").write_text("age\n3\n")
     (tmp_path / "other.csv").write_text("age\n4\n")

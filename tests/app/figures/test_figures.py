@@ -35,18 +35,18 @@ class Page(HTMLParser):
         assert self.open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Remember an element."""
+        """An element, remembered."""
         self.elements.append((tag, dict(attrs)))
         if tag not in VOID:
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        """Close the last that is open."""
+        """The end of the last that is open."""
         if tag not in VOID:
             assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        """Collect what is read."""
+        """What is read, collected."""
         self.words += data
 
     def all(self, tag: str) -> list[dict[str, str | None]]:

@@ -20,7 +20,7 @@ DELTA = 'budget = { epsilon = "1", delta = "1e-6" }'
 
 
 def ask(run: Run, year: int, price: str = "0.1", *words: str) -> dict[str, object]:
-    """Ask a question that costs a price."""
+    """A question that costs a price."""
     asked = ("count", "survey", "--where", f"year = {year}", "--epsilon", price)
     return run(*asked, *words, "--json").object
 

@@ -60,10 +60,10 @@ def test_dots_of_the_picture_do_not_overlap(half: list[int], most: int) -> None:
 
 
 def test_labels_stand_below_their_marks() -> None:
-    """The middle of a label is under its mark, or half a sign to its left."""
+    """The middle of a label is under its mark, or half a character to its left."""
     errors = symmetric([0] * 10 + [3] * 8 + [6] * 5 + [9, 12])
     *_, axis, labels = Dots.of(errors, 100, 30).lines(is_offset=False)
-    marks = [place for place, sign in enumerate(axis) if sign == "┬"]
+    marks = [place for place, mark in enumerate(axis) if mark == "┬"]
     found = [labels.index(label) + (len(label) - 1) // 2 for label in labels.split()]
     assert "100" in labels.split()
     assert set(found) <= set(marks)

@@ -31,7 +31,7 @@ RATE = ("--size", "100", "--rate", "30%")
 
 @pytest.fixture(autouse=True)
 def answers(here: Path) -> list[float | None]:
-    """Put a table of answers into the folder, one of them missing."""
+    """A table of answers in the folder, one of them missing."""
     cells = ["" if answer is None else repr(answer) for answer in ANSWERS]
     lines = [f"0{row},{cell},x y" for row, cell in enumerate(cells)]
     (here / "answers.csv").write_text("\n".join(["id,answer,note", *lines, ""]))
@@ -39,7 +39,7 @@ def answers(here: Path) -> list[float | None]:
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
-    """Give the rows of a table, in order."""
+    """The rows of a table, in order."""
     relation = duckdb.sql(f"FROM '{path}'")
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 

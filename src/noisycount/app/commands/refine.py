@@ -134,7 +134,7 @@ def _law(epsilon: Fraction | None, noise: str | None, scale: Fraction | None) ->
 
 
 def _refine_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -> None:
-    """Tell the estimate of one count, and draw it."""
+    """The estimate of one count, told and drawn."""
     if plot is not None:
         from noisycount.app.refine.picture import save_plot  # noqa: PLC0415  (loads Altair)
 
@@ -149,7 +149,7 @@ def _refine_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -
 def _refine_table(
     asked: AnswerTable, assumed: Assumed, law: AdditiveNoise, level: float, *, as_json: bool
 ) -> None:
-    """Write a table of answers with their estimates."""
+    """A table of answers, written with their estimates."""
     from noisycount.app.refine.table import refined_table  # noqa: PLC0415  (loads DuckDB)
 
     with progress("refining") as done:

@@ -127,7 +127,7 @@ def _law(noise: str, scale: Fraction | None) -> AdditiveNoise | Exact:
 
 
 def _print(risks: Risks) -> None:
-    """Tell people: what was asked, a table, what its figures promise, and what they do not."""
+    """For people: what was asked, a table, what its figures promise, and what they do not."""
     print_facts(risk_facts(risks))
     print_table(risk_header(risks), risk_rows(risks))
     print_facts([*meanings(risks), *cautions(risks)])

@@ -15,7 +15,7 @@ from noisycount.study.figure import Figure
 __all__ = ["counted", "page"]
 
 STYLE = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
-_SIGNS = {Verdict.HOLDS: "✓", Verdict.PARTLY: "◐", Verdict.FAILS: "✗"}
+_MARKS = {Verdict.HOLDS: "✓", Verdict.PARTLY: "◐", Verdict.FAILS: "✗"}
 _CLASSES = {Verdict.HOLDS: "holds", Verdict.PARTLY: "partly", Verdict.FAILS: "fails"}
 
 
@@ -111,7 +111,7 @@ def _claims(claims: Sequence[Claim]) -> Iterator[str]:
             f'<li class="{_CLASSES[claim.verdict]}">'
             f'<p class="says">{_text(claim.says)} <cite>{_text(claim.source)}</cite></p>'
             f'<p class="found">{_text(_sentence(claim.found))}</p>'
-            f'<p class="verdict">{_SIGNS[claim.verdict]} {claim.verdict.value}</p></li>'
+            f'<p class="verdict">{_MARKS[claim.verdict]} {claim.verdict.value}</p></li>'
         )
     yield "</ol>"
 

@@ -93,7 +93,7 @@ def as_slot(_: click.Context, __: click.Parameter, text: str | None) -> Slot | N
 
 
 def config_option(command: Command) -> Command:
-    """Add `--config`, which gives the command a `Config` named `configuration`."""
+    """The command with `--config`, which gives it a `Config` named `configuration`."""
     return click.option(
         "--config",
         "configuration",
@@ -105,7 +105,7 @@ def config_option(command: Command) -> Command:
 
 
 def json_option(command: Command) -> Command:
-    """Add `--json`, which gives the command a flag named `as_json`."""
+    """The command with `--json`, which gives it a flag named `as_json`."""
     return click.option("--json", "as_json", is_flag=True, help="One JSON object, for machines.")(
         command
     )

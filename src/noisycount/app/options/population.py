@@ -80,7 +80,7 @@ def as_answers(ctx: click.Context, _: click.Parameter, texts: tuple[str, ...]) -
 
 
 def population_options(command: Command) -> Command:
-    """Add `--size`, `--rate` and `--strata`, from which `assumed_of_options` makes one value."""
+    """The command with `--size`, `--rate` and `--strata`, of which `assumed_of_options` is made."""
     options = (
         click.option("--size", callback=as_size, metavar="N", help="How many records there are,"),
         click.option(

@@ -44,6 +44,6 @@ def assumed_of_file(path: Path, size: int | None) -> Assumed:
 
 
 def _check_rows(table: PublicTable, column: str, fine: NDArray[np.bool_], meant: str) -> None:
-    """Refuse the first row that is not fine."""
+    """The refusal of the first row that is not fine."""
     if not fine.all():
         raise table.refusal(column, int(np.argmin(fine)), meant)

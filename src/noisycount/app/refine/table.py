@@ -24,7 +24,7 @@ _BLOCK, _MOST_BLOCKS = 1000, 25
 def refined_table(
     asked: AnswerTable, population: Population, noise: AdditiveNoise, level: float, done: Done
 ) -> RefinedTable:
-    """Write the table of answers with `mean`, `median`, `low` and `high` added.
+    """A table of answers, written with `mean`, `median`, `low` and `high` added.
 
     Args:
         asked: Where the answers are.

@@ -36,14 +36,14 @@ def console() -> Console:
 
 
 def print_json(value: object) -> None:
-    """One JSON value; signs that could steer a terminal are escaped."""
+    """One JSON value; characters that could steer a terminal are escaped."""
     text = json_text(value, indent=2)
-    plain = (s if s.isprintable() or s == "\n" else json.dumps(s)[1:-1] for s in text)
+    plain = (c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
     click.echo("".join(plain))
 
 
 def json_text(value: object, indent: int | None = None) -> str:
-    """A JSON value with the signs that standard output can write; the others are escaped."""
+    """A JSON value in characters that standard output can write; the others are escaped."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")

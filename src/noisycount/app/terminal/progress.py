@@ -25,7 +25,7 @@ class LateProgress(Progress):
 
 @contextmanager
 def progress(doing: str) -> Iterator[Done]:
-    """Show on a terminal how much is done; nothing where standard error is a file."""
+    """How much is done, on a terminal; nothing where standard error is a file."""
     terminal = Console(stderr=True)
     if not terminal.is_terminal:
         yield lambda _: None

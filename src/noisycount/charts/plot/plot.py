@@ -77,7 +77,7 @@ class Line:
     ys: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be drawn."""
+        """The refusal of what cannot be drawn."""
         if not len(self.xs) == len(self.ys) > 0:
             raise ValueError(
                 f"xs and ys must be equally many, got {len(self.xs)} and {len(self.ys)}: give a "
@@ -165,7 +165,7 @@ class Plot:
     panels: tuple[Panel, ...]
 
     def __post_init__(self) -> None:
-        """Refuse lines that would run out of the picture."""
+        """The refusal of lines that would run out of the picture."""
         for _, name, x, y in self.rows():
             for axis, value in ((self.x, x), (self.y, y)):
                 if not axis.holds(value):

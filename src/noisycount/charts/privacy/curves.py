@@ -33,7 +33,7 @@ class PrivacyLine:
     mark: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a line that cannot be drawn."""
+        """The refusal of a line that cannot be drawn."""
         if not len(self.epsilons) == len(self.deltas) > 0:
             lengths = len(self.epsilons), len(self.deltas)
             raise ValueError(

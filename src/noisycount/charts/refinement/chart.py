@@ -15,7 +15,7 @@ WIDTH, HEIGHT = 420, 96
 def refinement_chart(
     curves: RefinementCurves, title: str, subtitle: str, unit: str = "records"
 ) -> alt.VConcatChart:
-    """Return three curves on one axis: what was assumed, what the answer says, what both say.
+    """Three curves on one axis: what was assumed, what the answer says, what both say.
 
     Each curve has a panel, whose heading names the curve and its marks: no label can lie on
     another, however close answer and estimate are.
@@ -70,7 +70,7 @@ def refinement_chart(
 
 
 def _curve(counts: Sequence[int], probabilities: Sequence[float], color: str) -> alt.Chart:
-    """Return one step a count, since nothing lies between two counts."""
+    """One step a count, since nothing lies between two counts."""
     points = zip(counts, probabilities, strict=True)
     values = [{"count": int(count), "probability": float(chance)} for count, chance in points]
     curve: alt.Chart = alt.Chart(alt.InlineData(values)).mark_area(
@@ -86,21 +86,21 @@ def _rule(count: float, color: str, dash: list[int]) -> alt.Chart:
 
 
 def _band(low: int, high: int) -> alt.Chart:
-    """Return a band over whole steps, from half a count below low to half a count above high."""
+    """A band over whole steps, from half a count below low to half a count above high."""
     values = alt.InlineData([{"count": low - 0.5, "end": high + 0.5}])
     band: alt.Chart = alt.Chart(values).mark_rect(color=GREEN, opacity=0.15)
     return band.encode(x2="end:Q")
 
 
 def _panel(lines: list[str], x: alt.X, layers: list[alt.Chart]) -> alt.LayerChart:
-    """Return layers on one axis under a heading, the first line, and its notes."""
+    """Layers on one axis under a heading, the first line, and its notes."""
     title = alt.TitleParams(lines[0], subtitle=lines[1:])
     placed = [layer.encode(x=x) for layer in layers]
     return alt.LayerChart(layer=placed, title=title, width=WIDTH, height=HEIGHT)
 
 
 def _page(title: str, subtitle: str, panels: list[alt.LayerChart]) -> alt.VConcatChart:
-    """Return panels under one heading, on common scales, in the one theme of all our charts."""
+    """Panels under one heading, on common scales, in the one theme of all our charts."""
     heading = alt.TitleParams(title, subtitle=subtitle, fontSize=19, offset=18)
     resolve = alt.Resolve(scale=alt.ScaleResolveMap(x="shared", y="shared"))
     return alt.VConcatChart(

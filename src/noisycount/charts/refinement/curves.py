@@ -42,7 +42,7 @@ class RefinementCurves:
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        """Refuse curves that cannot be drawn on one axis."""
+        """The refusal of curves that cannot be drawn on one axis."""
         lengths = [len(self.counts), len(self.prior), len(self.noisy), len(self.posterior)]
         if len(set(lengths)) > 1:
             raise ValueError(f"curves must be equally long, got {lengths}: give one value a count")
