@@ -16,7 +16,8 @@ from noisycount.app.options.population import (
     population_options,
 )
 from noisycount.app.refine.assumption import Rate
-from noisycount.app.risk.risk import Risks, Setting
+from noisycount.app.risk.risk import Risks
+from noisycount.app.risk.setting import Setting
 from noisycount.app.risk.wire import risks_object
 from noisycount.app.risk.words import cautions, meanings, risk_facts, risk_header, risk_rows
 from noisycount.app.terminal.printing import print_facts, print_json, print_table

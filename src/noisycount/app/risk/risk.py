@@ -1,144 +1,16 @@
 """What an answer reveals about one person, to adversaries who know more or less."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
 from noisycount.analysis.utility.utility import utility_loss
-from noisycount.app.refine.assumption import Assumed
+from noisycount.app.risk.setting import Adversary, Setting
 from noisycount.app.terminal.progress import Done
-from noisycount.errors import NoisyCountError
-from noisycount.model.drawing.scales import as_written
-from noisycount.model.exact import Exact
-from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.additive import AdditiveNoise
-from noisycount.model.noises.noise_sum import NoiseSum
-from noisycount.model.populations.known import Known
-from noisycount.model.subsampling import Subsample
 
-__all__ = ["Adversary", "Risk", "Risks", "Setting"]
+__all__ = ["Risk", "Risks"]
 
 _USUAL_DELTA = 1e-6
-_LARGEST_EPSILON = Fraction(700)  # the largest for which curves are computed
-
-
-@dataclass(frozen=True, slots=True)
-class Adversary:
-    """Somebody who sees the answer and guesses whether one person counts.
-
-    Attributes:
-        name: What the table calls this adversary.
-        knows: What is known of the records besides the answer, in words.
-        curve: How well the answer hides one record from this adversary.
-    """
-
-    name: str
-    knows: str
-    curve: PrivacyCurve
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A count, how it is answered, and what somebody may know.
-
-    Args:
-        assumed: What is public about the count.
-        noise: What is added to the count; `Exact()` adds nothing.
-        sample: How many records are drawn and counted; None: all.
-        known: How many records the partly informed adversary holds; None: there is no such one.
-        known_positives: How many of them count; None: as many as are expected.
-
-    Raises:
-        NoisyCountError: The property is certain, or the sample or what is known is too large.
-    """
-
-    assumed: Assumed
-    noise: AdditiveNoise | Exact
-    sample: int | None = None
-    known: int | None = None
-    known_positives: int | None = None
-
-    def __post_init__(self) -> None:
-        rate, size = self.assumed.rate, self.assumed.population.records
-        if rate is not None and rate.mean in {0, 1}:
-            raise NoisyCountError(
-                f"--rate {rate} makes the property certain, and nothing about it can be hidden: "
-                "give a rate between 0 and 1"
-            )
-        if self.sample is not None and self.sample > size:
-            raise NoisyCountError(
-                f"--sample {self.sample} exceeds the {size} records there are: draw at most all"
-            )
-        if self.known is None:
-            if self.known_positives is not None:
-                raise NoisyCountError("--known-positives needs --known: say of how many records")
-            return
-        self._check_known(size)
-
-    def _check_known(self, size: int) -> None:
-        """Refuse what nobody can hold, and fill in the expected number."""
-        if self.assumed.rate is None:
-            raise NoisyCountError(
-                "--known needs --size and --rate: with --strata it is not told whose records "
-                "are known"
-            )
-        if self.known is None or self.known >= size:
-            raise NoisyCountError(
-                f"--known {self.known} leaves nobody to protect among {size} records: give at "
-                f"most {size - 1}"
-            )
-        if self.known_positives is None:
-            expected = round(self.known * self.assumed.rate.mean)
-            object.__setattr__(self, "known_positives", expected)
-        elif self.known_positives > self.known:
-            raise NoisyCountError(
-                f"--known-positives {self.known_positives} exceeds --known {self.known}: give at "
-                "most that many"
-            )
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """How the count is answered."""
-        return self.noise if self.sample is None else Subsample(self.sample, self.noise)
-
-    @property
-    def scale(self) -> Fraction | None:
-        """The scale of the noise as it is written, in records; None where there is no noise."""
-        return None if isinstance(self.noise, Exact) else as_written(self.noise.scale, "scale")
-
-    @property
-    def natural_epsilon(self) -> Fraction:
-        """The ε of Laplace noise, 1/scale but at most 700; 1 for every other kind."""
-        if self.scale is None or isinstance(self.noise, Exact) or self.noise.epsilon is None:
-            return Fraction(1)
-        return min(1 / self.scale, _LARGEST_EPSILON)
-
-    def adversaries(self) -> Iterator[Adversary]:
-        """The worst case first, the one who knows least last."""
-        population = self.assumed.population
-        everything = None if self.sample is None else Known(population.records)
-        worst = privacy_curve(self.mechanism, everything)
-        yield Adversary("worst case", "all other records", worst)
-        if self.known is not None and self.known_positives is not None:
-            partly = population.given(self.known, self.known_positives)
-            knows = f"{self.known:,} record{'s' if self.known > 1 else ''}"
-            yield Adversary("partly informed", knows, privacy_curve(self.mechanism, partly))
-        outside = privacy_curve(self.mechanism, population)
-        yield Adversary("distribution only", "no record", outside)
-
-    def overlapping_delta(self, epsilon: float) -> float | None:
-        """The least δ of two answers whose questions differ in one person, at this ε.
-
-        The difference of the answers is that person and two independent noises, whatever else is
-        known, and no guarantee for two answers can be better than that for their difference. None
-        for samples, whose difference is more than one person.
-        """
-        if self.sample is not None:
-            return None
-        both = self.noise if isinstance(self.noise, Exact) else NoiseSum([self.noise, self.noise])
-        return privacy_curve(both).bracket(epsilon)[0]
 
 
 @dataclass(frozen=True, slots=True)

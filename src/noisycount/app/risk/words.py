@@ -2,8 +2,9 @@
 
 import math
 from decimal import ROUND_CEILING, Decimal
-from typing import TYPE_CHECKING
 
+from noisycount.app.risk.risk import Risk, Risks
+from noisycount.app.risk.setting import Setting
 from noisycount.app.terminal.numbers import (
     approximately,
     at_least,
@@ -15,13 +16,10 @@ from noisycount.app.terminal.numbers import (
 from noisycount.model.exact import Exact
 from noisycount.release.budget.exact import exact_text
 
-if TYPE_CHECKING:  # they compute curves, which few commands need
-    from noisycount.app.risk.risk import Risk, Risks, Setting
-
 __all__ = ["answer_words", "cautions", "meanings", "risk_facts", "risk_header", "risk_rows"]
 
 
-def risk_facts(risks: "Risks") -> list[tuple[str, str]]:
+def risk_facts(risks: Risks) -> list[tuple[str, str]]:
     """What was asked."""
     return [
         ("assumed", risks.setting.assumed.words),
@@ -31,7 +29,7 @@ def risk_facts(risks: "Risks") -> list[tuple[str, str]]:
     ]
 
 
-def answer_words(setting: "Setting") -> str:
+def answer_words(setting: Setting) -> str:
     """How the count is answered."""
     counted = "the count"
     if setting.sample is not None:
@@ -41,12 +39,12 @@ def answer_words(setting: "Setting") -> str:
     return f"{counted}, with {setting.noise.name} noise of scale {exact_text(setting.scale)}"
 
 
-def risk_header(risks: "Risks") -> tuple[str, ...]:
+def risk_header(risks: Risks) -> tuple[str, ...]:
     """The names of the columns."""
     return "adversary", "knows", "δ", "guess", f"ε at δ = {Decimal(str(risks.usual_delta)):e}"
 
 
-def risk_rows(risks: "Risks") -> list[tuple[str, ...]]:
+def risk_rows(risks: Risks) -> list[tuple[str, ...]]:
     """One line an adversary, with cells as `risk_header` names them."""
     return [
         (
@@ -60,12 +58,12 @@ def risk_rows(risks: "Risks") -> list[tuple[str, ...]]:
     ]
 
 
-def meanings(risks: "Risks") -> list[tuple[str, str]]:
+def meanings(risks: Risks) -> list[tuple[str, str]]:
     """What ε and δ promise against each adversary."""
     return [(risk.adversary.name, _meaning(risk, risks)) for risk in risks.risks]
 
 
-def cautions(risks: "Risks") -> list[tuple[str, str]]:
+def cautions(risks: Risks) -> list[tuple[str, str]]:
     """What the figures mean, and what they do not promise."""
     guessing = "how often the best guess about one person is right after the answer, 50:50 before"
     found = [("guess", guessing), ("holds for", _scope(risks))]
@@ -74,7 +72,7 @@ def cautions(risks: "Risks") -> list[tuple[str, str]]:
     return [*found, ("two answers", _together(risks))]
 
 
-def _meaning(risk: "Risk", risks: "Risks") -> str:
+def _meaning(risk: Risk, risks: Risks) -> str:
     """What ε and δ promise against one adversary.
 
     Answers that ε and δ hold apart can be made from one that tells the record with probability δ
@@ -92,7 +90,7 @@ def _meaning(risk: "Risk", risks: "Risks") -> str:
     return "learns everything: the answer gives the person away"
 
 
-def _error(risks: "Risks") -> str:
+def _error(risks: Risks) -> str:
     """How far off the answer is."""
     if not risks.loss:
         return "none"
@@ -104,7 +102,7 @@ def _error(risks: "Risks") -> str:
     )
 
 
-def _scope(risks: "Risks") -> str:
+def _scope(risks: Risks) -> str:
     """Against whom the lines below the worst case hold."""
     assumed, known = risks.setting.assumed, risks.setting.known
     informed = ""
@@ -122,7 +120,7 @@ def _scope(risks: "Risks") -> str:
     )
 
 
-def _dependence(risks: "Risks") -> str:
+def _dependence(risks: Risks) -> str:
     """Why somebody outside can learn more than the worst case."""
     names = " and ".join(f"“{risk.adversary.name}”" for risk in risks.beyond_worst)
     return (
@@ -132,7 +130,7 @@ def _dependence(risks: "Risks") -> str:
     )
 
 
-def _together(risks: "Risks") -> str:
+def _together(risks: Risks) -> str:
     """What several answers about one database do."""
     others = " or ".join(f"“{risk.adversary.name}”" for risk in risks.risks[1:])
     shared = (
