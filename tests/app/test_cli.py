@@ -1,16 +1,16 @@
 import json
-import os
 import pkgutil
 import re
 import subprocess
 import sys
 from importlib.metadata import version
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
 
 from noisycount.app import commands
-from noisycount.app.cli import COMMANDS
+from noisycount.app.cli import COMMANDS, main
 from tests.app.conftest import Refused, Run
 
 SCRIPT = Path(sys.executable).with_name("noisycount")
@@ -116,19 +116,26 @@ def test_a_count_that_overruns_its_slot_ends_with_its_reply(here: Path) -> None:
     assert "1.5 of 2 left" in told.stdout
 
 
-@pytest.mark.few(1)
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("encoding", ["ascii", "latin1", "cp1252"])
-def test_a_stream_that_is_not_utf8_shows_every_digit(here: Path, encoding: str) -> None:
+def test_a_stream_that_is_not_utf8_shows_every_digit(
+    encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An answer that was paid for is told, with `?` for what cannot be shown, and JSON is exact."""
     count = ("count", "survey.parquet", "--where", "health <> '−'", "--epsilon", "0.5")
 
     def told(*words: str) -> str:
-        environment = os.environ | {"PYTHONIOENCODING": encoding}
-        done = subprocess.run(  # noqa: S603  (our own command)
-            [SCRIPT, *words], cwd=here, env=environment, check=True, capture_output=True
-        )
-        assert done.stderr == b""
-        return done.stdout.decode(encoding, errors="replace")
+        streams = [TextIOWrapper(BytesIO(), encoding=encoding) for _ in range(2)]
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "argv", ["noisycount", *words])
+            patch.setattr(sys, "stdout", streams[0])
+            patch.setattr(sys, "stderr", streams[1])
+            with pytest.raises(SystemExit) as end:
+                main()
+        for stream in streams:
+            stream.seek(0)
+        assert (end.value.code, streams[1].read()) == (0, "")
+        return streams[0].read()
 
     answer = json.loads(told(*count, "--json"))
     assert answer["where"] == "health <> '−'"

@@ -29,7 +29,7 @@ def new_file(path: Path, option: str) -> Iterator[TextIO]:
 
 
 def check_regular(file: Path) -> None:
-    """Refuse to write to what is there and neither a file nor a folder: a pipe would wait for ever.
+    """The refusal of what is there and neither a file nor a folder: a pipe would wait for ever.
 
     Raises:
         NoisyCountError: It is something else.
