@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import accumulate
 
+from flint import arb
 from mpmath import mp, mpf
 
 from noisycount.model.mechanism import Mechanism
@@ -11,6 +12,7 @@ from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import Laplace
+from tests.oracles.balls import dot
 
 mp.dps = 50
 TOLERANCE = 1e-11
@@ -57,19 +59,15 @@ def convolved(noises: Sequence[Mechanism], reach: int) -> list[mpf]:
     """The law of a sum of discrete noises on −reach..reach, term by term."""
     width = 3 * reach
 
-    def join(left: list[mpf], right: list[mpf]) -> list[mpf]:
-        half = [
-            mp.fsum(
-                left[width + j] * right[width + k - j]
-                for j in range(max(-width, k - width), min(width, k + width) + 1)
-            )
-            for k in range(width + 1)
-        ]
+    def join(left: list[arb], right: list[arb]) -> list[arb]:
+        mirrored = right[::-1]
+        half = [dot(left[k:], mirrored[: 2 * width + 1 - k]) for k in range(width + 1)]
         return half[:0:-1] + half
 
-    tables = [[density(noise)(mpf(k)) for k in range(-width, width + 1)] for noise in noises]
+    laws = map(density, noises)
+    tables = [[arb(law(mpf(k))) for k in range(-width, width + 1)] for law in laws]
     *_, law = accumulate(tables, join)
-    return law[width - reach : width + reach + 1]
+    return list(map(mpf, law[width - reach : width + reach + 1]))
 
 
 def two_laplace(first: float, second: float, error: float) -> mpf:
