@@ -8,8 +8,7 @@ from noisycount.analysis.evaluation.case import Case, case_of
 from noisycount.analysis.evaluation.mean_errors import mean_error
 from noisycount.analysis.evaluation.mean_improvements import mean_improvement, mean_tie
 from noisycount.analysis.evaluation.sampled import sampled_estimate
-from noisycount.analysis.evaluation.steps import Steps, expected
-from noisycount.analysis.evaluation.whole import median_steps, mode_steps
+from noisycount.analysis.evaluation.whole import median_estimate, mode_estimate
 from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise, require_log_concave
@@ -40,34 +39,6 @@ class Averages(Protocol):
     def tie(self) -> float:
         """P[|K − estimate| = |K − Y|]."""
         ...
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WholeEstimate:
-    """An estimate that is a whole number.
-
-    Attributes:
-        case: The count and its answer.
-        steps: The estimate as a function of the answer.
-    """
-
-    case: Case
-    steps: Steps
-
-    @property
-    def error(self) -> float:
-        """E|K − estimate|."""
-        return expected(self.case, self.steps, Steps.mean_errors)
-
-    @property
-    def improvement(self) -> float:
-        """P[|K − estimate| < |K − Y|]."""
-        return expected(self.case, self.steps, Steps.improvements)
-
-    @property
-    def tie(self) -> float:
-        """P[|K − estimate| = |K − Y|]."""
-        return expected(self.case, self.steps, Steps.ties)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,7 +106,7 @@ def averages(
     case = case_of(population, mechanism, assumed)
     if by == "mean":
         return MeanEstimate(case)
-    return WholeEstimate(case, median_steps(case) if by == "median" else mode_steps(case))
+    return median_estimate(case) if by == "median" else mode_estimate(case)
 
 
 def _check_populations(population: Population, assumed: Population | None) -> None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisycount.analysis.evaluation.weights import Weights, Window, weights
-from noisycount.analysis.posterior.laplace_cells import bulk_end
+from noisycount.analysis.posterior.count_table import CountTable, bulk_end
+from noisycount.analysis.posterior.sides import Sides, sides_of
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.mechanism import Mechanism
@@ -14,10 +14,13 @@ from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.noises.error_law import ErrorLaw
 from noisycount.model.populations.population import Population
 
-__all__ = ["Case", "believed_window", "case_of", "errors_of", "window_of"]
+__all__ = ["FAR", "Case", "believed_table", "case_of", "table_of"]
 
-_DEPTH = 80.0
-_WIDEST = 4_000_000
+FAR = 1e300
+"""An answer beyond all others."""
+
+_DEPTH = 80.0  # nats: e^-80 of an average is beyond a double
+_WIDEST = 4_000_000  # counts, for which tables take some hundred megabytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +29,7 @@ class Case:
 
     Attributes:
         size: The number of records.
-        truth: The weights of the true law of the count.
+        truth: The counts of the true law on each side of an answer.
         belief: Those of the law that the estimator believes in; the same object if it is the true.
         errors: The law of the noise.
         reach: How far the noise reaches, in records, whole.
@@ -35,27 +38,27 @@ class Case:
     """
 
     size: int
-    truth: Weights
-    belief: Weights
+    truth: Sides
+    belief: Sides
     errors: ErrorLaw
     reach: float
     span: tuple[float, float]
 
     @property
     def chances(self) -> Reals:
-        """P[K = k] for the counts of the window."""
-        return self.truth.window.chances
+        """P[K = k] for the counts of the table."""
+        return self.truth.table.chances
 
     @property
     def counts(self) -> Reals:
-        """The counts of the window."""
-        return self.truth.window.counts
+        """The counts of the table."""
+        return self.truth.table.counts
 
     @property
     def inner_integers(self) -> Reals:
         """The integers between which all counts lie that are true or believed in."""
-        windows = self.truth.window, self.belief.window
-        first, last = min(w.first for w in windows), max(w.last for w in windows)
+        tables = self.truth.table, self.belief.table
+        first, last = min(t.first for t in tables), max(t.last for t in tables)
         return np.arange(first, last + 1, dtype=np.float64)
 
     @property
@@ -68,6 +71,11 @@ class Case:
         """The distance from an answer to the next larger one, in records; 0 if there is none."""
         return 1.0 if self.errors.is_discrete else 0.0
 
+    def chances_between(self, counts: Reals, starts: Reals, stops: Reals) -> Reals:
+        """P[start <= Y < stop | K = count], 0 where they are not in order."""
+        upper = self.errors.exceedance(np.clip(starts - counts, -FAR, FAR))
+        return np.maximum(upper - self.errors.exceedance(np.clip(stops - counts, -FAR, FAR)), 0)
+
 
 def case_of(population: Population, noise: SymmetricNoise, assumed: Population | None) -> Case:
     """The case of additive noise.
@@ -76,53 +84,48 @@ def case_of(population: Population, noise: SymmetricNoise, assumed: Population |
         ValueError: If a law is too wide to be summed count by count, or the assumed one too far off
             for its digits.
     """
-    errors, reach = errors_of(noise)
-    window = window_of(population.law(), population.size)
-    span = (window.first - reach, window.last + reach)
-    believed = window if assumed is None else believed_window(assumed, noise, span)
+    reach = float(math.ceil(noise.error_with_tail(-_DEPTH)))
+    errors = noise.errors.tabulated(reach)
+    table = table_of(population.law(), population.size)
+    span = (table.first - reach, table.last + reach)
+    believed = table if assumed is None else believed_table(assumed, noise, span)
     if errors.is_geometric:
         span = (
-            float(min(window.first, believed.first)),
-            float(max(window.last, believed.last)),
+            float(min(table.first, believed.first)),
+            float(max(table.last, believed.last)),
         )
-    truth = weights(window, errors, span)
-    belief = truth if assumed is None else weights(believed, errors, span)
+    truth = sides_of(table, errors, span)
+    belief = truth if assumed is None else sides_of(believed, errors, span)
     return Case(population.size, truth, belief, errors, reach, span)
 
 
-def errors_of(noise: SymmetricNoise) -> tuple[ErrorLaw, float]:
-    """The law of the noise at many errors, and how far it reaches, in whole records."""
-    reach = float(math.ceil(noise.error_with_tail(-_DEPTH)))
-    return noise.errors.tabulated(reach), reach
-
-
-def window_of(law: CountDistribution, size: int) -> Window:
+def table_of(law: CountDistribution, size: int) -> CountTable:
     """The counts within e^80 of the most probable one."""
     depth = min(_DEPTH, law.depth)
-    smallest = float(law.log_pmf(law.mode)) - depth
-    ends = bulk_end(law, smallest, 0), bulk_end(law, smallest, size)
-    return _window(law, *ends)
+    return _table(law, bulk_end(law, depth, 0), bulk_end(law, depth, size))
 
 
-def _window(law: CountDistribution, first: int, last: int) -> Window:
+def _table(law: CountDistribution, first: int, last: int) -> CountTable:
     """The counts first..last of a law."""
     if last - first >= _WIDEST:
         raise ValueError(
             f"population must leave at most {_WIDEST:,} counts to sum, got {last - first + 1:,}: "
             "take a smaller size, or simulate"
         )
-    return Window(first, law.log_pmf(np.arange(first, last + 1, dtype=np.float64)))
+    return CountTable.between(law, first, last)
 
 
-def believed_window(assumed: Population, mechanism: Mechanism, span: tuple[float, float]) -> Window:
+def believed_table(
+    assumed: Population, mechanism: Mechanism, span: tuple[float, float]
+) -> CountTable:
     """The counts that any answer of a span makes probable under the assumed law."""
     size = assumed.size
     ends = [assumed.law(mechanism.likelihood(answer, size)) for answer in span]
-    windows = [window_of(law, size) for law in ends]
+    tables = [table_of(law, size) for law in ends]
     law = assumed.deep_law()
     if any(not np.isfinite(law.log_pmf(told.mode)) for told in ends):
         raise ValueError(
             "assumed must not be so far from the population that its probabilities underflow: "
             f"got {assumed!r}"
         )
-    return _window(law, min(w.first for w in windows), max(w.last for w in windows))
+    return _table(law, min(t.first for t in tables), max(t.last for t in tables))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss, legvander
 
 from noisycount.analysis.evaluation.case import Case
-from noisycount.analysis.evaluation.weights import mean_of
+from noisycount.analysis.posterior.sides import mean_of
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.gram import POINTS, gram_rule
 from noisycount.model.search import first_wholes, roots

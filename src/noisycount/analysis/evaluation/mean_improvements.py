@@ -5,17 +5,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.evaluation.case import Case
+from noisycount.analysis.evaluation.case import FAR, Case
 from noisycount.analysis.evaluation.mean_errors import mean_estimates, smooth_pieces
-from noisycount.analysis.evaluation.steps import chances_between
-from noisycount.analysis.evaluation.weights import Side, mean_of
+from noisycount.analysis.posterior.sides import Side, mean_of
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.search import roots
 
 __all__ = ["mean_improvement", "mean_tie"]
 
 _ROWS = 64
-_FAR = 1e300
 _ZOOMS = 12
 _ZOOM = np.linspace(0, 1, 9)
 _EQUAL = 1e-11
@@ -39,21 +37,21 @@ def _of_real_answers(case: Case) -> float:
 
     Given K = k the mean is nearer where e < y and y > y_k, and where e > y and y < y_k.
     """
-    counts, believed = case.counts, case.belief.window
+    counts, believed = case.counts, case.belief.table
     low, high = 2 * counts - believed.last, 2 * counts - believed.first
     turns = roots(lambda y: (mean_estimates(case, y) - counts) + (y - counts), low, high)[:, None]
     meetings = _meetings(case)
-    starts, stops = meetings[::2], np.append(meetings[1::2], _FAR)
-    mirrored_starts, mirrored_stops = np.append(-_FAR, meetings[1::2]), meetings[::2]
+    starts, stops = meetings[::2], np.append(meetings[1::2], FAR)
+    mirrored_starts, mirrored_stops = np.append(-FAR, meetings[1::2]), meetings[::2]
     total = 0.0
     for row in range(0, counts.size, _ROWS):
         rows = slice(row, row + _ROWS)
         some, turn = counts[rows, None], turns[rows]
         here = _reached(case, counts[rows], starts, stops)
-        chances = chances_between(case, some, np.maximum(starts[here], turn), stops[here]).sum(1)
+        chances = case.chances_between(some, np.maximum(starts[here], turn), stops[here]).sum(1)
         here = _reached(case, counts[rows], mirrored_starts, mirrored_stops)
         nearer = np.minimum(mirrored_stops[here], turn)
-        chances += chances_between(case, some, mirrored_starts[here], nearer).sum(1)
+        chances += case.chances_between(some, mirrored_starts[here], nearer).sum(1)
         total += float(case.chances[rows] @ chances)
     return total
 
@@ -70,7 +68,7 @@ def _meetings(case: Case) -> Reals:
     def excess(answers: Reals) -> Reals:
         return mean_estimates(case, answers.ravel()).reshape(answers.shape) - answers
 
-    believed = case.belief.window
+    believed = case.belief.table
     ends = np.array([believed.first - 1.0, believed.last + 1.0])
     edges = smooth_pieces(case)
     edges = np.concatenate([ends[:1], edges[(edges > ends[0]) & (edges < ends[1])], ends[1:]])
@@ -104,7 +102,7 @@ def _touching(answers: Reals, values: Reals, excess: Callable[[Reals], Reals]) -
 
 def _of_whole_answers(case: Case) -> tuple[float, float]:
     """The probabilities of an improvement and of a tie, from every answer that leaves them open."""
-    truth, believed = case.truth.window, case.belief.window
+    truth, believed = case.truth.table, case.belief.table
     low = float(min(2 * truth.first - believed.last, believed.first - 1))
     high = float(max(2 * truth.last - believed.first, believed.last + 1))
     low, high = max(low, truth.first - case.reach), min(high, truth.last + case.reach)
@@ -138,8 +136,8 @@ def _is_answer(sides: tuple[Side, Side]) -> NDArray[np.bool_]:
 
 def _joint(case: Case, counts: Reals, answers: Reals) -> Reals:
     """P[K = k, Y = y] for counts and answers of one shape."""
-    window = case.truth.window
-    inside = (counts >= window.first) & (counts <= window.last)
+    table = case.truth.table
+    inside = (counts >= table.first) & (counts <= table.last)
     held, given = counts[inside], answers[inside]
-    chances = window.chances[(held - window.first).astype(np.int64)]
+    chances = table.chances[(held - table.first).astype(np.int64)]
     return chances * case.errors.between(given - held, np.ones(held.shape))

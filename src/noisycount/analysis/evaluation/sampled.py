@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from noisycount.analysis.evaluation.case import believed_window, window_of
-from noisycount.analysis.evaluation.weights import Window
+from noisycount.analysis.evaluation.case import believed_table, table_of
+from noisycount.analysis.posterior.count_table import CountTable
 from noisycount.analysis.posterior.refine import refine
 from noisycount.model.laws.count_law import TIE
 from noisycount.model.laws.expansion import Reals
@@ -84,13 +84,13 @@ def sampled_estimate(
             "mechanism must add no noise or discrete noise to the count of a sample here, as the "
             f"answers are summed one by one: got {noise!r}"
         )
-    window = window_of(population.law(), size)
-    first, last = _drawn_ends(window, drawn, size)
+    table = table_of(population.law(), size)
+    first, last = _drawn_ends(table, drawn, size)
     reach = 0 if noise is None else int(np.ceil(noise.error_with_tail(-_DEPTH)))
     answers = np.arange(first - reach, last + reach + 1, dtype=np.float64)
     span = (float(answers[0]), float(answers[-1]))
-    believed = window if assumed is None else believed_window(assumed, mechanism, span)
-    start, stop = min(window.first, believed.first), max(window.last, believed.last)
+    believed = table if assumed is None else believed_table(assumed, mechanism, span)
+    start, stop = min(table.first, believed.first), max(table.last, believed.last)
     _check_entries(max(answers.size, last - first + 1) * (stop - start + 1))
     positives = np.arange(first, last + 1, dtype=np.float64)
     logs = _log_likelihoods(positives, range(start, stop + 1), drawn, size)
@@ -99,7 +99,7 @@ def sampled_estimate(
         chances = noise.errors.between(errors, np.ones(1)).reshape(answers.size, positives.size)
         with np.errstate(divide="ignore"):
             logs = np.log(chances @ np.exp(logs))
-    joint = np.exp(logs + _padded(window, start, stop))
+    joint = np.exp(logs + _padded(table, start, stop))
     possible = joint.sum(axis=1) > 0
     told = (logs + _padded(believed, start, stop))[possible]
     scaled = answers[possible] * size / drawn
@@ -111,10 +111,10 @@ def sampled_estimate(
     return SampledEstimate(counts, joint[possible], scaled, estimates, unsure)
 
 
-def _drawn_ends(window: Window, drawn: int, size: int) -> tuple[int, int]:
+def _drawn_ends(table: CountTable, drawn: int, size: int) -> tuple[int, int]:
     """The smallest and the largest number of positives that a sample is likely to have."""
-    laws = [smooth_law([DrawnPositives(k, drawn, size)]) for k in (window.first, window.last)]
-    return window_of(laws[0], drawn).first, window_of(laws[1], drawn).last
+    laws = [smooth_law([DrawnPositives(k, drawn, size)]) for k in (table.first, table.last)]
+    return table_of(laws[0], drawn).first, table_of(laws[1], drawn).last
 
 
 def _log_likelihoods(positives: Reals, counts: range, drawn: int, size: int) -> Reals:
@@ -123,9 +123,9 @@ def _log_likelihoods(positives: Reals, counts: range, drawn: int, size: int) -> 
     return np.array([law.log_pmf(positives) for law in laws]).T
 
 
-def _padded(window: Window, start: int, stop: int) -> Reals:
-    """The logarithms of the probabilities of the counts start..stop, −inf outside the window."""
-    return np.pad(window.logs, (window.first - start, stop - window.last), constant_values=-np.inf)
+def _padded(table: CountTable, start: int, stop: int) -> Reals:
+    """The logarithms of the probabilities of the counts start..stop, −inf outside the table."""
+    return np.pad(table.logs, (table.first - start, stop - table.last), constant_values=-np.inf)
 
 
 def _estimates(by: str, scaled: Reals, counts: Reals, told: Reals, size: int) -> Reals:

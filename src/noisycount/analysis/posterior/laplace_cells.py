@@ -7,17 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from noisycount.analysis.posterior.count_table import CountTable, bulk_end
+from noisycount.analysis.posterior.sides import GeometricSides
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.expansion import Reals
-from noisycount.model.search import first_true
 
-__all__ = ["LaplaceCells", "bulk_end", "laplace_cells"]
+__all__ = ["LaplaceCells", "laplace_cells"]
 
-_CHUNK = 1 << 14
-_MANY = 1 << 18
-_FAR = 50.0
-_LARGEST_RUN = 500_000
-_SOUND = 40.0
+_CHUNK = 1 << 14  # answers whose scratch stays in the cache
+_MANY = 1 << 18  # answers that are worth a thread
+_FAR = 50.0  # scales: e^-50 of a sum is beyond a double
+_LARGEST_RUN = 500_000  # counts that are quicker summed than fitted by `wide_cells`
+_SOUND = 40.0  # nats by which what is left out lies below what is kept: beyond a double
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,48 +106,21 @@ def laplace_cells(
         lowest: The smallest answer.
         highest: The largest answer.
     """
-    reach = math.ceil(_FAR * scale) + 1
-    top, depth = float(law.log_pmf(law.mode)), law.depth
-    first = bulk_end(law, top - depth, max(0, math.floor(min(lowest, law.mode)) - reach))
-    last = bulk_end(law, top - depth, min(size, math.ceil(max(highest, law.mode)) + reach))
+    reach, depth = math.ceil(_FAR * scale) + 1, law.depth
+    first = bulk_end(law, depth, max(0, math.floor(min(lowest, law.mode)) - reach))
+    last = bulk_end(law, depth, min(size, math.ceil(max(highest, law.mode)) + reach))
     if last - first > _LARGEST_RUN:
         return None
-    weights = np.exp(law.log_pmf(np.arange(first, last + 1, dtype=np.float64)) - top)
-    ratio = math.exp(-1 / scale)
-    low_masses, low_distances = _geometric_sums(weights, ratio)
-    high_masses, high_distances = _geometric_sums(weights[::-1], ratio)
-    integers = np.arange(first - 1, last + 1, dtype=np.float64)
-    lower, upper = np.append(0.0, low_masses), np.append(high_masses[::-1], 0.0)
-    below = integers - np.append(0.0, low_distances)
-    above = integers + 1 + np.append(high_distances[::-1], 0.0)
+    table = CountTable.between(law, first, last)
+    sides = GeometricSides(table, 1 / scale)
+    floors = np.arange(first - 1, last + 1, dtype=np.float64)
+    lower, upper = sides.lower(floors, floors), sides.upper(floors + 1, floors + 1)
+    below, above = floors - lower.distances, floors + 1 + upper.distances
     below[0], above[-1] = above[0], below[-1]
-    with np.errstate(divide="ignore"):
-        logit = np.log(lower) - np.log(upper) + 1 / scale
-    sound = np.flatnonzero(np.maximum(lower, upper) > math.exp(_SOUND - depth))
+    largest = np.maximum(lower.logs, upper.logs) - table.logs.max()
+    sound = np.flatnonzero(largest > _SOUND - depth)
     kept = slice(int(sound[0]), int(sound[-1]) + 1)
+    logit = lower.logs - upper.logs + 1 / scale
     return LaplaceCells(
         first - 1 + kept.start, below[kept], (above - below)[kept], logit[kept], scale
     )
-
-
-def bulk_end(law: CountDistribution, smallest: float, end: int) -> int:
-    """The count between mode and end whose log-probability is last above the smallest."""
-    if float(law.log_pmf(end)) > smallest:
-        return end
-    side, mode = (1 if end > law.mode else -1), law.mode
-    farther = first_true(
-        lambda away: float(law.log_pmf(mode + side * away)) <= smallest, 1, abs(end - mode)
-    )
-    return mode + side * (farther - 1)
-
-
-def _geometric_sums(weights: Reals, ratio: float) -> tuple[Reals, Reals]:
-    """Σ_j ratio^j·w[i − j] for each i, and the mean of j under these weights, by doubling j."""
-    masses, moments = weights.copy(), np.zeros_like(weights)
-    step, factor = 1, ratio
-    while step < weights.size and factor > 0:
-        earlier = masses[:-step] * factor
-        moments[step:] += moments[:-step] * factor + step * earlier
-        masses[step:] += earlier
-        step, factor = 2 * step, factor * factor
-    return masses, np.divide(moments, masses, out=moments, where=masses > 0)

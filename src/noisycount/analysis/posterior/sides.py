@@ -1,47 +1,20 @@
-"""What an answer says about the counts on either side of it."""
+"""The counts on each side of an answer: how much they weigh, and how far away they lie."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from noisycount.analysis.posterior.count_table import CountTable
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.noises.error_law import ErrorLaw
 
-__all__ = ["DenseWeights", "LaplaceWeights", "Side", "Weights", "Window", "mean_of", "weights"]
+__all__ = ["GeometricSides", "Side", "Sides", "SummedSides", "mean_of", "sides_of"]
 
-_DEPTH = 80.0
-_BAND = 64
-_MOST_BANDS = 1024
-_ENTRIES = 1 << 19
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Window:
-    """The law of a count where it matters.
-
-    Attributes:
-        first: The smallest count.
-        logs: The logarithms of the probabilities of first, first + 1 and so on, −inf for 0.
-    """
-
-    first: int
-    logs: Reals
-
-    @property
-    def last(self) -> int:
-        """The largest count."""
-        return self.first + self.logs.size - 1
-
-    @property
-    def counts(self) -> Reals:
-        """The counts, shape (counts,)."""
-        return self.first + np.arange(self.logs.size, dtype=np.float64)
-
-    @property
-    def chances(self) -> Reals:
-        """Their probabilities, shape (counts,)."""
-        return np.exp(self.logs)
+_DEPTH = 80.0  # nats below the largest term: more than a mean of any number of terms can show
+_BAND = 64  # counts for which the terms that matter are looked for once
+_MOST_BANDS = 1024  # as each is found by a pass over all counts
+_ENTRIES = 1 << 19  # terms held at once: 4 MB
 
 
 class Side(NamedTuple):
@@ -56,11 +29,14 @@ class Side(NamedTuple):
     distances: Reals
 
 
-class Weights(Protocol):
-    """The weights P[K = k]·f(y − k) of the counts k of a window for answers y, f up to a factor."""
+class Sides(Protocol):
+    """The counts k of a table on each side of an answer y, weighted by P[K = k]·f(y − k).
+
+    The density f of the noise is taken up to a factor.
+    """
 
     @property
-    def window(self) -> Window:
+    def table(self) -> CountTable:
         """The law of the count."""
         ...
 
@@ -78,31 +54,31 @@ class Weights(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LaplaceWeights:
+class GeometricSides:
     """Weights e^(−|y − k|/scale)·P[K = k]: a look-up a side.
 
     Attributes:
-        window: The law of the count.
+        table: The law of the count.
         rate: 1/scale.
     """
 
-    window: Window
+    table: CountTable
     rate: float
     _from_first: Side = field(init=False, repr=False)
     _from_last: Side = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_from_first", _geometric_sums(self.window.logs, self.rate))
-        mirrored = _geometric_sums(self.window.logs[::-1], self.rate)
+        object.__setattr__(self, "_from_first", _geometric_sums(self.table.logs, self.rate))
+        mirrored = _geometric_sums(self.table.logs[::-1], self.rate)
         object.__setattr__(self, "_from_last", mirrored)
 
     def lower(self, answers: Reals, edges: Reals) -> Side:
         """The counts up to each edge, which is at most the answer."""
-        return self._beyond(self._from_first, edges - self.window.first, answers - edges)
+        return self._beyond(self._from_first, edges - self.table.first, answers - edges)
 
     def upper(self, answers: Reals, edges: Reals) -> Side:
         """The counts from each edge on, which is at least the answer."""
-        return self._beyond(self._from_last, self.window.last - edges, edges - answers)
+        return self._beyond(self._from_last, self.table.last - edges, edges - answers)
 
     def around(self, answers: Reals) -> tuple[Side, Side]:
         """The counts up to the floor of each answer, and those from the next integer on."""
@@ -110,7 +86,7 @@ class LaplaceWeights:
         return self.lower(answers, floors), self.upper(answers, floors + 1)
 
     def _beyond(self, side: Side, places: Reals, gaps: Reals) -> Side:
-        """The sums at places from the near end of the window, seen across gaps."""
+        """The sums at places from the near end of the table, seen across gaps."""
         last = side.logs.size - 1
         held = np.clip(places, 0, last).astype(np.int64)
         farther = np.maximum(places - last, 0)
@@ -120,16 +96,16 @@ class LaplaceWeights:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DenseWeights:
+class SummedSides:
     """Weights of any noise, summed term by term where they are within e^80 of the largest.
 
     Attributes:
-        window: The law of the count.
+        table: The law of the count.
         errors: The law of the noise.
         span: The smallest and the largest answer that matter.
     """
 
-    window: Window
+    table: CountTable
     errors: ErrorLaw
     span: tuple[float, float]
     _knots: Reals = field(init=False, repr=False)
@@ -138,16 +114,16 @@ class DenseWeights:
 
     def __post_init__(self) -> None:
         low, high = np.floor(self.span[0]), np.ceil(self.span[1])
-        bands = min(_MOST_BANDS, 2 + self.window.logs.size // _BAND)
+        bands = min(_MOST_BANDS, 2 + self.table.logs.size // _BAND)
         knots = np.unique(np.round(np.linspace(low, high, bands)))
         starts, stops = np.empty(knots.size, np.int64), np.empty(knots.size, np.int64)
         for place, knot in enumerate(knots):
-            logs = self.window.logs + self.errors.log_density(knot - self.window.counts)
+            logs = self.table.logs + self.errors.log_density(knot - self.table.counts)
             matter = np.flatnonzero(logs >= logs.max() - _DEPTH)
             starts[place], stops[place] = matter[0], matter[-1] + 1
         object.__setattr__(self, "_knots", knots)
         object.__setattr__(self, "_starts", np.append(0, starts))
-        object.__setattr__(self, "_stops", np.append(stops, self.window.logs.size))
+        object.__setattr__(self, "_stops", np.append(stops, self.table.logs.size))
 
     def lower(self, answers: Reals, edges: Reals) -> Side:
         """The counts up to each edge."""
@@ -176,8 +152,8 @@ class DenseWeights:
 
     def _summed(self, answers: Reals, edges: Reals, columns: slice) -> Reals:
         """The logarithm and the distance of each side, shape (4, answers)."""
-        counts = self.window.counts[columns]
-        logs = self.errors.log_density(answers[:, None] - counts) + self.window.logs[columns]
+        counts = self.table.counts[columns]
+        logs = self.errors.log_density(answers[:, None] - counts) + self.table.logs[columns]
         peaks = logs.max(axis=1, keepdims=True)
         terms = np.exp(logs - peaks)
         beyond = counts - edges[:, None]
@@ -195,11 +171,11 @@ class DenseWeights:
         return np.array(sums)
 
 
-def weights(window: Window, errors: ErrorLaw, span: tuple[float, float]) -> Weights:
-    """The weights of the counts of a window for answers in a span."""
+def sides_of(table: CountTable, errors: ErrorLaw, span: tuple[float, float]) -> Sides:
+    """The counts of a table on each side of answers in a span."""
     if errors.is_geometric:
-        return LaplaceWeights(window, 1 / errors.spread)
-    return DenseWeights(window, errors, span)
+        return GeometricSides(table, 1 / errors.spread)
+    return SummedSides(table, errors, span)
 
 
 def mean_of(answers: Reals, sides: tuple[Side, Side]) -> tuple[Reals, Reals]:
@@ -213,15 +189,23 @@ def mean_of(answers: Reals, sides: tuple[Side, Side]) -> tuple[Reals, Reals]:
 
 
 def _geometric_sums(logs: Reals, rate: float) -> Side:
-    """Ln Σ_j e^(logs[i − j] − rate·j) for each i and the mean of j, by doubling the reach of j."""
-    sums, distances = logs.copy(), np.zeros_like(logs)
-    step = 1
+    """Ln Σ_j e^(logs[i − j] − rate·j) for each i and the mean of j, by doubling the reach of j.
+
+    Sums are kept as shares of their largest terms, whose ratios are products of neighbours' ratios:
+    what has faded is 0, and nothing else underflows.
+    """
+    peaks, step = logs.copy(), 1
     while step < logs.size:
-        nearer, farther = sums[step:], sums[:-step] - rate * step
-        both = np.logaddexp(nearer, farther)
-        known = both > -np.inf
-        share = np.exp(np.where(known, farther - np.where(known, both, 0.0), -np.inf))
-        distances[step:] += share * (step + distances[:-step] - distances[step:])
-        sums = np.concatenate([sums[:step], both])
+        np.maximum(peaks[step:], peaks[:-step] - rate * step, out=peaks[step:])
         step *= 2
-    return Side(sums, distances)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        masses = np.nan_to_num(np.exp(logs - peaks))
+        fades = np.nan_to_num(np.exp((peaks[:-1] - peaks[1:]) - rate))
+        moments, step = np.zeros_like(logs), 1
+        while step < logs.size and fades.any():
+            farther = masses[:-step] * fades
+            moments[step:] += moments[:-step] * fades + step * farther
+            masses[step:] += farther
+            fades, step = fades[step:] * fades[:-step], 2 * step
+        sums = peaks + np.log(masses)
+    return Side(sums, np.divide(moments, masses, out=moments, where=masses > 0))
