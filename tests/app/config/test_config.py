@@ -355,7 +355,7 @@ def test_source_that_leads_to_itself_is_refused(tmp_path: Path, link: str) -> No
 def test_source_with_a_nul_is_refused(tmp_path: Path) -> None:
     """No file has such a name."""
     message = refusal(tmp_path, '[datasets.survey]\nsource = "a\\u0000b"')
-    assert message.endswith('"a\\u0000b": is no path of a file: leave the NUL sign out')
+    assert message.endswith('"a\\u0000b": is no path of a file: leave the NUL character out')
 
 
 def test_configuration_that_leads_to_itself_is_refused(tmp_path: Path) -> None:

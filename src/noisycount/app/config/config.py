@@ -48,7 +48,7 @@ class DatasetConfig:
     budget: Budget = DEFAULT_BUDGET
 
     def __post_init__(self) -> None:
-        """Refuse what no file could have said."""
+        """The refusal of what no file could have said."""
         if not self.source.is_absolute():
             raise ConfigError(f"source must be an absolute path, got {self.source}: resolve it")
         if self.size is not None and self.size < 1:
@@ -59,11 +59,11 @@ class DatasetConfig:
             raise ConfigError(str(error)) from None
 
     def lies_at(self, path: str | Path) -> bool:
-        """Tell whether the very file of the data set lies at `path`, links included."""
+        """Whether the very file of the data set lies at `path`, links included."""
         return is_file(self.source) and is_file(path) and self.source.samefile(path)
 
     def overlaps(self, other: "DatasetConfig") -> bool:
-        """Tell whether the records of `other` are these; a table left out may be any."""
+        """Whether the records of `other` are these; a table left out may be any."""
         one_table = self.table is None or other.table is None or self.table == other.table
         return one_table and (self.source == other.source or self.lies_at(other.source))
 
@@ -93,7 +93,7 @@ class Config:
 
     @property
     def ledger_file(self) -> Path | None:
-        """Return the file of a SQLite ledger, None for a server."""
+        """The file of a SQLite ledger, None for a server."""
         return sqlite_file(self.ledger_url)
 
     def make_ledger_folder(self) -> None:
@@ -117,7 +117,7 @@ class Config:
             ) from None
 
     def dataset(self, source: str) -> DatasetConfig:
-        """Return the data set that `source` means: a name, or a path.
+        """The data set that `source` means: a name, or a path.
 
         A path to the very file of a configured data set is that data set, under its budget.
         Another file is a data set of its own, named by its resolved path, under `DEFAULT_BUDGET`.
@@ -142,7 +142,7 @@ class Config:
         return owners[0] if owners else DatasetConfig(name=str(path), source=path)
 
     def analyst(self, name: str | None) -> Analyst:
-        """Return who asks: the analyst that is named, or the only one there is.
+        """Who asks: the analyst that is named, or the only one there is.
 
         Raises:
             ConfigError: Nobody of that name may ask, or a name is missing.
@@ -163,5 +163,5 @@ class Config:
 
 
 def is_file(path: str | Path) -> bool:
-    """Tell whether a path leads to a file; no name of whatever length or signs is an error."""
+    """Whether a path leads to a file; no name of whatever length or characters is an error."""
     return os.path.isfile(path)  # noqa: PTH113 - Path.is_file raises on a name that is too long

@@ -47,7 +47,7 @@ def find(start: Path) -> Path | None:
 
 
 def load(path: Path) -> Config:
-    """Return what the file at `path` says; its relative paths are seen from its folder.
+    """What the file at `path` says; its relative paths are seen from its folder.
 
     Raises:
         ConfigError: Any mistake in the file, in one line.
@@ -63,13 +63,13 @@ def load(path: Path) -> Config:
 
 
 def without_file() -> Config:
-    """Return the configuration where there is no file: a ledger of the user, no data sets."""
+    """The configuration where there is no file: a ledger of the user, no data sets."""
     ledger = Path(click.get_app_dir("noisycount")).absolute() / "ledger.db"
     return Config(None, sqlite_url(ledger), {})
 
 
 def _ledger_url(table: TomlTable) -> str:
-    """Return the ledger's address; a relative SQLite file lies beside the configuration."""
+    """The ledger's address; a relative SQLite file lies beside the configuration."""
     table.require_known(LEDGER_KEYS)
     url = url_seen_from(table.path.parent, table.text("url") or "sqlite:///ledger.db")
     if url is not None:
@@ -81,7 +81,7 @@ def _ledger_url(table: TomlTable) -> str:
 
 
 def _known_head(table: TomlTable) -> Head | None:
-    """Return the head that the owner wrote down."""
+    """The head that the owner wrote down."""
     text = table.text("head")
     try:
         return None if text is None else Head.read(text)
@@ -96,7 +96,7 @@ def _analyst(name: str, table: TomlTable) -> Analyst:
 
 
 def _check_name(name: str, table: TomlTable) -> None:
-    """Refuse a name that could not be typed as it stands."""
+    """The refusal of a name that could not be typed as it stands."""
     if not re.fullmatch(r"[\w-]+", name):
         place = f"{table.name.removesuffix(name)}{name!r}"
         raise ConfigError(f"{table.path}: [{place}]: a name is letters, digits, - and _: rename it")
@@ -118,7 +118,7 @@ def _dataset(name: str, table: TomlTable) -> DatasetConfig:
 
 
 def _source(table: TomlTable) -> Path:
-    """Return the absolute path of the records, which need not be there."""
+    """The absolute path of the records, which need not be there."""
     source = table.text("source")
     if source is None:
         raise table.refusal("source", 'is missing: add the file, such as source = "data.csv"')
@@ -126,7 +126,7 @@ def _source(table: TomlTable) -> Path:
     try:
         place.stat()
     except ValueError:
-        raise table.refusal("source", "is no path of a file: leave the NUL sign out") from None
+        raise table.refusal("source", "is no path of a file: leave the NUL character out") from None
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise table.refusal(
@@ -136,7 +136,7 @@ def _source(table: TomlTable) -> Path:
 
 
 def _require_apart(path: Path, datasets: Iterable[DatasetConfig]) -> None:
-    """Refuse two data sets of the same records: their budgets would add up."""
+    """The refusal of two data sets of the same records: their budgets would add up."""
     for one, other in combinations(datasets, 2):
         if one.overlaps(other):
             raise ConfigError(
@@ -146,7 +146,7 @@ def _require_apart(path: Path, datasets: Iterable[DatasetConfig]) -> None:
 
 
 def _kinds(table: TomlTable) -> dict[str, Kind] | None:
-    """Return the stated kind of each column, None where none is stated."""
+    """The stated kind of each column, None where none is stated."""
     if "kinds" not in table.values:
         return None
     stated = table.table("kinds")

@@ -24,7 +24,7 @@ def sqlite_file(url: str) -> Path | None:
 
 
 def sqlite_url(file: Path) -> str:
-    """The address of a SQLite file, whatever signs its path has.
+    """The address of a SQLite file, whatever characters its path has.
 
     Raises:
         ConfigError: The path is not UTF-8.

@@ -31,7 +31,7 @@ class TomlTable:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Return the top table of the file at `path`.
+        """The top table of the file at `path`.
 
         Raises:
             ConfigError: The file cannot be read, or is not TOML; with the line where it breaks.
@@ -54,7 +54,7 @@ class TomlTable:
         return cls(path, "", values)
 
     def refusal(self, key: str, problem: str) -> ConfigError:
-        """Return the error that names file, table, key and value, then the problem."""
+        """The error that names file, table, key and value, then the problem."""
         place = f"[{self.name}] {key}" if self.name else key
         value = f" = {_shown(self.values[key])}" if key in self.values else ""
         return ConfigError(f"{self.path}: {place}{value}: {problem}")
@@ -68,7 +68,7 @@ class TomlTable:
                 raise ConfigError(f"{self.path}: {place}: unknown {kind}; {suggestion(key, known)}")
 
     def table(self, key: str) -> "TomlTable":
-        """Return the table under `key`, empty where it is left out."""
+        """The table under `key`, empty where it is left out."""
         name = f"{self.name}.{key}" if self.name else key
         value = self.values.get(key, {})
         if not isinstance(value, dict):
@@ -76,26 +76,26 @@ class TomlTable:
         return TomlTable(self.path, name, value)
 
     def tables(self) -> Iterator[tuple[str, "TomlTable"]]:
-        """Yield every key of this table with the table that it holds."""
+        """Every key of this table with the table that it holds."""
         for key in self.values:
             yield key, self.table(key)
 
     def text(self, key: str) -> str | None:
-        """Return the text under `key`, None where it is left out."""
+        """The text under `key`, None where it is left out."""
         value = self.values.get(key)
         if value is None or _is_text(value):
             return value
         raise self.refusal(key, 'must be a text in quotes, such as "name"')
 
     def whole_number(self, key: str) -> int | None:
-        """Return the whole number above 0 under `key`, None where it is left out."""
+        """The whole number above 0 under `key`, None where it is left out."""
         value = self.values.get(key)
         if value is None or (type(value) is int and value > 0):
             return value
         raise self.refusal(key, "must be a whole number above 0, without quotes, or be left out")
 
     def texts(self, key: str) -> tuple[str, ...] | None:
-        """Return the list of different texts under `key`, None where it is left out."""
+        """The list of different texts under `key`, None where it is left out."""
         value = self.values.get(key)
         if value is None:
             return None
@@ -107,7 +107,7 @@ class TomlTable:
 
 
 def suggestion(name: str, known: Collection[str]) -> str:
-    """Return the remedy for an unknown `name`: the closest known one, or all of them.
+    """The remedy for an unknown `name`: the closest known one, or all of them.
 
     >>> suggestion("budgte", ["source", "budget"])
     'did you mean budget?'
@@ -123,6 +123,6 @@ def _is_text(value: object) -> TypeGuard[str]:
 
 
 def _shown(value: object) -> str:
-    """Return a value as TOML would write it, on one line and not longer than a line."""
+    """A value as TOML would write it, on one line and not longer than a line."""
     text = json.dumps(value, default=str, ensure_ascii=False)
     return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}..."
