@@ -4,7 +4,7 @@ import numpy as np
 
 from noisycount.analysis.privacy.certified import NOTHING, Certified
 from noisycount.analysis.privacy.noisy import WIDEST_MESH, Asked, NoisyPair
-from noisycount.analysis.privacy.pairs.pair import Pair
+from noisycount.analysis.privacy.pairs.pair import Excess, Pair
 from noisycount.model.noises.error_law import CertifiedErrorLaw
 
 __all__ = ["hockey_sticks"]
@@ -18,7 +18,7 @@ def hockey_sticks(
 ) -> list[Certified]:
     """sup_S P₊[Y in S] − e^ε·P₋[Y in S] for each ε, Y the count plus noise.
 
-    It is at most P₊[K >= crossing], with any noise, as w is negative below the crossing.
+    It is at most P₊[K >= threshold], with any noise, as w is negative below the threshold.
 
     Args:
         pair: The laws of the count.
@@ -28,17 +28,25 @@ def hockey_sticks(
     if pair.base.deviation == 0:  # the count is certain, and tells nothing
         return [NOTHING] * len(epsilons)
     end = pair.base.support[1]
-    asked = [(epsilon, pair.advantage(epsilon)) for epsilon in epsilons]
-    possible = [one for one in asked if one[1].crossing <= end]
+    asked = [(epsilon, pair.excess(epsilon)) for epsilon in epsilons]
+    possible = [one for one in asked if one[1].threshold <= end]
     known = list(possible)
     far = _FAR * pair.base.deviation
-    while known and (last := known[-1][1].crossing) > far:
+    while known and (last := known[-1][1].threshold) > far:
         if pair.log_tail_bound(last) > _NEGLIGIBLE:
             break
         known.pop()
     found = _without_noise(pair, known) if errors is None else _noisy(pair, errors, known)
     underflows = [Certified.probability(0.0, 0.0)] * (len(possible) - len(known))
-    return found + underflows + [NOTHING] * (len(asked) - len(possible))
+    return found + underflows + [_nothing(pair, excess) for _, excess in asked[len(possible) :]]
+
+
+def _nothing(pair: Pair, excess: Excess) -> Certified:
+    """δ where no count has a ratio of e^ε: 0, but for what the ratios are off."""
+    end = pair.base.support[1]
+    points = pair.base.points((end, end), end)
+    gain = excess.largest_gain(points.offsets, points.weights)
+    return Certified.probability(0.0, gain) if gain else NOTHING
 
 
 def _noisy(pair: Pair, errors: CertifiedErrorLaw, asked: list[Asked]) -> list[Certified]:
@@ -50,16 +58,16 @@ def _noisy(pair: Pair, errors: CertifiedErrorLaw, asked: list[Asked]) -> list[Ce
 
 
 def _without_noise(pair: Pair, asked: list[Asked]) -> list[Certified]:
-    """Σ Q·w over the counts from the crossing on: no term is negative."""
+    """Σ Q·w over the counts from the threshold on: no term is negative."""
     values: list[Certified] = []
     while len(values) < len(asked):
-        first = asked[len(values)][1].crossing
-        near = [one for _, one in asked[len(values) :] if one.crossing - first <= WIDEST_MESH]
-        points = pair.base.points((first, near[-1].crossing), near[-1].crossing)
-        for advantage in near:
-            start = int(np.searchsorted(points.offsets, advantage.crossing))
+        first = asked[len(values)][1].threshold
+        near = [one for _, one in asked[len(values) :] if one.threshold - first <= WIDEST_MESH]
+        points = pair.base.points((first, near[-1].threshold), near[-1].threshold)
+        for excess in near:
+            start = int(np.searchsorted(points.offsets, excess.threshold))
             offsets, weights = points.offsets[start:], points.weights[start:]
-            value = float(weights @ advantage.at(offsets))
-            error = pair.rounding * value + advantage.uncertainty(offsets, weights)
+            value = float(weights @ excess.at(offsets))
+            error = pair.rounding * value + excess.uncertainty(offsets, weights)
             values.append(Certified.probability(value, error))
     return values

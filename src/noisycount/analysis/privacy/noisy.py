@@ -1,33 +1,39 @@
 """δ of a count with noise, in one direction."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from noisycount.analysis.privacy.certified import NOTHING, Certified
-from noisycount.analysis.privacy.pairs.pair import Advantage, Pair
+from noisycount.analysis.privacy.largest_loss import BelowLargestLoss, LargestLoss
+from noisycount.analysis.privacy.pairs.pair import Excess, Pair
 from noisycount.analysis.privacy.terms import Terms
-from noisycount.analysis.privacy.threshold import Search, extrapolated, first_whole, root
+from noisycount.analysis.privacy.threshold import (
+    Passage,
+    Search,
+    extrapolated,
+    first_whole,
+    root,
+)
 from noisycount.model.laws.mesh import MeshPoints
 from noisycount.model.noises.error_law import CertifiedErrorLaw
 
 __all__ = ["WIDEST_MESH", "Asked", "NoisyPair"]
 
-WIDEST_MESH = 2.0**13
-_NEARBY = 40.0
-_MOST_MESHES = 20
-_SMOOTH = 48.0
-_MOST_BLOCKS = 64
-_BEFORE = 3
-_TILTED = 13.0  # standard deviations about the crossing that an answer at the threshold leaves
-_SHORTEST = 1e-3
-_BELOW_SUPREMUM = 1e-10
-_FAR_OUT = 750.0
-_UNDECIDED = 1e-11
+WIDEST_MESH = 2.0**13  # integers, up to which one mesh serves several ε
+_NEARBY = 40.0  # records around an answer in which a mesh is fine
+_MOST_MESHES = 20  # each reaches 4 times as far
+_SMOOTH = 48.0  # records, over which noise is as smooth as a block of a mesh
+_MOST_BLOCKS = 64  # in a standard deviation of the count, if no mesh is fine anywhere
+_BEFORE = 3  # thresholds from which the next one is extrapolated
+_TILTED = 13.0  # standard deviations about the threshold of w that an answer there leaves
+_SHORTEST = 1e-3  # records, a step of a search
+_FAR_OUT = 750.0  # nepers by which noise falls below 1e-300 of its peak
+_UNDECIDED = 1e-11  # log-odds that may be 0, as they are rounded
 
 
-Asked = tuple[float, Advantage]
+Asked = tuple[float, Excess]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +41,25 @@ class Threshold:
     """Where the answers begin that a positive record makes likelier by more than e^ε.
 
     Attributes:
-        answer: The first of them; inf if there are none.
-        passed: About where the ratio is e^ε, if answers are integers, else the same.
+        passage: Where the log-odds pass 0.
         terms: The terms of δ around it.
     """
 
-    answer: float
-    passed: float
+    passage: Passage
     terms: Terms
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mesh:
+    """Points that sum over Q, and the largest loss under the noise as they give it.
+
+    Attributes:
+        points: The points.
+        largest: The loss; None: the noise is not geometric.
+    """
+
+    points: MeshPoints
+    largest: LargestLoss | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,65 +78,92 @@ class NoisyPair:
         """sup_S P₊[Y in S] − e^ε·P₋[Y in S] for each ε of a rising list, given w of each.
 
         The supremum is reached by the answers from a threshold on, at which the densities have the
-        ratio e^ε: δ depends on the threshold only in second order.
+        ratio e^ε.
         """
-        common = self._common_points(asked)
+        common = self._common_mesh(asked)
         values: list[Certified] = []
         path: list[tuple[float, float]] = []
         for one in asked:
             threshold = self._threshold(one, *self._expected(one, path), common)
             values.append(self._supremum(threshold))
-            if math.isfinite(threshold.passed):
-                path = [*path[1 - _BEFORE :], (one[0], threshold.passed)]
+            if math.isfinite(threshold.passage.place):
+                path = [*path[1 - _BEFORE :], (one[0], threshold.passage.place)]
         return values
 
-    def _common_points(self, asked: list[Asked]) -> MeshPoints | None:
+    def _common_mesh(self, asked: list[Asked]) -> Mesh | None:
         """Points for all ε, if the noise does not bend or all thresholds lie together."""
-        crossing = asked[-1][1].crossing
+        threshold = asked[-1][1].threshold
         if self.errors.smooth_over >= max(_SMOOTH, self.pair.base.deviation / _MOST_BLOCKS):
-            beyond = crossing + _TILTED * self.pair.base.deviation
-            return self.pair.base.points(None, beyond, self.errors.smooth_over)
+            beyond = threshold + _TILTED * self.pair.base.deviation
+            return self._mesh(None, beyond, self.errors.smooth_over)
         if len(asked) == 1:
             return None
-        first = self._threshold(asked[0], *self._expected(asked[0], []), None).answer
-        last = self._threshold(asked[-1], *self._expected(asked[-1], []), None).answer
+        first = self._threshold(asked[0], *self._expected(asked[0], []), None).passage.answer
+        last = self._threshold(asked[-1], *self._expected(asked[-1], []), None).passage.answer
         if not math.isfinite(last) or last - first > WIDEST_MESH:
             return None
-        return self.pair.base.points(
-            (math.floor(first), math.ceil(last)), self._highest(last, asked[-1][1])
-        )
+        return self._mesh((math.floor(first), math.ceil(last)), self._highest(last, asked[-1][1]))
 
     def _threshold(
-        self, asked: Asked, around: float, step: float, common: MeshPoints | None
+        self, asked: Asked, around: float, step: float, common: Mesh | None
     ) -> Threshold:
         """The answer at which the densities have the ratio e^ε."""
-        epsilon, advantage = asked
-        deviation = self.pair.base.deviation
+        epsilon, excess = asked
         for again in range(_MOST_MESHES):
-            points = common or self.pair.base.points(
-                (math.floor(around), math.ceil(around)), self._highest(around, advantage)
+            mesh = common or self._mesh(
+                (math.floor(around), math.ceil(around)), self._highest(around, excess)
             )
             margin = self._margin * 4.0**again
             if common is not None and again == 0:
                 margin = min(_NEARBY, 16 * step + 1)
-            terms = Terms(self.pair, self.errors, epsilon, advantage, points, around, margin)
+            below = self._below_largest_loss(asked, mesh)
+            terms = Terms(
+                self.pair, self.errors, epsilon, excess, mesh.points, around, margin, below
+            )
             margin = math.inf if terms.reaches_all else margin
-            search = Search(around, step, self._limit, margin, self._lowest)
-            if self.errors.is_discrete:
-                answer, passed = first_whole(terms.log_odds, search)
-            else:
-                length = max(_SHORTEST, min(self.errors.spread, max(1.0, deviation)))
-                answer = passed = root(terms.log_odds, search, length)
-            away = abs(answer - around)
-            fits = common is not None or points.is_every_integer or away <= _NEARBY
-            if math.isinf(answer) or (fits and away <= margin):
-                return Threshold(answer, passed, terms)
-            around, step = answer, max(self.errors.spread / 16, away / 16)
-        raise ArithmeticError(f"no threshold was found at epsilon = {epsilon!r}")
+            passage = self._passage(terms, Search(around, step, self._limit, margin, self._lowest))
+            away = abs(passage.answer - around)
+            fits = common is not None or mesh.points.is_every_integer or away <= _NEARBY
+            if math.isinf(away) or (fits and away <= margin):
+                return Threshold(passage, terms)
+            around, step = passage.answer, max(self.errors.spread / 16, away / 16)
+        raise ValueError(
+            f"epsilon must be one at which the threshold of the answers is found, got {epsilon!r}: "
+            "take a smaller one, whose δ is no smaller"
+        )
+
+    def _passage(self, terms: Terms, search: Search) -> Passage:
+        """Where the log-odds of an answer pass 0."""
+        return (first_whole if self.errors.is_discrete else root)(terms.log_odds, search)
+
+    def _below_largest_loss(self, asked: Asked, mesh: Mesh) -> BelowLargestLoss | None:
+        """The sums next to the largest loss, if ε lies there."""
+        epsilon, excess = asked
+        largest, rounding = mesh.largest, self.pair.rounding
+        if largest is None or not largest.is_near(epsilon):
+            return None
+        gap, is_discrete = largest.above(epsilon), self.errors.is_discrete
+        return BelowLargestLoss(largest, gap, epsilon, excess, is_discrete, rounding)
+
+    def _mesh(
+        self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf
+    ) -> Mesh:
+        """Points for sums that bend in a run of offsets, as those of the base."""
+        points = self.pair.base.points(fine, highest, coarsest)
+        return Mesh(points, LargestLoss.of(self.pair, self.errors, points))
+
+    def _missed(self, threshold: Threshold) -> float:
+        """How much more than those from the threshold on other answers can gain."""
+        passage, terms = threshold.passage, threshold.terms
+        if not self.errors.is_discrete:
+            return terms.missed(passage.answer, passage.log_odds, passage.next)
+        if passage.log_odds < -_UNDECIDED:
+            return 0.0
+        return terms.missed(passage.answer - 1, -_UNDECIDED, passage.answer)
 
     def _without_tie(self, found: Certified, threshold: Threshold) -> Certified:
         """δ without an answer whose ratio is e^ε up to rounding: it adds nothing but rounding."""
-        rest = threshold.terms.beyond(threshold.answer + 1)
+        rest = threshold.terms.beyond(threshold.passage.answer + 1)
         if rest.error > found.error / 2:
             return found
         return Certified(rest.value, found.error + abs(found.value - rest.value))
@@ -130,19 +174,27 @@ class NoisyPair:
         As P₊ − e^ε·P₋ is at most 0 in all, its positive part is at most its negative part, and that
         is negative by rounding alone.
         """
-        values = terms.advantage.at(terms.points.offsets)
+        values = terms.excess.at(terms.points.offsets)
         losses = float(terms.points.weights @ np.maximum(-values, 0.0))
         return Certified.probability(0.0, _UNDECIDED * losses)
 
     def _beyond_limit(self, terms: Terms) -> Certified:
-        """δ where no answer below the limit has a ratio of e^ε: exactly 0 under Laplace noise.
+        """δ where no answer has a ratio of e^ε: 0, but for what the ratios are off.
 
-        Its ratios no longer change there; ε can lie within rounding of the last one.
+        Under geometric noise at most δ if the largest loss is as much larger as it may be.
         """
-        is_bounded = self.errors.steepest is not None
-        if is_bounded and terms.log_odds(self._limit) >= -_UNDECIDED:
-            return Certified.probability(0.0, _UNDECIDED)
-        return NOTHING if self.errors.is_geometric else Certified.probability(0.0, 0.0)
+        below = terms.below
+        if below is None:
+            is_near = terms.log_odds(self._limit) >= -_UNDECIDED
+            return Certified.probability(0.0, _UNDECIDED if is_near else 0.0)
+        higher = below.at_most()
+        if higher.gap <= 0:
+            return NOTHING
+        terms = replace(terms, below=higher)
+        end = self.pair.base.support[1]
+        passage = self._passage(terms, Search(end, 1.0, end, math.inf, self._lowest))
+        most = higher.beyond(passage.answer) if math.isfinite(passage.answer) else NOTHING
+        return Certified.probability(0.0, max(0.0, most.value) + 2 * most.error)
 
     @property
     def _margin(self) -> float:
@@ -151,48 +203,55 @@ class NoisyPair:
 
     @property
     def _limit(self) -> float:
-        """An answer that all counts exceed with a probability below 1e-300."""
-        return self.pair.base.support[1] + self._reach
+        """An answer from which on the log-odds stay, or that all counts exceed below 1e-300."""
+        last = self.pair.base.support[1]
+        return last if self.errors.is_geometric else last + self._reach
 
     @property
     def _lowest(self) -> float:
-        """An answer that no count falls short of, with a probability above 1e-300."""
-        return self.pair.base.support[0] - self._reach
+        """An answer up to which the log-odds stay, or that all counts but 1e-300 exceed."""
+        first = self.pair.base.support[0]
+        return first if self.errors.is_geometric else first - self._reach
 
     @property
     def _reach(self) -> float:
         """An error that noise exceeds with a probability below 1e-300."""
         return min(self.errors.reach(_FAR_OUT), 2 * _FAR_OUT * self.errors.spread)
 
-    def _highest(self, answer: float, advantage: Advantage) -> float:
+    def _highest(self, answer: float, excess: Excess) -> float:
         """The offset up to which sums reach: just below 1/scale of Laplace noise, far beyond."""
         tilted = self.pair.is_shift and self.errors.steepest is not None
         beyond = _TILTED * self.pair.base.deviation if tilted else 0.0
-        return max(answer, advantage.crossing) + beyond
+        return max(answer, excess.threshold) + beyond
 
     def _expected(self, asked: Asked, path: list[tuple[float, float]]) -> tuple[float, float]:
         """About the threshold, and about how far off that is, from three as far apart before.
 
-        The first guess is that for laws that are about normal, near the crossing.
+        The first guess is that for laws that are about normal, near the threshold.
         """
         spread = self.errors.spread
         is_even = len(path) == _BEFORE and asked[0] - path[2][0] < 2 * (path[2][0] - path[1][0])
         if not is_even:
-            crossing = asked[1].crossing
+            threshold = asked[1].threshold
             deviation = max(self.pair.base.deviation, _SHORTEST)
-            beyond, most = crossing * (spread / deviation) ** 2, 3 * spread
+            beyond, most = threshold * (spread / deviation) ** 2, 3 * spread
             if self.errors.steepest is not None:
                 most = min(most, deviation)
-            return crossing + max(-most, min(most, beyond)), max(most, _SHORTEST)
+            return threshold + max(-most, min(most, beyond)), max(most, _SHORTEST)
         answer, correction = extrapolated(path, asked[0])
         return answer, max(abs(correction) / 4, spread / 256, _SHORTEST)
 
     def _supremum(self, threshold: Threshold) -> Certified:
-        """δ at a threshold, which is the supremum but for what the threshold is off."""
-        if math.isinf(threshold.answer):
-            is_below = threshold.answer < 0
-            return (self._below_lowest if is_below else self._beyond_limit)(threshold.terms)
-        found = threshold.terms.beyond(threshold.answer)
-        if self.errors.is_discrete and abs(threshold.terms.log_odds(threshold.answer)) < _UNDECIDED:
+        """δ at a threshold, which is the supremum but for what the threshold is off.
+
+        A threshold that is off by rounding misses at most as much as rounding changes of the sum.
+        """
+        passage, terms = threshold.passage, threshold.terms
+        if math.isinf(passage.answer):
+            is_below = passage.answer < 0
+            return (self._below_lowest if is_below else self._beyond_limit)(terms)
+        found = terms.beyond(passage.answer)
+        found = Certified(found.value, 2 * found.error + self._missed(threshold))
+        if self.errors.is_discrete and abs(terms.log_odds(passage.answer)) < _UNDECIDED:
             found = self._without_tie(found, threshold)
-        return Certified.probability(found.value, found.error + _BELOW_SUPREMUM * abs(found.value))
+        return Certified.probability(found.value, found.error)

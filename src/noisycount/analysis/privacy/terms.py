@@ -1,4 +1,4 @@
-"""The terms of δ at one ε: what each count adds to the advantage of one law over another."""
+"""The terms of δ at one ε: what each count adds to the excess of one law over another."""
 
 import math
 from dataclasses import dataclass, field
@@ -6,20 +6,20 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from noisycount.analysis.privacy.certified import Certified
-from noisycount.analysis.privacy.near_bound import NearBound
-from noisycount.analysis.privacy.pairs.pair import Advantage, Pair
+from noisycount.analysis.privacy.largest_loss import BelowLargestLoss
+from noisycount.analysis.privacy.pairs.pair import Excess, Pair
 from noisycount.analysis.privacy.sums import difference, log_sum
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.mesh import MeshPoints
 from noisycount.model.noises.error_law import CertifiedErrorLaw
 
-__all__ = ["Terms"]
+__all__ = ["LARGEST_EPSILON", "Terms"]
 
-_CANCELLED = 100.0
-_LEFT_OUT = 60.0
-_FLAT = 0.5
-_SMALL = 1e-250
-_LARGEST = 640.0
+LARGEST_EPSILON = 640.0  # beyond which e^ε times a sum could overflow
+_CANCELLED = 100.0  # as much less than its terms a sum may be before another one is tried
+_LEFT_OUT = 60.0  # nepers below the sum at which a count is not reached by noise
+_FLAT = 0.5  # nepers over which a density is taken to be flat
+_SMALL = 1e-250  # below which sums are added in logarithms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,30 +30,32 @@ class Terms:
         pair: The two laws.
         errors: The law of the noise.
         epsilon: ε.
-        advantage: w of that ε.
+        excess: w of that ε.
         points: Points that sum over Q, exact for noise that bends where they are fine.
         around: About the answer that is asked for.
         margin: How far from there it may lie, in records.
+        below: The sums just below the largest loss, if ε lies there.
     """
 
     pair: Pair
     errors: CertifiedErrorLaw
     epsilon: float
-    advantage: Advantage
+    excess: Excess
     points: MeshPoints
     around: float
     margin: float
+    below: BelowLargestLoss | None
     _near: slice = field(init=False, repr=False)
     _offsets: Reals = field(init=False, repr=False)
     _values: Reals = field(init=False, repr=False)
     _logs: Reals = field(init=False, repr=False)
     _negative: int = field(init=False, repr=False)
-    _bound: NearBound | None = field(init=False, repr=False)
+    _flat_scale: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         near = self._reached()
         offsets = self.points.offsets[near]
-        values = self.advantage.at(offsets)
+        values = self.excess.at(offsets)
         with np.errstate(divide="ignore"):
             logs = self.points.log_weights[near] + np.log(np.abs(values))
         if logs.size:
@@ -62,12 +64,8 @@ class Terms:
         object.__setattr__(self, "_offsets", offsets)
         object.__setattr__(self, "_values", self.points.weights[near] * values)
         object.__setattr__(self, "_logs", logs)
-        negative = int(values.searchsorted(0.0))
-        object.__setattr__(self, "_negative", negative)
-        bound = None
-        if NearBound.applies(self.pair, self.errors, self.epsilon):
-            bound = NearBound(self.pair, self.errors, self.epsilon, self.advantage, self.points)
-        object.__setattr__(self, "_bound", bound)
+        object.__setattr__(self, "_negative", int(values.searchsorted(0.0)))
+        object.__setattr__(self, "_flat_scale", self._scale_of_flat() if self.below is None else 0)
 
     def _reached(self) -> slice:
         """The points that noise can bring to answers near `around`, but for e^−60 of the sums."""
@@ -84,23 +82,26 @@ class Terms:
         """Whether noise can bring every point there."""
         return self._near == slice(0, self.points.offsets.size)
 
+    def _scale_of_flat(self) -> float:
+        """The size of the sums under noise that hardly tells one count from another; else 0."""
+        if not self.reaches_all:
+            return 0.0
+        densities = self.errors.log_density(self.around - self._offsets)
+        if float(densities.max() - densities.min()) >= _FLAT:
+            return 0.0
+        width = float(self._offsets[-1] - self._offsets[0])
+        return float(np.abs(self._values).max()) * min(1.0, width / self.errors.spread)
+
     def log_odds(self, answer: float) -> float:
         """The logarithm of Σ Q·w·f over w > 0, over that of −w over w < 0, f the density there.
 
-        Under wide noise, which hardly tells one count from another, Σ Q·w·(f/f* − 1) − (e^ε − 1)
-        with the density f* at the crossing: that has the same sign and does not cancel.
+        Under noise that is flat over all counts it is their difference on the scale of the sums.
         """
-        if self._bound is not None:
-            return self._bound.log_odds(answer)
-        densities = self.errors.log_density(answer - self._offsets)
-        if self._is_flat(densities):
-            crossing = self.advantage.crossing
-            changes = self.errors.log_change(answer - crossing, self._offsets - crossing)
-            gains = self._values @ np.expm1(changes)
-            return float(gains - math.expm1(min(self.epsilon, _LARGEST))) / float(
-                np.abs(self._values).max()
-            )
-        logs = self._logs + densities
+        if self.below is not None:
+            return self.below.log_odds(answer)
+        if self._flat_scale:
+            return self._relative_density(answer) / self._flat_scale
+        logs = self._logs + self.errors.log_density(answer - self._offsets)
         if self._negative in (0, logs.size):
             return -math.inf if self._negative else math.inf
         weights = np.exp(logs)
@@ -110,18 +111,54 @@ class Terms:
             return math.log(above / below)
         return log_sum(logs[self._negative :]) - log_sum(logs[: self._negative])
 
-    def _is_flat(self, densities: Reals) -> bool:
-        """Whether the density changes little over all points."""
-        return self.reaches_all and float(densities.max() - densities.min()) < _FLAT
+    def _relative_density(self, answer: float) -> float:
+        """Σ Q·w·(f/f* − 1) − (e^ε − 1), f* the density at the threshold k* of w.
+
+        That is Σ Q·w·f/f*, without cancellation.
+        """
+        threshold = self.excess.threshold
+        changes = self.errors.log_change(answer - threshold, self._offsets - threshold)
+        gains = float(self._values @ np.expm1(changes))
+        return gains - math.expm1(min(self.epsilon, LARGEST_EPSILON))
 
     def beyond(self, answer: float) -> Certified:
         """P₊[Y >= answer] − e^ε·P₋[Y >= answer], from the sum that cancels least."""
         best = self._plain(answer)
-        others = [self._from_crossing, *([] if self._bound is None else [self._bound.beyond])]
+        others = [self._from_threshold, *([] if self.below is None else [self.below.beyond])]
         for other in others:
             if best.error > _CANCELLED * self._rounding * best.value:
                 best = min(best, other(answer), key=lambda one: one.error)
         return best
+
+    def missed(self, answer: float, log_odds: float, following: float) -> float:
+        """How much more than those from an answer on the answers from the threshold on can gain.
+
+        Between the two the log-odds are at least those of the answer, so that what is missed is at
+        most e^(−log-odds) − 1 of what the positive terms gain there.
+
+        Args:
+            answer: One below the threshold.
+            log_odds: The log-odds there, at most 0.
+            following: An answer above the threshold.
+        """
+        if self._flat_scale:
+            low, width = answer - self.excess.threshold, following - answer
+            mass = self.errors.between(np.array([low]), np.array([min(width, 1e300)]))
+            return -log_odds * self._flat_scale * float(mass[0])
+        gains = max(0.0, self._gains(answer) - self._gains(following))
+        return math.expm1(min(-log_odds, LARGEST_EPSILON)) * gains if gains else 0.0
+
+    def _gains(self, answer: float) -> float:
+        """What the positive terms gain from an answer on."""
+        if math.isinf(answer):
+            return 0.0
+        if self.below is not None:
+            return math.exp(min(self.below.log_gain(answer), LARGEST_EPSILON))
+        chances = self.errors.exceedance(answer - self._offsets[self._negative :])
+        gains = float(self._values[self._negative :] @ chances)
+        certain = slice(self._near.stop, None)
+        values = np.maximum(self.excess.at(self.points.offsets[certain]), 0.0)
+        return gains + float(self.points.weights[certain] @ values)
 
     def _plain(self, answer: float) -> Certified:
         """Σ Q·w·S(answer − k)."""
@@ -129,38 +166,36 @@ class Terms:
         gains = self._values[self._negative :] @ chances[self._negative :]
         losses = self._values[: self._negative] @ chances[: self._negative]
         reached = self.points.weights[self._near] * chances
-        uncertainty = self.advantage.uncertainty(self._offsets, reached)
+        uncertainty = self.excess.uncertainty(self._offsets, reached)
         if self._near.stop < self.points.offsets.size:  # what is beyond is certain to be exceeded
             certain = slice(self._near.stop, None)
             offsets, weights = self.points.offsets[certain], self.points.weights[certain]
-            values = self.advantage.at(offsets)
+            values = self.excess.at(offsets)
             negative = int(values.searchsorted(0.0))
             gains += weights[negative:] @ values[negative:]
             losses += weights[:negative] @ values[:negative]
-            uncertainty += self.advantage.uncertainty(offsets, weights)
+            uncertainty += self.excess.uncertainty(offsets, weights)
         return self._difference(float(gains), -float(losses), uncertainty)
 
-    def _from_crossing(self, answer: float) -> Certified:
-        """Σ Q·w·(S(answer − k) − S(answer − k*)) − (e^ε − 1)·S(answer − k*), k* the crossing.
+    def _from_threshold(self, answer: float) -> Certified:
+        """Σ Q·w·(S(answer − k) − S(answer − k*)) − (e^ε − 1)·S(answer − k*), k* the threshold of w.
 
         No term of the sum is negative.
         """
-        if self.epsilon > _LARGEST:
+        if self.epsilon > LARGEST_EPSILON:
             return Certified(0.0, math.inf)
-        at_crossing = np.array(answer - self.advantage.crossing)
+        at_threshold = np.array(answer - self.excess.threshold)
         errors = answer - self.points.offsets
-        values = self.points.weights * self.advantage.at(self.points.offsets)
-        distances = self.points.offsets - self.advantage.crossing
+        values = self.points.weights * self.excess.at(self.points.offsets)
+        distances = self.points.offsets - self.excess.threshold
         negative = distances < 0
-        low = np.where(negative, at_crossing, errors)
+        low = np.where(negative, at_threshold, errors)
         between = self.errors.between(low, np.abs(distances))
         terms = np.where(negative, -values, values) * between
         uncertain = np.abs(values) * self.errors.uncertainty(low, np.abs(distances))
         uncertainty = float(uncertain.sum())
-        uncertainty += self.advantage.uncertainty(
-            self.points.offsets, self.points.weights * between
-        )
-        losses = math.expm1(self.epsilon) * self.errors.exceedance(at_crossing)
+        uncertainty += self.excess.uncertainty(self.points.offsets, self.points.weights * between)
+        losses = math.expm1(self.epsilon) * self.errors.exceedance(at_threshold)
         return self._difference(float(terms.sum()), float(losses), uncertainty)
 
     def _difference(self, gains: float, losses: float, uncertainty: float = 0.0) -> Certified:

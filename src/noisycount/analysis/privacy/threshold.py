@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from noisycount.model.search import Bracket
 from noisycount.model.search import first_whole as first_whole_of
 
-__all__ = ["Search", "extrapolated", "first_whole", "root"]
+__all__ = ["Passage", "Search", "extrapolated", "first_whole", "root"]
 
-_MOST_STEPS = 200
-_GROWTH = 8.0
-_NEAR = 1 / 16
-_SHORTEST = 1e-9
-_PRECISE = 1e-5
+_MOST_STEPS = 400  # enough to halve the range of all floats, and each part of it four times
+_GROWTH = 8.0  # of a step that has not met the other side
+_CLOSE = 1e-12  # log-odds below 0 that are near enough
+_SLOWEST = 4  # steps in which a bracket must be halved
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,77 +35,97 @@ class Search:
     lowest: float = -math.inf
 
 
-def root(log_odds: Callable[[float], float], search: Search, length: float) -> float:
-    """The answer at which rising log-odds pass 0; ±inf if they do beyond what is searched.
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Where growing log-odds pass 0.
 
-    That is inf if they are negative at the limit, and −inf if they are not at the lowest answer.
+    Attributes:
+        answer: Where they are at most 0; of integers the first where they are not negative. inf if
+            they are negative at the limit, and −inf if they are not at the lowest answer.
+        log_odds: What they are there; of integers, at the one before.
+        next: An answer above where they are positive; of integers, the answer.
+        place: About where they are 0.
+    """
+
+    answer: float
+    log_odds: float
+    next: float
+    place: float
+
+
+_NEVER = Passage(math.inf, -math.inf, math.inf, math.inf)
+_ALWAYS = Passage(-math.inf, math.inf, -math.inf, -math.inf)
+
+
+def root(log_odds: Callable[[float], float], search: Search) -> Passage:
+    """Where log-odds pass 0: they are above −1e-12 there, or two answers are as near as floats.
 
     Secants; each stays inside the bracket that is known, or near the last two points.
 
     Args:
-        log_odds: Rises with the answer; may be infinite.
+        log_odds: Grow with the answer; may be infinite.
         search: Where to look.
-        length: Over which the log-odds are about straight, in records; 1e-5 of it is precise.
     """
-    guess, limit = search.guess, search.limit
-    before = min(guess, limit)
-    at_before = log_odds(before)
-    low, high = (before, math.inf) if at_before < 0 else (-math.inf, before)
-    here = before + math.copysign(search.step, -at_before)
+    low, high, at_low = -math.inf, math.inf, -math.inf
+    here, before, at_before = min(search.guess, search.limit), math.nan, math.nan
+    widths = [math.inf] * _SLOWEST
     for _ in range(_MOST_STEPS):
         at_here = log_odds(here)
-        if at_here < 0:
-            low = max(low, here)
+        if at_here <= 0:
+            low, at_low = (here, at_here) if here >= low else (low, at_low)
         else:
             high = min(high, here)
-        if low >= limit:
-            return math.inf
+        if -_CLOSE <= at_here <= 0:
+            return Passage(here, at_here, high, here)
+        if low >= search.limit:
+            return _NEVER
         if high <= search.lowest:
-            return -math.inf
-        if low > guess + search.margin or high < guess - search.margin:
-            return here
-        following = _secant(before, at_before, here, at_here)
-        straight = _straight_over(length, before, at_before, here, at_here)
-        bend = abs(following - here) * abs(following - before) / straight
-        is_near = abs(here - before) <= _NEAR * straight
-        is_narrow = high - low <= max(_PRECISE * straight, 4 * math.ulp(here))
-        if (is_near and bend <= _PRECISE * straight) or is_narrow or following == here:
-            return min(max(following, low), high)
-        farthest = _GROWTH * abs(here - before)
-        if abs(following - here) > farthest or not low <= following <= high:
-            following = (low + high) / 2
-            if math.isinf(following):
-                following = here + math.copysign(farthest, -at_here)
+            return _ALWAYS
+        if low > search.guess + search.margin or high < search.guess - search.margin:
+            return Passage(here, at_here, high, here)
+        if high - low <= 2 * max(math.ulp(low), math.ulp(high)) < math.inf:
+            break
+        widths = [*widths[1:], high - low]
+        is_slow = widths[0] < math.inf and widths[-1] > widths[0] / 2
+        following = math.nan if is_slow else _secant(before, at_before, here, at_here)
+        step = search.step if math.isnan(before) else _GROWTH * abs(here - before)
+        following = _inside(following, (low, high), here, max(step, 4 * math.ulp(here)))
         before, at_before, here = here, at_here, following
-    return high
+    return Passage(low, at_low, high, low)
 
 
-def _straight_over(
-    length: float, before: float, at_before: float, here: float, at_here: float
-) -> float:
-    """A length over which the log-odds change by at most 1, no longer than `length`."""
-    rise = abs(at_here - at_before)
-    change = abs(here - before) / rise if rise and math.isfinite(rise) else 0.0
-    return max(min(length, change), _SHORTEST)
+def _inside(following: float, bracket: tuple[float, float], here: float, farthest: float) -> float:
+    """The next place of a search: no farther than said, and between what is known."""
+    low, high = bracket
+    is_open = math.isinf(high - low)
+    if is_open and not abs(following - here) <= farthest:
+        following = here + math.copysign(farthest, 1 if here == low else -1)
+    nearest = math.ulp(here)
+    if following == here:
+        following += nearest if here == low else -nearest
+    if not low < following < high:
+        following = (
+            low + (high - low) / 2
+            if not is_open
+            else here + (farthest if here == low else -farthest)
+        )
+    return following
 
 
 def _secant(before: float, at_before: float, here: float, at_here: float) -> float:
-    """Where the straight line through two points meets 0; infinite if it does not."""
-    rise = at_here - at_before
-    if not rise or not math.isfinite(rise):
-        return math.copysign(math.inf, -at_here)
-    return here - at_here * (here - before) / rise
+    """Where the line through two points is just below 0; nan if it is not."""
+    change = at_here - at_before
+    if not change or not math.isfinite(change):
+        return math.nan
+    return here - (at_here + _CLOSE / 2) * (here - before) / change
 
 
-def first_whole(log_odds: Callable[[float], float], search: Search) -> tuple[float, float]:
-    """The first integer at which rising log-odds are not negative; ±inf as for `root`.
+def first_whole(log_odds: Callable[[float], float], search: Search) -> Passage:
+    """The first integer at which growing log-odds are not negative.
 
     Args:
-        log_odds: Rises with the answer; may be infinite.
+        log_odds: Grow with the answer; may be infinite.
         search: Where to look.
-
-    Returns:
-        The integer, and about where the log-odds pass 0 before it.
     """
     guess, limit = search.guess, search.limit
     start = float(math.ceil(min(guess, limit)))
@@ -114,21 +133,21 @@ def first_whole(log_odds: Callable[[float], float], search: Search) -> tuple[flo
     side, distance = (-1 if at_start >= 0 else 1), float(math.ceil(search.step))
     while True:
         if side > 0 and start >= limit:
-            return math.inf, math.inf
+            return _NEVER
         if side < 0 and start <= search.lowest:
-            return -math.inf, -math.inf
+            return _ALWAYS
         other = start + side * distance
         at_other = log_odds(other)
         if (at_other >= 0) != (at_start >= 0):
             break
         if abs(other - guess) > search.margin:
-            return other, other
+            return Passage(other, at_other, other, other)
         start, at_start, distance = other, at_other, 2 * distance
     ends = (start, at_start), (other, at_other)
     (low, at_low), (high, at_high) = ends if side > 0 else ends[::-1]
     found = first_whole_of(log_odds, Bracket(low, high, at_low, at_high))
     passed = 0.5 if math.isnan(found.share) else 1 - found.share
-    return found.high, found.high - passed
+    return Passage(found.high, found.at_low, found.high, found.high - passed)
 
 
 def extrapolated(path: Sequence[tuple[float, float]], place: float) -> tuple[float, float]:

@@ -4,7 +4,8 @@ import math
 from fractions import Fraction
 
 from noisycount.analysis.privacy.base import base_around_mode
-from noisycount.analysis.privacy.pairs.pair import LinearPair, Pair
+from noisycount.analysis.privacy.pairs.linear_pair import LinearPair
+from noisycount.analysis.privacy.pairs.pair import Pair
 from noisycount.analysis.privacy.pairs.tables import sampled_pair, sampled_shift_pair
 from noisycount.model.populations.exchangeable import Exchangeable, ExchangeableNeighbours, Sample
 

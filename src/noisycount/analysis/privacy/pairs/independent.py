@@ -6,7 +6,8 @@ from functools import cache
 import numpy as np
 
 from noisycount.analysis.privacy.base import SmoothBase, TableBase
-from noisycount.analysis.privacy.pairs.pair import LinearPair, Pair
+from noisycount.analysis.privacy.pairs.linear_pair import LinearPair
+from noisycount.analysis.privacy.pairs.pair import Pair
 from noisycount.analysis.privacy.pairs.tables import sampled_pair, shifted_pair
 from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.populations.independent import IndependentNeighbours

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.analysis.privacy.base import base_around_mode
-from noisycount.analysis.privacy.pairs.pair import Pair, TablePair
+from noisycount.analysis.privacy.pairs.pair import Pair
+from noisycount.analysis.privacy.pairs.table_pair import TablePair
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.expansion import Reals
 
@@ -20,7 +21,7 @@ _FARTHEST = 40.0
 _RESOLVED = 2.0
 _CHUNK = 1 << 20
 _ROUNDING = 2e-12
-_ROUNDING_OF_LEADS = 2e-13
+_ROUNDING_OF_DIFFERENCES = 2e-13
 
 
 def shifted_pair(others: CountDistribution) -> tuple[TablePair, int]:
@@ -148,9 +149,9 @@ class Sampling:
     def of_dependent(self) -> TablePair:
         """The pair from sums of P₊, P₋, P₊ − P₋ and |P₊ − P₋| over all counts."""
         offsets, weights = self._points()
-        leads = self.pair.lead(offsets)
+        differences = self.pair.difference(offsets)
         ratios = [self.pair.ratio_plus(offsets), self.pair.ratio_minus(offsets)]
-        rows = weights * np.stack([*ratios, leads, np.abs(leads)])
+        rows = weights * np.stack([*ratios, differences, np.abs(differences)])
         laws = _mixture(self.centre + offsets, rows, self.size, self.sample_size, self._reach)
         held = np.flatnonzero(laws[:2].max(axis=0) > 0)
         laws = laws[:, held[0] : held[-1] + 1]
@@ -160,7 +161,7 @@ class Sampling:
         return TablePair.of_laws(
             self._offset(int(held[0])),
             (plus, minus),
-            (laws[2] / largest, _ROUNDING_OF_LEADS * laws[3] / largest),
+            (laws[2] / largest, _ROUNDING_OF_DIFFERENCES * laws[3] / largest),
             is_shift=False,
             rounding=self._rounding,
         )

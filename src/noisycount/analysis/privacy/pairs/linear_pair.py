@@ -1,0 +1,162 @@
+"""Two laws of a count whose ratios to their base are straight lines."""
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from noisycount.analysis.privacy.base import Base
+from noisycount.model.laws.expansion import DIGITS, Reals
+
+__all__ = ["LinearPair"]
+
+_HIGHEST = 1e300  # of w, so that no product with a weight overflows
+_ROUNDING = 2e-13  # of a weight of Q; found against sums in 80 digits: up to 3e-14
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPair:
+    """P₊/Q = 1 + (k − mean)/length_plus and P₋/Q = 1 − (k − mean)/length_minus.
+
+    That holds for records that can be exchanged.
+
+    Attributes:
+        base: Q, seen from some count.
+        mean: The mean of Q, seen from there, exactly.
+        length_plus: In records, exactly.
+        length_minus: In records, exactly.
+        is_shift: Whether P₊ is P₋, moved up by one record.
+        rounding: The relative error of a term of a sum, measured, with a margin of 6.
+    """
+
+    base: Base
+    mean: Fraction
+    length_plus: Fraction
+    length_minus: Fraction
+    is_shift: bool = False
+    rounding: float = _ROUNDING
+
+    @cached_property
+    def mirrored(self) -> "LinearPair":
+        """The same from the other side."""
+        return LinearPair(
+            self.base.mirrored,
+            -self.mean,
+            self.length_minus,
+            self.length_plus,
+            self.is_shift,
+            self.rounding,
+        )
+
+    def excess(self, epsilon: float) -> "LinearExcess":
+        """The excess w = c·(k − k*) with c = 1/length_plus + e^ε/length_minus, in 60 digits.
+
+        k* = top − (length_plus + length_minus)/(length_plus·c) where P₋ ends at top = mean +
+        length_minus. If a length is small, k* is as near to an integer, which takes more digits.
+        """
+        per_plus, per_minus, top, top_part, whole = self._decimals
+        digits = self._digits
+        slope = digits.fma(digits.exp(Decimal(epsilon)), per_minus, per_plus)
+        below_top = digits.divide(whole, slope)
+        root = digits.subtract(top_part, below_top)
+        above = root.to_integral_value(ROUND_CEILING)
+        gap = digits.subtract(above, root)
+        return LinearExcess(
+            float(top + above),
+            min(float(digits.multiply(slope, gap)), _HIGHEST),
+            max(float(digits.multiply(slope, digits.subtract(gap, Decimal(1)))), -_HIGHEST),
+            min(float(slope), self._steepest),
+        )
+
+    @property
+    def _steepest(self) -> float:
+        """A slope at which no value overflows: steeper ones add nothing but at the threshold."""
+        low, high = self.base.support
+        return _HIGHEST / (high - low + 1)
+
+    @cached_property
+    def _digits(self) -> Context:
+        """60 digits, and as many as 1/length_plus and 1/length_minus have before the point."""
+        steepest = max(1 / self.length_plus, 1 / self.length_minus)
+        return Context(prec=DIGITS.prec + len(str(int(steepest))))
+
+    @cached_property
+    def _decimals(self) -> tuple[Decimal, Decimal, Decimal, Decimal, Decimal]:
+        """Both slopes, the floor of the top, what is above it, and length_minus/length_plus + 1."""
+        top = self.mean + self.length_minus
+        return (
+            self._decimal(1 / self.length_plus),
+            self._decimal(1 / self.length_minus),
+            Decimal(math.floor(top)),
+            self._decimal(top - math.floor(top)),
+            self._decimal(self.length_minus / self.length_plus + 1),
+        )
+
+    def _decimal(self, value: Fraction) -> Decimal:
+        """The fraction in all digits."""
+        return self._digits.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+    def log_tail_bound(self, offset: float) -> float:
+        """From the larger of Q there and at its end: no Q has a maximum in between."""
+        last = self.base.support[1]
+        ratio = float(self.ratio_plus(np.array(last)))
+        return self.base.log_tail_bound(offset) + math.log(ratio)
+
+    def ratio_plus(self, offsets: Reals) -> Reals:
+        """P₊/Q at offsets."""
+        return _from(self.mean - self.length_plus, offsets) / float(self.length_plus)
+
+    def ratio_minus(self, offsets: Reals) -> Reals:
+        """P₋/Q at offsets."""
+        return -_from(self.mean + self.length_minus, offsets) / float(self.length_minus)
+
+    def difference(self, offsets: Reals) -> Reals:
+        """(P₊ − P₋)/Q at offsets, without cancellation."""
+        return _from(self.mean, offsets) * float(1 / self.length_plus + 1 / self.length_minus)
+
+    def difference_uncertainty(self, offsets: Reals, weights: Reals) -> float:  # noqa: ARG002  (of no sum)
+        """0: the mean is known exactly."""
+        return 0.0
+
+
+def _from(place: Fraction, offsets: Reals) -> Reals:
+    """How far offsets lie from a place, to full relative precision at the integer next to it."""
+    nearest = round(place)
+    return (offsets - nearest) - float(place - nearest)
+
+
+@dataclass(frozen=True, slots=True)
+class LinearExcess:
+    """A straight line.
+
+    Attributes:
+        threshold: The smallest offset at which it is not negative.
+        at_threshold: Its value there.
+        before_threshold: Its value one record before.
+        slope: Per record.
+    """
+
+    threshold: float
+    at_threshold: float
+    before_threshold: float
+    slope: float
+
+    def at(self, offsets: Reals) -> Reals:
+        """Its values."""
+        values: Reals = self.slope * (offsets - self.threshold) + self.at_threshold
+        negative = offsets < self.threshold
+        if negative.any():
+            steps = offsets[negative] - (self.threshold - 1)
+            values[negative] = self.slope * steps + self.before_threshold
+        return values
+
+    def uncertainty(self, offsets: Reals, weights: Reals) -> float:  # noqa: ARG002  (of no sum)
+        """0: the root is known to all digits."""
+        return 0.0
+
+    def largest_gain(self, offsets: Reals, weights: Reals) -> float:
+        """The sum of the positive ones, as all are exact."""
+        return float(weights @ np.maximum(self.at(offsets), 0.0))

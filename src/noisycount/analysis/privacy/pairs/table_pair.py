@@ -1,0 +1,189 @@
+"""Two laws of a count as tables."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from noisycount.analysis.privacy.base import TableBase
+from noisycount.model.laws.expansion import Reals
+
+__all__ = ["TablePair"]
+
+_LARGEST_EPSILON = 640.0  # beyond which e^ε times the rounding of w would overflow
+_BOTH_LAWS = 4.0  # w is twice a difference of two rounded terms
+
+
+@dataclass(frozen=True, eq=False)
+class TablePair:
+    """Any two laws as tables, with Q half way between them.
+
+    Attributes:
+        first: The offset of the first count.
+        log_plus: ln P₊, −inf where it is 0.
+        log_minus: ln P₋, same shape.
+        differences: (P₊ − P₋)/Q, same shape, which the logarithms of near laws have lost.
+        difference_errors: How far these may be off, beyond the relative error of P₊ and P₋, same
+            shape.
+        is_shift: Whether P₊ is P₋, moved up by one record.
+        rounding: The relative error of a term of a sum, measured, with a margin.
+    """
+
+    first: float
+    log_plus: Reals
+    log_minus: Reals
+    differences: Reals
+    difference_errors: Reals
+    is_shift: bool
+    rounding: float
+
+    @classmethod
+    def of_laws(
+        cls,
+        first: float,
+        logs: tuple[Reals, Reals],
+        gains: tuple[Reals, Reals],
+        *,
+        is_shift: bool,
+        rounding: float,
+    ) -> "TablePair":
+        """The pair of two laws and their difference.
+
+        Args:
+            first: The offset of the first count.
+            logs: Ln P₊ and ln P₋, −inf where they are 0.
+            gains: P₊ − P₋ over the largest probability of both, and how far they may be off.
+            is_shift: Whether P₊ is P₋, moved up by one record.
+            rounding: The relative error of a term of a sum.
+        """
+        plus, minus = logs
+        scaled = np.exp(_half_way(plus, minus) - max(float(plus.max()), float(minus.max())))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            differences, errors = gains[0] / scaled, gains[1] / scaled
+        errors = np.nan_to_num(errors, nan=0.0, posinf=2.0)
+        return cls(first, plus, minus, differences, errors, is_shift, rounding)
+
+    @cached_property
+    def base(self) -> TableBase:
+        """Q."""
+        return TableBase(self.first, _half_way(self.log_plus, self.log_minus))
+
+    @cached_property
+    def _ratios(self) -> Reals:
+        """The logarithm of P₊/P₋, which grows: from the likeliest offset outward no step is back.
+
+        From (P₊ − P₋)/Q where that is below 1. Where both laws are 0 it is that of the neighbour
+        towards the likeliest offset.
+        """
+        with np.errstate(invalid="ignore"):
+            ratios = self.log_plus - self.log_minus
+        near = np.abs(self.differences) < 1
+        ratios[near] = 2 * np.arctanh(self.differences[near] / 2)
+        likeliest = int(np.argmax(self.base.log_probabilities))
+        right = np.nan_to_num(ratios[likeliest:], nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+        left = np.nan_to_num(ratios[:likeliest], nan=np.inf, posinf=np.inf, neginf=-np.inf)
+        left = np.minimum(left, right[0])
+        grown: Reals = np.concatenate(
+            [np.minimum.accumulate(left[::-1])[::-1], np.maximum.accumulate(right)]
+        )
+        return grown
+
+    @cached_property
+    def mirrored(self) -> "TablePair":
+        """The same from the other side."""
+        return TablePair(
+            -self.base.support[1],
+            self.log_minus[::-1],
+            self.log_plus[::-1],
+            -self.differences[::-1],
+            self.difference_errors[::-1],
+            self.is_shift,
+            self.rounding,
+        )
+
+    def excess(self, epsilon: float) -> "TableExcess":
+        """The excess w from r = ln(P₊/P₋): 2·(1 − e^(ε − r))/(1 + e^−r) where r is large.
+
+        There w = (P₊ − P₋)/Q − (e^ε − 1)·P₋/Q, and where it is not negative the second term is at
+        most 2·tanh(ε/2): what rounding leaves of both is at most twice that.
+        """
+        ratios = self._ratios
+        shrunk = np.exp(-np.abs(ratios))
+        high = -np.expm1(np.minimum(epsilon - ratios, 700.0)) / (1 + shrunk)
+        with np.errstate(over="ignore", invalid="ignore"):
+            low = (
+                math.exp(min(epsilon, _LARGEST_EPSILON))
+                * np.expm1(np.maximum(ratios - epsilon, -745.0))
+                / (1 + shrunk)
+            )
+        values = 2 * np.where(ratios >= 0, high, low)
+        cancelled = _BOTH_LAWS * self.rounding * math.tanh(epsilon / 2)
+        errors = cancelled + _BOTH_LAWS * self.difference_errors * math.exp(min(epsilon, 1.0))
+        return TableExcess(self.first, values, errors)
+
+    def log_tail_bound(self, offset: float) -> float:
+        """That of Q, as P₊/Q is at most 2."""
+        return self.base.log_tail_bound(offset) + math.log(2)
+
+    def ratio_plus(self, offsets: Reals) -> Reals:
+        """P₊/Q at offsets."""
+        return self._ratio(self.log_plus, offsets)
+
+    def ratio_minus(self, offsets: Reals) -> Reals:
+        """P₋/Q at offsets."""
+        return self._ratio(self.log_minus, offsets)
+
+    def difference(self, offsets: Reals) -> Reals:
+        """(P₊ − P₋)/Q at offsets, without cancellation."""
+        return self.differences[(offsets - self.first).astype(np.int64)]
+
+    def difference_uncertainty(self, offsets: Reals, weights: Reals) -> float:
+        """How far a weighted sum of these may be off, beyond the relative error of a term."""
+        return float(weights @ self.difference_errors[(offsets - self.first).astype(np.int64)])
+
+    def _ratio(self, logs: Reals, offsets: Reals) -> Reals:
+        """One of the laws over Q at offsets."""
+        places = (offsets - self.first).astype(np.int64)
+        ratios: Reals = np.exp(logs[places] - self.base.log_probabilities[places])
+        return ratios
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableExcess:
+    """w as a table.
+
+    Attributes:
+        first: The offset of the first value.
+        values: From there on.
+        errors: How far they may be off, beyond the relative error of a term.
+    """
+
+    first: float
+    values: Reals
+    errors: Reals
+
+    @property
+    def threshold(self) -> float:
+        """The smallest offset at which it is not negative."""
+        grown = np.flatnonzero(self.values >= 0)
+        return self.first + float(grown[0] if grown.size else self.values.size)
+
+    def at(self, offsets: Reals) -> Reals:
+        """Its values."""
+        return self.values[(offsets - self.first).astype(np.int64)]
+
+    def uncertainty(self, offsets: Reals, weights: Reals) -> float:
+        """How far a weighted sum of them may be off, beyond the relative error of a term."""
+        return float(weights @ self.errors[(offsets - self.first).astype(np.int64)])
+
+    def largest_gain(self, offsets: Reals, weights: Reals) -> float:
+        """The most that the positive ones among them may add up to, weighted."""
+        places = (offsets - self.first).astype(np.int64)
+        return float(weights @ np.maximum(self.values[places] + self.errors[places], 0.0))
+
+
+def _half_way(log_plus: Reals, log_minus: Reals) -> Reals:
+    """The logarithm of (P₊ + P₋)/2."""
+    logs: Reals = np.logaddexp(log_plus, log_minus) - math.log(2)
+    return logs

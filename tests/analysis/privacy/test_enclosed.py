@@ -1,0 +1,72 @@
+"""Curves compared with sums of another make, in ball arithmetic."""
+
+import random
+
+import pytest
+from flint import arb
+
+import noisycount as nc
+from tests.oracles.enclosed_deltas import NEGLIGIBLE, delta
+from tests.oracles.enclosed_pairs import Outsider
+from tests.oracles.random_curves import Setting, random_setting
+
+SETTINGS = 300
+
+
+def tabulated(*table: float) -> Outsider:
+    """Somebody who knows a table."""
+    return Outsider(nc.Tabulated(table), table=table)
+
+
+HARD = [
+    Setting(nc.Laplace(1.9868), Outsider(nc.BetaBinomial(5, 2, 5)), 0.7777647371557362),
+    Setting(
+        nc.Subsample(20, nc.Laplace(1)), Outsider(nc.BetaBinomial(20, 1, 1)), 3.5074668645433147
+    ),
+    Setting(
+        nc.Subsample(1, nc.Laplace(1.4732)), Outsider(nc.Strata([7], [0.204])), 0.11210691923601002
+    ),
+    Setting(nc.Subsample(3, nc.Laplace(2.545)), Outsider(nc.Binomial(5, 0.3)), 0.2413879619028705),
+    Setting(nc.Subsample(1, nc.Laplace(3)), tabulated(0, 0, 1e-12, 0, 1 - 1e-12), 0.1),
+    Setting(nc.Subsample(1, nc.Laplace(0.14)), tabulated(0, 0, 1e-17, 0, 1.0), 0.1),
+    Setting(nc.Subsample(1), tabulated(0, 0, 1e-17, 0, 1.0), 0.0),
+    Setting(nc.DiscreteLaplace(1), Outsider(nc.BetaBinomial(4, 1e13, 1)), 1.0),
+    Setting(nc.Exact(), Outsider(nc.BetaBinomial(1, 25.5, 819.8)), 0.5),
+    Setting(
+        nc.Laplace(0.2125), Outsider(nc.BetaBinomial(5, 0.013145, 0.243404)), 10.414301537538387
+    ),
+]
+
+
+def fault(setting: Setting) -> str:
+    """What is wrong with a curve there; nothing if its bracket holds δ."""
+    curve = nc.privacy_curve(setting.mechanism, setting.outsider.told)
+    value, (lower, upper) = curve.delta(setting.epsilon), curve.bracket(setting.epsilon)
+    exact = delta(setting.mechanism, setting.outsider, setting.epsilon)
+    holds = arb(lower) <= exact.upper() and arb(upper) >= exact.lower()
+    is_known = exact > NEGLIGIBLE or lower > NEGLIGIBLE
+    if lower <= value <= upper and (holds or not is_known):
+        return ""
+    return f"{setting}: {value!r} in {lower!r} .. {upper!r}, exactly {exact.str(17, radius=False)}"
+
+
+@pytest.mark.parametrize("setting", HARD)
+def test_brackets_hold_delta_where_curves_are_hard(setting: Setting) -> None:
+    """Just below the largest loss, and for records that are nearly certain."""
+    assert not fault(setting)
+
+
+def test_delta_just_below_the_largest_loss_has_its_digits() -> None:
+    """The likelihood ratio stays where it is from the last count on: the threshold is just before."""
+    for setting in HARD[:7]:
+        curve = nc.privacy_curve(setting.mechanism, setting.outsider.told)
+        exact = float(delta(setting.mechanism, setting.outsider, setting.epsilon))
+        assert curve.delta(setting.epsilon) == pytest.approx(exact, rel=1e-9)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_brackets_hold_delta_at_random_settings(part: int) -> None:
+    """Of all populations and mechanisms, mostly near losses where curves end or have corners."""
+    source = random.Random(part)  # noqa: S311  (settings of a test)
+    faults = [fault(random_setting(source)) for _ in range(SETTINGS // 4)]
+    assert not any(faults), "\n".join(filter(None, faults))
