@@ -10,7 +10,7 @@ from tests.oracles.enclosed_deltas import NEGLIGIBLE, delta
 from tests.oracles.enclosed_pairs import Outsider
 from tests.oracles.random_curves import Setting, random_setting
 
-SETTINGS = 300
+SETTINGS = 200
 
 
 def tabulated(*table: float) -> Outsider:
@@ -57,7 +57,7 @@ def test_brackets_hold_delta_where_curves_are_hard(setting: Setting) -> None:
 
 
 def test_delta_just_below_the_largest_loss_has_its_digits() -> None:
-    """The likelihood ratio stays where it is from the last count on: the threshold is just before."""
+    """The likelihood ratio stays from the last count on, and the threshold is just before."""
     for setting in HARD[:7]:
         curve = nc.privacy_curve(setting.mechanism, setting.outsider.told)
         exact = float(delta(setting.mechanism, setting.outsider, setting.epsilon))

@@ -80,12 +80,14 @@ def _loss_of_any(
     differences = pair.difference(offsets)
     start = float(offsets[min(int(differences.searchsorted(0.0)), offsets.size - 1)])
     logs = points.log_weights + rate * np.maximum(offsets, start) - log_mass
-    highest = max(0.0, float(logs.max()))
+    highest = float(logs.max())
+    if highest < _LARGEST:
+        highest = 0.0
     grown = np.exp(logs - highest) * -np.expm1(-rate * np.abs(offsets - start))
     gain = float(np.abs(differences) @ grown)
     uncertainty = 2 * pair.rounding * gain + pair.difference_uncertainty(offsets, grown)
     rest = math.exp(-highest)  # 1 on the scale of the sums
-    loss = math.log1p(gain) if rest == 1 else highest + math.log(rest + gain)
+    loss = math.log1p(gain) if highest == 0 else highest + math.log(rest + gain)
     return Fraction(loss), uncertainty / (rest + gain) + _ULPS * math.ulp(loss)
 
 
@@ -113,9 +115,20 @@ class BelowLargestLoss:
     is_discrete: bool
     rounding: float
 
-    def at_most(self) -> Self:
-        """The sums if λ is as much larger as it may be."""
-        return replace(self, gap=self.gap + self.largest.error)
+    def at_most(self, excess: Excess) -> Self:
+        """The sums if λ is as much larger as it may be, and w is another one."""
+        exact = replace(self.largest, error=0.0)
+        return replace(self, largest=exact, gap=self.gap + self.largest.error, excess=excess)
+
+    @property
+    def is_precise(self) -> bool:
+        """Whether λ is known better than a sum of terms, so that the log-odds here are better."""
+        return self.largest.error <= self.rounding
+
+    @property
+    def uncertainty(self) -> float:
+        """How far the logarithm of e^λ − e^ε may be off."""
+        return self.largest.error / -math.expm1(-self.gap) if self.largest.error else 0.0
 
     def log_odds(self, answer: float) -> float:
         """Ln of (e^λ − e^ε)·M₋·e^(−r·y) over 2·Σ_{k > y} Q·w·sinh(r·(k − y)); −inf from λ on."""
@@ -136,10 +149,12 @@ class BelowLargestLoss:
         return self._log_gain(answer) - math.log(self._whole)
 
     def beyond(self, answer: float) -> Certified:
-        """P₊[Y >= y] − e^ε·P₋[Y >= y].
+        """P₊[Y >= y] − e^ε·P₋[Y >= y]; of no use from ε = λ on.
 
         (e^λ − e^ε)·M₋·e^(−r·y)/2 − Σ_{k > y} Q·w·(cosh(r·(k − y)) − 1) of continuous noise.
         """
+        if self.gap <= 0:
+            return Certified(0.0, math.inf)
         exponents, above = self._exponents(answer)
         points = self.largest.points
         logs = points.log_weights[above] + exponents[above]
@@ -152,7 +167,7 @@ class BelowLargestLoss:
         values = self.excess.at(offsets)
         uncertainty = self.excess.uncertainty(offsets, lacks)
         uncertainty += self.rounding * 2 * float(lacks @ np.maximum(-values, 0.0))
-        uncertainty += gain * self.largest.error / -math.expm1(-self.gap)
+        uncertainty += gain * self.uncertainty
         losses = float(lacks @ values)
         whole = self._whole
         return difference(gain / whole, losses / whole, self.rounding, uncertainty / whole)

@@ -1,7 +1,7 @@
 """δ of a count with noise, in one direction."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,6 +30,7 @@ _BEFORE = 3  # thresholds from which the next one is extrapolated
 _TILTED = 13.0  # standard deviations about the threshold of w that an answer there leaves
 _SHORTEST = 1e-3  # records, a step of a search
 _FAR_OUT = 750.0  # nepers by which noise falls below 1e-300 of its peak
+_UNSURE = 0.01  # of δ, from which on an error moves the threshold by more than a little
 _UNDECIDED = 1e-11  # log-odds that may be 0, as they are rounded
 
 
@@ -155,11 +156,25 @@ class NoisyPair:
     def _missed(self, threshold: Threshold) -> float:
         """How much more than those from the threshold on other answers can gain."""
         passage, terms = threshold.passage, threshold.terms
-        if not self.errors.is_discrete:
-            return terms.missed(passage.answer, passage.log_odds, passage.next)
-        if passage.log_odds < -_UNDECIDED:
+        is_discrete = self.errors.is_discrete
+        if is_discrete and passage.log_odds < -_UNDECIDED and not terms.slack:
             return 0.0
-        return terms.missed(passage.answer - 1, -_UNDECIDED, passage.answer)
+        if is_discrete or self._is_flattening:
+            low = self._surely_below(terms, passage.answer - 1)
+            return terms.missed(low, -_UNDECIDED, passage.next)
+        return terms.missed(passage.answer, passage.log_odds, passage.next)
+
+    @property
+    def _is_flattening(self) -> bool:
+        """Whether the log-odds come near their largest value long before they reach it."""
+        return self.errors.steepest is not None and not self.errors.is_geometric
+
+    def _surely_below(self, terms: Terms, answer: float) -> float:
+        """An answer from there down whose log-odds are negative, however they are rounded."""
+        step = 1.0
+        while answer > self._lowest and terms.log_odds(answer) >= -_UNDECIDED:
+            answer, step = answer - step, 2 * step
+        return answer
 
     def _without_tie(self, found: Certified, threshold: Threshold) -> Certified:
         """δ without an answer whose ratio is e^ε up to rounding: it adds nothing but rounding."""
@@ -179,22 +194,28 @@ class NoisyPair:
         return Certified.probability(0.0, _UNDECIDED * losses)
 
     def _beyond_limit(self, terms: Terms) -> Certified:
-        """δ where no answer has a ratio of e^ε: 0, but for what the ratios are off.
-
-        Under geometric noise at most δ if the largest loss is as much larger as it may be.
-        """
-        below = terms.below
-        if below is None:
-            is_near = terms.log_odds(self._limit) >= -_UNDECIDED
-            return Certified.probability(0.0, _UNDECIDED if is_near else 0.0)
-        higher = below.at_most()
-        if higher.gap <= 0:
+        """δ where no answer has a ratio of e^ε: 0, but for what the ratios are off."""
+        if terms.below is not None and self._most(terms) == 0:
             return NOTHING
-        terms = replace(terms, below=higher)
+        missed = 0.0
+        if self._is_flattening and terms.log_odds(self._limit) >= -_UNDECIDED:
+            missed = terms.missed(self._surely_below(terms, self._limit), -_UNDECIDED, math.inf)
+        return Certified.probability(0.0, max(missed, self._most(terms)))
+
+    def _most(self, terms: Terms) -> float:
+        """The most that δ can be, as w and the largest loss are off."""
+        higher = terms.at_most()
+        if higher.below is not None and higher.below.gap <= 0:
+            return 0.0
         end = self.pair.base.support[1]
-        passage = self._passage(terms, Search(end, 1.0, end, math.inf, self._lowest))
-        most = higher.beyond(passage.answer) if math.isfinite(passage.answer) else NOTHING
-        return Certified.probability(0.0, max(0.0, most.value) + 2 * most.error)
+        search = Search(end, max(1.0, self.errors.spread), self._limit, math.inf, self._lowest)
+        answer = self._passage(higher, search).answer
+        if answer < math.inf:
+            points = terms.points
+            largest = terms.excess.largest_gain(points.offsets, points.weights)
+            found = higher.beyond(answer) if answer > -math.inf else Certified(largest, 0.0)
+            return min(largest, found.value + 2 * found.error)
+        return 0.0
 
     @property
     def _margin(self) -> float:
@@ -252,6 +273,9 @@ class NoisyPair:
             return (self._below_lowest if is_below else self._beyond_limit)(terms)
         found = terms.beyond(passage.answer)
         found = Certified(found.value, 2 * found.error + self._missed(threshold))
+        if found.error > _UNSURE * found.value:
+            most = self._most(terms) - found.value
+            found = Certified(found.value, max(found.error, most))
         if self.errors.is_discrete and abs(terms.log_odds(passage.answer)) < _UNDECIDED:
             found = self._without_tie(found, threshold)
         return Certified.probability(found.value, found.error)

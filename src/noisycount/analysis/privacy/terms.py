@@ -1,7 +1,7 @@
 """The terms of δ at one ε: what each count adds to the excess of one law over another."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -58,14 +58,18 @@ class Terms:
         values = self.excess.at(offsets)
         with np.errstate(divide="ignore"):
             logs = self.points.log_weights[near] + np.log(np.abs(values))
-        if logs.size:
-            logs -= logs.max()
+        highest = float(logs.max(initial=-math.inf))
+        if highest > -math.inf:
+            logs -= highest
         object.__setattr__(self, "_near", near)
         object.__setattr__(self, "_offsets", offsets)
         object.__setattr__(self, "_values", self.points.weights[near] * values)
         object.__setattr__(self, "_logs", logs)
-        object.__setattr__(self, "_negative", int(values.searchsorted(0.0)))
-        object.__setattr__(self, "_flat_scale", self._scale_of_flat() if self.below is None else 0)
+        negative = int(values.searchsorted(0.0)) if highest > -math.inf else logs.size
+        object.__setattr__(self, "_negative", negative)
+        object.__setattr__(
+            self, "_flat_scale", self._scale_of_flat() if self._leader is None else 0
+        )
 
     def _reached(self) -> slice:
         """The points that noise can bring to answers near `around`, but for e^−60 of the sums."""
@@ -76,6 +80,23 @@ class Terms:
         reach = self.errors.reach(_LEFT_OUT + self.points.highest_log_weight - here) + self.margin
         start = offsets.searchsorted(self.around - reach)
         return slice(int(start), int(offsets.searchsorted(self.around + reach)))
+
+    def at_most(self) -> "Terms":
+        """The terms if w and the largest loss are as large as they may be."""
+        below, excess = self.below, self.excess.at_most()
+        if below is not None:
+            below = below.at_most(excess)
+        return replace(self, excess=excess, below=below)
+
+    @property
+    def _leader(self) -> BelowLargestLoss | None:
+        """The sums just below the largest loss, where their log-odds are the best."""
+        return self.below if self.below is not None and self.below.is_precise else None
+
+    @property
+    def slack(self) -> float:
+        """How far the log-odds may be off, beyond rounding of their terms."""
+        return self._leader.uncertainty if self._leader is not None else 0.0
 
     @property
     def reaches_all(self) -> bool:
@@ -97,8 +118,8 @@ class Terms:
 
         Under noise that is flat over all counts it is their difference on the scale of the sums.
         """
-        if self.below is not None:
-            return self.below.log_odds(answer)
+        if self._leader is not None:
+            return self._leader.log_odds(answer)
         if self._flat_scale:
             return self._relative_density(answer) / self._flat_scale
         logs = self._logs + self.errors.log_density(answer - self._offsets)
@@ -145,15 +166,17 @@ class Terms:
             low, width = answer - self.excess.threshold, following - answer
             mass = self.errors.between(np.array([low]), np.array([min(width, 1e300)]))
             return -log_odds * self._flat_scale * float(mass[0])
-        gains = max(0.0, self._gains(answer) - self._gains(following))
-        return math.expm1(min(-log_odds, LARGEST_EPSILON)) * gains if gains else 0.0
+        gains = self._gains(answer)
+        between = max(0.0, gains - self._gains(following))
+        missed = math.expm1(min(-log_odds, LARGEST_EPSILON)) * between if between else 0.0
+        return missed + self.slack * gains
 
     def _gains(self, answer: float) -> float:
         """What the positive terms gain from an answer on."""
         if math.isinf(answer):
             return 0.0
-        if self.below is not None:
-            return math.exp(min(self.below.log_gain(answer), LARGEST_EPSILON))
+        if self._leader is not None:
+            return math.exp(min(self._leader.log_gain(answer), LARGEST_EPSILON))
         chances = self.errors.exceedance(answer - self._offsets[self._negative :])
         gains = float(self._values[self._negative :] @ chances)
         certain = slice(self._near.stop, None)

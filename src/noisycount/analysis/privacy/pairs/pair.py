@@ -28,6 +28,10 @@ class Excess(Protocol):
         """The most that the positive ones among them may add up to, weighted."""
         ...
 
+    def at_most(self) -> "Excess":
+        """The excess as large as it may be."""
+        ...
+
 
 class Pair(Protocol):
     """Laws P₊ and P₋ of a count with a common base Q, such that P₊/P₋ grows with the count."""

@@ -182,6 +182,10 @@ class TableExcess:
         places = (offsets - self.first).astype(np.int64)
         return float(weights @ np.maximum(self.values[places] + self.errors[places], 0.0))
 
+    def at_most(self) -> "TableExcess":
+        """The excess as large as it may be."""
+        return TableExcess(self.first, self.values + self.errors, np.zeros_like(self.errors))
+
 
 def _half_way(log_plus: Reals, log_minus: Reals) -> Reals:
     """The logarithm of (P₊ + P₋)/2."""
