@@ -1,13 +1,16 @@
-"""Privacy curves at random settings over their whole range: consistent with themselves."""
+"""Privacy curves at random settings: consistent with themselves, and their brackets true."""
 
 import math
 import random
 
 import numpy as np
 import pytest
+from tests.oracles.random_curves import random_setting as random_hard_setting
 
 import noisycount as nc
 
+ENCLOSED = 20_000  # settings that are compared with sums of another make
+RUNS = 20
 SETTINGS = 1500
 SEEDS = range(4)
 TABLES = 300_000  # records up to which a second way of computing is quick
@@ -71,3 +74,12 @@ def test_curves_agree_with_themselves(seed: int) -> None:
             groups = nc.Strata([population.size], [population.rate])
             told = nc.privacy_curve(noise, groups).delta(epsilons)
             assert np.allclose(told, deltas, rtol=2e-9, atol=1e-60), setting
+
+
+@pytest.mark.parametrize("run", range(RUNS))
+def test_brackets_hold_the_definition(run: int) -> None:
+    """For all populations, mechanisms and samples, mostly where curves have corners or end."""
+    settings = range(run, ENCLOSED, RUNS)
+    faults = {seed: random_hard_setting(random.Random(seed)).fault for seed in settings}  # noqa: S311  (settings of a test)
+    wrong = [f"setting {seed}: {fault}" for seed, fault in faults.items() if fault]
+    assert not wrong, "\n".join(wrong)

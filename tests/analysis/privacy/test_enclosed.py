@@ -3,10 +3,9 @@
 import random
 
 import pytest
-from flint import arb
 
 import noisycount as nc
-from tests.oracles.enclosed_deltas import NEGLIGIBLE, delta
+from tests.oracles.enclosed_deltas import delta
 from tests.oracles.enclosed_pairs import Outsider
 from tests.oracles.random_curves import Setting, random_setting
 
@@ -38,22 +37,10 @@ HARD = [
 ]
 
 
-def fault(setting: Setting) -> str:
-    """What is wrong with a curve there; nothing if its bracket holds δ."""
-    curve = nc.privacy_curve(setting.mechanism, setting.outsider.told)
-    value, (lower, upper) = curve.delta(setting.epsilon), curve.bracket(setting.epsilon)
-    exact = delta(setting.mechanism, setting.outsider, setting.epsilon)
-    holds = arb(lower) <= exact.upper() and arb(upper) >= exact.lower()
-    is_known = exact > NEGLIGIBLE or lower > NEGLIGIBLE
-    if lower <= value <= upper and (holds or not is_known):
-        return ""
-    return f"{setting}: {value!r} in {lower!r} .. {upper!r}, exactly {exact.str(17, radius=False)}"
-
-
 @pytest.mark.parametrize("setting", HARD)
 def test_brackets_hold_delta_where_curves_are_hard(setting: Setting) -> None:
     """Just below the largest loss, and for records that are nearly certain."""
-    assert not fault(setting)
+    assert not setting.fault
 
 
 def test_delta_just_below_the_largest_loss_has_its_digits() -> None:
@@ -68,5 +55,5 @@ def test_delta_just_below_the_largest_loss_has_its_digits() -> None:
 def test_brackets_hold_delta_at_random_settings(part: int) -> None:
     """Of all populations and mechanisms, mostly near losses where curves end or have corners."""
     source = random.Random(part)  # noqa: S311  (settings of a test)
-    faults = [fault(random_setting(source)) for _ in range(SETTINGS // 4)]
+    faults = [random_setting(source).fault for _ in range(SETTINGS // 4)]
     assert not any(faults), "\n".join(filter(None, faults))
