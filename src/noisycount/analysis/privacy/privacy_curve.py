@@ -52,8 +52,8 @@ def privacy_curve(mechanism: Mechanism, population: Population | None = None) ->
     Source: Breutigam and Reischuk, Definition 5 and sections 4.1 to 4.3, exactly in place of
     Lemma 6; Theorems 4.1 and 4.2 with their misprints mended.
     Numerical error: 1e-9 relative where δ >= 1e-50; `bracket` bounds it always, from the relative
-    error of a probability (2e-13 to 2e-12, and 5e-13 of a sum of noises: measured, with a margin of
-    6 and of 2), so that δ = 1 has the bracket (1 − 2e-13, 1). It is wider than 1e-8·δ where the
+    error of a probability (2e-13 to 2e-12, and 5e-13 of a sum of noises: measured, with a margin),
+    so that δ = 1 has the bracket (1 − 2e-13, 1). It is wider than 1e-8·δ where the
     ratio of dependent records ends within 1e-4 of e^ε, in the last twentieth of the ε of a sum of
     Laplace noises, where e^ε is a ratio at which narrow discrete noise jumps, and for `Strata` of
     more than about 1e8 records.

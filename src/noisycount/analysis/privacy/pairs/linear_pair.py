@@ -14,7 +14,7 @@ from noisycount.model.laws.expansion import DIGITS, Reals
 __all__ = ["LinearPair"]
 
 _HIGHEST = 1e300  # of w, so that no product with a weight overflows
-_ROUNDING = 2e-13  # of a weight of Q; found against sums in 80 digits: up to 3e-14
+_ROUNDING = 2e-13  # of a weight of Q; measured against 75 digits: up to 6e-14 near its peak
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class LinearPair:
         length_plus: In records, exactly.
         length_minus: In records, exactly.
         is_shift: Whether P₊ is P₋, moved up by one record.
-        rounding: The relative error of a term of a sum, measured, with a margin of 6.
+        rounding: The relative error of a term of a sum, measured, with a margin of 3.
     """
 
     base: Base
