@@ -97,15 +97,17 @@ class SymmetricNoise(Mechanism):
             return -math.inf
         errors = self.errors
         reach = math.ceil(alpha) if errors.is_discrete else alpha
-        if reach >= errors.spread:
+        if errors.is_geometric or reach >= errors.spread:  # the tail keeps its distance to 1
             return log_one_minus_exp(self.log_tail(reach))
-        low, width = errors.first - reach, 2 * reach - errors.first
-        inside = float(errors.between(np.array([low]), np.array([width]))[0])
+        inside = errors.within(reach)
         return math.log(inside) if inside > 0 else -math.inf
 
     def log_exceedance(self, error: float) -> float:
         """The logarithm of P[Z >= error], error in records."""
-        return float(self.errors.log_exceedance(np.array(float(error))))
+        errors = self.errors
+        distance = error if error > 0 else errors.first - error
+        tail = float(errors.log_tail(np.array(float(distance)))) - math.log(2)
+        return tail if error > 0 else math.log1p(-math.exp(tail))
 
     def smallest_error(self, beta: float) -> float:
         """The smallest alpha, in records, with P[|Y − K| >= alpha] <= beta, beta in (0, 1)."""

@@ -89,10 +89,16 @@ class DiscreteLaplace(LaplaceKernel):
 
     def error_with_tail(self, log_beta: float) -> int:
         """The smallest integer alpha with ln P[|Y − K| >= alpha] <= log_beta."""
-        alpha = 1 + max(0, math.ceil((self.log_tail(1) - log_beta) * float(self.scale)))
-        while alpha > 1 and self.log_tail(alpha - 1) <= log_beta:
+        errors = self.errors
+
+        def reaches(alpha: int) -> bool:
+            return float(errors.log_tail(np.array(float(alpha)))) <= log_beta
+
+        above_line = float(errors.log_tail(np.zeros(())))
+        alpha = max(1, math.ceil((above_line - log_beta) * float(self.scale)))
+        while alpha > 1 and reaches(alpha - 1):
             alpha -= 1
-        while self.log_tail(alpha) > log_beta:
+        while not reaches(alpha):
             alpha += 1
         return alpha
 

@@ -87,6 +87,12 @@ class ErrorLaw(ABC):
         logs = self.log_tail(np.where(is_above, errors, self.first - errors)) - math.log(2)
         return np.where(is_above, logs, np.log1p(-np.exp(logs)))
 
+    def within(self, reach: float) -> float:
+        """P[|Z| < reach] for a reach above 0, whole if Z is discrete; also where it is tiny."""
+        width = np.array([reach - self.first])
+        at_zero = self.peak if self.is_discrete else 0.0
+        return at_zero + 2 * float(self.between(np.array([self.first]), width)[0])
+
     def tabulated(self, reach: float) -> "ErrorLaw":  # noqa: ARG002  (a closed form needs no table)
         """The law for very many errors up to a distance from 0: itself where each is cheap."""
         return self

@@ -127,6 +127,10 @@ class GaussianErrors(GaussianShape):
         tails: Reals = 2 * ndtr(-distances / self.scale)
         return tails
 
+    def within(self, reach: float) -> float:
+        """Erf(reach/(scale·√2))."""
+        return math.erf(reach / self.scale / math.sqrt(2))
+
     def between(self, low: Reals, widths: Reals) -> Reals:
         """A Gauss rule over near errors; a difference of the smaller tails of far ones."""
         lows, lengths = np.broadcast_arrays(low, widths)

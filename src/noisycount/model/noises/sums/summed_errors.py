@@ -91,6 +91,12 @@ class SummedErrors(CertifiedErrorLaw):
         """Ln 2 + ln P[Z >= z]."""
         return math.log(2) + self.law.log_tail(distances)
 
+    def within(self, reach: float) -> float:
+        """From one integral of its own."""
+        at_zero, width = (self.peak, reach - 1) if self.is_discrete else (0.0, reach)
+        masses = self._windows(np.array([self.first]), np.array([float(width)]))
+        return at_zero + 2 * float(masses[0])
+
     def between(self, low: Reals, widths: Reals) -> Reals:
         """The difference of the smaller tails; where they cancel, an integral of its own."""
         starts, lengths = self._mirrored(low, widths)
