@@ -345,6 +345,13 @@ def test_noise_without_a_scale_is_refused(noise: NoiseClass) -> None:
         scale_for_utility_loss(noise, 1.0)
 
 
+@pytest.mark.parametrize("noise", CLASSES)
+def test_the_size_is_given_by_place_or_by_name(noise: NoiseClass) -> None:
+    """As the other arguments are."""
+    by_name = scale_for_utility_loss(noise, 1e-4, size=1000)
+    assert scale_for_utility_loss(noise, 1e-4, 1000) == by_name
+
+
 @pytest.mark.parametrize("size", [0, -1, 1.5])
 def test_a_size_below_one_is_refused(size: int) -> None:
     """A fraction is one of at least one record."""

@@ -113,6 +113,38 @@ def test_wide_posteriors_need_few_points(noises: list[Mechanism], answer: float)
     )
 
 
+@pytest.mark.parametrize(
+    "noises",
+    [
+        [DiscreteLaplace(3), DiscreteLaplace(5)],
+        [DiscreteLaplace(5), DiscreteGaussian(2)],
+        [Laplace(5.0), Gaussian(3.0), Laplace(1.0)],
+    ],
+    ids=str,
+)
+def test_answers_far_below_all_counts_tilt_the_prior(noises: list[Mechanism]) -> None:
+    """By e^(−k/b) of the widest noise: a binomial law again, to all digits at any distance."""
+    size, rate = 10**15, 0.3
+    told = Binomial(size, rate).law(NoiseSum(noises).likelihood(0, size))
+    tilted = mpf(rate) * mp.exp(mpf(-1) / 5)
+    tilted /= 1 - mpf(rate) + tilted
+    deviation = mp.sqrt(size * tilted * (1 - tilted))
+    assert abs(told.mean - size * tilted) < 1e-8 * deviation
+    assert abs(told.mode - size * tilted) <= 2
+    assert told.variance == pytest.approx(float(deviation**2), rel=1e-9)
+
+
+def test_wide_discrete_gaussian_noises_are_one_gaussian_noise() -> None:
+    """The lattice leaves no trace, and an answer far off loses no digits."""
+    sum_of_two = NoiseSum([DiscreteGaussian(3), DiscreteGaussian(4)])
+    likelihood = sum_of_two.likelihood(-(10**9), 100)
+    assert isinstance(likelihood, GaussianLikelihood)
+    assert float(likelihood.scale) == 5
+    assert not isinstance(
+        NoiseSum([DiscreteGaussian(1), DiscreteGaussian(4)]).likelihood(0, 9), GaussianLikelihood
+    )
+
+
 def test_one_noise_is_that_noise() -> None:
     """A sum of one noise hands everything on."""
     noise = Laplace(3.0)

@@ -20,10 +20,10 @@ def mean_absolute_error(
 
     Args:
         population: The law of the count.
-        mechanism: The law of the answer given the count. Noise that is added; of a `NoiseSum` all
-            noises must be discrete or all continuous, as otherwise the density bends at every
-            integer. `Subsample` alone or with discrete noise on top, summed answer by answer: its
-            answer is taken times size/sample size. `Exact` if nothing else is assumed.
+        mechanism: The law of the answer given the count. Noise that is added; for "mean", "median"
+            and "mode" with a log-concave density. `Subsample` alone or with discrete noise on top,
+            summed answer by answer: its answer is taken times size/sample size. `Exact` if nothing
+            else is assumed.
         by: "answer", "rounded" (to the nearest integer in 0..size), or the posterior "mean",
             "median" or "mode".
         assumed: The population that the estimator believes in; None: the true one.

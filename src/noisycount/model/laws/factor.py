@@ -141,6 +141,11 @@ class Product:
         """The sum of the steps."""
         return math.fsum(factor.log_step(count) for factor in self.factors)
 
+    def log_steps(self, counts: Sequence[int]) -> Reals:
+        """The sums of the steps, shape (counts,)."""
+        steps: Reals = np.sum([factor.log_steps(counts) for factor in self.factors], axis=0)
+        return steps
+
     def exact_log_step(self, count: int) -> LogStep:
         """The sum of the exact steps."""
         return reduce(add, (factor.exact_log_step(count) for factor in self.factors))

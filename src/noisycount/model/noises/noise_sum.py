@@ -9,22 +9,24 @@ import numpy as np
 
 from noisycount.model.drawing.scales import check_range
 from noisycount.model.laws.expansion import DIGITS, Reals, decimal_ratio
-from noisycount.model.laws.factor import Factor
+from noisycount.model.laws.factor import Factor, Product
 from noisycount.model.laws.tails import Tail, ValuedFactor
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise, SymmetricNoise
 from noisycount.model.noises.error_law import CertifiedErrorLaw
 from noisycount.model.noises.gaussian import GaussianErrors
 from noisycount.model.noises.gaussian_kernel import GaussianLikelihood
+from noisycount.model.noises.laplace_kernel import LaplaceLikelihood
 from noisycount.model.noises.smallest_error import smallest_error
 from noisycount.model.noises.summand import Summand
 from noisycount.model.noises.sums.sum_law import SumLaw
 from noisycount.model.noises.sums.summed_errors import SummedErrors
 from noisycount.model.validation import real_number, whole_number
 
-__all__ = ["NoiseSum", "SumLikelihood"]
+__all__ = ["LiftedLikelihood", "NoiseSum", "SumLikelihood"]
 
 _FARTHEST_ANSWER = 2.0**56
+_DEEP = 1e4  # nats, below which plain differences of the logarithm keep 1e-11
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -76,14 +78,14 @@ class NoiseSum(SymmetricNoise):
         """E|Z|, in records."""
         if len(self.noises) == 1:
             return self.noises[0].mean_absolute
-        return self._normal.mean_absolute if self._is_normal else self._law.mean_absolute
+        return self._normal.mean_absolute if self._is_gaussian else self._law.mean_absolute
 
     @property
     def errors(self) -> CertifiedErrorLaw:
         """The law of the noise at many errors at once."""
         if len(self.noises) == 1:
             return self.noises[0].errors
-        return self._normal if self._is_normal else SummedErrors(self._law)
+        return self._normal if self._is_gaussian else SummedErrors(self._law)
 
     def log_density(self, error: float) -> float:
         """The logarithm of the density of the noise, or of its probability if it is discrete.
@@ -120,9 +122,13 @@ class NoiseSum(SymmetricNoise):
         if len(self.noises) == 1:
             return self.noises[0].likelihood(answer, size)
         self.check_answer(answer)
-        if self._is_normal:
+        if self._law.is_normal:
             variance = sum((Fraction(noise.scale) ** 2 for noise in self.noises), Fraction(0))
             return GaussianLikelihood(float(answer), Fraction(DIGITS.sqrt(decimal_ratio(variance))))
+        farthest, widest = max(abs(answer), abs(answer - size)), self._law.widest_laplace
+        if widest and (self._law.is_kinked or farthest > _DEEP * widest):
+            slope = LaplaceLikelihood(float(answer), Fraction(widest))
+            return Product((slope, LiftedLikelihood(float(answer), self._law)))
         return SumLikelihood(float(answer), self._law)
 
     def tail(self, answer: float, size: int, *, upper: bool) -> Tail:
@@ -149,9 +155,9 @@ class NoiseSum(SymmetricNoise):
         return total
 
     @property
-    def _is_normal(self) -> bool:
-        """Whether the sum is one Gaussian noise."""
-        return not self._law.laplace and not self.is_discrete
+    def _is_gaussian(self) -> bool:
+        """Whether the sum is one continuous Gaussian noise."""
+        return self._law.is_normal and not self.is_discrete
 
     @property
     def _normal(self) -> GaussianErrors:
@@ -179,6 +185,26 @@ class SumLikelihood(ValuedFactor):
     def log_values(self, counts: Reals) -> Reals:
         """The logarithm of the density at counts."""
         return self.law.log_density(np.asarray(self.answer - counts))
+
+
+@dataclass(frozen=True, slots=True)
+class LiftedLikelihood(ValuedFactor):
+    """What a sum of noises adds to the likelihood of its widest Laplace noise alone.
+
+    It hardly changes far out, so that their product loses no digits at any distance; that is
+    log-concave, and smooth beside the kink of the other factor.
+
+    Attributes:
+        answer: The answer, in records.
+        law: The law of the sum.
+    """
+
+    answer: float
+    law: SumLaw
+
+    def log_values(self, counts: Reals) -> Reals:
+        """The logarithm of the density times e^(|answer − k|/b) at counts."""
+        return self.law.log_lifted(np.asarray(self.answer - counts))
 
 
 def _flat(noises: Sequence[Mechanism]) -> tuple[AdditiveNoise, ...]:

@@ -52,7 +52,9 @@ def around_period(variable: Complexes) -> tuple[Path, Complexes]:
     return Path(2 * np.arctanh(half), half * cosine, cosine), np.reciprocal(square)
 
 
-def log_density(parts: Sequence[Part], pole: float, distances: Reals, course: Course) -> Reals:
+def log_density(
+    parts: Sequence[Part], pole: float, distances: Reals, course: Course, *, is_lifted: bool = False
+) -> Reals:
     """The logarithm of the density, or of the probability on the integers, at distances x >= 0.
 
     f(x) = (1/2πi)·∫ M(s)·e^(−s·x) ds over a path that crosses the real axis near the saddle point θ
@@ -64,6 +66,7 @@ def log_density(parts: Sequence[Part], pole: float, distances: Reals, course: Co
         pole: The singularity of M nearest to 0; infinite if there is none.
         distances: In records, shape (points,).
         course: The kind of path.
+        is_lifted: Whether pole·x is added, which far out all but cancels: the sum keeps its digits.
 
     Source: Weideman and Trefethen (2007), *Parabolic and hyperbolic contours for computing the
     Bromwich integral*; Daniels (1954) for the saddle point.
@@ -73,18 +76,21 @@ def log_density(parts: Sequence[Part], pole: float, distances: Reals, course: Co
     logarithms = np.empty_like(different)
     for start in range(0, different.size, _CHUNK):
         some = slice(start, start + _CHUNK)
-        logarithms[some] = _log_density_of_few(parts, pole, different[some], course)
+        logarithms[some] = _log_density_of_few(
+            parts, pole, different[some], course, is_lifted=is_lifted
+        )
     return logarithms[owners]
 
 
 def _log_density_of_few(
-    parts: Sequence[Part], pole: float, distances: Reals, course: Course
+    parts: Sequence[Part], pole: float, distances: Reals, course: Course, *, is_lifted: bool
 ) -> Reals:
     tilt, curvature = _saddle(parts, pole, distances)
     widest = _WIDEST_ON_LATTICE if course in (around_all_poles, around_period) else math.inf
     width = np.minimum(1 / np.sqrt(np.maximum(curvature, _TINY)), widest)
     tilted = [part.tilted(tilt) for part in parts]
-    logarithm = sum((part.logarithm for part in tilted), -tilt.point * distances)
+    start = tilt.gap * distances if is_lifted else -tilt.point * distances
+    logarithm = sum((part.logarithm for part in tilted), start)
     # Beyond 1e15 widths a double does not place a distance, and the integral may round to 0.
     integral = np.maximum(_path_integral(tilted, distances, width, course), _TINY)
     density: Reals = logarithm + np.log(integral)

@@ -8,11 +8,11 @@ import numpy as np
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.noises.sums.transforms import Complexes, Normal, Path, Tilt, Tilted
 
-__all__ = ["Comb"]
+__all__ = ["NORMAL", "Comb"]
 
 _NEGLIGIBLE = 40.0
 _WIDE = 0.5
-_NORMAL = 8.0
+NORMAL = 8.0  # the variance in records² from which on Poisson's images are below e^−157
 _ORIGIN = np.zeros(1)
 
 
@@ -43,7 +43,7 @@ class Comb:
 
     def tilted(self, tilt: Tilt) -> Tilted:
         """The comb around θ."""
-        if self.variance > _NORMAL:
+        if self.variance > NORMAL:
             return Normal(self.variance * self.copies).tilted(tilt)
         if self._is_wide:
             drift = self.variance * tilt.point

@@ -15,7 +15,7 @@ from noisycount.model.noises.sums.inversion import (
     around_period,
     log_density,
 )
-from noisycount.model.noises.sums.lattice_transforms import Comb
+from noisycount.model.noises.sums.lattice_transforms import NORMAL, Comb
 from noisycount.model.noises.sums.mass_transform import Window
 from noisycount.model.noises.sums.transforms import Above, Normal, Part, Poles
 
@@ -65,6 +65,16 @@ class SumLaw:
         """
         return self._logarithms(np.abs(errors))
 
+    def log_lifted(self, errors: Reals) -> Reals:
+        """The logarithm of the density times e^(|z|/b), b the widest Laplace scale.
+
+        Its absolute error does not grow with the distance from 0.
+
+        Args:
+            errors: The values z, in records, any shape.
+        """
+        return self._logarithms(np.abs(errors), is_lifted=True)
+
     def log_tail(self, distances: Reals) -> Reals:
         """The logarithm of P[Z >= z].
 
@@ -84,29 +94,40 @@ class SumLaw:
         first = 1.0 if self.is_discrete else 0.0
         return self._logarithms(lows - first + window.centre, window)
 
-    def _logarithms(self, distances: Reals, *ends: Above | Window) -> Reals:
+    def _logarithms(
+        self, distances: Reals, *ends: Above | Window, is_lifted: bool = False
+    ) -> Reals:
         """Those of the density at distances >= 0 from 0, or of what ends make of it."""
         shaped = distances.ravel()
-        logarithms = (self._on_integers if self.is_discrete else self._on_line)(shaped, ends)
+        found = self._on_integers if self.is_discrete else self._on_line
+        logarithms = found(shaped, ends, is_lifted=is_lifted)
         return logarithms.reshape(distances.shape)
 
-    def _on_integers(self, distances: Reals, ends: Sequence[Above | Window]) -> Reals:
+    def _on_integers(
+        self, distances: Reals, ends: Sequence[Above | Window], *, is_lifted: bool
+    ) -> Reals:
         """The logarithms of discrete noise."""
         parts = [*self._poles(1.0), *self._combs(), *ends]
         is_window = any(isinstance(end, Window) for end in ends)
         is_open = self._is_open(np.ones_like(distances) if is_window else distances)
         logarithms = np.empty_like(distances)
         for some, course in ((is_open, around_all_poles), (~is_open, around_period)):
-            logarithms[some] = log_density(parts, self._pole(1.0), distances[some], course)
+            logarithms[some] = log_density(
+                parts, self._pole(1.0), distances[some], course, is_lifted=is_lifted
+            )
         return logarithms
 
-    def _on_line(self, distances: Reals, ends: Sequence[Above | Window]) -> Reals:
+    def _on_line(
+        self, distances: Reals, ends: Sequence[Above | Window], *, is_lifted: bool
+    ) -> Reals:
         """Those of continuous noise, in units in which its widest scale is 1."""
         unit = max(self.widest_laplace, math.sqrt(self._gaussian_variance))
         parts = [*self._poles(unit), *(end.in_units(unit) for end in ends)]
         if self.gaussian:
             parts.append(Normal(self._gaussian_variance / unit**2))
-        logarithms = log_density(parts, self._pole(unit), distances / unit, along_line)
+        logarithms = log_density(
+            parts, self._pole(unit), distances / unit, along_line, is_lifted=is_lifted
+        )
         return logarithms + (len(ends) - 1) * math.log(unit)
 
     def _is_open(self, distances: Reals) -> Flags:
@@ -132,6 +153,13 @@ class SumLaw:
     def _combs(self) -> list[Part]:
         """The transforms of the discrete Gaussian noises."""
         return [Comb(scale**2, copies) for scale, copies in Counter(self.gaussian).items()]
+
+    @property
+    def is_normal(self) -> bool:
+        """Whether the density is that of one Gaussian noise, on the integers up to 1e-60."""
+        if self.laplace:
+            return False
+        return not self.is_discrete or all(scale**2 > NORMAL for scale in self.gaussian)
 
     @property
     def spread(self) -> float:
