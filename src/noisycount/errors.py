@@ -24,7 +24,7 @@ class SourceError(NoisyCountError):
 
 
 class OverrunError(NoisyCountError):
-    """A count that was not done when its reply had to leave; the debit stays."""
+    """A count that was not done when its reply had to leave; a debit that was made stays."""
 
 
 class LedgerError(NoisyCountError):

@@ -106,8 +106,8 @@ def test_work_that_overruns_is_answered_at_the_tick_with_a_fixed_text() -> None:
     done.set()
     (text,) = texts
     assert text == (
-        "the answer was not ready when replies left; ask the same question again: it is charged"
-        " once, however often it is asked"
+        "the answer was not ready when replies left; its price may be charged: ask the same"
+        " question again, which is charged once, however often it is asked"
     )
 
 

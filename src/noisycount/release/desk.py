@@ -24,6 +24,7 @@ from noisycount.release.sources.interface import Source
 __all__ = ["Dataset", "Desk", "Release"]
 
 _MECHANISM = "discrete Laplace"
+_PAID = "the debit stays, and to ask the same again costs nothing more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +155,12 @@ class Desk:
             ValueError: `epsilon` or `key` is out of range; nothing was charged.
             PredicateError: The question is outside the language; nothing was charged.
             BudgetError: The price exceeds what is left; nothing was charged.
-            LedgerError: The key belongs to another question, or the ledger cannot be used.
+            LedgerError: The key belongs to another question, or the ledger cannot be used, and
+                nothing was charged; or the answer could not be stored, and the debit stays.
             SourceError: The records are closed or have changed, and nothing was charged; or they
                 could not be counted, and the debit stays.
-            OverrunError: There was no answer yet when replies left the slot; a debit stays.
+            OverrunError: There was no answer yet when replies left the slot; a debit that was made
+                stays.
         """
         reply = partial(self._reply, where, epsilon, key)
         return reply() if self.slot is None else self.slot.reply(reply)
@@ -173,12 +176,14 @@ class Desk:
         key = secrets.token_hex(16) if key is None else key
         entry, charged = self.ledger.reserve(key, request, self.dataset.budget, self.analyst)
         if entry.answer is None:
-            entry = self._answered(entry, predicate, mechanism)
+            entry, remaining = self._answered(entry, predicate, mechanism)
+        else:
+            remaining = self.remaining
         return Release(
             answer=cast("int", entry.answer),  # stored by now, here or before
             epsilon=entry.request.epsilon,
             charged=charged,
-            remaining=self.remaining,
+            remaining=remaining,
             dataset=entry.request.dataset,
             where=canonical_text(predicate),
             mechanism=_MECHANISM,
@@ -199,20 +204,25 @@ class Desk:
         }
         return Request(self.dataset.name, json.dumps(question, sort_keys=True), epsilon)
 
-    def _answered(self, entry: Entry, predicate: Predicate, mechanism: DiscreteLaplace) -> Entry:
-        """The entry with its stored answer.
+    def _answered(
+        self, entry: Entry, predicate: Predicate, mechanism: DiscreteLaplace
+    ) -> tuple[Entry, Fraction]:
+        """The entry with its stored answer, and what is left then.
 
         An answer that could not be stored goes no further: whoever asked could else collect one
         from each failure, all of them for one price.
         """
         try:
-            return self.ledger.store(entry, self._noisy_count(predicate, mechanism))
-        except NoisyCountError as error:
-            refusal = bare(error)
+            drawn = partial(self._noisy_count, predicate, mechanism)
+            return self.ledger.store(entry, drawn()), self.remaining
+        except SourceError as error:
+            refusal: NoisyCountError = bare(error)
+        except LedgerError as error:
+            refusal = LedgerError(f"{error}; {_PAID}")
         except Exception:  # noqa: BLE001 - its text, whatever it is, could hold the answer
             refusal = LedgerError(
                 "the answer could not be stored, and why is withheld, as it may hold the answer;"
-                " the debit stays: ask again, which costs nothing more"
+                f" {_PAID}"
             )
         except BaseException as interruption:
             bare(interruption)

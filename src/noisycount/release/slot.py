@@ -99,8 +99,8 @@ class _Outcome(Generic[Result]):
         """Give the result, or raise the error, if there is one by now."""
         if not self.finished.is_set():
             raise OverrunError(
-                "the answer was not ready when replies left; ask the same question again: it is"
-                " charged once, however often it is asked"
+                "the answer was not ready when replies left; its price may be charged: ask the same"
+                " question again, which is charged once, however often it is asked"
             )
         if self.error is not None:
             raise self.error
