@@ -13,7 +13,7 @@ from mpmath import mp, mpf
 from scipy import stats
 
 from noisycount.model.drawing.one import RandomIntegers, discrete_laplace
-from noisycount.model.noises import laplace as noise
+from noisycount.model.noises import discrete_laplace as noise
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.desk import Dataset, Desk
 from noisycount.release.ledger.ledger import Ledger
@@ -214,7 +214,7 @@ def _answers(world: World, size: int) -> np.ndarray:
 
 
 def _patches(mutant: str) -> dict[str, object]:
-    """What a mutant has in place of parts of `noisycount.model.noises.laplace`."""
+    """What a mutant has in place of parts of `noisycount.model.noises.discrete_laplace`."""
     return {"discrete_laplace": MUTANTS.get(mutant, discrete_laplace)}
 
 

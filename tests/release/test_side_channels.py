@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from noisycount.errors import NoisyCountError, SourceError
-from noisycount.model.noises import laplace as noise
+from noisycount.model.noises import discrete_laplace as noise
 from noisycount.release.desk import Dataset, Desk
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.question.parser import parse
