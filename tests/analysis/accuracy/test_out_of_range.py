@@ -124,5 +124,7 @@ def test_impossible_counts_and_sizes_are_refused(count: int, size: int, message:
 
 def test_what_adds_no_noise_is_refused() -> None:
     """The count itself is never out of range."""
-    with pytest.raises(ValueError, match=r"^noise must be Laplace, Gaussian, .*, got Exact\(\)"):
+    with pytest.raises(
+        ValueError, match=r"^noise must be noise that is added to the count, .*, got Exact\(\)"
+    ):
         out_of_range_bounds(10, Exact())
