@@ -359,6 +359,7 @@ def broken(tmp_path: Path, name: str, content: bytes = CANARY.encode()) -> Path:
         (lambda folder: broken(folder, "x.duckdb", b""), {}, "cannot be read as DuckDB"),
         (lambda folder: broken(folder, "x.parquet", b""), {}, "cannot be read as Parquet"),
         (lambda folder: broken(folder, "x.csv", b""), {}, "no names of columns: write them"),
+        (lambda folder: write_csv(folder, f"{CANARY}\0{CANARY}"), {}, "no names of columns"),
         (lambda folder: write_csv(folder, "\n1\n"), {}, "no names of columns: write them"),
         (
             lambda folder: write_csv(folder, "a\n1\n"),
@@ -607,9 +608,9 @@ def test_a_csv_file_larger_than_memory_is_refused_and_spills_nothing(
     connect = duckdb.connect
 
     def small(path: str, config: dict[str, str] | None = None) -> duckdb.DuckDBPyConnection:
-        return connect(path, config={"memory_limit": "30MB", **(config or {})})
+        return connect(path, config={"memory_limit": "100MB", **(config or {})})
 
-    path = write_csv(tmp_path, "note\n" + f"{CANARY * 100}\n" * 60_000)
+    path = write_csv(tmp_path, "note\n" + f"{CANARY * 100}\n" * 100_000)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(duckdb, "connect", small)
     with pytest.raises(SourceError, match="needs more memory than there is: a CSV file is held"):

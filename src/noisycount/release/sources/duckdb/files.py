@@ -85,7 +85,8 @@ def _csv_relation(
     options = f"delim='{delimiter(place)}', {_CSV_OPTIONS}"
     read = f"{quoted_text(path_pattern(place))}, {options}"
     connection.execute(f"CREATE TABLE loaded AS SELECT * FROM read_csv({read})")
-    if not _header(place).strip():
+    header = _header(place)
+    if not header.strip() or "\0" in header:
         raise SourceError(f"{str(place)!r} has no names of columns: write them into its first line")
     if kinds is None:
         return "loaded"
