@@ -119,8 +119,7 @@ def test_a_question_outside_the_language_is_refused(
     ("name", "content", "remedy"),
     [
         ("missing.csv", None, "neither a file nor a data set: check its path"),
-        ("empty.csv", b"", "no records: give at least one"),
-        ("header.csv", b"person,age\n", "no records: give at least one"),
+        ("empty.csv", b"", "no names of columns: write them into its first line"),
         ("ragged.csv", b"person,age\n1,2\n3\n", "cannot be read as CSV: check that"),
         ("latin.csv", b"person,age\n1,\xff\n", "cannot be read as CSV: check that it is UTF-8"),
         ("text.parquet", b"person,age\n1,2\n", "cannot be read as Parquet: check that"),
