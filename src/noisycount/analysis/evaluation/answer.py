@@ -11,7 +11,7 @@ from noisycount.model.laws.gram import POINTS, gram_rule
 
 __all__ = ["RawAnswer", "RoundedAnswer"]
 
-_LONGEST = 1 << 24
+_LONGEST = 1 << 24  # records of spread, beyond which runs grow no longer
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisycount.analysis.posterior.count_table import CountTable, bulk_end
+from noisycount.analysis.posterior.count_table import DEPTH, CountTable, bulk_end
 from noisycount.analysis.posterior.sides import Sides, sides_of
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.expansion import Reals
@@ -19,7 +19,6 @@ __all__ = ["FAR", "Case", "believed_table", "case_of", "table_of"]
 FAR = 1e300
 """An answer beyond all others."""
 
-_DEPTH = 80.0  # nats: e^-80 of an average is beyond a double
 _WIDEST = 4_000_000  # counts, for which tables take some hundred megabytes
 
 
@@ -84,7 +83,7 @@ def case_of(population: Population, noise: SymmetricNoise, assumed: Population |
         ValueError: If a law is too wide to be summed count by count, or the assumed one too far off
             for its digits.
     """
-    reach = float(math.ceil(noise.error_with_tail(-_DEPTH)))
+    reach = float(math.ceil(noise.error_with_tail(-DEPTH)))
     errors = noise.errors.tabulated(reach)
     table = table_of(population.law(), population.size)
     span = (table.first - reach, table.last + reach)
@@ -101,7 +100,7 @@ def case_of(population: Population, noise: SymmetricNoise, assumed: Population |
 
 def table_of(law: CountDistribution, size: int) -> CountTable:
     """The counts within e^80 of the most probable one."""
-    depth = min(_DEPTH, law.depth)
+    depth = min(DEPTH, law.depth)
     return _table(law, bulk_end(law, depth, 0), bulk_end(law, depth, size))
 
 

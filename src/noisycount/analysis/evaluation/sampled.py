@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from noisycount.analysis.evaluation.case import believed_table, table_of
-from noisycount.analysis.posterior.count_table import CountTable
+from noisycount.analysis.posterior.count_table import DEPTH, CountTable
 from noisycount.analysis.posterior.refine import refine
 from noisycount.model.laws.count_law import TIE
 from noisycount.model.laws.expansion import Reals
@@ -16,11 +16,10 @@ from noisycount.model.subsampling import DrawnPositives, Subsample
 
 __all__ = ["SampledEstimate", "sampled_estimate"]
 
-_DEPTH = 80.0
-_ENTRIES = 20_000_000
+_ENTRIES = 20_000_000  # pairs, whose tables take some hundred megabytes
 _EQUAL = 1e-11  # what rounding moves a posterior mean, in mean absolute deviations, and more
-_ROUNDING = 4 * float(np.finfo(float).eps)
-_MODE_TIE = 1e-12
+_ROUNDING = 4 * float(np.finfo(float).eps)  # of a distance between two numbers that are rounded
+_MODE_TIE = 1e-12  # nats: what rounding moves a difference of log-weights, and more
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +85,7 @@ def sampled_estimate(
         )
     table = table_of(population.law(), size)
     first, last = _drawn_ends(table, drawn, size)
-    reach = 0 if noise is None else int(np.ceil(noise.error_with_tail(-_DEPTH)))
+    reach = 0 if noise is None else int(np.ceil(noise.error_with_tail(-DEPTH)))
     answers = np.arange(first - reach, last + reach + 1, dtype=np.float64)
     span = (float(answers[0]), float(answers[-1]))
     believed = table if assumed is None else believed_table(assumed, mechanism, span)

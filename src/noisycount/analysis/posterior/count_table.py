@@ -8,7 +8,11 @@ from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.search import first_true
 
-__all__ = ["CountTable", "bulk_end"]
+__all__ = ["DEPTH", "CountTable", "bulk_end"]
+
+DEPTH = 80.0
+"""Nats below the largest term of a sum from which on terms are left out: e^−80 is beyond a double,
+however many they are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,11 +24,11 @@ _WHOLE: dict[str, Callable[[Posterior], int]] = {
     "median": lambda told: told.median,
     "mode": lambda told: told.mode,
 }
-_FEW = 24
-_PIECE = 1 << 20
-_EXTREMES = 2
-_WORTH_CELLS = 2000
-_TOLERANCE = 1e-12
+_FEW = 24  # answers, or Chebyshev points: fewer answers are found one by one
+_PIECE = 1 << 20  # answers that are looked through at once
+_EXTREMES = 2  # the smallest and the largest answer
+_WORTH_CELLS = 2000  # answers: fewer do not pay for fitting cells
+_TOLERANCE = 1e-12  # posterior standard deviations; 1e-10 is promised
 
 
 @overload

@@ -5,13 +5,12 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from noisycount.analysis.posterior.count_table import CountTable
+from noisycount.analysis.posterior.count_table import DEPTH, CountTable
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.noises.error_law import ErrorLaw
 
 __all__ = ["GeometricSides", "Side", "Sides", "SummedSides", "mean_of", "sides_of"]
 
-_DEPTH = 80.0  # nats below the largest term: more than a mean of any number of terms can show
 _BAND = 64  # counts for which the terms that matter are looked for once
 _MOST_BANDS = 1024  # as each is found by a pass over all counts
 _ENTRIES = 1 << 19  # terms held at once: 4 MB
@@ -119,7 +118,7 @@ class SummedSides:
         starts, stops = np.empty(knots.size, np.int64), np.empty(knots.size, np.int64)
         for place, knot in enumerate(knots):
             logs = self.table.logs + self.errors.log_density(knot - self.table.counts)
-            matter = np.flatnonzero(logs >= logs.max() - _DEPTH)
+            matter = np.flatnonzero(logs >= logs.max() - DEPTH)
             starts[place], stops[place] = matter[0], matter[-1] + 1
         object.__setattr__(self, "_knots", knots)
         object.__setattr__(self, "_starts", np.append(0, starts))

@@ -13,10 +13,10 @@ from noisycount.model.populations.population import Population
 
 __all__ = ["WideCells", "wide_cells"]
 
-_POINTS = 24
-_FARTHEST = 40
-_MARGIN = 1024
-_PIECE = 1 << 18
+_POINTS = 24  # a polynomial through so many holds a cell to the digits of a double
+_FARTHEST = 40  # standard deviations: the law has fallen by e^800 there
+_MARGIN = 1024  # records from an end, nearer to which the quantities are not smooth
+_PIECE = 1 << 18  # answers whose scratch takes some megabytes
 _NODES = np.polynomial.chebyshev.chebpts1(_POINTS)
 
 

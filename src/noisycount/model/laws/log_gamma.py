@@ -14,9 +14,9 @@ __all__ = [
     "stirling_error",
 ]
 
-_SHIFT = 16
+_SHIFT = 16  # from which on the series below has the digits of a double
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
-_SMALL = 0.1
+_SMALL = 0.1  # up to which the series below has the digits of a double
 _LEAST_RATIO = 2.0**-53 - 1  # a ratio of −1 comes from rounding alone
 _SERIES = tuple((-1.0) ** k / (k * (k - 1)) for k in range(18, 1, -1))
 
@@ -55,7 +55,7 @@ def _deviance(ratios: Reals) -> Reals:
 
 
 def _near_deviance(ratios: Reals) -> Reals:
-    """The same by its series, for |u| < 1/10."""
+    """The deviance by its series, for |u| < 1/10."""
     series = np.full_like(ratios, _SERIES[0])
     for coefficient in _SERIES[1:]:
         series *= ratios
