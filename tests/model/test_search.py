@@ -90,3 +90,17 @@ def test_many_roots_are_found_at_once() -> None:
     assert found == pytest.approx(np.cbrt(goals), rel=1e-13)
     whole = first_wholes(lambda x: x >= goals, np.full(5, -10.0), np.full(5, 2e6))
     assert whole.tolist() == [-3, 1, 1, 8, 1e6]
+
+
+@pytest.mark.parametrize("start", [0.5, 1.9, 40.0])
+def test_a_smooth_function_is_asked_few_times(start: float) -> None:
+    """On either side of the root, as every value may be dear."""
+    asked = []
+
+    def function(x: float) -> float:
+        asked.append(x)
+        return math.log(x) ** 3 + math.log(x) - 1
+
+    found = root(function, bracketed_by_factors(function, start, 2.0))
+    assert function(found.low) < 0 <= function(found.high)
+    assert len(asked) <= 20
