@@ -1,8 +1,11 @@
+import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 import noisycount as nc
+from noisycount.charts.refinement.curves import RefinementCurves
 from tests.study.test_papers import figure
 
 LAW = nc.Binomial(5912, 0.017)
@@ -39,6 +42,16 @@ def test_a_posterior_is_shown_with_its_prior_and_its_answer() -> None:
     assert [point["probability"] for point in prior] == LAW.law().pmf(counts).tolist()
     assert sum(point["probability"] for point in noisy) == pytest.approx(1, abs=1e-9)
     assert max(noisy, key=lambda point: point["probability"])["count"] == 107
+
+
+@pytest.mark.parametrize(("law", "scale"), [(LAW, 7), (nc.Binomial(10**6, 0.3), 2000)])
+def test_the_answer_alone_is_shown_by_its_likelihood(law: nc.Binomial, scale: int) -> None:
+    """The curve of each count is the probability of that error, also where not all are shown."""
+    answer = round(law.law().mean)
+    curves = RefinementCurves.of(nc.posterior(answer, law, nc.DiscreteLaplace(scale)))
+    errors = abs(np.array(curves.counts) - answer)
+    chances = math.tanh(1 / (2 * scale)) * np.exp(-errors / scale)
+    assert curves.noisy == pytest.approx(chances.tolist(), rel=0.01)
 
 
 def test_several_answers_are_shown_by_their_average() -> None:
