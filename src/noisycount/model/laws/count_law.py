@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.mesh import MeshPoints
 
 __all__ = ["TIE", "CountDistribution"]
 
@@ -34,6 +35,16 @@ class CountDistribution(ABC):
     @abstractmethod
     def mode(self) -> int:
         """The smallest count of the largest probability."""
+
+    @property
+    @abstractmethod
+    def support(self) -> tuple[int, int]:
+        """The first and the last count of the run."""
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation, in records."""
+        return math.sqrt(self.variance)
 
     @property
     def depth(self) -> float:
@@ -73,3 +84,35 @@ class CountDistribution(ABC):
     @abstractmethod
     def moved(self, by: int) -> Self:
         """The law of the count plus a constant."""
+
+    @property
+    @abstractmethod
+    def mirrored(self) -> Self:
+        """The law of the negative count."""
+
+    @abstractmethod
+    def points(
+        self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf
+    ) -> MeshPoints:
+        """Points whose weights are probabilities, for sums that may bend in a run of counts.
+
+        They leave out what is e^−80 of the largest probability to the left, and of that at
+        `highest` to the right.
+
+        Args:
+            fine: The first and the last count of the run; None: sums do not bend.
+            highest: The count up to which sums reach.
+            coarsest: How far apart points may lie where the law is smooth, times 24, in records.
+        """
+
+    def for_ratios(self, rarity: float) -> Self:  # noqa: ARG002  (a table has every point)
+        """The same law, with points for sums of ratios whose logarithm may be as low as this."""
+        return self
+
+    @abstractmethod
+    def reach(self, depth: float) -> tuple[float, float]:
+        """The counts on both sides of the mode at which the law has fallen by e^depth."""
+
+    @abstractmethod
+    def log_tail_bound(self, count: float) -> float:
+        """A bound of the logarithm of the mass from a count on, which lies right of the mean."""

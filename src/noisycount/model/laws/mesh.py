@@ -33,6 +33,10 @@ class MeshPoints:
         object.__setattr__(self, "weights", np.exp(self.log_weights))
         object.__setattr__(self, "highest_log_weight", float(self.log_weights.max()))
 
+    def moved(self, by: int) -> "MeshPoints":
+        """The points of the weight, moved."""
+        return MeshPoints(self.offsets + by, self.log_weights)
+
     @property
     def is_every_integer(self) -> bool:
         """Whether no integer between the first and the last point is left out."""

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -12,34 +13,47 @@ from noisycount.model.laws.blocks import Blocks, blocks_between
 from noisycount.model.laws.count_law import TIE, CountDistribution
 from noisycount.model.laws.expansion import Expansion, Reals
 from noisycount.model.laws.factor import Factor, Product
+from noisycount.model.laws.gram import POINTS
+from noisycount.model.laws.mesh import MeshPoints, mesh_points
 from noisycount.model.laws.stationary import mode_and_turns
 from noisycount.model.search import Bracket, first_whole
 from noisycount.model.validation import fraction_of_one, not_nan
 
 __all__ = ["SmoothLaw", "smooth_law"]
 
+_LEFT_OUT = 80.0  # nats: e^−80 of a sum is beyond its rounding, also where much of it cancels
+_STRIDES = 1.25 ** np.arange(20)  # of a search for where a law has fallen, in one evaluation
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class SmoothLaw(CountDistribution):
     """A law that is known up to a factor around its centre.
 
     Args:
-        support: The smallest and the largest count with a positive probability.
+        limits: The smallest and the largest count with a positive probability.
         centre: The smallest count of the largest probability.
         log_weight: ln P[K = centre + d] − ln P[K = centre] for offsets d.
         cuts: Offsets between which the log-weight is smooth and monotone.
+        rarity: The logarithm of the least factor by which sums over points multiply a weight.
     """
 
-    support: tuple[int, int]
+    limits: tuple[int, int]
     centre: int
     log_weight: Expansion
     cuts: tuple[int, ...]
-    _whole: Blocks = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_whole", self._between(*self.support))
+    rarity: float = 0.0
 
     @property
+    def support(self) -> tuple[int, int]:
+        """The smallest and the largest count with a positive probability."""
+        return self.limits
+
+    @cached_property
+    def _whole(self) -> Blocks:
+        """The blocks of all counts."""
+        return self._between(*self.support)
+
+    @cached_property
     def log_mass(self) -> float:
         """The logarithm of the sum of all weights, relative to that of the mode."""
         return self._whole.peak + math.log(self._whole.mass)
@@ -53,6 +67,11 @@ class SmoothLaw(CountDistribution):
     def variance(self) -> float:
         """The variance of the count, in records²."""
         return self._whole.variance
+
+    @cached_property
+    def deviation(self) -> float:
+        """The standard deviation, in records."""
+        return math.sqrt(self.variance)
 
     @property
     def mode(self) -> int:
@@ -98,7 +117,76 @@ class SmoothLaw(CountDistribution):
     def moved(self, by: int) -> Self:
         """The law of the count plus a constant."""
         low, high = self.support
-        return replace(self, support=(low + by, high + by), centre=self.centre + by)
+        law = replace(self, limits=(low + by, high + by), centre=self.centre + by)
+        law.__dict__["_whole"] = self._whole
+        return law
+
+    @cached_property
+    def mirrored(self) -> Self:
+        """The law of the negative count."""
+        low, high = self.support
+        law = replace(
+            self,
+            limits=(-high, -low),
+            centre=-self.centre,
+            log_weight=self.log_weight.mirrored,
+            cuts=tuple(-cut for cut in reversed(self.cuts)),
+        )
+        law.__dict__["_whole"] = self._whole.mirrored
+        return law
+
+    def for_ratios(self, rarity: float) -> Self:
+        """The same law, with points for sums of ratios whose logarithm may be as low as this."""
+        return replace(self, rarity=rarity)
+
+    def points(
+        self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf
+    ) -> MeshPoints:
+        """Points whose weights are probabilities, for sums that may bend in a run of counts."""
+        low, high = self._ends
+        places = [] if fine is None else [(fine[0] - self.centre, fine[1] - self.centre)]
+        first = max(low, min(high, 0.0, *(place[0] for place in places)))
+        reached = max(low, 0.0, highest - self.centre, *(place[1] for place in places))
+        depth = _LEFT_OUT - self.rarity
+        ends = self._fallen(first, low, depth), self._fallen(min(high, reached), high, depth)
+        length = max(POINTS, min(coarsest, self.deviation))
+        points = mesh_points(self._log_chances, ends, (low, high), places, length)
+        return points.moved(self.centre) if self.centre else points
+
+    def reach(self, depth: float) -> tuple[float, float]:
+        """The counts on both sides of the mode at which the law has fallen by e^depth."""
+        below, above = (self._fallen(0.0, end, depth) for end in self._ends)
+        return self.centre + below, self.centre + above
+
+    def log_tail_bound(self, count: float) -> float:
+        """The larger of the law there and at its end, times the number of counts between."""
+        last, offset = self._ends[1], count - self.centre
+        logs = self._log_chances(np.array([min(offset, last), last]))
+        return float(logs.max()) + math.log(max(last - offset, 0) + 1)
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        """The first and the last offset."""
+        low, high = self.support
+        return float(low - self.centre), float(high - self.centre)
+
+    def _log_chances(self, offsets: Reals) -> Reals:
+        """The logarithms of the probabilities, continued between integers."""
+        chances: Reals = self.log_weight(offsets) - self.log_mass
+        return chances
+
+    def _fallen(self, start: float, limit: float, depth: float) -> float:
+        """Where the law has fallen by e^depth on the way from an offset to that of the limit."""
+        way, side = abs(limit - start), math.copysign(1.0, limit - start)
+        step = math.ceil(self.deviation)
+        while step < way:
+            offsets = start + side * np.minimum(np.ceil(step * _STRIDES), way)
+            logs = self.log_weight(np.append(offsets, start))
+            fallen = np.flatnonzero(logs[:-1] < logs[-1] - depth)
+            if fallen.size:
+                return float(offsets[fallen[0]])
+            step = math.ceil(2 * step * _STRIDES[-1])
+        return limit
 
     def _between(self, first: int, last: int) -> Blocks:
         """The blocks of the counts first..last."""

@@ -1,7 +1,8 @@
 """The law of a count as a table of the probabilities on a run of integers."""
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -9,12 +10,13 @@ from numpy.typing import ArrayLike
 
 from noisycount.model.laws.count_law import TIE, CountDistribution
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.mesh import MeshPoints
 from noisycount.model.validation import fraction_of_one, not_nan
 
 __all__ = ["TableLaw"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class TableLaw(CountDistribution):
     """A law that is known up to a factor on first, first + 1, and so on.
 
@@ -29,11 +31,17 @@ class TableLaw(CountDistribution):
     log_weights: Reals
     known_depth: float = 640.0
     known_rounding: float = 3e-13
-    _weights: Reals = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        weights = np.exp(self.log_weights - self.log_weights.max())
-        object.__setattr__(self, "_weights", weights)
+    @cached_property
+    def _weights(self) -> Reals:
+        """The weights, relative to the largest."""
+        weights: Reals = np.exp(self.log_weights - self.log_weights.max())
+        return weights
+
+    @cached_property
+    def log_probabilities(self) -> Reals:
+        """The logarithm of the probability of each count of the table, −inf for 0."""
+        return self.log_weights - self._log_total
 
     @property
     def depth(self) -> float:
@@ -45,7 +53,7 @@ class TableLaw(CountDistribution):
         """A bound of the relative error of a probability within that depth."""
         return self.known_rounding
 
-    @property
+    @cached_property
     def _log_total(self) -> float:
         """The logarithm of the sum of the weights."""
         return float(self.log_weights.max()) + math.log(float(self._weights.sum()))
@@ -60,14 +68,24 @@ class TableLaw(CountDistribution):
         """The expected count, in records."""
         return self.mode + float(self._weights @ self._counts) / float(self._weights.sum())
 
-    @property
+    @cached_property
     def variance(self) -> float:
         """The variance of the count, in records²."""
         offsets, mass = self._counts, float(self._weights.sum())
         mean = float(self._weights @ offsets) / mass
         return float(self._weights @ (offsets - mean) ** 2) / mass
 
+    @cached_property
+    def deviation(self) -> float:
+        """The standard deviation, in records."""
+        return math.sqrt(self.variance)
+
     @property
+    def support(self) -> tuple[int, int]:
+        """The first and the last count of the table."""
+        return self.first, self.first + self.log_weights.size - 1
+
+    @cached_property
     def mode(self) -> int:
         """The smallest count of the largest probability."""
         return self.first + int(np.argmax(self.log_weights >= self.log_weights.max() - TIE))
@@ -101,3 +119,33 @@ class TableLaw(CountDistribution):
     def moved(self, by: int) -> Self:
         """The law of the count plus a constant."""
         return replace(self, first=self.first + by)
+
+    @cached_property
+    def mirrored(self) -> Self:
+        """The law of the negative count."""
+        return replace(self, first=-self.support[1], log_weights=self.log_weights[::-1])
+
+    def points(
+        self,
+        fine: tuple[float, float] | None,  # noqa: ARG002  (a table has every point)
+        highest: float,  # noqa: ARG002  (the same)
+        coarsest: float = math.inf,  # noqa: ARG002  (the same)
+    ) -> MeshPoints:
+        """All counts of the table that are not impossible."""
+        return self._points
+
+    @cached_property
+    def _points(self) -> MeshPoints:
+        """The counts of the table that are not impossible."""
+        counts = self.first + np.arange(self.log_weights.size, dtype=np.float64)
+        possible = self.log_weights > -np.inf
+        return MeshPoints(counts[possible], self.log_probabilities[possible])
+
+    def reach(self, depth: float) -> tuple[float, float]:  # noqa: ARG002  (a table is short)
+        """The ends of the table."""
+        return self.support
+
+    def log_tail_bound(self, count: float) -> float:
+        """The largest of the table from there on, at all its counts."""
+        logs = self.log_probabilities[max(0, int(count - self.first)) :]
+        return float(logs.max()) + math.log(logs.size) if logs.size else -math.inf

@@ -3,7 +3,6 @@
 import math
 from fractions import Fraction
 
-from noisycount.analysis.privacy.base import base_around_mode
 from noisycount.analysis.privacy.pairs.linear_pair import LinearPair
 from noisycount.analysis.privacy.pairs.pair import Pair
 from noisycount.analysis.privacy.pairs.tables import sampled_pair, sampled_shift_pair
@@ -52,7 +51,7 @@ def _sample_pair(population: Exchangeable, sample: Sample) -> tuple[Pair, int]:
             return sampled_shift_pair(float(rate), others.population.law(), share)
     law = sample.population.law()
     pair = LinearPair(
-        base_around_mode(law, math.log(min(rate, 1 - rate))),
+        law.for_ratios(math.log(min(rate, 1 - rate))).moved(-law.mode),
         drawn * rate - law.mode,
         size * rate / sample.gain,
         size * (1 - rate) / sample.gain,

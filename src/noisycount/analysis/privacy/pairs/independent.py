@@ -5,11 +5,11 @@ from functools import cache
 
 import numpy as np
 
-from noisycount.analysis.privacy.base import SmoothBase, TableBase
 from noisycount.analysis.privacy.pairs.linear_pair import LinearPair
 from noisycount.analysis.privacy.pairs.pair import Pair
 from noisycount.analysis.privacy.pairs.tables import sampled_pair, shifted_pair
 from noisycount.model.laws.smooth_law import smooth_law
+from noisycount.model.laws.table_law import TableLaw
 from noisycount.model.populations.independent import IndependentNeighbours
 from noisycount.model.subsampling import DrawnPositives
 
@@ -42,7 +42,7 @@ def independent_pair(neighbours: IndependentNeighbours, size: int, sample_size: 
 def known_count_pair() -> LinearPair:
     """The laws of the last record alone, all others being known: 1, and 0."""
     half = Fraction(1, 2)
-    base = TableBase(0.0, np.log([0.5, 0.5]))
+    base = TableLaw(0, np.log([0.5, 0.5]))
     return LinearPair(base, half, half, half, is_shift=True)
 
 
@@ -56,7 +56,7 @@ def _known_sample_pair(size: int, count: int, sample_size: int) -> LinearPair:
     law = smooth_law([DrawnPositives(count + 1, sample_size, size + 1)])
     mean = Fraction(sample_size * (count + 1), size + 1)
     return LinearPair(
-        SmoothBase.around_centre(law),
+        law.moved(-law.mode),
         mean - law.centre,
         mean + (size - count - sample_size),
         count + 1 - mean,

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from noisycount.analysis.privacy.base import Base
+from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.expansion import DIGITS, Reals
 
 __all__ = ["LinearPair"]
@@ -32,7 +32,7 @@ class LinearPair:
         rounding: The relative error of a term of a sum, measured, with a margin of 3.
     """
 
-    base: Base
+    base: CountDistribution
     mean: Fraction
     length_plus: Fraction
     length_minus: Fraction

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from noisycount.analysis.privacy.base import Base
+from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.expansion import Reals
 
 __all__ = ["Excess", "Pair"]
@@ -37,7 +37,7 @@ class Pair(Protocol):
     """Laws P₊ and P₋ of a count with a common base Q, such that P₊/P₋ grows with the count."""
 
     @property
-    def base(self) -> Base:
+    def base(self) -> CountDistribution:
         """Q."""
         ...
 

@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from noisycount.analysis.privacy.base import TableBase
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.table_law import TableLaw
 
 __all__ = ["TablePair"]
 
@@ -65,9 +65,9 @@ class TablePair:
         return cls(first, plus, minus, differences, errors, is_shift, rounding)
 
     @cached_property
-    def base(self) -> TableBase:
+    def base(self) -> TableLaw:
         """Q."""
-        return TableBase(self.first, _half_way(self.log_plus, self.log_minus))
+        return TableLaw(int(self.first), _half_way(self.log_plus, self.log_minus))
 
     @cached_property
     def _ratios(self) -> Reals:

@@ -8,7 +8,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.privacy.base import base_around_mode
 from noisycount.analysis.privacy.pairs.pair import Pair
 from noisycount.analysis.privacy.pairs.table_pair import TablePair
 from noisycount.model.laws.count_law import CountDistribution
@@ -59,8 +58,8 @@ def sampled_shift_pair(
 
 def _table(law: CountDistribution) -> tuple[float, Reals]:
     """The first offset from the mode, and the logarithms of the probabilities from there on."""
-    low, high = base_around_mode(law).reach(_DEEPEST)
-    return low, law.log_pmf(law.mode + np.arange(low, high + 1))
+    low, high = law.reach(_DEEPEST)
+    return float(low - law.mode), law.log_pmf(np.arange(low, high + 1))
 
 
 def _moved(logs: Reals) -> tuple[Reals, Reals]:
