@@ -13,6 +13,7 @@ from noisycount.errors import BudgetError, LedgerError, PredicateError, SourceEr
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.budget.budgets import PureBudget
 from noisycount.release.desk import Dataset, Desk, Release
+from noisycount.release.ledger.entries import Analyst
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.question.schema import Kind
 from noisycount.release.question.tree import Predicate
@@ -130,6 +131,15 @@ def test_a_repeat_tells_what_is_left_now(desk: Desk) -> None:
     desk.release("age >= 50", Fraction(1, 4))
     desk.release("age >= 60", Fraction(1, 4))
     assert desk.release("age >= 50", Fraction(1, 4)).remaining == HALF
+
+
+@pytest.mark.parametrize(("own", "left"), [(Fraction(3, 4), Fraction(1, 4)), (Fraction(9), HALF)])
+def test_what_is_left_fits_the_data_set_and_the_analyst(
+    source: WatchedSource, ledger: Ledger, own: Fraction, left: Fraction
+) -> None:
+    """The smaller of the two, whichever it is."""
+    desk = Desk(source, ledger, SURVEY, analyst=Analyst("alice", own))
+    assert desk.release("age >= 50", HALF).remaining == left
 
 
 def test_changed_records_make_another_question(desk: Desk, ledger: Ledger) -> None:

@@ -153,6 +153,15 @@ def test_dp_accounting_agrees_on_concentrated_budgets() -> None:
     assert not ConcentratedBudget(above - MICRO).admits(total)
 
 
+def test_a_budget_admits_its_very_sum_and_nothing_beyond() -> None:
+    """Not a part in 10^18 more."""
+    whole, more, nothing = Fraction(1), 1 + Fraction(1, 10**18), Fraction(0)
+    assert PureBudget(whole).admits(Loss(whole, nothing))
+    assert not PureBudget(whole).admits(Loss(more, nothing))
+    assert ConcentratedBudget(whole).admits(Loss(nothing, whole))
+    assert not ConcentratedBudget(whole).admits(Loss(nothing, more))
+
+
 def test_without_dp_accounting_a_delta_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything is charged; budgets in ε and in ρ need no extra."""
     approximate._rho_of.cache_clear()  # noqa: SLF001 - what earlier tests computed
