@@ -84,5 +84,5 @@ class ExactLikelihood(BaseFactor):
         return 0.0
 
     def exact_log_step(self, count: int) -> LogStep:  # noqa: ARG002  (as every factor; it is flat)
-        """The same, exactly."""
+        """No change, as a rational."""
         return LogStep()

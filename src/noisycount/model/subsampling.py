@@ -148,7 +148,7 @@ class SampleLikelihood(BaseFactor):
         return math.log(ratio.numerator) - math.log(ratio.denominator)
 
     def exact_log_step(self, count: int) -> LogStep:
-        """The same, exactly."""
+        """The step, with its ratio as a fraction."""
         left, negatives = self.size - count, self.sample_size - self.positives
         rising = Fraction(count + 1, count + 1 - self.positives)
         return LogStep(rising * Fraction(left - negatives, left))
@@ -268,7 +268,7 @@ class DrawnPositives(BaseFactor):
         return gains - math.log(falling[0]) - math.log(falling[1])
 
     def exact_log_step(self, count: int) -> LogStep:
-        """The same, exactly."""
+        """The step, with its ratio as a fraction."""
         falling, rising = self._arguments(count)
         gains = (Fraction(rising[0]) - 1) * (Fraction(rising[1]) - 1)
         return LogStep(gains / (Fraction(falling[0]) * Fraction(falling[1])))

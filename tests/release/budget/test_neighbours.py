@@ -9,7 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.release.budget.neighbours import Neighbours, histogram_charge, neighbours_of_size
+from noisycount.release.budget.neighbours import (
+    NeighbourRelation,
+    histogram_charge,
+    neighbours_of_size,
+)
 from noisycount.release.question.parser import parse
 from noisycount.release.question.schema import Kind
 from noisycount.release.sources.memory import MemorySource
@@ -80,8 +84,8 @@ def test_one_record_moves_a_count_by_at_most_one(open_source: OpenSource) -> Non
 
 def test_a_public_size_means_replacement() -> None:
     """A data set with one unit less would have another size."""
-    assert neighbours_of_size(5912) is Neighbours.REPLACEMENT
-    assert neighbours_of_size(None) is Neighbours.ADD_REMOVE
+    assert neighbours_of_size(5912) is NeighbourRelation.REPLACEMENT
+    assert neighbours_of_size(None) is NeighbourRelation.ADD_REMOVE
 
 
 def units(groups: int, most: int) -> Iterator[tuple[int, ...]]:
@@ -90,9 +94,9 @@ def units(groups: int, most: int) -> Iterator[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize(("groups", "most"), [(g, m) for g in range(1, 6) for m in range(1, 5)])
-@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("neighbours", NeighbourRelation)
 def test_a_histogram_is_charged_for_the_farthest_that_one_unit_moves_it(
-    groups: int, most: int, neighbours: Neighbours
+    groups: int, most: int, neighbours: NeighbourRelation
 ) -> None:
     """Neither more nor less, over every unit that there can be, or every pair of them.
 
@@ -100,7 +104,7 @@ def test_a_histogram_is_charged_for_the_farthest_that_one_unit_moves_it(
     of the moves is the loss of the histogram.
     """
     nothing = (0,) * groups
-    others = [nothing] if neighbours is Neighbours.ADD_REMOVE else [*units(groups, most)]
+    others = [nothing] if neighbours is NeighbourRelation.ADD_REMOVE else [*units(groups, most)]
     farthest = max(
         sum(abs(a - b) for a, b in zip(one, other, strict=True))
         for one in units(groups, most)
@@ -113,9 +117,9 @@ def test_a_histogram_is_charged_for_the_farthest_that_one_unit_moves_it(
 def test_a_histogram_of_disjoint_groups_costs_once_or_twice() -> None:
     """ε where a unit comes or goes, 2ε where one replaces another."""
     epsilon = Fraction(1, 10)
-    assert histogram_charge(epsilon, 12, Neighbours.ADD_REMOVE) == epsilon
-    assert histogram_charge(epsilon, 12, Neighbours.REPLACEMENT) == 2 * epsilon
-    assert histogram_charge(epsilon, 1, Neighbours.REPLACEMENT) == epsilon
+    assert histogram_charge(epsilon, 12, NeighbourRelation.ADD_REMOVE) == epsilon
+    assert histogram_charge(epsilon, 12, NeighbourRelation.REPLACEMENT) == 2 * epsilon
+    assert histogram_charge(epsilon, 1, NeighbourRelation.REPLACEMENT) == epsilon
 
 
 @given(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 3)), min_size=1, max_size=30))
@@ -134,19 +138,22 @@ def test_disjoint_groups_of_records_are_not_disjoint_for_persons(
     moved = sum(abs(a - b) for a, b in zip(*counts, strict=True))
     groups_of_leaver = len({group for person, group in rows if person == leaver})
     assert moved == groups_of_leaver
-    assert moved <= histogram_charge(Fraction(1), 4, Neighbours.ADD_REMOVE, groups_of_leaver)
+    assert moved <= histogram_charge(Fraction(1), 4, NeighbourRelation.ADD_REMOVE, groups_of_leaver)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((Fraction(0), 2, Neighbours.ADD_REMOVE), "epsilon must be"),
-        ((Fraction(1), 0, Neighbours.ADD_REMOVE), "groups must be at least 1, got 0"),
-        ((Fraction(1), 2, Neighbours.ADD_REMOVE, 0), "groups_of_a_unit must be at least 1, got 0"),
+        ((Fraction(0), 2, NeighbourRelation.ADD_REMOVE), "epsilon must be"),
+        ((Fraction(1), 0, NeighbourRelation.ADD_REMOVE), "groups must be at least 1, got 0"),
+        (
+            (Fraction(1), 2, NeighbourRelation.ADD_REMOVE, 0),
+            "groups_of_a_unit must be at least 1, got 0",
+        ),
     ],
 )
 def test_what_no_histogram_has_is_refused(
-    arguments: tuple[Fraction, int, Neighbours], message: str
+    arguments: tuple[Fraction, int, NeighbourRelation], message: str
 ) -> None:
     """Each refusal names the number."""
     with pytest.raises(ValueError, match=message):

@@ -7,6 +7,7 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.noises.catalogue import NoiseClass, noise_class
 from noisycount.model.populations.population import Population
+from noisycount.model.search import Bracket, root
 from noisycount.model.subsampling import Subsample
 from noisycount.model.validation import instance_of, positive_number, whole_number
 
@@ -101,9 +102,10 @@ def scale_for_utility_loss(noise: NoiseClass, loss: float, size: int = 1) -> flo
             f"loss must be at least {ends[0]:.3g} and below {ends[1]:.3g}, which are the losses of "
             f"{kind.__name__} noise of the scales {smallest:.3g} and {largest:.3g}, got {loss!r}"
         )
-    while smallest < (middle := _between(smallest, largest)) < largest:
-        smallest, largest = (middle, largest) if keeps(middle) else (smallest, middle)
-    return smallest
+    found = root(
+        lambda scale: -math.inf if keeps(scale) else math.inf, Bracket(smallest, largest), precise=0
+    )
+    return found.low
 
 
 def _variance(mechanism: Mechanism) -> float:
@@ -116,8 +118,3 @@ def _variance(mechanism: Mechanism) -> float:
         "mechanism must be Exact, Subsample, NoiseSum or noise that is added to the count, "
         f"got {mechanism!r}"
     )
-
-
-def _between(low: float, high: float) -> float:
-    """A float between two positive ones, strictly unless they are neighbours."""
-    return math.sqrt(low * high) if high > 2 * low else (low + high) / 2

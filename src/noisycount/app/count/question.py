@@ -10,7 +10,7 @@ from noisycount.app.terminal.numbers import odds_sentence
 from noisycount.errors import ConfigError
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.budget.budgets import Budget
-from noisycount.release.budget.neighbours import Neighbours, neighbours_of_size
+from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_of_size
 from noisycount.release.desk import Dataset, Release
 from noisycount.release.ledger.entries import Analyst
 from noisycount.release.ledger.ledger import Ledger
@@ -39,7 +39,7 @@ class Answer:
     release: Release
     meaning: str
     unit: str | None
-    neighbours: Neighbours
+    neighbours: NeighbourRelation
     budget: Budget
     analyst: Analyst
     error: int

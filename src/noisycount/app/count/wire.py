@@ -4,11 +4,14 @@ from typing import Any
 
 from noisycount.app.count.question import Answer
 from noisycount.release.budget.exact import exact_text
-from noisycount.release.budget.neighbours import Neighbours
+from noisycount.release.budget.neighbours import NeighbourRelation
 
 __all__ = ["answer_object"]
 
-_NEIGHBOURS = {Neighbours.ADD_REMOVE: "adding or removing", Neighbours.REPLACEMENT: "replacement"}
+_NEIGHBOURS = {
+    NeighbourRelation.ADD_REMOVE: "adding or removing",
+    NeighbourRelation.REPLACEMENT: "replacement",
+}
 
 
 def answer_object(answer: Answer) -> dict[str, Any]:

@@ -83,7 +83,7 @@ class Strata(Population):
             return weighted_table(0, np.zeros(1), others).moved(certain)
         tilt = _balance(kinds, others)
         first, logs = kinds.law(tilt)
-        return weighted_table(first, logs, (*others, Tilt(-tilt))).moved(certain)
+        return weighted_table(first, logs, (*others, Exponential(-tilt))).moved(certain)
 
     def deep_law(self) -> TableLaw:
         """The law of the count before any answer, as far into its tails as floats reach."""
@@ -170,7 +170,7 @@ class Strata(Population):
 
 
 @dataclass(frozen=True, slots=True)
-class Tilt(BaseFactor):
+class Exponential(BaseFactor):
     """The factor e^(steepness·k) of a count k.
 
     Attributes:

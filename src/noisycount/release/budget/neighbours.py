@@ -6,10 +6,10 @@ from fractions import Fraction
 from noisycount.model.sensitivity import moved_together
 from noisycount.release.budget.exact import exact_epsilon
 
-__all__ = ["Neighbours", "histogram_charge", "neighbours_of_size"]
+__all__ = ["NeighbourRelation", "histogram_charge", "neighbours_of_size"]
 
 
-class Neighbours(Enum):
+class NeighbourRelation(Enum):
     """How two data sets differ that an outsider must not tell apart, by how many units change.
 
     A unit is a record, or a person with all records.
@@ -19,7 +19,7 @@ class Neighbours(Enum):
     REPLACEMENT = 2
 
 
-def neighbours_of_size(size: int | None) -> Neighbours:
+def neighbours_of_size(size: int | None) -> NeighbourRelation:
     """Give the neighbours of a data set: where its size is public, one unit replaces another.
 
     Args:
@@ -29,11 +29,11 @@ def neighbours_of_size(size: int | None) -> Neighbours:
         >>> neighbours_of_size(None).name, neighbours_of_size(5912).name
         ('ADD_REMOVE', 'REPLACEMENT')
     """
-    return Neighbours.ADD_REMOVE if size is None else Neighbours.REPLACEMENT
+    return NeighbourRelation.ADD_REMOVE if size is None else NeighbourRelation.REPLACEMENT
 
 
 def histogram_charge(
-    epsilon: Fraction, groups: int, neighbours: Neighbours, groups_of_a_unit: int = 1
+    epsilon: Fraction, groups: int, neighbours: NeighbourRelation, groups_of_a_unit: int = 1
 ) -> Fraction:
     """Give what the counts of several groups cost together, each with the noise of one count.
 
@@ -53,12 +53,12 @@ def histogram_charge(
         ValueError: `epsilon` is out of range, or a number of groups is below 1.
 
     Example:
-        >>> [str(histogram_charge(Fraction(1, 3), 5, kind)) for kind in Neighbours]
+        >>> [str(histogram_charge(Fraction(1, 3), 5, kind)) for kind in NeighbourRelation]
         ['1/3', '2/3']
     """
     price = exact_epsilon(epsilon)
     for name, value in (("groups", groups), ("groups_of_a_unit", groups_of_a_unit)):
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value}")
-    replaced = neighbours is Neighbours.REPLACEMENT
+    replaced = neighbours is NeighbourRelation.REPLACEMENT
     return price * moved_together(groups, groups_of_a_unit, replaced=replaced)
