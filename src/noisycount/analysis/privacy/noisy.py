@@ -30,6 +30,7 @@ _BEFORE = 3  # thresholds from which the next one is extrapolated
 _TILTED = 13.0  # standard deviations about the threshold of w that an answer there leaves
 _SHORTEST = 1e-3  # records, a step of a search
 _FAR_OUT = 750.0  # nepers by which noise falls below 1e-300 of its peak
+_FLATTENING = 7 / 8  # of the largest loss, up to which log-odds still grow at their threshold
 _UNSURE = 0.01  # of δ, from which on an error moves the threshold by more than a little
 _UNDECIDED = 1e-11  # log-odds that may be 0, as they are rounded
 
@@ -153,21 +154,28 @@ class NoisyPair:
         points = self.pair.base.points(fine, highest, coarsest)
         return Mesh(points, LargestLoss.of(self.pair, self.errors, points))
 
-    def _missed(self, threshold: Threshold) -> float:
-        """How much more than those from the threshold on other answers can gain."""
+    def _missed(self, threshold: Threshold, gains: float) -> float:
+        """How much more than those from the threshold on other answers can gain.
+
+        Args:
+            threshold: About where the ratio is e^ε.
+            gains: What the positive terms gain from there on.
+        """
         passage, terms = threshold.passage, threshold.terms
         is_discrete = self.errors.is_discrete
         if is_discrete and passage.log_odds < -_UNDECIDED and not terms.slack:
             return 0.0
-        if is_discrete or self._is_flattening:
+        if is_discrete or self._is_flattening(terms.epsilon):
             low = self._surely_below(terms, passage.answer - 1)
             return terms.missed(low, -_UNDECIDED, passage.next)
-        return terms.missed(passage.answer, passage.log_odds, passage.next)
+        return terms.missed(passage.answer, passage.log_odds, passage.next, gains)
 
-    @property
-    def _is_flattening(self) -> bool:
-        """Whether the log-odds come near their largest value long before they reach it."""
-        return self.errors.steepest is not None and not self.errors.is_geometric
+    def _is_flattening(self, epsilon: float) -> bool:
+        """Whether the log-odds may come near their largest value long before they reach it."""
+        steepest = self.errors.steepest
+        if steepest is None or self.errors.is_geometric:
+            return False
+        return not self.pair.is_shift or epsilon > _FLATTENING * steepest
 
     def _surely_below(self, terms: Terms, answer: float) -> float:
         """An answer from there down whose log-odds are negative, however they are rounded."""
@@ -198,7 +206,7 @@ class NoisyPair:
         if terms.below is not None and self._most(terms) == 0:
             return NOTHING
         missed = 0.0
-        if self._is_flattening and terms.log_odds(self._limit) >= -_UNDECIDED:
+        if self._is_flattening(terms.epsilon) and terms.log_odds(self._limit) >= -_UNDECIDED:
             missed = terms.missed(self._surely_below(terms, self._limit), -_UNDECIDED, math.inf)
         return Certified.probability(0.0, max(missed, self._most(terms)))
 
@@ -271,8 +279,8 @@ class NoisyPair:
         if math.isinf(passage.answer):
             is_below = passage.answer < 0
             return (self._below_lowest if is_below else self._beyond_limit)(terms)
-        found = terms.beyond(passage.answer)
-        found = Certified(found.value, 2 * found.error + self._missed(threshold))
+        found, gains = terms.beyond_with_gains(passage.answer)
+        found = Certified(found.value, 2 * found.error + self._missed(threshold, gains))
         if found.error > _UNSURE * found.value:
             most = self._most(terms) - found.value
             found = Certified(found.value, max(found.error, most))

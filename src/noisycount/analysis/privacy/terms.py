@@ -9,6 +9,7 @@ from noisycount.analysis.privacy.certified import Certified
 from noisycount.analysis.privacy.largest_loss import BelowLargestLoss
 from noisycount.analysis.privacy.pairs.pair import Excess, Pair
 from noisycount.analysis.privacy.sums import difference, log_sum
+from noisycount.analysis.privacy.threshold import CLOSE
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.mesh import MeshPoints
 from noisycount.model.noises.error_law import CertifiedErrorLaw
@@ -144,14 +145,20 @@ class Terms:
 
     def beyond(self, answer: float) -> Certified:
         """P₊[Y >= answer] − e^ε·P₋[Y >= answer], from the sum that cancels least."""
-        best = self._plain(answer)
+        return self.beyond_with_gains(answer)[0]
+
+    def beyond_with_gains(self, answer: float) -> tuple[Certified, float]:
+        """The same, and what its positive terms gain."""
+        best, gains = self._plain(answer)
         others = [self._from_threshold, *([] if self.below is None else [self.below.beyond])]
         for other in others:
             if best.error > _CANCELLED * self._rounding * best.value:
                 best = min(best, other(answer), key=lambda one: one.error)
-        return best
+        return best, gains
 
-    def missed(self, answer: float, log_odds: float, following: float) -> float:
+    def missed(
+        self, answer: float, log_odds: float, following: float, gains: float = math.nan
+    ) -> float:
         """How much more than those from an answer on the answers from the threshold on can gain.
 
         Between the two the log-odds are at least those of the answer, so that what is missed is at
@@ -161,11 +168,15 @@ class Terms:
             answer: One below the threshold.
             log_odds: The log-odds there, at most 0.
             following: An answer above the threshold.
+            gains: What the positive terms gain from the answer on, if that is known.
         """
         if self._flat_scale:
             low, width = answer - self.excess.threshold, following - answer
             mass = self.errors.between(np.array([low]), np.array([min(width, 1e300)]))
             return -log_odds * self._flat_scale * float(mass[0])
+        if log_odds >= -CLOSE and not self.slack:  # so little that all gains bound it well enough
+            is_known = not math.isnan(gains) and self._leader is None
+            return -2 * log_odds * (gains if is_known else self._gains(answer))
         gains = self._gains(answer)
         between = max(0.0, gains - self._gains(following))
         missed = math.expm1(min(-log_odds, LARGEST_EPSILON)) * between if between else 0.0
@@ -183,8 +194,8 @@ class Terms:
         values = np.maximum(self.excess.at(self.points.offsets[certain]), 0.0)
         return gains + float(self.points.weights[certain] @ values)
 
-    def _plain(self, answer: float) -> Certified:
-        """Σ Q·w·S(answer − k)."""
+    def _plain(self, answer: float) -> tuple[Certified, float]:
+        """Σ Q·w·S(answer − k), and its positive terms."""
         chances = self.errors.exceedance(answer - self._offsets)
         gains = self._values[self._negative :] @ chances[self._negative :]
         losses = self._values[: self._negative] @ chances[: self._negative]
@@ -198,7 +209,7 @@ class Terms:
             gains += weights[negative:] @ values[negative:]
             losses += weights[:negative] @ values[:negative]
             uncertainty += self.excess.uncertainty(offsets, weights)
-        return self._difference(float(gains), -float(losses), uncertainty)
+        return self._difference(float(gains), -float(losses), uncertainty), float(gains)
 
     def _from_threshold(self, answer: float) -> Certified:
         """Σ Q·w·(S(answer − k) − S(answer − k*)) − (e^ε − 1)·S(answer − k*), k* the threshold of w.

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from noisycount.model.search import Bracket
 from noisycount.model.search import first_whole as first_whole_of
 
-__all__ = ["Passage", "Search", "extrapolated", "first_whole", "root"]
+__all__ = ["CLOSE", "Passage", "Search", "extrapolated", "first_whole", "root"]
 
 _MOST_STEPS = 400  # enough to halve the range of all floats, and each part of it four times
 _GROWTH = 8.0  # of a step that has not met the other side
-_CLOSE = 1e-12  # log-odds below 0 that are near enough
+CLOSE = 1e-12  # log-odds below 0 that are near enough
 _SLOWEST = 4  # steps in which a bracket must be halved
 
 
@@ -75,7 +75,7 @@ def root(log_odds: Callable[[float], float], search: Search) -> Passage:
             low, at_low = (here, at_here) if here >= low else (low, at_low)
         else:
             high = min(high, here)
-        if -_CLOSE <= at_here <= 0:
+        if -CLOSE <= at_here <= 0:
             return Passage(here, at_here, high, here)
         if low >= search.limit:
             return _NEVER
@@ -117,7 +117,7 @@ def _secant(before: float, at_before: float, here: float, at_here: float) -> flo
     change = at_here - at_before
     if not change or not math.isfinite(change):
         return math.nan
-    return here - (at_here + _CLOSE / 2) * (here - before) / change
+    return here - (at_here + CLOSE / 2) * (here - before) / change
 
 
 def first_whole(log_odds: Callable[[float], float], search: Search) -> Passage:
