@@ -31,6 +31,7 @@ _TILTED = 13.0  # standard deviations about the threshold of w that an answer th
 _SHORTEST = 1e-3  # records, a step of a search
 _FAR_OUT = 750.0  # nepers by which noise falls below 1e-300 of its peak
 _FLATTENING = 7 / 8  # of the largest loss, up to which log-odds still grow at their threshold
+_TELLING = 1e-8  # of δ, an error up to which the threshold is known to as many digits
 _UNSURE = 0.01  # of δ, from which on an error moves the threshold by more than a little
 _UNDECIDED = 1e-11  # log-odds that may be 0, as they are rounded
 
@@ -273,14 +274,18 @@ class NoisyPair:
     def _supremum(self, threshold: Threshold) -> Certified:
         """δ at a threshold, which is the supremum but for what the threshold is off.
 
-        A threshold that is off by rounding misses at most as much as rounding changes of the sum.
+        A threshold that is off by rounding misses at most as much as rounding changes of the sum,
+        and next to nothing where that is little.
         """
         passage, terms = threshold.passage, threshold.terms
         if math.isinf(passage.answer):
             is_below = passage.answer < 0
             return (self._below_lowest if is_below else self._beyond_limit)(terms)
         found, gains = terms.beyond_with_gains(passage.answer)
-        found = Certified(found.value, 2 * found.error + self._missed(threshold, gains))
+        missed = self._missed(threshold, gains)
+        if found.error > _TELLING * found.value:
+            missed += found.error
+        found = Certified(found.value, found.error + missed)
         if found.error > _UNSURE * found.value:
             most = self._most(terms) - found.value
             found = Certified(found.value, max(found.error, most))
