@@ -33,6 +33,7 @@ _FAR_OUT = 750.0  # nepers by which noise falls below 1e-300 of its peak
 _FLATTENING = 7 / 8  # of the largest loss, up to which log-odds still grow at their threshold
 _TELLING = 1e-8  # of δ, an error up to which the threshold is known to as many digits
 _OF_SUMS = 1e-10  # of δ under a sum of noises; measured, twice what was ever found
+_ROUNDED = 2e-12  # log-odds beyond which rounding does not change their sign
 _UNSURE = 0.01  # of δ, from which on an error moves the threshold by more than a little
 _UNDECIDED = 1e-11  # log-odds that may be 0, as they are rounded
 
@@ -169,7 +170,7 @@ class NoisyPair:
             return 0.0
         if is_discrete or self._is_flattening(terms.epsilon):
             low = self._surely_below(terms, passage.answer - 1)
-            return terms.missed(low, -_UNDECIDED, passage.next)
+            return terms.missed(low, -_ROUNDED, passage.next)
         return terms.missed(passage.answer, passage.log_odds, passage.next, gains)
 
     def _is_flattening(self, epsilon: float) -> bool:
@@ -182,7 +183,7 @@ class NoisyPair:
     def _surely_below(self, terms: Terms, answer: float) -> float:
         """An answer from there down whose log-odds are negative, however they are rounded."""
         step = 1.0
-        while answer > self._lowest and terms.log_odds(answer) >= -_UNDECIDED:
+        while answer > self._lowest and terms.log_odds(answer) >= -_ROUNDED:
             answer, step = answer - step, 2 * step
         return answer
 
@@ -209,7 +210,7 @@ class NoisyPair:
             return NOTHING
         missed = 0.0
         if self._is_flattening(terms.epsilon) and terms.log_odds(self._limit) >= -_UNDECIDED:
-            missed = terms.missed(self._surely_below(terms, self._limit), -_UNDECIDED, math.inf)
+            missed = terms.missed(self._surely_below(terms, self._limit), -_ROUNDED, math.inf)
         return Certified.probability(0.0, max(missed, self._most(terms)))
 
     def _most(self, terms: Terms) -> float:
