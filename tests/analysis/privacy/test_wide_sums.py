@@ -106,9 +106,9 @@ def test_the_worst_case_of_a_wide_sum_is_exact(
     made: Callable[[float], tuple[nc.NoiseSum, Law]], scale: float
 ) -> None:
     """δ to 1e-10, in a bracket of 1e-8, up to a twentieth below the ε at which it ends."""
-    noise, law = made(scale)
-    curve = nc.privacy_curve(noise)
     with mp.workdps(60):
+        noise, law = made(scale)
+        curve = nc.privacy_curve(noise)
         for share in SHARES:
             epsilon = share / scale
             delta = law.delta(epsilon)
