@@ -1,9 +1,9 @@
 """How far one record can move several counts at once."""
 
-__all__ = ["moved_together"]
+__all__ = ["l1_sensitivity"]
 
 
-def moved_together(counts: int, of_a_record: int, *, replaced: bool) -> int:
+def l1_sensitivity(counts: int, of_a_record: int, *, replaced: bool) -> int:
     """The sum of the moves of several counts, each of which moves by one at most.
 
     A record that comes or goes moves those that it can be in; one that replaces another also those
@@ -15,7 +15,7 @@ def moved_together(counts: int, of_a_record: int, *, replaced: bool) -> int:
         replaced: Whether a record replaces another, else it comes or goes.
 
     Example:
-        >>> moved_together(12, 1, replaced=False), moved_together(12, 1, replaced=True)
+        >>> l1_sensitivity(12, 1, replaced=False), l1_sensitivity(12, 1, replaced=True)
         (1, 2)
     """
     return min(counts, (2 if replaced else 1) * of_a_record)

@@ -140,7 +140,7 @@ class Desk:
         return min(left, own)
 
     def release(self, where: str, epsilon: Fraction, key: str | None = None) -> Release:
-        """Give the private count of the units with at least one record that matches.
+        """The private count of the units with at least one record that matches.
 
         The price is debited before the records are read, and stays debited whatever follows. The
         same question, or the same key after a failure, gives the same answer for ever, at no
@@ -194,7 +194,7 @@ class Desk:
     def _request(
         self, predicate: Predicate, mechanism: DiscreteLaplace, epsilon: Fraction
     ) -> Request:
-        """Give the request that asks for a count with this noise."""
+        """The request that asks for a count with this noise."""
         question = {
             "where": canonical_text(predicate),
             "unit": self.source.unit,
@@ -230,7 +230,7 @@ class Desk:
         raise refusal
 
     def _noisy_count(self, predicate: Predicate, mechanism: DiscreteLaplace) -> int:
-        """Give the true count with its noise."""
+        """The true count with its noise."""
         answer = _unless_it_fails(self.source, predicate, mechanism)
         if answer is None:
             raise SourceError(
@@ -244,7 +244,7 @@ class Desk:
 def _unless_it_fails(
     source: Source, predicate: Predicate, mechanism: DiscreteLaplace
 ) -> int | None:
-    """Give the noisy count, or None; what went wrong could tell the true count, so it ends here."""
+    """The noisy count, or None; what went wrong could tell the true count, so it ends here."""
     try:
         return mechanism.release(*source.count([predicate]))
     except Exception:  # noqa: BLE001 - no error, of whatever class, may leave with what it knows

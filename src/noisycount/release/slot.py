@@ -49,7 +49,7 @@ class Slot:
         object.__setattr__(self, "seconds", float(seconds))
 
     def leaving(self, arrival: float) -> float:
-        """Give the tick at which the reply to a request leaves: that after the next.
+        """The tick at which the reply to a request leaves: that after the next.
 
         Args:
             arrival: When the request came in, on the clock of `time.monotonic`, in s.
@@ -61,7 +61,7 @@ class Slot:
         return (math.floor(arrival / self.seconds) + 2) * self.seconds
 
     def reply(self, work: Callable[[], Result]) -> Result:
-        """Give what work gives, or raise what it raises, when the reply may leave.
+        """What work gives, when the reply may leave; what it raises is raised then.
 
         Args:
             work: What is done meanwhile, in a thread of its own.
@@ -96,7 +96,7 @@ class _Outcome(Generic[Result]):
         self.finished.set()
 
     def now(self) -> Result:
-        """Give the result, or raise the error, if there is one by now."""
+        """The result, or raise the error, if there is one by now."""
         if not self.finished.is_set():
             raise OverrunError(
                 "the answer was not ready when replies left; its price may be charged: ask the same"

@@ -8,7 +8,7 @@ from noisycount.model.drawing.scales import as_written
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.noises.laplace_kernel import LaplaceKernel
 from noisycount.model.search import bracketed, first_whole
-from noisycount.model.sensitivity import moved_together
+from noisycount.model.sensitivity import l1_sensitivity
 from noisycount.model.validation import LARGEST_WHOLE, whole_number
 
 __all__ = ["affordable_answers", "epsilon_of_group"]
@@ -47,7 +47,7 @@ def epsilon_of_group(
         Fraction(1, 5)
     """
     number = whole_number(answers, "answers", smallest=1)
-    moved = moved_together(number, 1 if disjoint else number, replaced=replaced)
+    moved = l1_sensitivity(number, 1 if disjoint else number, replaced=replaced)
     return moved * as_written(epsilon, "epsilon")
 
 

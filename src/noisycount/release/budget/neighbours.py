@@ -3,7 +3,7 @@
 from enum import Enum
 from fractions import Fraction
 
-from noisycount.model.sensitivity import moved_together
+from noisycount.model.sensitivity import l1_sensitivity
 from noisycount.release.budget.exact import exact_epsilon
 
 __all__ = ["NeighbourRelation", "histogram_charge", "neighbours_of_size"]
@@ -20,7 +20,7 @@ class NeighbourRelation(Enum):
 
 
 def neighbours_of_size(size: int | None) -> NeighbourRelation:
-    """Give the neighbours of a data set: where its size is public, one unit replaces another.
+    """The neighbours of a data set: where its size is public, one unit replaces another.
 
     Args:
         size: The public number of units, or None where nobody shall know it.
@@ -35,7 +35,7 @@ def neighbours_of_size(size: int | None) -> NeighbourRelation:
 def histogram_charge(
     epsilon: Fraction, groups: int, neighbours: NeighbourRelation, groups_of_a_unit: int = 1
 ) -> Fraction:
-    """Give what the counts of several groups cost together, each with the noise of one count.
+    """What the counts of several groups cost together, each with the noise of one count.
 
     With g groups, of which one unit can be in m at most, the counts move by min(g, m) in all when
     a unit comes or goes, and by min(g, 2m) when one replaces another; each count by 1 at most. The
@@ -61,4 +61,4 @@ def histogram_charge(
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value}")
     replaced = neighbours is NeighbourRelation.REPLACEMENT
-    return price * moved_together(groups, groups_of_a_unit, replaced=replaced)
+    return price * l1_sensitivity(groups, groups_of_a_unit, replaced=replaced)

@@ -18,7 +18,7 @@ __all__ = ["Address"]
 
 _WAIT = "30"
 _SECONDS = r"[0-9]{1,6}(\.[0-9]{1,3})?"
-_NAME = r"[^@?&=;:,]*"  # no sign that a mistyped password or option could bring along
+_NAME = r"[^@?&=;:,]*"  # no character that a mistyped password or option could bring along
 _HOST = rf"({_NAME}|[0-9a-fA-F.]*(:[0-9a-fA-F.]*){{2,7}}(%\w+)?)"
 _SQLITE_OPTIONS = {"timeout": _SECONDS, "uri": "true", "mode": "ro|rw|rwc"}
 _POSTGRESQL_OPTIONS = {
@@ -53,7 +53,7 @@ class Address:
 
     @classmethod
     def read(cls, text: str) -> "Address":
-        """Give the address that a text denotes.
+        """The address that a text denotes.
 
         Raises:
             LedgerError: It is no file's and no PostgreSQL database's, or has an option that could
@@ -94,7 +94,7 @@ class Address:
         return self.url.query.get("mode", "rwc") == "rwc"
 
     def engine(self) -> Engine:
-        """Give the connections to a ledger; they make no file.
+        """The connections to a ledger; they make no file.
 
         Raises:
             LedgerError: The driver of PostgreSQL is not installed.
@@ -104,7 +104,7 @@ class Address:
         return self.sqlite_engine(self.file, "ro" if self.url.query.get("mode") == "ro" else "rw")
 
     def sqlite_engine(self, file: Path, mode: str) -> Engine:
-        """Give the connections to a SQLite file: `ro` reads, `rw` also writes, `rwc` also makes."""
+        """The connections to a SQLite file: `ro` reads, `rw` also writes, `rwc` also makes."""
         url = URL.create(
             "sqlite",
             database=f"file:{quote(str(file))}",
@@ -149,7 +149,7 @@ class Address:
 
 
 def _url(text: object) -> URL:
-    """Give the parts of an address; of what has none, parts that name nothing.
+    """The parts of an address; of what has none, parts that name nothing.
 
     Raises:
         LedgerError: It is a path, which has no scheme.
@@ -164,7 +164,7 @@ def _url(text: object) -> URL:
 
 
 def _shown(text: object) -> str:
-    """Give what may be shown of a refused address: nothing that could be part of a password."""
+    """What may be shown of a refused address: nothing that could be part of a password."""
     if not isinstance(text, str):
         return f"a {type(text).__name__}"
     scheme = _SCHEME.match(text)

@@ -82,7 +82,7 @@ def refusals(place: str) -> Iterator[None]:
 
 
 def _reason(error: SQLAlchemyError) -> str:
-    """Give what a refusal means to the owner of the ledger, and what to do about it."""
+    """What a refusal means to the owner of the ledger, and what to do about it."""
     if not isinstance(error, DBAPIError):
         return _BUSY if isinstance(error, PoolTimeout) else _UNKNOWN
     code = getattr(error.orig, "sqlite_errorcode", None)

@@ -101,7 +101,7 @@ def upgrade(connection: Connection) -> bool:
 
 
 def damaged(number: int) -> LedgerError:
-    """Give the refusal of a row that the ledger did not write."""
+    """The refusal of a row that the ledger did not write."""
     return LedgerError(f"row {number} of the ledger is damaged; {RESTORE}")
 
 
@@ -117,7 +117,7 @@ def _make_append_only(_: Table, connection: Connection, **_options: object) -> N
 
 
 def _upgraded(older: Sequence[Row[Any]]) -> Iterator[dict[str, Any]]:
-    """Give the chain that holds what older rows held."""
+    """The chain that holds what older rows held."""
     head, analyst, datasets = Head(), Loss(), dict[str, Loss]()
     for row in older:
         try:
