@@ -13,7 +13,7 @@ from noisycount.analysis.posterior.posterior import posterior
 from noisycount.analysis.posterior.refine import refine
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.populations.binomial import Binomial
-from noisycount.model.populations.strata import Strata
+from noisycount.model.populations.strata.strata import Strata
 
 ROUNDS = 7
 ANSWERS = 10**7

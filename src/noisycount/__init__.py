@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from noisycount.model.populations.binomial import Binomial
     from noisycount.model.populations.known import Known
     from noisycount.model.populations.population import Population
-    from noisycount.model.populations.strata import Strata
+    from noisycount.model.populations.strata.strata import Strata
     from noisycount.model.populations.tabulated import Tabulated
     from noisycount.model.subsampling import Subsample
     from noisycount.study.figure import Figure
@@ -121,7 +121,7 @@ _HOMES = {
     "Population": "model.populations.population",
     "Posterior": "analysis.posterior.posterior",
     "PrivacyCurve": "analysis.privacy.privacy_curve",
-    "Strata": "model.populations.strata",
+    "Strata": "model.populations.strata.strata",
     "Subsample": "model.subsampling",
     "Tabulated": "model.populations.tabulated",
     "accuracy": "analysis.accuracy.accuracy",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from flint import arb, arb_poly, ctx
 
 import noisycount as nc
-from tests.oracles.enclosed_deltas import NEGLIGIBLE, delta, noise_table, told_pairs
-from tests.oracles.enclosed_pairs import EnclosedPair, Outsider, exact
+from tests.oracles.enclosed.deltas import NEGLIGIBLE, delta, noise_table, told_pairs
+from tests.oracles.enclosed.pairs import EnclosedPair, Outsider, exact
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from noisycount.charts.plot.plot import Line
 from noisycount.study.claim import Verdict
 from noisycount.study.figure import Figure
 from noisycount.study.papers.catalogue import PAPERS, chosen
-from tests.oracles.direct_deltas import (
+from tests.oracles.direct.deltas import (
     discrete_delta,
     exchangeable_pair,
     known_delta,
@@ -18,7 +18,7 @@ from tests.oracles.direct_deltas import (
     sampled_pair,
     shifted_pair,
 )
-from tests.oracles.direct_sums import metrics
+from tests.oracles.direct.sums import metrics
 
 KEYS = chosen([])
 ESTIMATES = ("mean", "median", "rounded")

@@ -17,7 +17,7 @@ from noisycount.model.noises.laplace import Laplace
 from noisycount.model.populations.beta_binomial import BetaBinomial
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import Population
-from noisycount.model.populations.strata import Strata
+from noisycount.model.populations.strata.strata import Strata
 from noisycount.model.populations.tabulated import Tabulated
 from noisycount.model.subsampling import Subsample
 from tests.layers import examples

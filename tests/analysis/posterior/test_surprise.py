@@ -16,7 +16,7 @@ from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.beta_binomial import BetaBinomial
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import Population
-from noisycount.model.populations.strata import Strata
+from noisycount.model.populations.strata.strata import Strata
 from noisycount.model.populations.tabulated import Tabulated
 from noisycount.model.subsampling import Subsample
 

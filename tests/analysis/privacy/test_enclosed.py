@@ -5,8 +5,8 @@ import random
 import pytest
 
 import noisycount as nc
-from tests.oracles.enclosed_deltas import delta
-from tests.oracles.enclosed_pairs import Outsider
+from tests.oracles.enclosed.deltas import delta
+from tests.oracles.enclosed.pairs import Outsider
 from tests.oracles.random_curves import Setting, random_setting
 
 SETTINGS = 200

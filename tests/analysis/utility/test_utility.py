@@ -25,7 +25,7 @@ from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.known import Known
 from noisycount.model.populations.moments import Moments
 from noisycount.model.populations.population import Neighbours, Population
-from noisycount.model.populations.strata import Strata
+from noisycount.model.populations.strata.strata import Strata
 from noisycount.model.populations.tabulated import Tabulated
 from noisycount.model.subsampling import Subsample
 from tests.oracles.posterior import Law, beta_binomial_law, binomial_law, strata_law

@@ -16,7 +16,7 @@ from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.populations.beta_binomial import BetaBinomial
 from noisycount.model.populations.binomial import Binomial
-from noisycount.model.populations.strata import Strata
+from noisycount.model.populations.strata.strata import Strata
 from tests.app.conftest import Run
 
 SURVEY = ("--size", "5912", "--rate", "1.7%")

@@ -20,7 +20,7 @@ from noisycount.model.noises.laplace import Laplace
 from noisycount.model.populations.beta_binomial import BetaBinomial
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import Population
-from noisycount.model.populations.strata import Strata
+from noisycount.model.populations.strata.strata import Strata
 from tests.app.conftest import Run
 
 ANSWERS = [31.5, None, -4.25, 2e6, 31.5, 28.0]

@@ -21,7 +21,7 @@ from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.beta_binomial import BetaBinomial
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.known import Known
-from noisycount.model.populations.strata import Strata
+from noisycount.model.populations.strata.strata import Strata
 from noisycount.model.subsampling import Subsample
 from tests.app.conftest import Run
 

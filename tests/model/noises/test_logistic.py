@@ -10,7 +10,7 @@ import noisycount as nc
 from noisycount.model.drawing.scales import public_grid
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.noises.additive import AdditiveNoise
-from noisycount.model.noises.error_law import ClosedForm
+from noisycount.model.noises.error.law import ClosedForm
 from noisycount.model.validation import positive_number, whole_number
 from tests.model.noises.contract import NoiseCase, NoiseContract
 from tests.oracles.noise_definition import Definition

@@ -10,7 +10,7 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.gaussian_kernel import GaussianLikelihood
+from noisycount.model.noises.kernels.gaussian import GaussianLikelihood
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.binomial import Binomial

@@ -5,9 +5,9 @@ import math
 from noisycount.analysis.accuracy.accuracy import log_beta_of_one
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.model.noises.error.smallest import excess
+from noisycount.model.noises.kernels.laplace import LaplaceKernel
 from noisycount.model.noises.laplace import Laplace
-from noisycount.model.noises.laplace_kernel import LaplaceKernel
-from noisycount.model.noises.smallest_error import excess
 from noisycount.model.search import bracketed_by_factors, root
 from noisycount.model.validation import positive_number, whole_number
 

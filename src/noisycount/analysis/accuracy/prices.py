@@ -5,8 +5,8 @@ from fractions import Fraction
 
 from noisycount.analysis.accuracy.epsilon_for_accuracy import epsilon_for_accuracy
 from noisycount.model.drawing.scales import as_written
+from noisycount.model.noises.kernels.laplace import LaplaceKernel
 from noisycount.model.noises.laplace import Laplace
-from noisycount.model.noises.laplace_kernel import LaplaceKernel
 from noisycount.model.search import bracketed, first_whole
 from noisycount.model.sensitivity import l1_sensitivity
 from noisycount.model.validation import LARGEST_WHOLE, whole_number

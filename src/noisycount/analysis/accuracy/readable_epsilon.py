@@ -7,7 +7,7 @@ from fractions import Fraction
 from noisycount.analysis.accuracy.relative_error import epsilon_for_relative_error
 from noisycount.model.drawing.scales import as_written
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
-from noisycount.model.noises.smallest_error import excess, log_one_minus_exp
+from noisycount.model.noises.error.smallest import excess, log_one_minus_exp
 from noisycount.model.validation import fraction_of_one, positive_number, whole_number
 
 __all__ = ["epsilon_within", "error_within", "readable_epsilon", "readable_epsilon_within"]

@@ -5,8 +5,8 @@ from typing import Literal, Protocol
 
 from noisycount.analysis.evaluation.answer import RawAnswer, RoundedAnswer
 from noisycount.analysis.evaluation.case import Case, case_of
-from noisycount.analysis.evaluation.mean_errors import mean_error
-from noisycount.analysis.evaluation.mean_improvements import mean_improvement, mean_tie
+from noisycount.analysis.evaluation.mean.errors import mean_error
+from noisycount.analysis.evaluation.mean.improvements import mean_improvement, mean_tie
 from noisycount.analysis.evaluation.sampled import sampled_estimate
 from noisycount.analysis.evaluation.whole import median_estimate, mode_estimate
 from noisycount.model.exact import Exact

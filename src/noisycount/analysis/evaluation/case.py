@@ -11,7 +11,7 @@ from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
-from noisycount.model.noises.error_law import ErrorLaw
+from noisycount.model.noises.error.law import ErrorLaw
 from noisycount.model.populations.population import Population
 
 __all__ = ["FAR", "Case", "believed_table", "case_of", "table_of"]

@@ -9,7 +9,7 @@ from noisycount.analysis.evaluation.case import FAR, Case
 from noisycount.analysis.posterior.count_table import CountTable
 from noisycount.analysis.posterior.sides import mean_of
 from noisycount.model.laws.expansion import Reals
-from noisycount.model.noises.error_law import ErrorLaw
+from noisycount.model.noises.error.law import ErrorLaw
 from noisycount.model.search import first_wholes, roots
 
 __all__ = ["WholeEstimate", "median_estimate", "mode_estimate"]

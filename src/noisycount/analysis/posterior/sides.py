@@ -7,7 +7,7 @@ import numpy as np
 
 from noisycount.analysis.posterior.count_table import DEPTH, CountTable
 from noisycount.model.laws.expansion import Reals
-from noisycount.model.noises.error_law import ErrorLaw
+from noisycount.model.noises.error.law import ErrorLaw
 
 __all__ = ["GeometricSides", "Side", "Sides", "SummedSides", "mean_of", "sides_of"]
 

@@ -5,7 +5,7 @@ import numpy as np
 from noisycount.analysis.privacy.certified import NOTHING, Certified
 from noisycount.analysis.privacy.noisy import WIDEST_MESH, Asked, NoisyPair
 from noisycount.analysis.privacy.pairs.pair import Excess, Pair
-from noisycount.model.noises.error_law import CertifiedErrorLaw
+from noisycount.model.noises.error.law import CertifiedErrorLaw
 
 __all__ = ["hockey_sticks"]
 

@@ -12,7 +12,7 @@ from noisycount.analysis.privacy.pairs.pair import Excess, Pair
 from noisycount.analysis.privacy.sums import difference, log_sum
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.mesh import MeshPoints
-from noisycount.model.noises.error_law import CertifiedErrorLaw
+from noisycount.model.noises.error.law import CertifiedErrorLaw
 
 __all__ = ["BelowLargestLoss", "LargestLoss"]
 

@@ -17,7 +17,7 @@ from noisycount.analysis.privacy.threshold import (
     root,
 )
 from noisycount.model.laws.mesh import MeshPoints
-from noisycount.model.noises.error_law import CertifiedErrorLaw
+from noisycount.model.noises.error.law import CertifiedErrorLaw
 
 __all__ = ["WIDEST_MESH", "Asked", "NoisyPair"]
 

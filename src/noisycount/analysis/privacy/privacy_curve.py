@@ -16,7 +16,7 @@ from noisycount.model.exact import Exact
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise, require_log_concave
-from noisycount.model.noises.error_law import CertifiedErrorLaw
+from noisycount.model.noises.error.law import CertifiedErrorLaw
 from noisycount.model.populations.population import Population
 from noisycount.model.search import bracketed, root
 from noisycount.model.subsampling import Subsample

@@ -6,7 +6,7 @@ from noisycount.app.terminal.numbers import percent, signed
 from noisycount.model.populations.beta_binomial import BetaBinomial
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import Population
-from noisycount.model.populations.strata import Strata
+from noisycount.model.populations.strata.strata import Strata
 from noisycount.model.validation import rate_within
 
 __all__ = ["Assumed", "Rate"]

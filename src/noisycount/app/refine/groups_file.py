@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from noisycount.app.refine.assumption import Assumed
 from noisycount.errors import NoisyCountError
-from noisycount.model.populations.strata import Strata
+from noisycount.model.populations.strata.strata import Strata
 from noisycount.release.sources.duckdb.public_table import PublicTable
 
 __all__ = ["assumed_of_file"]

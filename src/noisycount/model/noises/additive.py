@@ -11,10 +11,10 @@ from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.factor import Factor
 from noisycount.model.laws.tails import Tail
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.error_factors import ErrorLikelihood
-from noisycount.model.noises.error_law import CertifiedErrorLaw
-from noisycount.model.noises.smallest_error import log_one_minus_exp, smallest_error
-from noisycount.model.noises.summand import Summand
+from noisycount.model.noises.error.factors import ErrorLikelihood
+from noisycount.model.noises.error.law import CertifiedErrorLaw
+from noisycount.model.noises.error.smallest import log_one_minus_exp, smallest_error
+from noisycount.model.noises.sums.summand import Summand
 from noisycount.model.validation import real_number
 
 __all__ = ["AdditiveNoise", "SymmetricNoise", "require_log_concave"]

@@ -15,8 +15,8 @@ from noisycount.model.drawing.many import discrete_gaussian_array
 from noisycount.model.drawing.one import RandomIntegers, discrete_gaussian
 from noisycount.model.drawing.scales import as_written, drawable
 from noisycount.model.laws.expansion import Reals
-from noisycount.model.noises.gaussian_kernel import GaussianKernel, GaussianShape
-from noisycount.model.noises.gaussian_sums import (
+from noisycount.model.noises.kernels.gaussian import GaussianKernel, GaussianShape
+from noisycount.model.noises.kernels.lattice_sums import (
     log_moment_from_one,
     log_sum_from,
     log_sum_of_all,

@@ -12,7 +12,7 @@ from noisycount.model.drawing.many import discrete_laplace_array
 from noisycount.model.drawing.one import RandomIntegers, discrete_laplace
 from noisycount.model.drawing.scales import as_written, drawable
 from noisycount.model.laws.expansion import Reals
-from noisycount.model.noises.laplace_kernel import LaplaceKernel, LaplaceShape
+from noisycount.model.noises.kernels.laplace import LaplaceKernel, LaplaceShape
 from noisycount.model.validation import whole_number
 
 __all__ = ["DiscreteLaplace", "DiscreteLaplaceErrors"]

@@ -11,7 +11,7 @@ from numpy.polynomial.legendre import leggauss
 from noisycount.model.drawing.one import RandomIntegers, discrete_gaussian
 from noisycount.model.drawing.scales import check_range, public_grid
 from noisycount.model.laws.expansion import Reals
-from noisycount.model.noises.gaussian_kernel import GaussianKernel, GaussianShape
+from noisycount.model.noises.kernels.gaussian import GaussianKernel, GaussianShape
 from noisycount.model.validation import positive_number, whole_number
 
 __all__ = ["Gaussian", "GaussianErrors"]

@@ -9,7 +9,7 @@ import numpy as np
 from noisycount.model.drawing.one import RandomIntegers, rounded_laplace
 from noisycount.model.drawing.scales import public_grid
 from noisycount.model.laws.expansion import Reals
-from noisycount.model.noises.laplace_kernel import LaplaceKernel, LaplaceShape
+from noisycount.model.noises.kernels.laplace import LaplaceKernel, LaplaceShape
 from noisycount.model.validation import positive_number, whole_number
 
 __all__ = ["Laplace", "LaplaceErrors"]

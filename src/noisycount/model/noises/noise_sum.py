@@ -13,14 +13,14 @@ from noisycount.model.laws.factor import Factor, Product
 from noisycount.model.laws.tails import Tail, ValuedFactor
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise, SymmetricNoise
-from noisycount.model.noises.error_law import CertifiedErrorLaw
+from noisycount.model.noises.error.law import CertifiedErrorLaw
+from noisycount.model.noises.error.smallest import smallest_error
 from noisycount.model.noises.gaussian import GaussianErrors
-from noisycount.model.noises.gaussian_kernel import GaussianLikelihood
-from noisycount.model.noises.laplace_kernel import LaplaceLikelihood
-from noisycount.model.noises.smallest_error import smallest_error
-from noisycount.model.noises.summand import Summand
-from noisycount.model.noises.sums.sum_law import SumLaw
-from noisycount.model.noises.sums.summed_errors import SummedErrors
+from noisycount.model.noises.kernels.gaussian import GaussianLikelihood
+from noisycount.model.noises.kernels.laplace import LaplaceLikelihood
+from noisycount.model.noises.sums.errors import SummedErrors
+from noisycount.model.noises.sums.law import SumLaw
+from noisycount.model.noises.sums.summand import Summand
 from noisycount.model.validation import real_number, whole_number
 
 __all__ = ["LiftedLikelihood", "NoiseSum", "SumLikelihood"]

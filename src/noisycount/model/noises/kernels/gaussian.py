@@ -8,8 +8,8 @@ from fractions import Fraction
 from noisycount.model.laws.expansion import Expansion, Reals, decimal_ratio
 from noisycount.model.laws.factor import BaseFactor, LogStep
 from noisycount.model.noises.additive import AdditiveNoise
-from noisycount.model.noises.error_law import ClosedForm
-from noisycount.model.noises.summand import Summand
+from noisycount.model.noises.error.law import ClosedForm
+from noisycount.model.noises.sums.summand import Summand
 
 __all__ = ["GaussianKernel", "GaussianLikelihood", "GaussianShape"]
 

@@ -14,7 +14,7 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.populations.binomial import Binomial
-from noisycount.model.populations.strata import Strata
+from noisycount.model.populations.strata.strata import Strata
 from noisycount.model.subsampling import Subsample
 from tests.layers import examples
 from tests.oracles.posterior import (

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from noisycount.model.laws.expansion import Reals
-from noisycount.model.noises.error_law import ErrorLaw
+from noisycount.model.noises.error.law import ErrorLaw
 
 __all__ = ["SumTable", "sum_table"]
 

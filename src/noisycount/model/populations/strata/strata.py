@@ -19,9 +19,9 @@ from noisycount.model.populations.independent import IndependentNeighbours
 from noisycount.model.populations.informed import Informed, known_records
 from noisycount.model.populations.moments import Moments
 from noisycount.model.populations.population import Population
-from noisycount.model.populations.strata_kinds import Kinds
-from noisycount.model.populations.strata_law import WIDE
-from noisycount.model.populations.strata_tails import deep_sum_of_binomials
+from noisycount.model.populations.strata.kinds import Kinds
+from noisycount.model.populations.strata.law import WIDE
+from noisycount.model.populations.strata.tails import deep_sum_of_binomials
 from noisycount.model.validation import LARGEST_WHOLE
 
 __all__ = ["Strata"]

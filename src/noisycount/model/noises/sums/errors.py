@@ -10,9 +10,9 @@ from numpy.polynomial.polynomial import polyval
 from numpy.typing import NDArray
 
 from noisycount.model.laws.expansion import Reals
-from noisycount.model.noises.error_law import CertifiedErrorLaw, ErrorLaw
-from noisycount.model.noises.sums.sum_law import SumLaw
-from noisycount.model.noises.sums.sum_table import sum_table
+from noisycount.model.noises.error.law import CertifiedErrorLaw, ErrorLaw
+from noisycount.model.noises.sums.law import SumLaw
+from noisycount.model.noises.sums.table import sum_table
 
 __all__ = ["SummedErrors"]
 

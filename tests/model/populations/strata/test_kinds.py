@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from noisycount.model.populations.strata_kinds import Kinds
-from noisycount.model.populations.strata_law import sum_of_binomials
+from noisycount.model.populations.strata.kinds import Kinds
+from noisycount.model.populations.strata.law import sum_of_binomials
 
 
 @pytest.mark.parametrize("spread", [0.01, 1.0, 6.0])

@@ -8,7 +8,7 @@ import numpy as np
 
 from noisycount.model.laws.expansion import Expansion
 from noisycount.model.laws.factor import BaseFactor, LogStep
-from noisycount.model.noises.error_law import ErrorLaw
+from noisycount.model.noises.error.law import ErrorLaw
 
 __all__ = ["ErrorLikelihood"]
 

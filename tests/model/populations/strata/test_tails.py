@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from mpmath import binomial, log, mp, mpf
 
-from noisycount.model.populations.strata_kinds import Kinds
-from noisycount.model.populations.strata_tails import deep_sum_of_binomials
+from noisycount.model.populations.strata.kinds import Kinds
+from noisycount.model.populations.strata.tails import deep_sum_of_binomials
 
 mp.dps = 50
 

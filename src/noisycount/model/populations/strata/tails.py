@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from noisycount.model.laws.expansion import Reals
-from noisycount.model.populations.strata_kinds import Kinds
-from noisycount.model.populations.strata_law import WIDE
+from noisycount.model.populations.strata.kinds import Kinds
+from noisycount.model.populations.strata.law import WIDE
 
 __all__ = ["deep_sum_of_binomials"]
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from noisycount.model.laws.expansion import Reals
-from noisycount.model.populations.strata_law import WIDE, sum_of_binomials
+from noisycount.model.populations.strata.law import WIDE, sum_of_binomials
 
 __all__ = ["Kinds"]
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 from flint import arb, arb_poly, ctx
 
 import noisycount as nc
-from tests.oracles.enclosed_pairs import EnclosedPair, Outsider, exact, sampled
+from tests.oracles.enclosed.pairs import EnclosedPair, Outsider, exact, sampled
 
 START_BITS, MOST_BITS = 256, 8192
 RELATIVE_BITS = 50  # to which δ is known

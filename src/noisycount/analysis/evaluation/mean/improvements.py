@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.analysis.evaluation.case import FAR, Case
-from noisycount.analysis.evaluation.mean_errors import mean_estimates, smooth_pieces
+from noisycount.analysis.evaluation.mean.errors import mean_estimates, smooth_pieces
 from noisycount.analysis.posterior.sides import Side, mean_of
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.search import roots

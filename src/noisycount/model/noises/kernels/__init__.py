@@ -1,0 +1,1 @@
+"""What a continuous noise and its discrete sibling have in common."""

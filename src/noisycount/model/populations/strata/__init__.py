@@ -1,0 +1,1 @@
+"""Records of several known rates, and the law of their sum."""
