@@ -210,7 +210,7 @@ def test_the_factor_is_smooth_and_positive_everywhere() -> None:
 def test_a_product_with_laplace_rises_to_its_largest_count() -> None:
     """e^(−(12 − k)²/8 − |3 − k|/2) has its top at 10, where the slope (12 − k)/4 falls to 1/2."""
     product = Product((GaussianLikelihood(12.0, Fraction(2)), LaplaceLikelihood(3.0, Fraction(2))))
-    assert [product.rises_after(count) for count in (8, 9, 10)] == [True, True, False]
+    assert (product.rises_after([8, 9, 10]) > 0).tolist() == [True, True, False]
 
 
 @pytest.mark.parametrize("answer", [math.nan, math.inf, "7", True])
