@@ -14,7 +14,7 @@ __all__ = [
     "whole_number",
 ]
 
-LARGEST_WHOLE = 2**53
+LARGEST_WHOLE = 2**53  # up to it every whole number is a double
 
 
 def real_number(value: float | Fraction, name: str) -> float:

@@ -12,7 +12,7 @@ from noisycount.model.validation import fraction_of_one, positive_number, whole_
 
 __all__ = ["epsilon_within", "error_within", "readable_epsilon", "readable_epsilon_within"]
 
-_READABLE = Context(prec=2, rounding=ROUND_CEILING)
+_READABLE = Context(prec=2, rounding=ROUND_CEILING)  # up, so that the promise is kept
 
 
 def readable_epsilon(count: float, within: float, confidence: float) -> Fraction:

@@ -9,7 +9,7 @@ from noisycount.model.noises.additive import SymmetricNoise
 
 __all__ = ["likelihood_curve", "shown_counts"]
 
-_COUNTS = 1000
+_COUNTS = 1000  # of each range: a choice, enough for curves without corners in a small file
 _LEFT_OUT = 1e-3  # of each law, on each side
 
 

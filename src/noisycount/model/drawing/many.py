@@ -17,8 +17,8 @@ LARGEST_TERM = 2**53
 Their products with twice a trial number, or with the units of e^−1 that a draw is far out, stay
 under 2^63: a trial of 2^9 has a chance below 10^−1000, a draw of 2^9 units one of e^−512."""
 
-_CHUNK = 1 << 15
-_WORD = 1 << 32
+_CHUNK = 1 << 15  # draws at once: arrays of 256 kB, however many are asked for
+_WORD = 1 << 32  # the values of a random word
 
 Words = NDArray[np.uint64]
 Flags = NDArray[np.bool_]

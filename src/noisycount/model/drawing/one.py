@@ -20,7 +20,7 @@ __all__ = [
 
 Entropy = Callable[[int], bytes]
 
-_BLOCK = 64
+_BLOCK = 64  # bytes at once: a draw takes several integers, and each call of the system costs time
 
 
 class RandomIntegers:

@@ -10,7 +10,7 @@ from noisycount.model.validation import positive_number
 
 __all__ = ["as_written", "check_range", "drawable", "public_grid"]
 
-_GRID_BITS = 40
+_GRID_BITS = 40  # 2^40 steps a scale, or more: `Gaussian.release` derives how near that comes
 
 
 def as_written(value: float | Fraction, name: str) -> Fraction:

@@ -32,7 +32,7 @@ _DEGREE = 90  # of the Chebyshev series that holds ln Σ f(z + j)/f(z) over thes
 _PER_SCALE = 512.0  # values a scale, between which cubics keep 1e-13
 _FEW = 16  # errors up to which sums of their own are faster than the table
 _WIDE = 64.0  # records of a scale from which on the smooth mass is exact
-_NODES, _WEIGHTS = leggauss(12)
+_NODES, _WEIGHTS = leggauss(12)  # for windows of a quarter of a scale
 
 
 @dataclass(frozen=True, slots=True, init=False)

@@ -11,14 +11,14 @@ from numpy.polynomial.legendre import leggauss
 from noisycount.model.drawing.one import RandomIntegers, discrete_gaussian
 from noisycount.model.drawing.scales import check_range, public_grid
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.noises.error.smallest import LOG_HALF
 from noisycount.model.noises.kernels.gaussian import GaussianKernel, GaussianShape
 from noisycount.model.validation import positive_number, whole_number
 
 __all__ = ["Gaussian", "GaussianErrors"]
 
-_NODES, _WEIGHTS = leggauss(16)
-_NEAR = 1.0  # standard deviations over which 16 Gauss points hold a normal density
-_HALF = -math.log(2)
+_NEAR = 1.0  # standard deviations over which these nodes hold a normal density
+_NODES, _WEIGHTS = leggauss(16)  # see _NEAR
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ class Gaussian(GaussianKernel):
         """The alpha with ln P[|Y − K| >= alpha] = log_beta, by the inverse of Φ or of erf."""
         from scipy.special import erfinv, ndtri_exp  # noqa: PLC0415  (SciPy loads slowly)
 
-        if log_beta < _HALF:
-            return -self.scale * float(ndtri_exp(log_beta + _HALF))
+        if log_beta < LOG_HALF:
+            return -self.scale * float(ndtri_exp(log_beta + LOG_HALF))
         return self.scale * math.sqrt(2) * float(erfinv(-math.expm1(log_beta)))
 
     def release(self, count: int) -> float:
@@ -117,7 +117,7 @@ class GaussianErrors(GaussianShape):
         """Ln erfc(z/(scale·√2))."""
         from scipy.special import log_ndtr  # noqa: PLC0415  (SciPy loads slowly)
 
-        logs: Reals = log_ndtr(-distances / self.scale) - _HALF
+        logs: Reals = log_ndtr(-distances / self.scale) - LOG_HALF
         return logs
 
     def tail(self, distances: Reals) -> Reals:

@@ -25,7 +25,7 @@ from noisycount.model.validation import real_number, whole_number
 
 __all__ = ["LiftedLikelihood", "NoiseSum", "SumLikelihood"]
 
-_FARTHEST_ANSWER = 2.0**56
+_FARTHEST_ANSWER = 2.0**56  # records: a count of 2^53 and 14 of the widest scales, 2^52
 _DEEP = 1e4  # nats, below which plain differences of the logarithm keep 1e-11
 
 

@@ -13,7 +13,8 @@ from noisycount.model.search import first_wholes, roots
 
 __all__ = ["mean_error", "mean_estimates", "smooth_pieces"]
 
-_NODES, _WEIGHTS = leggauss(8)
+_NODES, _WEIGHTS = leggauss(8)  # few points: a piece that they do not tell is halved
+# from values at the nodes to the series through them
 _TO_SERIES = np.linalg.inv(legvander(_NODES, 7))
 _SMOOTH = 1e-7  # of the whole in the last two terms of a series: the terms left out are far smaller
 _HALVINGS = 40  # after which a piece is narrower than any bend of a double

@@ -15,7 +15,7 @@ __all__ = ["mean_improvement", "mean_tie"]
 
 _ROWS = 64  # counts that are averaged at once
 _ZOOMS = 12  # each by 4: to 1e-7 of a piece, where the excess is below rounding
-_ZOOM = np.linspace(0, 1, 9)
+_ZOOM = np.linspace(0, 1, 9)  # eight steps, of which the two around the lowest point are kept
 _EQUAL = 1e-11  # of both sides: what rounding moves their weighted distances, and more
 _NEAR = 1e-13  # of a record, or relative: what rounding moves a mean, and more
 

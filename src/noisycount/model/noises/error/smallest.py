@@ -5,11 +5,12 @@ from typing import Protocol
 
 from noisycount.model.search import bracketed, bracketed_by_factors, first_whole, root
 
-__all__ = ["excess", "log_one_minus_exp", "smallest_error"]
+__all__ = ["LOG_HALF", "excess", "log_one_minus_exp", "smallest_error"]
 
 _PRECISE = 1e-14  # relative; 1e-11 is promised
 _FIRST_STEP = 0.1  # of the start, which the Gaussian law of the same variance tells
-_HALF = -math.log(2)
+LOG_HALF = -math.log(2)
+"""ln(1/2): of a tail and the mass within, the one below it is the part that keeps its digits."""
 
 
 class Tailed(Protocol):
@@ -36,7 +37,7 @@ class Tailed(Protocol):
 
 def log_one_minus_exp(logarithm: float) -> float:
     """ln(1 − e^x) for x <= 0, to full relative precision at both ends."""
-    if logarithm > _HALF:
+    if logarithm > LOG_HALF:
         return math.log(-math.expm1(logarithm)) if logarithm < 0 else -math.inf
     return math.log1p(-math.exp(logarithm))
 
@@ -47,7 +48,7 @@ def excess(noise: Tailed, alpha: float, log_beta: float) -> float:
     Below beta = 1/2 the difference of the logarithms of the tails, which are concave; above that of
     the masses within alpha, which are then the part that keeps its digits.
     """
-    if log_beta < _HALF:
+    if log_beta < LOG_HALF:
         return noise.log_tail(alpha) - log_beta
     return log_one_minus_exp(log_beta) - noise.log_within(alpha)
 
@@ -58,7 +59,7 @@ def smallest_error(noise: Tailed, log_beta: float) -> float:
     Numerical error: 1e-11 relative; an integer is the smallest up to ties within 1e-12 of beta.
     """
     deviation = math.sqrt(noise.variance)
-    if log_beta < _HALF:
+    if log_beta < LOG_HALF:
         start = deviation * math.sqrt(-2 * log_beta)
     else:
         start = 1.25 * deviation * math.exp(log_one_minus_exp(log_beta))

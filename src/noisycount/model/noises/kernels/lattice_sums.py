@@ -10,7 +10,7 @@ from noisycount.model.laws.expansion import Reals
 
 __all__ = ["log_moment_from_one", "log_sum_from", "log_sum_of_all", "theta"]
 
-_NEGLIGIBLE = 50.0
+_NEGLIGIBLE = 50.0  # nats: e^−50 is far below a double's rounding of the sum
 
 
 def theta(rate: float) -> tuple[float, float]:

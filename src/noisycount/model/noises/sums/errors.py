@@ -17,6 +17,7 @@ from noisycount.model.noises.sums.table import sum_table
 __all__ = ["SummedErrors"]
 
 _ROUNDING = 5e-13  # of a tail: twice what was ever found against closed forms
+# over half the narrowest scale, where a law of noise is close to a polynomial
 _NODES = chebpts2(16)
 _SHORTEST = 256.0  # records over which nodes on the lattice are about where they should be
 _CANCELLED = 4.0  # a difference of tails is taken where it keeps this share of them

@@ -10,10 +10,10 @@ from noisycount.model.noises.sums.transforms import Complexes, Normal, Path, Til
 
 __all__ = ["NORMAL", "Comb"]
 
-_NEGLIGIBLE = 40.0
-_WIDE = 0.5
+_NEGLIGIBLE = 40.0  # nats: e^−40 is below a double's rounding of the sum
+_WIDE = 0.5  # records of a scale: from there on Poisson's sum has fewer terms than the plain one
 NORMAL = 8.0  # the variance in records² from which on Poisson's images are below e^−157
-_ORIGIN = np.zeros(1)
+_ORIGIN = np.zeros(1)  # θ = 0
 
 
 @dataclass(frozen=True, slots=True)

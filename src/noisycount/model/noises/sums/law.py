@@ -23,8 +23,10 @@ __all__ = ["SumLaw"]
 
 Flags = NDArray[np.bool_]
 
+# records²: at ±iπ, the ends of a period, a transform is down by e^(−π²·7/2) = 1e-15
 _WIDE_VARIANCE = 7.0
-_WIDE_SCALE = 4.0
+_WIDE_SCALE = 4.0  # records of the widest Laplace scale, as `log_density` promises
+# records: nine deviations of Gaussian noise of that variance, e^−41 below its top
 _OUT_OF_REACH = 24
 
 

@@ -14,11 +14,11 @@ from noisycount.model.noises.error.law import ErrorLaw
 
 __all__ = ["SumTable", "sum_table"]
 
-_POINTS = 14
-_RUN = 8.0
-_LONG = 128.0
-_EXACT = 1e-12
-_FINEST = 2.0**-6
+_POINTS = 14  # nodes of a piece: more make pieces longer, and each value takes longer
+_RUN = 8.0  # integers of the shortest pieces, in which each has its own node
+_LONG = 128.0  # integers over which rounded nodes are about where they should be
+_EXACT = 1e-12  # of a logarithm: the last coefficients of a series that is taken for the law
+_FINEST = 2.0**-6  # of the smallest scale: no piece is halved further, whatever its series
 _NODES = chebyshev.chebpts1(_POINTS)
 
 Curve = Callable[[Reals], Reals]

@@ -12,7 +12,7 @@ __all__ = ["Above", "Complexes", "Normal", "Part", "Path", "Poles", "Tilt", "Til
 
 Complexes = NDArray[np.complex128]
 
-_GROUP = 32
+_GROUP = 32  # rates whose factors are multiplied before a logarithm is taken
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ __all__ = ["WIDE", "sum_of_binomials"]
 WIDE = 5.0
 """From this standard deviation on, in records, a law is found by its frequencies."""
 
-_REACH = 9.0
-_VANISHING = 1e-300
-_BATCH = 64
-_NEGLIGIBLE = 45.0
-_CHUNK = 1 << 16
+_REACH = 9.0  # standard deviations: farther out a normal law is e^−40 below its top
+_VANISHING = 1e-300  # of the largest probability: smaller products of doubles lose their digits
+_BATCH = 64  # single records convolved in pairs: their law is still short
+_NEGLIGIBLE = 45.0  # nats: frequencies at which a normal law has less than e^−45 are left out
+_CHUNK = 1 << 16  # frequencies times kinds at once: arrays of 512 kB
 
 
 def sum_of_binomials(sizes: Reals, rates: Reals, complements: Reals) -> tuple[int, Reals]:

@@ -10,9 +10,9 @@ from noisycount.model.populations.strata.law import WIDE
 
 __all__ = ["deep_sum_of_binomials"]
 
-_STEP = 3.0
-_NEWTON_STEPS = 20
-_NEAR_GOAL = 0.1
+_STEP = 3.0  # standard deviations: each tilted law serves half of them on either side of its mean
+_NEWTON_STEPS = 20  # a stop: each comes nearer by at most 2
+_NEAR_GOAL = 0.1  # standard deviations: the law is exact under any tilt, and likely near it
 
 
 def deep_sum_of_binomials(kinds: Kinds, depth: float) -> tuple[int, Reals]:
