@@ -18,6 +18,8 @@ from noisycount.release.budget.approximate import ApproximateBudget
 
 PROJECT = Path(__file__).parents[1]
 README = PROJECT / "README.md"
+PAGES = sorted([README, PROJECT / "CONTRIBUTING.md", *PROJECT.glob("docs/*.md")])
+ELSEWHERE = {"source.py", "interface.py", "./.tmp"}  # in any room; where an engine ran
 TEXT = README.read_text(encoding="utf-8") if README.is_file() else ""
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = r"−?\d+(?:[.,]\d+)*"
@@ -192,10 +194,27 @@ def test_every_room_is_shown() -> None:
     assert shown == {folder for folder in folders if folder.count("/") < 2} - {"."}
 
 
-def test_every_file_that_is_named_exists() -> None:
-    """Links, pictures and paths in the text lead somewhere."""
-    named = re.findall(r"\]\(([^)]+)\)|`([\w/]+\.(?:py|md)|LICENSE)`", TEXT)
+def lost(page: Path) -> list[str]:
+    """The files and folders that a page links or names, and that are not there."""
+    text = page.read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)[^)]*\)", text)
+    paths = re.findall(r"`([\w./-]+\.(?:py|md|css)|[\w./-]+/[\w./-]*|LICENSE)`", text)
     places = [PROJECT, *(PROJECT / "src/noisycount" / room for room in ("", "release"))]
-    assert named
-    for link, path in named:
-        assert any((place / (link or path)).is_file() for place in places), link or path
+    there = [link for link in links if (page.parent / link).exists()]
+    there += [path for path in paths if any((place / path).exists() for place in places)]
+    return sorted({*links, *paths} - {*there, *ELSEWHERE})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_that_is_named_exists(page: Path) -> None:
+    """Links, pictures and paths of the pages lead somewhere."""
+    assert lost(page) == []
+
+
+def test_a_lost_file_is_found(tmp_path: Path) -> None:
+    """Links and paths that lead nowhere are told, whatever they look like; others are not."""
+    page = tmp_path / "page.md"
+    page.write_text("`tests/conftest.py` `model/laws/` [a](page.md#b) [c](https://c.org/c.md)")
+    assert lost(page) == []
+    page.write_text("`conftest.py` `model/rules/` `tests/test_no.py` [a](no.md) ![b](c.svg)")
+    assert lost(page) == ["c.svg", "conftest.py", "model/rules/", "no.md", "tests/test_no.py"]

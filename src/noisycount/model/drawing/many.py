@@ -1,4 +1,4 @@
-"""The laws of `sampler`, drawn in bulk: the same steps on arrays, integers only."""
+"""The laws of `one`, drawn in bulk: the same steps on arrays, integers only."""
 
 import os
 from collections.abc import Callable
@@ -190,6 +190,6 @@ def discrete_gaussian_array(scale: Fraction, size: int, entropy: Entropy = os.ur
         size: How many draws, at least 0.
         entropy: Gives that many random bytes; the operating system's unless a test replaces it.
 
-    Source: Canonne, Kamath, Steinke (2020), Algorithm 3, as in `sampler.discrete_gaussian`.
+    Source: Canonne, Kamath, Steinke (2020), Algorithm 3, as in `one.discrete_gaussian`.
     """
     return _filled(_gaussian, scale, size, entropy)

@@ -2,7 +2,7 @@
 
 Every step is integer arithmetic on uniform random integers: no floating point, no logarithm and no
 clock touches a draw. The algorithms are those of Canonne, Kamath and Steinke, *The Discrete
-Gaussian for Differential Privacy* (2020); `vector_sampler` draws from the same laws in bulk.
+Gaussian for Differential Privacy* (2020); `many` draws from the same laws in bulk.
 """
 
 import os
