@@ -15,6 +15,7 @@ from noisycount.app.cli import COMMANDS
 from noisycount.app.config.file import load
 from noisycount.data import survey_path
 from noisycount.release.budget.approximate import ApproximateBudget
+from noisycount.release.budget.budgets import PureBudget
 
 PROJECT = Path(__file__).parents[1]
 README = PROJECT / "README.md"
@@ -156,10 +157,10 @@ def test_every_configuration_loads(tmp_path: Path) -> None:
         loaded.append(load(path))
     plain, shared = loaded
     assert plain.ledger_file == tmp_path / "ledger.db"
-    assert plain.datasets["survey"].budget == 1
+    assert plain.datasets["survey"].budget == PureBudget(Fraction(1))
     assert shared.ledger_file is None
     assert shared.datasets["survey"].budget == ApproximateBudget(Fraction(2), Fraction(1, 10**6))
-    assert shared.analysts["alice"].budget == 1
+    assert shared.analysts["alice"].budget == PureBudget(Fraction(1))
 
 
 def test_every_example_is_real() -> None:

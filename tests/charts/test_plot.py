@@ -11,7 +11,7 @@ from noisycount.charts.plot.places import spread
 from noisycount.charts.plot.plot import Axis, Line, Panel
 from noisycount.charts.theme import STYLES
 from noisycount.study.figure import Figure
-from tests.study.test_papers import KEYS, figure
+from tests.study.test_papers import CASES, KEYS, figure
 
 WIDEST = 480  # pixels of a picture, of which a phone shows 360
 
@@ -30,7 +30,7 @@ def marks(panel: dict[str, Any], kind: str) -> list[dict[str, Any]]:
     return [layer for layer in panel["layer"] if layer["mark"]["type"] == kind]
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", CASES)
 def test_every_point_is_drawn_unchanged(key: str) -> None:
     """Each line of each panel has its colour, its dashes and all of its points, in order."""
     for panel, shown in zip(figure(key).panels, drawn(figure(key)), strict=True):
@@ -42,7 +42,7 @@ def test_every_point_is_drawn_unchanged(key: str) -> None:
             assert layer["mark"]["strokeDash"] == list(line.style.dash)
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", CASES)
 def test_lines_are_named_beside_them(key: str) -> None:
     """No legend: every name stands once, in its colour, behind a sample of its line, with room."""
     for panel, shown in zip(figure(key).panels, drawn(figure(key)), strict=True):
@@ -65,7 +65,7 @@ def test_lines_are_named_beside_them(key: str) -> None:
         assert heights[-1] <= shown["height"] + 1e-9
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", CASES)
 def test_lines_differ_without_colour(key: str) -> None:
     """In grey, dashes tell the lines of a panel apart."""
     for panel in figure(key).panels:
@@ -85,7 +85,7 @@ def test_a_thing_has_one_colour_everywhere() -> None:
     assert seen >= {"answer", "rounded", "mean", "median", "Laplace", "Gaussian", "sample"}
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", CASES)
 def test_a_picture_fits_a_phone(key: str) -> None:
     """Shown 360 pixels wide, its 13-pixel letters are still at least 9.7 pixels high."""
     picture = plot_svg(figure(key), is_headed=False)
@@ -95,7 +95,7 @@ def test_a_picture_fits_a_phone(key: str) -> None:
     assert figure(key).title not in picture
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", CASES)
 def test_axes_name_their_units(key: str) -> None:
     """The titles are those of the figure; a reversed axis runs backwards."""
     shown = figure(key)

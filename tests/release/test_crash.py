@@ -9,12 +9,16 @@ from tests.release.ledger.killing import toll
 from tests.release.workers import HastyLedger, RedrawingLedger
 
 KILLS = {"sqlite": 500, "postgresql": 100}
+SHARES = [0.2, pytest.param(1.0, marks=pytest.mark.thorough)]  # of them
 MOST_KILLS_OF_A_MUTANT = 400
 
 
-def test_no_kill_loses_a_debit_or_gives_a_second_answer(ledger_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("share", SHARES)
+def test_no_kill_loses_a_debit_or_gives_a_second_answer(
+    share: float, ledger_url: str, tmp_path: Path
+) -> None:
     """Three processes ask the same questions; at random moments one is killed and replaced."""
-    kills = KILLS[ledger_url.partition(":")[0].partition("+")[0]]
+    kills = round(share * KILLS[ledger_url.partition(":")[0].partition("+")[0]])
     found = toll(ledger_url, tmp_path / "replies.log", kills)
     assert (found.lost, found.second, found.intact) == (0, 0, True)
     assert found.replies >= found.debits > kills / 25

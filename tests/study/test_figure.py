@@ -10,12 +10,12 @@ from noisycount.charts.theme import STYLES
 from noisycount.study.claim import Claim, Verdict
 from noisycount.study.figure import Figure
 from noisycount.study.papers.paper import number, percent
-from tests.study.test_papers import KEYS, figure
+from tests.study.test_papers import CASES, KEYS, figure
 
 STYLE = STYLES["answer"]
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", CASES)
 def test_the_csv_holds_every_point_to_the_last_digit(key: str) -> None:
     """Four columns, the last two with units in their headers."""
     shown = figure(key)

@@ -3,6 +3,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from noisycount.app.config.file import TEMPLATE, load
+from noisycount.release.budget.budgets import PureBudget
 from tests.app.conftest import Refused, Run, configure
 
 REFINE = ("refine", "95", "--size", "5912", "--rate", "1.7%", "--epsilon", "0.15")
@@ -72,7 +73,7 @@ def test_a_configuration_to_start_from(run: Run, here: Path) -> None:
     assert (told.status, told.errors) == (0, "")
     assert told.output.startswith("wrote noisycount.toml\n")
     assert (here / "noisycount.toml").read_text(encoding="utf-8") == TEMPLATE
-    assert load(here / "noisycount.toml").datasets["survey"].budget == 2
+    assert load(here / "noisycount.toml").datasets["survey"].budget == PureBudget(Fraction(2))
 
 
 def test_init_takes_a_folder(run: Run, here: Path) -> None:

@@ -52,6 +52,7 @@ def test_a_million_runs_agree_with_the_exact_figures(
     assert_agrees(found, population, noise, by, assumed)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("by", ESTIMATES)
 @pytest.mark.parametrize(("population", "noise"), list(zip(POPULATIONS, NOISES, strict=True)))
 def test_every_population_and_noise_is_drawn_right(

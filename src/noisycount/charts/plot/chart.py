@@ -28,6 +28,7 @@ def plot_chart(plot: Plot) -> alt.VConcatChart:
         plot: What to draw.
 
     Example:
+        >>> from noisycount.charts.plot.plot import Axis
         >>> from noisycount.charts.theme import STYLES
         >>> line = Line("answer", STYLES["answer"], (1.0, 2.0), (1.0, 4.0))
         >>> axes = Axis("noise", "records"), Axis("error", "records")

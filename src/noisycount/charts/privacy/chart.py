@@ -29,7 +29,7 @@ def privacy_chart(
     Example:
         >>> line = PrivacyLine("worst case", "δ = 0.07", [0, 1], [0.5, 0.01], mark=0.07)
         >>> axes = PrivacyAxes(epsilon=1, floor=0.01, top=1, asked=0.5, words="ε = 0.5")
-        >>> privacypoints([line], axes, "What can one record change?", "").height
+        >>> privacy_chart([line], axes, "What can one record change?", "").height
         340
     """
     layers = _asked(axes)
