@@ -11,7 +11,7 @@ from noisycount.charts.plot.places import spread
 from noisycount.charts.plot.plot import Axis, Line, Panel
 from noisycount.charts.theme import STYLES
 from noisycount.study.figure import Figure
-from tests.study.test_papers import CASES, KEYS, figure
+from tests.study.test_papers import CASES, KEYS, SLOW, figure
 
 WIDEST = 480  # pixels of a picture, of which a phone shows 360
 
@@ -73,10 +73,18 @@ def test_lines_differ_without_colour(key: str) -> None:
         assert len(set(dashes)) == len(dashes)
 
 
-def test_a_thing_has_one_colour_everywhere() -> None:
+@pytest.mark.parametrize(
+    "keys",
+    [
+        [key for key in KEYS if key not in SLOW],
+        pytest.param(KEYS, marks=pytest.mark.thorough),
+    ],
+    ids=["quick", "all"],
+)
+def test_a_thing_has_one_colour_everywhere(keys: list[str]) -> None:
     """A line that is named after a known thing has that thing's colour, in every figure."""
     seen = set()
-    for key in KEYS:
+    for key in keys:
         for line in (line for panel in figure(key).panels for line in panel.lines):
             thing = line.name.split(" ±")[0].split(",")[0]
             if thing in STYLES:
