@@ -17,7 +17,8 @@ from noisycount.model.validation import positive_number, whole_number
 
 __all__ = ["Gaussian", "GaussianErrors"]
 
-_NEAR = 1.0  # standard deviations over which these nodes hold a normal density
+_NEAR = 1.0  # standard deviations over which these nodes hold a normal density, up to _FAR
+_FAR = 16.0  # standard deviations: farther out it falls so fast that tails do not cancel
 _NODES, _WEIGHTS = leggauss(16)  # see _NEAR
 
 
@@ -134,7 +135,7 @@ class GaussianErrors(GaussianShape):
     def between(self, low: Reals, widths: Reals) -> Reals:
         """A Gauss rule over near errors; a difference of the smaller tails of far ones."""
         lows, lengths = np.broadcast_arrays(low, widths)
-        near = lengths < _NEAR * self.scale
+        near = lengths * np.maximum(1.0, np.abs(lows) / (_FAR * self.scale)) < _NEAR * self.scale
         masses = np.empty(lows.shape)
         masses[near] = _normal_mass(lows[near] / self.scale, lengths[near] / self.scale)
         first, last = lows[~near], lows[~near] + lengths[~near]

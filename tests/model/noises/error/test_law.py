@@ -73,13 +73,13 @@ def exceedance(noise: nc.Mechanism, error: mpf) -> mpf:
 def test_tails_and_masses_of_continuous_noise_are_closed_forms(
     noise: nc.Mechanism, width: float
 ) -> None:
-    """Also of masses that are differences of nearly equal tails: the reference keeps 150 digits."""
+    """Also of masses that are differences of nearly equal tails: the reference keeps 350 digits."""
     law = noise.errors
-    units = np.linspace(-20, 20, 41)
+    units = np.linspace(-36, 36, 73)
     low, widths = units * noise.scale, np.full(units.size, width * noise.scale)
     exact = [exceedance(noise, mpf(error)) for error in low.tolist()]
     assert not faults(law.exceedance(low), exact)
-    with mp.workdps(150):
+    with mp.workdps(350):
         masses = [
             exceedance(noise, mpf(error)) - exceedance(noise, mpf(error) + mpf(wide))
             for error, wide in zip(low.tolist(), widths.tolist(), strict=True)
