@@ -1,15 +1,19 @@
 import math
 import subprocess
 import sys
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.analysis.posterior.refine import Estimate, posterior_values, refine
+from noisycount.analysis.posterior.wide_cells import wide_cells
 from noisycount.model.exact import Exact
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.factor import Factor
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
@@ -17,6 +21,7 @@ from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.populations.beta_binomial import BetaBinomial
 from noisycount.model.populations.binomial import Binomial
+from noisycount.model.populations.formulated import Formulated
 from noisycount.model.populations.population import Population
 from noisycount.model.populations.strata.strata import Strata
 from noisycount.model.populations.tabulated import Tabulated
@@ -302,6 +307,33 @@ def test_columns_about_very_large_counts_agree_with_single_answers(
         told = posterior(float(answers[place]), population, Laplace(scale))
         tolerance = 1e-10 * told.variance**0.5 + 4 * np.spacing(told.mean)
         assert abs(means[place] - told.mean) <= tolerance
+
+
+@dataclass(frozen=True, slots=True)
+class Fair(Formulated):
+    """Records of a rate of 1/2, as a population that the package does not know."""
+
+    size: int = field()
+
+    def log_pmf(self, counts: Reals) -> Reals:
+        """The binomial law."""
+        return binom.logpmf(counts, self.size, 0.5)
+
+    @property
+    def smooth_prior(self) -> Factor:
+        """The same law, with the digits of its differences."""
+        return Binomial(self.size, 0.5)
+
+
+def test_a_population_states_whether_its_law_is_smooth() -> None:
+    """Cells serve whoever says so, and nobody else: not a table, nor a law with two tops."""
+    noise, answers = Laplace(40), np.linspace(99_000, 101_000, 50)
+    cells, known = (wide_cells(some(200_000), noise) for some in (Fair, lambda n: Binomial(n, 0.5)))
+    assert cells is not None
+    assert known is not None
+    assert cells.means(answers) == pytest.approx(known.means(answers), rel=1e-12)
+    assert wide_cells(Strata([200_000], [0.5]), noise) is None
+    assert wide_cells(BetaBinomial(200_000, 0.5, 0.5), noise) is None
 
 
 def test_fractions_and_whole_numbers_are_answers() -> None:

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.factor import Factor
 from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.noises.additive import SymmetricNoise
-from noisycount.model.populations.beta_binomial import BetaBinomial
-from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import Population
 
 __all__ = ["WideCells", "wide_cells"]
@@ -29,12 +28,14 @@ class WideCells:
     integers tells them at every integer.
 
     Attributes:
-        population: What is known about the count before an answer.
+        prior: The law of the count before an answer.
+        size: The number of records.
         mechanism: The noise.
         edges: The integers at which cells begin, and the one at which the last cell ends.
     """
 
-    population: Binomial | BetaBinomial
+    prior: Factor
+    size: int
     mechanism: SymmetricNoise
     edges: Reals
 
@@ -87,24 +88,23 @@ class WideCells:
 
     def _known_at(self, integer: int) -> tuple[float, float, float]:
         """How far the counts up to m lie below m on average, the rise to those above, the logit."""
-        size = self.population.records
-        law = smooth_law([self.population, self.mechanism.likelihood(integer, size)])
+        law = smooth_law([self.prior, self.mechanism.likelihood(integer, self.size)])
         log_below, below = law.part(0, integer)
-        log_above, above = law.part(integer + 1, size)
+        log_above, above = law.part(integer + 1, self.size)
         return integer - below, above - below, log_below - log_above
 
 
 def wide_cells(population: Population, mechanism: SymmetricNoise) -> WideCells | None:
     """The cells within 40 standard deviations of the expected count, and 1,024 from the ends.
 
-    There the quantities are smooth for the log-concave laws of records that can be exchanged;
-    None for others.
+    There the quantities are smooth for log-concave laws with a smooth logarithm; None for others.
 
     Args:
         population: What is known about the count before an answer.
         mechanism: The noise.
     """
-    if not isinstance(population, Binomial | BetaBinomial) or not population.is_log_concave:
+    prior = population.smooth_prior
+    if prior is None or not prior.is_log_concave:
         return None
     law, size = population.law(), population.records
     deviation = law.variance**0.5
@@ -116,5 +116,5 @@ def wide_cells(population: Population, mechanism: SymmetricNoise) -> WideCells |
         edge += int(min(deviation, edge, size - edge) / 2) + 1
         edges.append(min(edge, last))
     return (
-        WideCells(population, mechanism, np.array(edges, dtype=np.float64)) if edges[1:] else None
+        WideCells(prior, size, mechanism, np.array(edges, dtype=np.float64)) if edges[1:] else None
     )

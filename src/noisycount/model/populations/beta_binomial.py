@@ -82,6 +82,11 @@ class BetaBinomial(BaseFactor, Exchangeable):
         """The law of the count, given the answers whose likelihoods these are."""
         return smooth_law([self, *likelihoods])
 
+    @property
+    def smooth_prior(self) -> Factor:
+        """The law itself."""
+        return self
+
     def given(self, known: int, positives: int) -> Informed:
         """What somebody knows who holds some records: they also tell about the common rate."""
         held, positive = known_records(known, positives, self.size)

@@ -51,6 +51,11 @@ class Binomial(BaseFactor, Exchangeable):
         """The law of the count, given the answers whose likelihoods these are."""
         return smooth_law([self, *likelihoods])
 
+    @property
+    def smooth_prior(self) -> Factor:
+        """The law itself."""
+        return self
+
     def given(self, known: int, positives: int) -> Informed:
         """What somebody knows who holds some records: the others stay as they are."""
         held, positive = known_records(known, positives, self.size)

@@ -42,6 +42,11 @@ class Population(ABC):
         return self.law()
 
     @property
+    def smooth_prior(self) -> Factor | None:
+        """The law of the count as a function with a smooth logarithm; None where it is a table."""
+        return None
+
+    @property
     @abstractmethod
     def moments(self) -> Moments:
         """The means of the count and of its pairs of unlike records."""
