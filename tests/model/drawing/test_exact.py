@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from noisycount.model.drawing import many as vector_sampler
+from noisycount.model.drawing import many
 from noisycount.model.drawing import one as sampler
 from noisycount.model.drawing.many import (
     _below_by_mask,
@@ -51,9 +51,9 @@ def in_bulk(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Draw]:
                 part = int(numerators[0])
                 return np.array([script.exponential(part * part, 2 * denominator**2)])
 
-            monkeypatch.setattr(vector_sampler, "_below", below)
-            monkeypatch.setattr(vector_sampler, "_bernoulli_exp", exponential)
-            monkeypatch.setattr(vector_sampler, "_bernoulli_exp_half_square", half_square)
+            monkeypatch.setattr(many, "_below", below)
+            monkeypatch.setattr(many, "_bernoulli_exp", exponential)
+            monkeypatch.setattr(many, "_bernoulli_exp_half_square", half_square)
             draws = law(scale, 1, lambda _: bytes([script.bits(1) << 7]))
             if draws.size == 0:
                 raise Abandoned
@@ -178,7 +178,7 @@ def test_bulk_exponentials_are_exact_as_rationals(
     power, factorial = Fraction(1), 1
     for fails_at in range(1, 12):
         lanes = Stopping(fails_at)
-        monkeypatch.setattr(vector_sampler, "_below", lanes.below)
+        monkeypatch.setattr(many, "_below", lanes.below)
         accepted = _bernoulli_exp(np.array([part], dtype=np.uint64), units, bytes)
         following = power * Fraction(part, units)
         assert lanes.chance == power / factorial - following / (factorial * fails_at)
@@ -196,7 +196,7 @@ def test_bulk_half_squares_are_exact_as_rationals(
         stops = Fraction(0)
         for which in (0, 1):
             lanes = Halves(fails_at, which)
-            monkeypatch.setattr(vector_sampler, "_below", lanes.below)
+            monkeypatch.setattr(many, "_below", lanes.below)
             numerators = np.array([part], dtype=np.uint64)
             accepted = _bernoulli_exp_half_square(numerators, units, bytes)
             assert bool(accepted[0]) == (fails_at % 2 == 1)

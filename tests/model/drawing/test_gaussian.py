@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from noisycount.model.drawing import many as vector_sampler
+from noisycount.model.drawing import many
 from noisycount.model.drawing import one as sampler
 from noisycount.model.drawing.many import (
     LARGEST_TERM,
@@ -133,7 +133,7 @@ def scripted_below(monkeypatch: pytest.MonkeyPatch) -> Callable[[Script], None]:
 
     def use(script: Script) -> None:
         monkeypatch.setattr(
-            vector_sampler, "_below", lambda bound, _size, _entropy: Lane(script.below(bound))
+            many, "_below", lambda bound, _size, _entropy: Lane(script.below(bound))
         )
 
     return use

@@ -194,7 +194,7 @@ class Moved:
 
     @property
     def is_log_concave(self) -> bool:
-        """As the factor."""
+        """Whether the logarithm of the factor is concave."""
         return self.factor.is_log_concave
 
     def expansion(self, centre: int) -> Expansion:

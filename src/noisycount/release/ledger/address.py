@@ -174,7 +174,7 @@ def _shown(text: object) -> str:
 
 
 def _names_a_file(url: URL) -> bool:
-    """Tell whether an address is a SQLite file's, with no option that could lose a debit."""
+    """Whether an address is a SQLite file's, with no option that could lose a debit."""
     database = url.database or ":memory:"
     return (
         url.drivername == "sqlite"
@@ -188,7 +188,7 @@ def _names_a_file(url: URL) -> bool:
 
 
 def _names_a_database(url: URL) -> bool:
-    """Tell whether an address is a PostgreSQL database's, with no option that we do not know."""
+    """Whether an address is a PostgreSQL database's, with no option that we do not know."""
     return (
         url.drivername in _POSTGRESQL_DRIVERS
         and bool(url.database)
@@ -201,7 +201,7 @@ def _names_a_database(url: URL) -> bool:
 
 
 def _allowed(query: Mapping[str, object], options: Mapping[str, str]) -> bool:
-    """Tell whether every option of an address is known, given once, and has a value it may have."""
+    """Whether every option of an address is known, given once, and has a value it may have."""
     return all(
         isinstance(value, str)
         and value.isprintable()
@@ -233,7 +233,7 @@ def _follow(engine: Engine, file: Path) -> None:
 
 
 def _identity(file: Path) -> tuple[int, int] | None:
-    """Tell one file from another of its name; None where there is none."""
+    """What tells one file from another of its name; None where there is none."""
     try:
         found = file.stat()
     except OSError:

@@ -70,7 +70,7 @@ _OLDER = text(
 
 
 def is_made(connection: Connection) -> bool:
-    """Tell whether a database holds a ledger."""
+    """Whether a database holds a ledger."""
     return inspect(connection).has_table(LEDGER.name)
 
 
