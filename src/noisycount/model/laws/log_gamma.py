@@ -19,7 +19,7 @@ _SHIFT = 16  # from which on the series below has the digits of a double
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 _SMALL = 0.1  # up to which the series below has the digits of a double
 _LEAST_RATIO = 2.0**-53 - 1  # a ratio of −1 comes from rounding alone
-# of u^18 to u^2 in (1 + u)·ln(1 + u) − u; the next is below 1e-19 of the first
+# of u^18 to u^2 in (1 + u)·ln(1 + u) − u; the next term is below 1e-19 of u²/2
 _SERIES = tuple((-1.0) ** k / (k * (k - 1)) for k in range(18, 1, -1))
 
 
