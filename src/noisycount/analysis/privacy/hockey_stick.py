@@ -38,15 +38,17 @@ def hockey_sticks(
         known.pop()
     found = _without_noise(pair, known) if errors is None else _noisy(pair, errors, known)
     underflows = [Certified.probability(0.0, 0.0)] * (len(possible) - len(known))
-    return found + underflows + [_nothing(pair, excess) for _, excess in asked[len(possible) :]]
+    return found + underflows + _nothing(pair, [one for _, one in asked[len(possible) :]])
 
 
-def _nothing(pair: Pair, excess: Excess) -> Certified:
+def _nothing(pair: Pair, excesses: list[Excess]) -> list[Certified]:
     """δ where no count has a ratio of e^ε: 0, but for what the ratios are off."""
+    if not excesses:
+        return []
     end = pair.base.support[1]
     points = pair.base.points((end, end), end)
-    gain = excess.largest_gain(points.offsets, points.weights)
-    return Certified.probability(0.0, gain) if gain else NOTHING
+    gains = [one.largest_gain(points.offsets, points.weights) for one in excesses]
+    return [Certified.probability(0.0, gain) if gain else NOTHING for gain in gains]
 
 
 def _noisy(pair: Pair, errors: CertifiedErrorLaw, asked: list[Asked]) -> list[Certified]:

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.mesh import MeshPoints
 from noisycount.model.noises.error.law import CertifiedErrorLaw
 
-__all__ = ["BelowLargestLoss", "LargestLoss"]
+__all__ = ["BelowLargestLoss", "LargestLoss", "Mesh"]
 
 _NEAR = 1 / 8  # of the largest loss, within which other sums cancel
 _LARGEST = 700.0  # exponents up to which nothing overflows
@@ -63,10 +64,6 @@ class LargestLoss:
             loss, error = _loss_of_any(pair, points, rate, log_mass)
         return cls(loss, error, rate, log_mass, points, minus)
 
-    def is_near(self, epsilon: float) -> bool:
-        """Whether an ε is above seven eighths of λ."""
-        return epsilon > (1 - _NEAR) * float(self.loss)
-
     def above(self, epsilon: float) -> float:
         """The difference λ − ε, without cancellation."""
         return float(self.loss - Fraction(epsilon))
@@ -89,6 +86,39 @@ def _loss_of_any(
     rest = math.exp(-highest)  # 1 on the scale of the sums
     loss = math.log1p(gain) if highest == 0 else highest + math.log(rest + gain)
     return Fraction(loss), uncertainty / (rest + gain) + _ULPS * math.ulp(loss)
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Points that sum over Q.
+
+    Attributes:
+        points: The points.
+        pair: The laws of the count.
+        errors: The law of the noise.
+    """
+
+    points: MeshPoints
+    pair: Pair
+    errors: CertifiedErrorLaw
+
+    def largest_near(self, epsilon: float) -> LargestLoss | None:
+        """The largest loss as the points give it, if that ε lies just below or above."""
+        steepest = self.errors.steepest
+        if self.pair.is_shift and (steepest is None or not _is_near(epsilon, steepest)):
+            return None
+        largest = self._largest
+        return largest if largest is not None and _is_near(epsilon, largest.loss) else None
+
+    @cached_property
+    def _largest(self) -> LargestLoss | None:
+        """The largest loss; None: the noise is not geometric."""
+        return LargestLoss.of(self.pair, self.errors, self.points)
+
+
+def _is_near(epsilon: float, loss: Fraction) -> bool:
+    """Whether an ε is above seven eighths of a largest loss."""
+    return epsilon > (1 - _NEAR) * float(loss)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,22 +1,21 @@
 """δ of a count with noise, in one direction."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from noisycount.analysis.privacy.certified import NOTHING, Certified
-from noisycount.analysis.privacy.largest_loss import BelowLargestLoss, LargestLoss
+from noisycount.analysis.privacy.forecast import Forecast
+from noisycount.analysis.privacy.largest_loss import BelowLargestLoss, Mesh
 from noisycount.analysis.privacy.pairs.pair import Excess, Pair
 from noisycount.analysis.privacy.terms import Terms
 from noisycount.analysis.privacy.threshold import (
     Passage,
     Search,
-    extrapolated,
     first_whole,
     root,
 )
-from noisycount.model.laws.mesh import MeshPoints
 from noisycount.model.noises.error.law import CertifiedErrorLaw
 
 __all__ = ["WIDEST_MESH", "Asked", "NoisyPair"]
@@ -26,9 +25,7 @@ _NEARBY = 40.0  # records around an answer in which a mesh is fine
 _MOST_MESHES = 20  # each reaches 4 times as far
 _SMOOTH = 48.0  # records, over which noise is as smooth as a block of a mesh
 _MOST_BLOCKS = 64  # in a standard deviation of the count, if no mesh is fine anywhere
-_BEFORE = 3  # thresholds from which the next one is extrapolated
 _TILTED = 13.0  # standard deviations about the threshold of w that an answer there leaves
-_SHORTEST = 1e-3  # records, a step of a search
 _FAR_OUT = 750.0  # nepers by which noise falls below 1e-300 of its peak
 _FLATTENING = 0.951  # of the largest loss, below which log-odds grow by far more than rounding
 _TELLING = 1e-8  # of δ, an error up to which the threshold is known to as many digits
@@ -54,19 +51,6 @@ class Threshold:
     terms: Terms
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Mesh:
-    """Points that sum over Q, and the largest loss under the noise as they give it.
-
-    Attributes:
-        points: The points.
-        largest: The loss; None: the noise is not geometric.
-    """
-
-    points: MeshPoints
-    largest: LargestLoss | None
-
-
 @dataclass(frozen=True, slots=True)
 class NoisyPair:
     """Two laws of a count and noise that is added to it.
@@ -85,53 +69,56 @@ class NoisyPair:
         The supremum is reached by the answers from a threshold on, at which the densities have the
         ratio e^ε.
         """
-        common = self._common_mesh(asked)
+        forecast = Forecast(self.errors, self.pair.base.deviation)
+        common, forecast = self._common_mesh(asked, forecast)
         values: list[Certified] = []
-        path: list[tuple[float, float]] = []
         for one in asked:
-            threshold = self._threshold(one, *self._expected(one, path), common)
+            threshold = self._threshold(one, self._search(*forecast.expected(*one)), common)
             values.append(self._supremum(threshold))
-            if math.isfinite(threshold.passage.place):
-                path = [*path[1 - _BEFORE :], (one[0], threshold.passage.place)]
+            forecast = forecast.after(*one, threshold.passage)
         return values
 
-    def _common_mesh(self, asked: list[Asked]) -> Mesh | None:
+    def _common_mesh(self, asked: list[Asked], forecast: Forecast) -> tuple[Mesh | None, Forecast]:
         """Points for all ε, if the noise does not bend or all thresholds lie together."""
         threshold = asked[-1][1].threshold
         if self.errors.smooth_over >= max(_SMOOTH, self.pair.base.deviation / _MOST_BLOCKS):
             beyond = threshold + _TILTED * self.pair.base.deviation
-            return self._mesh(None, beyond, self.errors.smooth_over)
+            return self._mesh(None, beyond, self.errors.smooth_over), forecast
         if len(asked) == 1:
-            return None
-        first = self._threshold(asked[0], *self._expected(asked[0], []), None).passage.answer
-        last = self._threshold(asked[-1], *self._expected(asked[-1], []), None).passage.answer
-        if not math.isfinite(last) or last - first > WIDEST_MESH:
-            return None
-        return self._mesh((math.floor(first), math.ceil(last)), self._highest(last, asked[-1][1]))
+            return None, forecast
+        ends = asked[0], asked[-1]
+        first, last = (
+            self._threshold(one, self._search(*forecast.expected(*one)), None) for one in ends
+        )
+        low, high = first.passage.answer, last.passage.answer
+        if not math.isfinite(high) or high - low > WIDEST_MESH:
+            return None, forecast
+        mesh = self._mesh((math.floor(low), math.ceil(high)), self._highest(high, asked[-1][1]))
+        return mesh, forecast.after(*asked[0], first.passage)
 
-    def _threshold(
-        self, asked: Asked, around: float, step: float, common: Mesh | None
-    ) -> Threshold:
+    def _threshold(self, asked: Asked, search: Search, common: Mesh | None) -> Threshold:
         """The answer at which the densities have the ratio e^ε."""
         epsilon, excess = asked
         for again in range(_MOST_MESHES):
+            around = search.guess
             mesh = common or self._mesh(
                 (math.floor(around), math.ceil(around)), self._highest(around, excess)
             )
             margin = self._margin * 4.0**again
             if common is not None and again == 0:
-                margin = min(_NEARBY, 16 * step + 1)
+                margin = min(_NEARBY, 16 * search.step + 1)
             below = self._below_largest_loss(asked, mesh)
             terms = Terms(
                 self.pair, self.errors, epsilon, excess, mesh.points, around, margin, below
             )
             margin = math.inf if terms.reaches_all else margin
-            passage = self._passage(terms, Search(around, step, self._limit, margin, self._lowest))
+            passage = self._passage(terms, replace(search, margin=margin))
             away = abs(passage.answer - around)
             fits = common is not None or mesh.points.is_every_integer or away <= _NEARBY
             if math.isinf(away) or (fits and away <= margin):
                 return Threshold(passage, terms)
-            around, step = passage.answer, max(self.errors.spread / 16, away / 16)
+            step = max(self.errors.spread / 16, away / 16)
+            search = self._search(passage.answer, step)
         raise ValueError(
             f"epsilon must be one at which the threshold of the answers is found, got {epsilon!r}: "
             "take a smaller one, whose δ is no smaller"
@@ -144,8 +131,8 @@ class NoisyPair:
     def _below_largest_loss(self, asked: Asked, mesh: Mesh) -> BelowLargestLoss | None:
         """The sums next to the largest loss, if ε lies there."""
         epsilon, excess = asked
-        largest, rounding = mesh.largest, self.pair.rounding
-        if largest is None or not largest.is_near(epsilon):
+        largest, rounding = mesh.largest_near(epsilon), self.pair.rounding
+        if largest is None:
             return None
         gap, is_discrete = largest.above(epsilon), self.errors.is_discrete
         return BelowLargestLoss(largest, gap, epsilon, excess, is_discrete, rounding)
@@ -155,7 +142,7 @@ class NoisyPair:
     ) -> Mesh:
         """Points for sums that bend in a run of offsets, as those of the base."""
         points = self.pair.base.points(fine, highest, coarsest)
-        return Mesh(points, LargestLoss.of(self.pair, self.errors, points))
+        return Mesh(points, self.pair, self.errors)
 
     def _missed(self, threshold: Threshold, gains: float) -> float:
         """How much more than those from the threshold on other answers can gain.
@@ -219,7 +206,7 @@ class NoisyPair:
         if higher.below is not None and higher.below.gap <= 0:
             return 0.0
         end = self.pair.base.support[1]
-        search = Search(end, max(1.0, self.errors.spread), self._limit, math.inf, self._lowest)
+        search = self._search(end, max(1.0, self.errors.spread))
         answer = self._passage(higher, search).answer
         if answer < math.inf:
             points = terms.points
@@ -256,22 +243,9 @@ class NoisyPair:
         beyond = _TILTED * self.pair.base.deviation if tilted else 0.0
         return max(answer, excess.threshold) + beyond
 
-    def _expected(self, asked: Asked, path: list[tuple[float, float]]) -> tuple[float, float]:
-        """About the threshold, and about how far off that is, from three as far apart before.
-
-        The first guess is that for laws that are about normal, near the threshold.
-        """
-        spread = self.errors.spread
-        is_even = len(path) == _BEFORE and asked[0] - path[2][0] < 2 * (path[2][0] - path[1][0])
-        if not is_even:
-            threshold = asked[1].threshold
-            deviation = max(self.pair.base.deviation, _SHORTEST)
-            beyond, most = threshold * (spread / deviation) ** 2, 3 * spread
-            if self.errors.steepest is not None:
-                most = min(most, deviation)
-            return threshold + max(-most, min(most, beyond)), max(most, _SHORTEST)
-        answer, correction = extrapolated(path, asked[0])
-        return answer, max(abs(correction) / 4, spread / 256, _SHORTEST)
+    def _search(self, guess: float, step: float, slope: float = math.nan) -> Search:
+        """Between the answers beyond which nothing changes."""
+        return Search(guess, step, self._limit, lowest=self._lowest, slope=slope)
 
     def _supremum(self, threshold: Threshold) -> Certified:
         """δ at a threshold, which is the supremum but for what the threshold is off.

@@ -36,6 +36,7 @@ class Terms:
         around: About the answer that is asked for.
         margin: How far from there it may lie, in records.
         below: The sums just below the largest loss, if ε lies there.
+        _leader: These, where their log-odds are the best.
     """
 
     pair: Pair
@@ -46,6 +47,7 @@ class Terms:
     around: float
     margin: float
     below: BelowLargestLoss | None
+    _leader: BelowLargestLoss | None = field(init=False, repr=False)
     _near: slice = field(init=False, repr=False)
     _offsets: Reals = field(init=False, repr=False)
     _values: Reals = field(init=False, repr=False)
@@ -54,6 +56,9 @@ class Terms:
     _flat_scale: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        below = self.below
+        is_best = below is not None and below.is_precise
+        object.__setattr__(self, "_leader", below if is_best else None)
         near = self._reached()
         offsets = self.points.offsets[near]
         values = self.excess.at(offsets)
@@ -88,11 +93,6 @@ class Terms:
         if below is not None:
             below = below.at_most(excess)
         return replace(self, excess=excess, below=below)
-
-    @property
-    def _leader(self) -> BelowLargestLoss | None:
-        """The sums just below the largest loss, where their log-odds are the best."""
-        return self.below if self.below is not None and self.below.is_precise else None
 
     @property
     def slack(self) -> float:
@@ -171,9 +171,7 @@ class Terms:
             gains: What the positive terms gain from the answer on, if that is known.
         """
         if self._flat_scale:
-            low, width = answer - self.excess.threshold, following - answer
-            mass = self.errors.between(np.array([low]), np.array([min(width, 1e300)]))
-            return -log_odds * self._flat_scale * float(mass[0])
+            return -log_odds * self._flat_scale * self._most_between(answer, following)
         if log_odds >= -CLOSE and not self.slack:  # so little that all gains bound it well enough
             is_known = not math.isnan(gains) and self._leader is None
             return -2 * log_odds * (gains if is_known else self._gains(answer))
@@ -181,6 +179,13 @@ class Terms:
         between = max(0.0, gains - self._gains(following))
         missed = math.expm1(min(-log_odds, LARGEST_EPSILON)) * between if between else 0.0
         return missed + self.slack * gains
+
+    def _most_between(self, low: float, high: float) -> float:
+        """The most noise, from the threshold of w, that can lie between two answers."""
+        start, stop = low - self.excess.threshold, high - self.excess.threshold
+        nearest = np.array(max(start, -stop, 0.0))
+        highest = self.errors.peak * math.exp(float(self.errors.log_change(0.0, nearest)))
+        return min(highest * (stop - start), float(self.errors.exceedance(np.array(start))))
 
     def _gains(self, answer: float) -> float:
         """What the positive terms gain from an answer on."""

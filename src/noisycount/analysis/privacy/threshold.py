@@ -12,7 +12,8 @@ __all__ = ["CLOSE", "Passage", "Search", "extrapolated", "first_whole", "root"]
 _MOST_STEPS = 400  # enough to halve the range of all floats, and each part of it four times
 _GROWTH = 8.0  # of a step that has not met the other side
 CLOSE = 1e-12  # log-odds below 0 that are near enough
-_SLOWEST = 4  # steps in which a bracket must be halved
+_SLOWEST = 4  # steps in which a bracket or the log-odds must be halved
+_LINE = 2  # places that a line goes through
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Search:
         lowest: An answer up to which they are constant, or −inf.
         margin: How far from the guess the log-odds are exact. What lies beyond is not searched:
             then the result does, too, and is not what was asked for.
+        slope: About how fast the log-odds grow at the guess, per record; nan: not known.
     """
 
     guess: float
@@ -33,6 +35,7 @@ class Search:
     limit: float = math.inf
     margin: float = math.inf
     lowest: float = -math.inf
+    slope: float = math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +48,14 @@ class Passage:
         log_odds: What they are there; of integers, at the one before.
         next: An answer above where they are positive; of integers, the answer.
         place: About where they are 0.
+        slope: About how fast they grow there, per record; nan: not known.
     """
 
     answer: float
     log_odds: float
     next: float
     place: float
+    slope: float = math.nan
 
 
 _NEVER = Passage(math.inf, -math.inf, math.inf, math.inf)
@@ -60,15 +65,16 @@ _ALWAYS = Passage(-math.inf, math.inf, -math.inf, -math.inf)
 def root(log_odds: Callable[[float], float], search: Search) -> Passage:
     """Where log-odds pass 0: they are above −1e-12 there, or two answers are as near as floats.
 
-    Secants; each stays inside the bracket that is known, or near the last two points.
+    Inverse parabolas; each step stays inside the bracket that is known, or near the last place.
 
     Args:
         log_odds: Grow with the answer; may be infinite.
         search: Where to look.
     """
     low, high, at_low = -math.inf, math.inf, -math.inf
-    here, before, at_before = min(search.guess, search.limit), math.nan, math.nan
-    widths = [math.inf] * _SLOWEST
+    here, step = min(search.guess, search.limit), search.step
+    path: list[tuple[float, float]] = []
+    slowed = [(math.inf, math.inf)] * _SLOWEST
     for _ in range(_MOST_STEPS):
         at_here = log_odds(here)
         if at_here <= 0:
@@ -76,7 +82,7 @@ def root(log_odds: Callable[[float], float], search: Search) -> Passage:
         else:
             high = min(high, here)
         if -CLOSE <= at_here <= 0:
-            return Passage(here, at_here, high, here)
+            return Passage(here, at_here, high, here, _slope(path[-1:], here, at_here))
         if low >= search.limit:
             return _NEVER
         if high <= search.lowest:
@@ -85,12 +91,11 @@ def root(log_odds: Callable[[float], float], search: Search) -> Passage:
             return Passage(here, at_here, high, here)
         if high - low <= 2 * max(math.ulp(low), math.ulp(high)) < math.inf:
             break
-        widths = [*widths[1:], high - low]
-        is_slow = widths[0] < math.inf and widths[-1] > widths[0] / 2
-        following = math.nan if is_slow else _secant(before, at_before, here, at_here)
-        step = search.step if math.isnan(before) else _GROWTH * abs(here - before)
+        slowed = [*slowed[1:], (high - low, abs(at_here))]
+        path = [*path[-2:], (at_here, here)]
+        following = math.nan if _is_slow(slowed) else _just_below(path, search.slope)
         following = _inside(following, (low, high), here, max(step, 4 * math.ulp(here)))
-        before, at_before, here = here, at_here, following
+        step, here = max(search.step, _GROWTH * abs(following - here)), following
     return Passage(low, at_low, high, low)
 
 
@@ -112,12 +117,32 @@ def _inside(following: float, bracket: tuple[float, float], here: float, farthes
     return following
 
 
-def _secant(before: float, at_before: float, here: float, at_here: float) -> float:
-    """Where the line through two points is just below 0; nan if it is not."""
-    change = at_here - at_before
-    if not change or not math.isfinite(change):
+def _is_slow(passed: list[tuple[float, float]]) -> bool:
+    """Whether neither the bracket nor the log-odds were halved since the first of some steps."""
+    (width, log_odds), (width_now, log_odds_now) = passed[0], passed[-1]
+    return width / 2 < width_now < math.inf and log_odds_now > log_odds / 2
+
+
+def _just_below(path: list[tuple[float, float]], slope: float) -> float:
+    """Where the inverse polynomial through up to three places is just below 0; nan if it is not.
+
+    Args:
+        path: Log-odds and where they are so large.
+        slope: That of the line through one place.
+    """
+    finite = [one for one in path if math.isfinite(one[0])]
+    if len(path) == 1 and finite:
+        return path[0][1] - (path[0][0] + CLOSE / 2) / slope if slope else math.nan
+    if len(finite) < _LINE or len({log_odds for log_odds, _ in finite}) < len(finite):
         return math.nan
-    return here - (at_here + CLOSE / 2) * (here - before) / change
+    return extrapolated(finite, -CLOSE / 2)[0]
+
+
+def _slope(path: list[tuple[float, float]], here: float, at_here: float) -> float:
+    """How fast log-odds grow from the last place to the next one; nan if that is not known."""
+    if not path or not math.isfinite(path[0][0]) or path[0][1] == here:
+        return math.nan
+    return (at_here - path[0][0]) / (here - path[0][1])
 
 
 def first_whole(log_odds: Callable[[float], float], search: Search) -> Passage:

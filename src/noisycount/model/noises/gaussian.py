@@ -128,6 +128,13 @@ class GaussianErrors(GaussianShape):
         tails: Reals = 2 * ndtr(-distances / self.scale)
         return tails
 
+    def exceedance(self, errors: Reals) -> Reals:
+        """Φ(−z/scale)."""
+        from scipy.special import ndtr  # noqa: PLC0415  (SciPy loads slowly)
+
+        tails: Reals = ndtr(-np.asarray(errors) / self.scale)
+        return tails
+
     def within(self, reach: float) -> float:
         """Erf(reach/(scale·√2))."""
         return math.erf(reach / self.scale / math.sqrt(2))

@@ -71,7 +71,7 @@ class LinearPair:
             min(float(slope), self._steepest),
         )
 
-    @property
+    @cached_property
     def _steepest(self) -> float:
         """A slope at which no value overflows: steeper ones add nothing but at the threshold."""
         low, high = self.base.support

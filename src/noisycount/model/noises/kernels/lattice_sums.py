@@ -10,7 +10,12 @@ from noisycount.model.laws.expansion import Reals
 
 __all__ = ["log_moment_from_one", "log_sum_from", "log_sum_of_all", "theta"]
 
+<<<<<<< HEAD:src/noisycount/model/noises/kernels/lattice_sums.py
 _NEGLIGIBLE = 50.0  # nats: e^−50 is far below a double's rounding of the sum
+=======
+_NEGLIGIBLE = 50.0
+_SHORT = 2000  # terms up to which a sum of them all is faster than one over blocks
+>>>>>>> 615d3fd (Find thresholds in fewer steps):src/noisycount/model/noises/gaussian_sums.py
 
 
 def theta(rate: float) -> tuple[float, float]:
@@ -42,7 +47,11 @@ def log_sum_from(first: float, scale: float) -> float:
     def log_weight(offsets: Reals) -> Reals:
         return -offsets * (slope + offsets * (curvature / 2))
 
-    blocks = blocks_between(log_weight, 0.0, math.ceil(math.sqrt(2 * _NEGLIGIBLE) * scale))
+    last = math.ceil(math.sqrt(2 * _NEGLIGIBLE) * scale)
+    if last < _SHORT:
+        terms = np.exp(log_weight(np.arange(last + 1.0)))
+        return largest + math.log(float(terms.sum()))
+    blocks = blocks_between(log_weight, 0.0, last)
     return largest + blocks.peak + math.log(blocks.mass)
 
 
