@@ -51,6 +51,20 @@ def test_delta_just_below_the_largest_loss_has_its_digits() -> None:
         assert curve.delta(setting.epsilon) == pytest.approx(exact, rel=1e-9)
 
 
+FROM_TABLES = {
+    6947: "a count nearly at the threshold, whose place is only as exact as the mean of the table",
+    7515: "the same, and next to nothing but that count",
+    7999: "a sample of more than the negative records, in which all may be positive",
+    18314: "a count nearly at the threshold of a table that spans eleven orders of magnitude",
+}
+
+
+@pytest.mark.parametrize("seed", FROM_TABLES, ids=FROM_TABLES.get)
+def test_brackets_hold_delta_of_tables_at_a_jump(seed: int) -> None:
+    """At random settings whose brackets once lacked δ."""
+    assert not random_setting(random.Random(seed)).fault  # noqa: S311  (settings of a test)
+
+
 @pytest.mark.parametrize("part", range(4))
 def test_brackets_hold_delta_at_random_settings(part: int) -> None:
     """Of all populations and mechanisms, mostly near losses where curves end or have corners."""

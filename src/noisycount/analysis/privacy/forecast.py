@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from noisycount.analysis.privacy.pairs.pair import Excess
 from noisycount.analysis.privacy.threshold import Passage, extrapolated
-from noisycount.model.noises.error_law import CertifiedErrorLaw
+from noisycount.model.noises.error.law import CertifiedErrorLaw
 
 __all__ = ["Forecast"]
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Self, cast
+from typing import Self
 
 import numpy as np
 
@@ -44,17 +44,24 @@ class Tabulated(Exchangeable):
     """
 
     log_probabilities: Reals = field()
+    _mean: Fraction = field(repr=False)
 
     def __init__(self, probabilities: Sequence[float] | Reals) -> None:
-        object.__setattr__(self, "log_probabilities", _checked_logs(probabilities))
+        table = _checked_table(probabilities)
+        with np.errstate(divide="ignore"):
+            logs = np.log(table / float(table.sum()))
+        object.__setattr__(self, "log_probabilities", logs)
+        object.__setattr__(self, "_mean", _mean_of(table))
 
     @classmethod
     def of_logs(cls, log_weights: Reals) -> Self:
         """The population whose law is proportional to e^log_weights, which are not all −inf."""
         population = object.__new__(cls)
         relative = log_weights - log_weights.max()
-        logs = relative - math.log(float(np.exp(relative).sum()))
+        weights = np.exp(relative)
+        logs = relative - math.log(float(weights.sum()))
         object.__setattr__(population, "log_probabilities", logs)
+        object.__setattr__(population, "_mean", _mean_of(weights))
         return population
 
     @property
@@ -64,11 +71,8 @@ class Tabulated(Exchangeable):
 
     @property
     def expected_positives(self) -> Fraction:
-        """E[K], summed from the most likely count."""
-        centre = int(np.argmax(self.log_probabilities))
-        offsets = np.arange(self.log_probabilities.size, dtype=np.float64) - centre
-        chances = np.exp(self.log_probabilities)
-        return centre + Fraction(float(chances @ offsets)) / Fraction(float(chances.sum()))
+        """E[K], to twice the digits of a float."""
+        return self._mean
 
     @property
     def moments(self) -> Moments:
@@ -103,8 +107,8 @@ class Tabulated(Exchangeable):
         return Informed(Tabulated.of_logs(told.log_weights), held, positive)
 
 
-def _checked_logs(probabilities: Sequence[float] | Reals) -> Reals:
-    """The logarithms of a table of probabilities, divided by their sum."""
+def _checked_table(probabilities: Sequence[float] | Reals) -> Reals:
+    """A table of probabilities, whose sum may be a little off 1."""
     try:
         table = np.asarray(probabilities, dtype=np.float64)
     except (TypeError, ValueError):
@@ -120,5 +124,25 @@ def _checked_logs(probabilities: Sequence[float] | Reals) -> Reals:
             f"probabilities must not be negative and add up to 1, got a smallest of {smallest!r} "
             f"and a sum of {total!r}"
         )
-    with np.errstate(divide="ignore"):
-        return cast("Reals", np.log(table / total))
+    return table
+
+
+def _mean_of(table: Reals) -> Fraction:
+    """The mean place in a table of weights, from the largest one: n less it keeps its digits."""
+    centre = int(np.argmax(table))
+    offsets = np.arange(table.size, dtype=np.float64) - centre
+    high = table.astype(np.float32).astype(np.float64)  # products with offsets are exact
+    products = np.concatenate([high * offsets, (table - high) * offsets])
+    return centre + _precise_sum(products) / _precise_sum(table)
+
+
+def _precise_sum(terms: Reals) -> Fraction:
+    """The sum with what rounding loses of each pair."""
+    lost = 0.0
+    while terms.size > 1:
+        terms = np.append(terms, 0.0) if terms.size % 2 else terms
+        first, second = terms[::2], terms[1::2]
+        terms = first + second
+        moved = terms - first
+        lost += float(((first - (terms - moved)) + (second - moved)).sum())
+    return Fraction(float(terms[0])) + Fraction(lost)

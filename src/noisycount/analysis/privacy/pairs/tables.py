@@ -237,7 +237,8 @@ def _drawn(
         The first number s of each law, and the laws, shape (counts, width).
     """
     width = min(2 * reach, sample_size) + 1
-    means = np.floor(sample_size / size * counts)
+    least = np.ceil(counts + (sample_size - size))  # others than the positive records are too few
+    means = np.maximum(np.floor(sample_size / size * counts), least)
     firsts = np.clip(means - reach, 0, sample_size + 1 - width)
     drawn = firsts[:, None] + np.arange(width - 1, dtype=np.float64)
     column = counts[:, None]

@@ -10,12 +10,8 @@ from noisycount.model.laws.expansion import Reals
 
 __all__ = ["log_moment_from_one", "log_sum_from", "log_sum_of_all", "theta"]
 
-<<<<<<< HEAD:src/noisycount/model/noises/kernels/lattice_sums.py
 _NEGLIGIBLE = 50.0  # nats: e^−50 is far below a double's rounding of the sum
-=======
-_NEGLIGIBLE = 50.0
 _SHORT = 2000  # terms up to which a sum of them all is faster than one over blocks
->>>>>>> 615d3fd (Find thresholds in fewer steps):src/noisycount/model/noises/gaussian_sums.py
 
 
 def theta(rate: float) -> tuple[float, float]:
