@@ -55,6 +55,7 @@ FROM_TABLES = {
     6947: "a count nearly at the threshold, whose place is only as exact as the mean of the table",
     7515: "the same, and next to nothing but that count",
     7999: "a sample of more than the negative records, in which all may be positive",
+    14136: "an ε so large that noise far out counts, where an oracle must not end its table",
     18314: "a count nearly at the threshold of a table that spans eleven orders of magnitude",
 }
 

@@ -20,7 +20,7 @@ from tests.oracles.enclosed.pairs import EnclosedPair, Outsider, exact, sampled
 START_BITS, MOST_BITS = 256, 8192
 RELATIVE_BITS = 50  # to which δ is known
 NEGLIGIBLE = 1e-80  # δ below that need not be known
-LEFT_OUT = 200  # nepers by which tabled noise has fallen where its table ends
+LEFT_OUT = 900  # nepers by which tabled noise has fallen where its table ends, e^ε times it too
 STEPS = 160  # halvings in the search of a threshold
 
 
