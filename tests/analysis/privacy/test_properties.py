@@ -2,9 +2,10 @@ import math
 from fractions import Fraction
 
 import pytest
+from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
-from mpmath import mp, mpf
+from mpmath import mp
 
 import noisycount as nc
 from tests.layers import examples
@@ -114,26 +115,29 @@ def test_added_independent_noise_never_raises_delta(
             assert never_more(both.directions(epsilon), single.directions(epsilon))
 
 
-def post_processed(noise: nc.Mechanism, pair: Pair, epsilon: float) -> tuple[mpf, mpf]:
+def post_processed(noise: nc.Mechanism, pair: Pair, epsilon: float) -> tuple[arb, arb]:
     """δ of the answer rounded to an integer and clamped to the possible counts."""
     tail = noise_of(noise).exceedance
     first, last = pair.first, pair.last
-    factor, found = mp.exp(mpf(epsilon)), [mpf(0), mpf(0)]
-    half = mpf(0) if isinstance(noise, nc.DiscreteLaplace | nc.DiscreteGaussian) else mpf("0.5")
+    factor, found = arb(epsilon).exp(), [arb(0), arb(0)]
+    half = arb(0) if isinstance(noise, nc.DiscreteLaplace | nc.DiscreteGaussian) else arb(0.5)
     for answer in range(first, last + 1):
         up, down = (
-            mp.fsum(
-                w
-                * (
-                    (tail(answer - half - k) if answer > first else 1)
-                    - (tail(answer + 1 - half - k) if answer < last else 0)
-                )
-                for k, w in zip(pair.counts, side, strict=True)
+            sum(
+                (
+                    w
+                    * (
+                        (tail(answer - half - k) if answer > first else 1)
+                        - (tail(answer + 1 - half - k) if answer < last else 0)
+                    )
+                    for k, w in zip(pair.counts, side, strict=True)
+                ),
+                arb(0),
             )
             for side in (pair.positive, pair.negative)
         )
-        found[0] += max(mpf(0), up - factor * down)
-        found[1] += max(mpf(0), down - factor * up)
+        found[0] += (up - factor * down).max(arb(0))
+        found[1] += (down - factor * up).max(arb(0))
     return found[0], found[1]
 
 

@@ -61,6 +61,8 @@ class TablePair:
         scaled = np.exp(_half_way(plus, minus) - max(float(plus.max()), float(minus.max())))
         with np.errstate(invalid="ignore", divide="ignore"):
             differences, errors = gains[0] / scaled, gains[1] / scaled
+            lost = ~np.isfinite(differences)  # Q underflows there, not the ratio of the laws
+            differences[lost] = 2 * np.tanh((plus[lost] - minus[lost]) / 2)
         errors = np.nan_to_num(errors, nan=0.0, posinf=2.0)
         return cls(first, plus, minus, differences, errors, is_shift, rounding)
 
