@@ -19,7 +19,7 @@ def test_no_kill_loses_a_debit_or_gives_a_second_answer(
 ) -> None:
     """Three processes ask the same questions; at random moments one is killed and replaced."""
     kills = round(share * KILLS[ledger_url.partition(":")[0].partition("+")[0]])
-    found = toll(ledger_url, tmp_path / "replies.log", kills)
+    found = toll(ledger_url, tmp_path / "replies.log", kills, fewest_answers=kills / 25)
     assert (found.lost, found.second, found.intact) == (0, 0, True)
     assert found.replies >= found.debits > kills / 25
 

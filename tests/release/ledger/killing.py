@@ -14,7 +14,8 @@ from tests.release import workers as desk_workers
 from tests.release.workers import PRICE, SURVEY
 
 MOST = 0.9  # of the processes are killed while they ask, the others wherever they are
-LONGEST_LIFE = 0.12  # seconds, unless the first answer takes half of it
+LONGEST_LIFE = 0.12  # seconds, unless the first answer takes a quarter of it
+LONGEST_WAR = 4  # times the kills that are asked for
 PATIENCE = 60.0  # seconds, for the first answer
 
 
@@ -46,6 +47,7 @@ def toll(  # noqa: PLR0913, PLR0917 - what to do to whom
     at_once: int = 3,
     kind: type[Ledger] = Ledger,
     meanwhile: Callable[[], None] = lambda: None,
+    fewest_answers: float = -1,
 ) -> Toll:
     """Let processes ask the same questions, kill one after another, and count what is wrong.
 
@@ -58,6 +60,8 @@ def toll(  # noqa: PLR0913, PLR0917 - what to do to whom
         at_once: How many ask at a time.
         kind: The ledger's class; a mutant shall be found.
         meanwhile: What else happens before each kill.
+        fewest_answers: More processes are killed, up to four times as many, until more questions
+            than that are answered: a busy machine answers few in a life.
     """
     context = desk_workers.processes()
     moments = random.Random()  # noqa: S311 - when to kill is no secret
@@ -69,8 +73,10 @@ def toll(  # noqa: PLR0913, PLR0917 - what to do to whom
         return worker, asking
 
     workers = [started() for _ in range(at_once)]
-    longest_life = max(LONGEST_LIFE, 2 * seconds_to_an_answer(workers[0][1], log))
-    for kill in range(kills):
+    longest_life = max(LONGEST_LIFE, 4 * seconds_to_an_answer(workers[0][1], log))
+    for kill in range(LONGEST_WAR * kills):
+        if kill >= kills and len(answers_by_key(log)) > fewest_answers:
+            break
         victim, asking = workers[kill % at_once]
         if moments.random() < MOST:
             while victim.is_alive() and not asking.wait(timeout=0.05):
