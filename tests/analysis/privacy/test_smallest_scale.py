@@ -2,7 +2,7 @@ import math
 
 import pytest
 from dp_accounting.pld import common, privacy_loss_mechanism
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import noisycount as nc
@@ -50,6 +50,7 @@ def test_delta_0_needs_the_scale_of_pure_privacy(noise: type[nc.Laplace], epsilo
     size=st.integers(2, 3000),
     rate=st.floats(0.01, 0.99),
 )
+@example(noise=nc.DiscreteLaplace, epsilon=1.25, delta=10**-2.5, size=84, rate=0.921875)
 def test_the_scale_keeps_the_promise_and_none_much_smaller_does(
     noise: type[nc.Laplace], epsilon: float, delta: float, size: int, rate: float
 ) -> None:

@@ -83,13 +83,13 @@ def _scale_at(
     noise: NoiseClass, epsilon: float, delta: float, population: Population | None
 ) -> float:
     """The smallest scale for one ε."""
-    goal = math.log(max(delta, _LEAST))
+    goal = max(delta, _LEAST)
     if privacy_curve(Exact(), population).bracket(epsilon)[1] <= delta:
         return 0.0
 
     def shortfall(scale: float) -> float:
         upper = privacy_curve(noise(scale), population).bracket(epsilon)[1]
-        return goal - math.log(upper) if upper else math.inf
+        return math.log(goal / upper) if upper else math.inf  # of the right sign to the last digit
 
     if shortfall(_LARGEST) < 0:
         raise ValueError(
