@@ -1,7 +1,8 @@
 """Which tests a fast run takes: `thorough` ones wait, and of many cases a few go first.
 
 A fast run is `-m "not thorough"`. Of a test that is marked `few(n)` it takes n cases, always the
-same, and one more that changes from day to day, or with `NOISYCOUNT_SEED`.
+same, and one more that changes from day to day, or with `NOISYCOUNT_SEED`. Tests of the same cases
+take the same ones, so that they share what is computed once.
 """
 
 import hashlib
@@ -57,7 +58,12 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
         if mark := item.get_closest_marker("few"):
             cases[item.nodeid.split("[")[0], mark.args[0]].append(item)
     for (_, count), all_of_them in cases.items():
-        first = sorted(all_of_them, key=lambda item: order(item.nodeid))
-        rest = sorted(first[count:], key=lambda item: order(item.nodeid, seed()))
+        first = sorted(all_of_them, key=lambda item: order(_case(item)))
+        rest = sorted(first[count:], key=lambda item: order(_case(item), seed()))
         for item in rest[1:]:
             item.add_marker(pytest.mark.thorough)
+
+
+def _case(item: pytest.Item) -> str:
+    """Which case of its test an item is."""
+    return item.nodeid.partition("[")[2]

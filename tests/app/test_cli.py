@@ -108,7 +108,7 @@ def test_a_count_that_overruns_its_slot_ends_with_its_reply(here: Path) -> None:
     words = [SCRIPT, "count", "survey.parquet", "--where", "age > 40", "--epsilon", "0.5", "--slot"]
     late, told = (
         subprocess.run([*words, slot], cwd=here, check=False, capture_output=True, text=True)  # noqa: S603  (our own command)
-        for slot in ("0.001", "5")
+        for slot in ("0.001", "1")
     )
     assert (late.returncode, late.stdout) == (2, "")
     assert re.fullmatch(r"error: the answer was not ready when replies left; [^\n]+\n", late.stderr)
@@ -116,6 +116,7 @@ def test_a_count_that_overruns_its_slot_ends_with_its_reply(here: Path) -> None:
     assert "1.5 of 2 left" in told.stdout
 
 
+@pytest.mark.few(0)
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("encoding", ["ascii", "latin1", "cp1252"])
 def test_a_stream_that_is_not_utf8_shows_every_digit(

@@ -30,6 +30,7 @@ def marks(panel: dict[str, Any], kind: str) -> list[dict[str, Any]]:
     return [layer for layer in panel["layer"] if layer["mark"]["type"] == kind]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("key", CASES)
 def test_every_point_is_drawn_unchanged(key: str) -> None:
     """Each line of each panel has its colour, its dashes and all of its points, in order."""
@@ -42,6 +43,7 @@ def test_every_point_is_drawn_unchanged(key: str) -> None:
             assert layer["mark"]["strokeDash"] == list(line.style.dash)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("key", CASES)
 def test_lines_are_named_beside_them(key: str) -> None:
     """No legend: every name stands once, in its colour, behind a sample of its line, with room."""
@@ -93,6 +95,7 @@ def test_a_thing_has_one_colour_everywhere(keys: list[str]) -> None:
     assert seen >= {"answer", "rounded", "mean", "median", "Laplace", "Gaussian", "sample"}
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("key", CASES)
 def test_a_picture_fits_a_phone(key: str) -> None:
     """Shown 360 pixels wide, its 13-pixel letters are still at least 9.7 pixels high."""
@@ -103,6 +106,7 @@ def test_a_picture_fits_a_phone(key: str) -> None:
     assert figure(key).title not in picture
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("key", CASES)
 def test_axes_name_their_units(key: str) -> None:
     """The titles are those of the figure; a reversed axis runs backwards."""

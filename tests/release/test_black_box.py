@@ -41,6 +41,7 @@ def test_a_whole_desk_with_a_fault_fails_the_audit(mutant: str) -> None:
     assert verdict.private == (mutant == "one more")
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("epsilon", [ONE, TENTH])
 def test_single_draws_pass_the_audit(epsilon: Fraction) -> None:
     """The audit that follows fails for the mutants, not for the number of draws."""
@@ -53,12 +54,14 @@ FAULTS = [(mutant, epsilon) for mutant in MUTANTS for epsilon in (ONE, TENTH)]
 FAULTS.remove(("rounded floats", TENTH))  # which only millions of draws tell from the stated law
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("mutant", "epsilon"), FAULTS)
 def test_single_draws_with_a_fault_fail_the_audit(mutant: str, epsilon: Fraction) -> None:
     """Noise for 1.02·ε, of floats, off by one in its place, its size or its zero."""
     assert not audited_noise(epsilon, 120_000 if mutant == "ε·1.02" else 20_000, mutant).passed
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("epsilon", [ONE, TENTH])
 def test_bulk_draws_pass_the_audit_and_those_of_another_price_fail(epsilon: Fraction) -> None:
     """Two percent are found."""

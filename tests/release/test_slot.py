@@ -73,6 +73,7 @@ def test_the_shortest_and_the_longest_slot_have_ticks() -> None:
     assert Slot(Fraction(1, 2)).leaving(7.2) == 8.0  # type: ignore[arg-type]
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("work", [lambda: None, lambda: time.sleep(0.1)])
 def test_no_reply_leaves_before_its_tick(work: Callable[[], object]) -> None:
     """Quick work and slow work alike; a loaded machine can only make it later."""
@@ -149,6 +150,7 @@ def test_a_failing_source_says_as_little_through_the_slot(ledger: Ledger) -> Non
     assert ledger.spent("survey") == HALF
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("where", "price", "error"),
     [

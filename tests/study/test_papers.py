@@ -78,6 +78,7 @@ def test_a_verdict_comes_with_a_number(key: str) -> None:
         assert any(letter.isdigit() for letter in claim.found)
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize(("key", "size"), [("naldi2014.1", 100), ("naldi2014.2", 1000)])
 def test_the_average_error_is_that_of_the_definition(key: str, size: int) -> None:
     """Eq. (12) summed over all counts and a fine grid of answers; eq. (14) for the answer."""
@@ -110,6 +111,7 @@ def test_figures_3_and_4_are_1_and_2_against_epsilon(noisy: int, private: int) -
     assert figure(f"naldi2014.{private}").x.is_reversed
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("rate", [0.01, 0.3, 0.5])
 def test_error_and_improvement_against_the_rate_are_those_of_the_definition(rate: float) -> None:
     """Fig. 5 and 8 at n = 100 and ε = 0.1."""
@@ -202,6 +204,7 @@ def test_mechanisms_of_equal_loss_are_those_of_the_definition(rate: float) -> No
         assert lines("breutigam.5")[name].at(place) == pytest.approx(delta, rel=1e-3)
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize(("panel", "rate"), [(0, 0.5), (1, 0.1)])
 def test_mechanisms_against_the_share_are_those_of_the_definition(panel: int, rate: float) -> None:
     """Fig. 8 at a small and at a large sample; lines end where nothing is left."""
@@ -291,6 +294,7 @@ def test_knowledge_is_that_of_the_definition(kind: str) -> None:
     assert [known.ys[-1], unsure.ys[-1]] == pytest.approx([known_delta(kind, 3.0)] * 2)
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("rate", [0.2, 0.3, 0.4])
 def test_wrong_rates_cost_what_the_definition_says(rate: float) -> None:
     """An estimate that believes in one law while the count has another; n = 100, ε = 0.1."""

@@ -6,7 +6,7 @@ TRUE = nc.Binomial(1000, 0.3)
 NOISE = nc.Laplace(10)
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(0)
 @pytest.mark.parametrize("by", ["mean", "median", "mode"])
 @pytest.mark.parametrize("deviation", [0.0, 0.02])
 def test_error_at_a_break_even_rate_is_that_of_the_answer(by: str, deviation: float) -> None:

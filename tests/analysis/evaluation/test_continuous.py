@@ -23,7 +23,7 @@ CASES = {
 }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("by", ["rounded", *BAYES])
 @pytest.mark.parametrize("case", CASES)
 def test_continuous_noise_agrees_with_quadrature(by: str, case: str) -> None:
@@ -38,6 +38,7 @@ def test_continuous_noise_agrees_with_quadrature(by: str, case: str) -> None:
     assert nc.tie_probability(truth[0], noise, by, assumed) == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("by", BAYES)
 @pytest.mark.parametrize("assumed", [None, nc.Binomial(1000, 0.31)])
 def test_error_at_the_size_of_the_paper_is_that_of_refine(

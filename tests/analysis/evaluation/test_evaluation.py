@@ -84,7 +84,7 @@ def test_rounding_alone_beats_the_posterior_mean() -> None:
     assert rounded < nc.mean_absolute_error(population, nc.Laplace(1), "mean")
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("kind", POPULATIONS)
 @pytest.mark.parametrize("noise", NOISES)
 def test_discrete_noise_agrees_with_the_double_sum(kind: str, noise: str) -> None:
@@ -101,6 +101,7 @@ def test_discrete_noise_agrees_with_the_double_sum(kind: str, noise: str) -> Non
             assert all(map(close, found, exact)), (by, assumed, found, exact)
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize(
     ("noises", "parts"),
     [
@@ -123,6 +124,7 @@ def test_sums_of_discrete_noises_agree_with_the_double_sum(
         assert all(map(close, found, exact)), (by, found, exact)
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("noise", [None, nc.DiscreteLaplace(1)])
 def test_samples_agree_with_the_double_sum(noise: nc.Mechanism | None) -> None:
     """The answer is scaled up to the database; estimates see the sample."""
@@ -159,7 +161,7 @@ def test_samples_agree_with_the_double_sum(noise: nc.Mechanism | None) -> None:
         assert all(map(close, found, totals[by])), (by, found, totals[by])
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("by", BAYES)
 @pytest.mark.parametrize("size", [1000, 10_000])
 @pytest.mark.parametrize("rate", [None, 0.31])
@@ -216,6 +218,7 @@ def test_estimates_obey_the_laws_of_decisions(
         assert found == pytest.approx(metric(population, mechanism, "mean"), rel=1e-8, abs=1e-9)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("by", BAYES)
 @pytest.mark.parametrize(
     "noise", [nc.Laplace(3), nc.Gaussian(3), nc.DiscreteLaplace(3), nc.DiscreteGaussian(3)]

@@ -88,7 +88,7 @@ def covered(
     return int(((low <= counts) & (counts <= high)).sum())
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(0)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 @pytest.mark.parametrize("name", POPULATIONS)
 def test_intervals_cover_the_count_at_least_as_often_as_they_say(
@@ -102,6 +102,7 @@ def test_intervals_cover_the_count_at_least_as_often_as_they_say(
     assert covered(counts, answers, population, mechanism) >= least
 
 
+@pytest.mark.thorough
 def test_an_uncertain_rate_keeps_the_coverage_that_a_wrong_one_loses() -> None:
     """The true rate varies around 0.3 by 0.05: who takes it for 0.3 is wrong in every fourth case.
 
@@ -117,6 +118,7 @@ def test_an_uncertain_rate_keeps_the_coverage_that_a_wrong_one_loses() -> None:
     assert covered(counts, answers, Binomial(1000, 0.3), noise) < most
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("mechanism", [Laplace(7), Gaussian(7), DiscreteLaplace(3)], ids=str)
 @pytest.mark.parametrize("name", POPULATIONS)
 def test_estimates_average_to_the_prior_mean(name: str, mechanism: Mechanism) -> None:
@@ -159,6 +161,7 @@ KERNELS = [
 ]
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("population", SMALL, ids=lambda population: type(population).__name__)
 @pytest.mark.parametrize(("mechanism", "answers", "kernel"), KERNELS, ids=case_name)
 def test_posteriors_averaged_over_answers_give_back_the_prior(

@@ -76,7 +76,7 @@ def assert_posteriors(
             assert estimate == expected, f"{answer}"
 
 
-@pytest.mark.few(13)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("by", ESTIMATES)
 @pytest.mark.parametrize("noise", NOISES, ids=str)
 @pytest.mark.parametrize("population", POPULATIONS)
@@ -105,7 +105,7 @@ def test_exact_answers_are_their_own_estimates(by: Estimate) -> None:
     assert refine(answers, Binomial(100, 0.3), Exact(), by).tolist() == answers.tolist()
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(0)
 @pytest.mark.parametrize(
     ("population", "noise"),
     [
@@ -182,6 +182,7 @@ def test_estimates_never_fall_as_the_answer_rises() -> None:
     assert (np.diff(estimates) >= -1e-12).all()
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("level", [0.025, 0.5, 0.9])
 def test_quantiles_of_many_answers_are_those_of_each(level: float) -> None:
     """Whole numbers that grow with the answer are found by bisection over the answers."""
@@ -275,6 +276,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("size", [1000, 10**9])
 def test_ten_million_answers_need_64_mebibytes_beside_input_and_output(size: int) -> None:
     """The peak of the process, less that of a copy of the answers before."""
@@ -283,7 +285,7 @@ def test_ten_million_answers_need_64_mebibytes_beside_input_and_output(size: int
     assert int(process.stdout) <= 64 * 1024
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(0)
 @pytest.mark.parametrize(
     ("population", "scale"),
     [

@@ -56,6 +56,7 @@ def sampled_deltas(size: int, drawn: int, rate: float, epsilon: float) -> tuple[
     )
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize(("size", "drawn"), [(2, 1), (5, 2), (12, 11), (30, 7)])
 @pytest.mark.parametrize("rate", [0.001, 0.3, 0.5, 0.98])
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 4.0])
@@ -122,6 +123,7 @@ def test_the_exact_value_is_what_theorem_3_says(
         assert abs(float(found) - exact) <= 1e-11 * exact + mpf("1e-17")
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize(("size", "drawn"), SIZES)
 @pytest.mark.parametrize("rate", RATES)
 def test_the_bound_lies_between_the_sample_and_the_conjecture(

@@ -91,7 +91,7 @@ SAMPLES = [
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", SMALL)
 def test_every_mechanism_is_exact_on_small_databases(name: str) -> None:
     """From one record on, in every kind of population."""
@@ -100,7 +100,7 @@ def test_every_mechanism_is_exact_on_small_databases(name: str) -> None:
         assert_exact(nc.privacy_curve(mechanism, population), mechanism, pairs(), EPSILONS)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("mechanism", "reach"), SUMS, ids=lambda value: str(value)[:60])
 @pytest.mark.parametrize("name", ["ten", "uncertain rate"])
 def test_sums_of_unlike_noises_are_exact(mechanism: nc.NoiseSum, reach: int, name: str) -> None:
@@ -115,6 +115,7 @@ def test_sums_of_unlike_noises_are_exact(mechanism: nc.NoiseSum, reach: int, nam
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "name",
     ["ten", "uncertain rate", "uncertain, three known", "groups", "gaps", "any others known"],
@@ -216,7 +217,7 @@ def test_laplace_curves_are_exact_up_to_their_bound_and_0_beyond(
             assert curve.bracket(beyond)[0] == 0.0
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("mechanism", "population", "pairs", "epsilons"),
     [

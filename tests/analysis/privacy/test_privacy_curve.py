@@ -46,7 +46,7 @@ INVERTED: list[tuple[nc.Mechanism, nc.Population | None, Sequence[float]]] = [
 ]
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("mechanism", "population", "deltas"), INVERTED, ids=str)
 def test_epsilon_is_the_smallest_that_keeps_delta(
     mechanism: nc.Mechanism, population: nc.Population | None, deltas: Sequence[float]
@@ -87,6 +87,7 @@ def test_a_delta_of_0_needs_the_bound_of_laplace_noise() -> None:
         assert nc.privacy_curve(nc.Gaussian(3.0), population).epsilon(0.0) == math.inf
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("mechanism", "population"),
     [

@@ -25,7 +25,7 @@ TABLES = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(0)
 @pytest.mark.parametrize(
     ("size", "rate", "drawn"),
     [

@@ -32,6 +32,7 @@ def test_the_worst_case_of_laplace_noise_is_its_closed_form() -> None:
         assert 1 / scale == pytest.approx(epsilon - 2 * math.log1p(-delta), rel=ENOUGH)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("noise", [nc.Laplace, nc.DiscreteLaplace])
 @pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0, 7.0])
 def test_delta_0_needs_the_scale_of_pure_privacy(noise: type[nc.Laplace], epsilon: float) -> None:

@@ -97,7 +97,7 @@ def laplace_and_gaussian(scale: float) -> tuple[nc.NoiseSum, Law]:
     return nc.NoiseSum([nc.Laplace(scale), nc.Gaussian(scale)]), law
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("scale", [3.0, 1e3, 1e7, 1e9])
 @pytest.mark.parametrize(
     "made", [twice_discrete_laplace, twice_laplace, two_laplaces, laplace_and_gaussian]

@@ -12,6 +12,7 @@ from tests.release.sources.duckdb.test_source import SLOW, write_notes
 SCRIPT = Path(sys.executable).with_name("noisycount")
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("name", ["notes.parquet", "notes.csv"])
 def test_a_count_that_overruns_is_given_up_in_one_line(here: Path, name: str) -> None:
     """The scan goes on while the command ends: neither prints anything, nor is waited for."""

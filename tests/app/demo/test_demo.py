@@ -59,6 +59,7 @@ def test_a_second_demonstration_is_free(run: Run) -> None:
     assert "it cost nothing now and is the same answer" in " ".join(run("demo").output.split())
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("out", ["noisycount-demo", "a/new folder", "50% of all?"])
 def test_the_pictures_are_where_it_says(run: Run, here: Path, out: str) -> None:
     """The folder holds the picture twice and the ledger; the pictures are what they claim."""

@@ -162,6 +162,7 @@ def test_a_budget_is_exact(run: Run, budget: str, words: str) -> None:
     assert words in run(*GOAL, "--budget", budget).output
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize(
     ("words", "title"),
     [

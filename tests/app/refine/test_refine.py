@@ -104,6 +104,7 @@ def test_several_answers_give_one_estimate(run: Run) -> None:
     assert "of the average of the answers" in words
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("answer", ["-5", "−5", "-5.0", "-0.5e1"])
 def test_a_minus_is_no_option(run: Run, answer: str) -> None:
     """Negative answers stand before, between and behind options, also as they are printed."""

@@ -39,6 +39,7 @@ def words_of(run: Run, *words: str) -> str:
     return " ".join(told.output.split())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("noise", "law"),
     [
@@ -70,6 +71,7 @@ def test_every_noise_gives_its_curves(run: Run, noise: tuple[str, ...], law: Mec
     assert (told["size"], told["rate"], told["epsilon"]) == (1000, 0.1, "0.01")
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("noise", [("none",), ("gaussian", "--scale", "2")])
 def test_a_sample_is_of_all_records(run: Run, noise: tuple[str, ...]) -> None:
     """The worst case then knows the size; noise goes on top; the error is scaled up."""
@@ -235,6 +237,7 @@ def test_what_is_told_fits(run: Run) -> None:
     ]
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("ending", ["svg", "PNG"])
 def test_the_plot_is_one_file(run: Run, here: Path, ending: str) -> None:
     """The picture is written where it is asked for, names its lines, and the table is told too."""
@@ -252,7 +255,7 @@ def test_the_plot_is_one_file(run: Run, here: Path, ending: str) -> None:
         assert "1,000 records; the count, with Laplace noise of scale 3" in texts
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(0)
 @pytest.mark.parametrize(
     "words",
     [

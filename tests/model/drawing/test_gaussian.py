@@ -104,6 +104,7 @@ def _scripted_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampler, "discrete_laplace", lambda scale, script: script.laplace(scale))
 
 
+@pytest.mark.few(4)
 @pytest.mark.usefixtures("_scripted_steps")
 @pytest.mark.parametrize("scale", [*SMALL_SCALES, Fraction(1, 10), Fraction(123, 10)])
 def test_the_law_is_exact_by_enumerating_the_first_try(scale: Fraction) -> None:
@@ -172,7 +173,7 @@ def test_bulk_powers_are_exact(
     assert decided_mass_is_exact(draw, mp.exp(-mpf(power * part) / units))
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("scale", SCALES)
 def test_single_draws_follow_the_law(scale: Fraction) -> None:
     """χ² of the scalar path; false-alarm rate of all scales and both paths together 1e-6."""
@@ -180,7 +181,7 @@ def test_single_draws_follow_the_law(scale: Fraction) -> None:
     assert gaussian_p_value(draws, scale) > FALSE_ALARM
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("scale", SCALES)
 def test_bulk_draws_follow_the_law(scale: Fraction) -> None:
     """χ² of the vectorised path; false-alarm rate of all scales and both paths together 1e-6."""

@@ -17,6 +17,7 @@ from noisycount.errors import BudgetError, LedgerError
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.ledger import Analyst, Entry, Ledger, Request
+from tests.layers import examples
 from tests.postgresql import Server
 
 BUDGET = Fraction(1)
@@ -183,7 +184,9 @@ def rank(order: dict[str, int], outcome: Outcome) -> tuple[bool, int]:
     return refused, 0 if refused else order[outcome[0].key]
 
 
-MACHINE = settings(max_examples=20, stateful_step_count=20, deadline=None)
+def machine(runs: int) -> settings:
+    """So many runs of 20 steps."""
+    return settings(examples(runs), stateful_step_count=20)
 
 
 def test_a_ledger_in_a_file_keeps_its_contract() -> None:
@@ -199,7 +202,7 @@ def test_a_ledger_in_a_file_keeps_its_contract() -> None:
             super().teardown()
             shutil.rmtree(self.folder)
 
-    run_state_machine_as_test(FileMachine, settings=MACHINE)
+    run_state_machine_as_test(FileMachine, settings=machine(20))
 
 
 def test_a_ledger_on_a_server_keeps_its_contract(postgresql: Server) -> None:
@@ -210,4 +213,4 @@ def test_a_ledger_on_a_server_keeps_its_contract(postgresql: Server) -> None:
             self.url = postgresql.new_url()
             super().__init__()
 
-    run_state_machine_as_test(ServerMachine, settings=settings(MACHINE, max_examples=8))
+    run_state_machine_as_test(ServerMachine, settings=machine(8))

@@ -40,6 +40,7 @@ def assert_agrees(
     assert abs(found.tie_probability - tied) <= 5 * found.tie_probability_standard_error + least
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("by", ["rounded", "mean"])
 @pytest.mark.parametrize("noise", [nc.Laplace(10), nc.DiscreteLaplace(10)])
 @pytest.mark.parametrize("assumed", [None, nc.Binomial(1000, 0.31)])
@@ -52,7 +53,7 @@ def test_a_million_runs_agree_with_the_exact_figures(
     assert_agrees(found, population, noise, by, assumed)
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("by", ESTIMATES)
 @pytest.mark.parametrize(("population", "noise"), list(zip(POPULATIONS, NOISES, strict=True)))
 def test_every_population_and_noise_is_drawn_right(

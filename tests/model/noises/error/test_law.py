@@ -43,7 +43,7 @@ def faults(found: Reals, exact: list[mpf]) -> list[str]:
     ]
 
 
-@pytest.mark.few(13)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("noise", [DISCRETE_LAPLACES[0], DISCRETE_LAPLACES[1], *DISCRETE_GAUSSIANS])
 @pytest.mark.parametrize("width", [0, 1, 2, 7, 40])
 def test_tails_and_masses_of_discrete_noise_are_sums(noise: nc.Mechanism, width: int) -> None:
@@ -68,7 +68,7 @@ def exceedance(noise: nc.Mechanism, error: mpf) -> mpf:
     return tail if error >= 0 else 1 - tail
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("noise", [*LAPLACES, *GAUSSIANS], ids=str)
 @pytest.mark.parametrize("width", [1e-9, 0.1, 0.99, 1.5, 40.0])
 def test_tails_and_masses_of_continuous_noise_are_closed_forms(

@@ -37,6 +37,7 @@ def test_two_laplace_noises_have_their_closed_form(unit: float, ratio: float) ->
     assert_close(found, [two_laplace(unit, unit * ratio, error) for error in errors])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("count", [3, 33, 100, 10_000])
 def test_equal_laplace_noises_have_a_bessel_law(count: int) -> None:
     """From a few to ten thousand noises."""
@@ -76,6 +77,7 @@ def test_laplace_and_gaussian_noise_have_their_closed_form(deviation: float) -> 
     assert_close(found, [laplace_and_gaussian(1.0, deviation, error) for error in errors])
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("noises", DISCRETE, ids=str)
 def test_discrete_noises_have_the_convolution_of_their_laws(noises: list[Mechanism]) -> None:
     """Probabilities and upper tails at 0..60, term by term."""

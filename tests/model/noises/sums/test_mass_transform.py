@@ -34,7 +34,7 @@ def test_the_mass_within_two_laplace_noises_has_its_closed_form(ratio: float) ->
         ) < (CLOSE)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(0)
 @pytest.mark.parametrize("deviation", [1e-6, 0.03, 1.0, 30.0, 1e6])
 def test_the_mass_within_laplace_and_gaussian_noise_is_the_integral(deviation: float) -> None:
     """Of the closed form of the density, decade by decade."""
@@ -70,7 +70,7 @@ def test_the_mass_within_wide_discrete_noises_has_its_closed_form(scale: int) ->
         ) < (CLOSE)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(0)
 @pytest.mark.parametrize(
     "noises",
     [

@@ -27,7 +27,7 @@ def exact_logs(sizes: list[int], rates: list[float], count: int) -> mpf:
     )
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(0)
 @pytest.mark.parametrize(
     ("sizes", "rates"),
     [

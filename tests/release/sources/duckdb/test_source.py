@@ -302,6 +302,7 @@ def test_two_sources_of_one_duckdb_file_count_side_by_side(tmp_path: Path) -> No
         assert first.count([question]) == second.count([question]) == [1]
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize(
     "name",
     PATHS.split("|"),
@@ -498,6 +499,7 @@ ATTACKS = [
 ]
 
 
+@pytest.mark.few(25)
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_locked_connection_reads_and_writes_nothing_else(any_file: Path, attack: str) -> None:
     """Even SQL that no predicate can give finds the second wall, and leaves no file."""
@@ -512,6 +514,7 @@ def test_locked_connection_reads_and_writes_nothing_else(any_file: Path, attack:
     assert secret_of_python.columns == ["x"]
 
 
+@pytest.mark.few(11)
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
