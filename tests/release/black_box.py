@@ -13,7 +13,6 @@ from mpmath import mp, mpf
 from scipy import stats
 
 from noisycount.model.drawing.one import RandomIntegers, discrete_laplace
-from noisycount.model.noises import discrete_laplace as noise
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.desk import Dataset, Desk
 from noisycount.release.ledger.ledger import Ledger
@@ -173,7 +172,7 @@ def audited_desk(epsilon: Fraction, size: int, mutant: str = "", workers: int = 
 def audited_noise(epsilon: Fraction, size: int, mutant: str = "") -> Verdict:
     """Judge the noise alone, one draw after the other, in this process."""
     persons = neighbours_of(epsilon)
-    with patch.multiple(noise, **_patches(mutant)):
+    with patch.multiple(DiscreteLaplace, **_patches(mutant)):
         law = DiscreteLaplace.for_epsilon(epsilon)
         fewer, more = (
             np.array([law.release(count) for _ in range(size)])
@@ -196,7 +195,7 @@ def _answers(world: World, size: int) -> np.ndarray:
     memory = Path("/dev/shm")  # noqa: S108 - a new folder in it
     with (
         TemporaryDirectory(dir=memory if memory.is_dir() else None) as place,
-        patch.multiple(noise, **_patches(world.mutant)),
+        patch.multiple(DiscreteLaplace, **_patches(world.mutant)),
     ):
         folder = Path(place)
         path = folder / "records.parquet"
@@ -214,8 +213,9 @@ def _answers(world: World, size: int) -> np.ndarray:
 
 
 def _patches(mutant: str) -> dict[str, object]:
-    """What a mutant has in place of parts of `noisycount.model.noises.discrete_laplace`."""
-    return {"discrete_laplace": MUTANTS.get(mutant, discrete_laplace)}
+    """What a mutant has in place of parts of `DiscreteLaplace`."""
+    mutated = MUTANTS.get(mutant, discrete_laplace)
+    return {"sampler": DiscreteLaplace.sampler._replace(one=mutated)}
 
 
 def _scaled(scale: Fraction, integers: RandomIntegers) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from noisycount.model.drawing.one import RandomIntegers, discrete_laplace
-from noisycount.model.noises import discrete_laplace as noise
+from noisycount.model.noises import discrete as noise
 from noisycount.release.desk import Dataset, Desk
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.question.schema import Kind

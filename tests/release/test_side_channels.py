@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from noisycount.errors import NoisyCountError, SourceError
-from noisycount.model.noises import discrete_laplace as noise
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.desk import Dataset, Desk
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.question.parser import parse
@@ -166,7 +166,8 @@ def test_no_secret_is_in_a_reply_a_log_an_exception_or_the_ledger(  # noqa: PLR0
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """Neither true count nor noise, which are known here, nor a cell, nor the engine's words."""
-    monkeypatch.setattr(noise, "discrete_laplace", lambda *_: NOISE)
+    known = DiscreteLaplace.sampler._replace(one=lambda *_: NOISE)
+    monkeypatch.setattr(DiscreteLaplace, "sampler", known)
     told = ""
     with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger:
         desk = Desk(WatchedSource(during), ledger, Dataset("survey", Fraction(1)), slot)

@@ -2,14 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from decimal import Decimal
 from numbers import Real
 
 import numpy as np
 
-from noisycount.model.laws.expansion import Expansion
-from noisycount.model.laws.factor import BaseFactor, LogStep
-from noisycount.model.laws.tails import Tail, threshold_tail
+from noisycount.model.laws.expansion import FLAT, Expansion
+from noisycount.model.laws.factor import BaseFactor
+from noisycount.model.laws.tails import LogFactor, ValuedFactor
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.validation import whole_number
 
@@ -47,9 +46,10 @@ class Exact(Mechanism):
             f"answer must be a whole number from 0 to {size} without noise, got {answer!r}"
         )
 
-    def tail(self, answer: float, size: int, *, upper: bool) -> Tail:  # noqa: ARG002  (the count is told as it is)
+    def tail(self, answer: float, size: int, *, upper: bool) -> ValuedFactor:  # noqa: ARG002  (the count is told as it is)
         """1 for the counts on that side of the answer, 0 for the others."""
-        return threshold_tail(answer, math.inf) if upper else threshold_tail(-math.inf, answer)
+        support = (answer, math.inf) if upper else (-math.inf, answer)
+        return LogFactor(np.zeros_like, support=support)
 
     def release(self, count: int) -> int:
         """The count.
@@ -77,12 +77,8 @@ class ExactLikelihood(BaseFactor):
 
     def expansion(self, centre: int) -> Expansion:  # noqa: ARG002  (as every factor; it is flat)
         """No change at offset 0, the only one in the support."""
-        return Expansion(Decimal(0), np.zeros_like)
+        return FLAT
 
     def log_step(self, count: int) -> float:  # noqa: ARG002  (as every factor; it is flat)
         """No change: no two counts lie in the support."""
         return 0.0
-
-    def exact_log_step(self, count: int) -> LogStep:  # noqa: ARG002  (as every factor; it is flat)
-        """No change, as a rational."""
-        return LogStep()

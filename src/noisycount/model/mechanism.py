@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 
 from noisycount.model.laws.factor import Factor
-from noisycount.model.laws.tails import Tail
+from noisycount.model.laws.tails import ValuedFactor
 
 __all__ = ["Mechanism"]
 
@@ -26,7 +26,7 @@ class Mechanism(ABC):
         """
 
     @abstractmethod
-    def tail(self, answer: float, size: int, *, upper: bool) -> Tail:
+    def tail(self, answer: float, size: int, *, upper: bool) -> ValuedFactor:
         """P[Y >= answer | K = k] (upper) or P[Y <= answer | K = k] as a function of the count k.
 
         Args:

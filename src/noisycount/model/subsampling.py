@@ -9,16 +9,17 @@ import numpy as np
 
 from noisycount.model.drawing.one import RandomIntegers
 from noisycount.model.exact import Exact
+from noisycount.model.laws.beta_binomial import BetaBinomialFactor
 from noisycount.model.laws.expansion import Expansion, Reals
-from noisycount.model.laws.factor import BaseFactor, Factor, LogStep
-from noisycount.model.laws.log_gamma import gamma_ratio_expansion, log_gamma_bend
+from noisycount.model.laws.factor import BaseFactor, Factor, LogStep, Moved
+from noisycount.model.laws.log_gamma import log_gamma_bend
 from noisycount.model.laws.smooth_law import smooth_law
-from noisycount.model.laws.tails import Tail, ValuedFactor, threshold_tail
+from noisycount.model.laws.tails import LogFactor, ValuedFactor
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.validation import real_number, whole_number
 
-__all__ = ["Subsample"]
+__all__ = ["Subsample", "sample_likelihood"]
 
 _LARGEST_TABLE = 1 << 13  # records: the terms of a larger sample are fewer as a smooth law
 _ENTRIES = 1 << 19  # terms held at once: 4 MB
@@ -77,18 +78,17 @@ class Subsample(Mechanism):
                 f"answer must be a whole number from 0 to the sample size {self.sample_size}, "
                 f"got {answer!r}"
             )
-        return SampleLikelihood(int(in_sample), self.sample_size, size)
+        return sample_likelihood(int(in_sample), self.sample_size, size)
 
-    def tail(self, answer: float, size: int, *, upper: bool) -> Tail:
+    def tail(self, answer: float, size: int, *, upper: bool) -> ValuedFactor:
         """P[Y >= answer | K = k] (upper) or P[Y <= answer | K = k] as a function of the count k."""
+        drawn = (self.noise or Exact()).tail(answer, self.sample_size, upper=upper)
+        support: tuple[float, float] = (0, size)
         if self.noise is None:
-            drawn = threshold_tail(answer, math.inf) if upper else threshold_tail(0, answer)
             support = (answer, size) if upper else (0, size - self.sample_size + answer)
-        else:
-            drawn, support = self.noise.tail(answer, self.sample_size, upper=upper), (0, size)
         at_middle = drawn.log_value(self.sample_size // 2)
         relative = NoisySampleLikelihood(drawn, self.sample_size, size)
-        return Tail(
+        return LogFactor(
             lambda counts: relative.log_values(counts) + at_middle,
             support=support,
             is_log_concave=False,
@@ -116,42 +116,17 @@ class Subsample(Mechanism):
         return drawn if self.noise is None else self.noise.release(drawn)
 
 
-@dataclass(frozen=True, slots=True)
-class SampleLikelihood(BaseFactor):
-    """The factor C(k, s)·C(n − k, m − s) of a count k.
+def sample_likelihood(positives: int, sample_size: int, size: int) -> Moved:
+    """The factor C(k, s)·C(n − k, m − s) of a count k, a beta-binomial law of k − s.
 
-    Attributes:
+    Args:
         positives: The number s of positive records in the sample.
         sample_size: The number m of records in the sample.
         size: The number n of records.
     """
-
-    positives: int
-    sample_size: int
-    size: int
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """What is in the sample is in the database."""
-        return self.positives, self.size - (self.sample_size - self.positives)
-
-    def expansion(self, centre: int) -> Expansion:
-        """From Γ(k+1)/Γ(k−s+1) and its mirror image."""
-        negatives = self.sample_size - self.positives
-        rising = gamma_ratio_expansion(centre - self.positives, self.positives + 1)
-        falling = gamma_ratio_expansion(self.size - centre - negatives, negatives + 1)
-        return rising + falling.mirrored
-
-    def log_step(self, count: int) -> float:
-        """The logarithm of the factor at count + 1 over that at count."""
-        ratio = self.exact_log_step(count).ratio
-        return math.log(ratio.numerator) - math.log(ratio.denominator)
-
-    def exact_log_step(self, count: int) -> LogStep:
-        """The step, with its ratio as a fraction."""
-        left, negatives = self.size - count, self.sample_size - self.positives
-        rising = Fraction(count + 1, count + 1 - self.positives)
-        return LogStep(rising * Fraction(left - negatives, left))
+    negatives = sample_size - positives
+    others = BetaBinomialFactor(size - sample_size, positives + 1, negatives + 1)
+    return Moved(others, -positives)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,9 @@ LARGEST_WHOLE = 2**53  # up to it every whole number is a double
 
 def real_number(value: float | Fraction, name: str) -> float:
     """The value as a finite float."""
-    if isinstance(value, Real) and not isinstance(value, bool):
-        number = _as_float(value)
-        if math.isfinite(number):
-            return number
+    number = _number(value)
+    if math.isfinite(number):
+        return number
     raise ValueError(f"{name} must be a finite number, got {value!r}")
 
 
@@ -35,10 +34,9 @@ def not_nan(value: float, name: str) -> float:
 
 def positive_number(value: float | Fraction, name: str) -> float:
     """The value as a positive finite float."""
-    if isinstance(value, Real) and not isinstance(value, bool):
-        number = _as_float(value)
-        if 0 < number < math.inf:
-            return number
+    number = _number(value)
+    if 0 < number < math.inf:
+        return number
     raise ValueError(f"{name} must be positive and finite, got {value!r}")
 
 
@@ -51,7 +49,7 @@ def rate_within(value: float | Fraction, name: str) -> float:
 
 def fraction_of_one(value: float | Fraction, name: str) -> float:
     """The value as a number strictly between 0 and 1."""
-    number = _as_float(value) if isinstance(value, Real) and not isinstance(value, bool) else 0.0
+    number = _number(value)
     if 0 < number < 1:
         return number
     raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}")
@@ -72,6 +70,11 @@ def instance_of(value: object, kind: type, name: str) -> None:
             f"{name} must be a {kind.__name__}, got {value!r}: "
             f"give one of the subclasses of noisycount.{kind.__name__}"
         )
+
+
+def _number(value: object) -> float:
+    """The value as a float; nan where it is no real number, such as a truth value."""
+    return _as_float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
 
 
 def _as_float(value: Real) -> float:

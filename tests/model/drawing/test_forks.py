@@ -14,7 +14,7 @@ DRAWS = 20
 FORKING = """
     import os
     from fractions import Fraction
-    from noisycount.model.noises import laplace as noise
+    from noisycount.model.noises import continuous as noise
     from noisycount.model.noises import noise_sum
     from noisycount.model.drawing import one as sampler
     from noisycount.model.noises.discrete_gaussian import DiscreteGaussian

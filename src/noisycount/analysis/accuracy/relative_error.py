@@ -50,11 +50,7 @@ def epsilon_for_relative_error(count: Values, within: Values, confidence: Values
         >>> round(epsilon_for_relative_error(100, 0.2, 0.8), 6)
         0.080472
     """
-    return _ratio(
-        _surprisal(confidence),
-        _each(within, "within", positive_number),
-        _each(count, "count", positive_number),
-    )
+    return _surprisal_over(confidence, within=within, count=count)
 
 
 @overload
@@ -85,11 +81,7 @@ def relative_error(count: Values, confidence: Values, epsilon: Values) -> float 
         >>> round(relative_error(100, 0.8, 0.1), 6)
         0.160944
     """
-    return _ratio(
-        _surprisal(confidence),
-        _each(epsilon, "epsilon", positive_number),
-        _each(count, "count", positive_number),
-    )
+    return _surprisal_over(confidence, epsilon=epsilon, count=count)
 
 
 @overload
@@ -158,11 +150,7 @@ def count_for_relative_error(within: Values, confidence: Values, epsilon: Values
         >>> round(count_for_relative_error(0.2, 0.8, 0.1), 4)
         80.4719
     """
-    return _ratio(
-        _surprisal(confidence),
-        _each(epsilon, "epsilon", positive_number),
-        _each(within, "within", positive_number),
-    )
+    return _surprisal_over(confidence, epsilon=epsilon, within=within)
 
 
 def iso_epsilon_curves(count: float, epsilons: Values, confidences: Values) -> Reals:
@@ -190,18 +178,13 @@ def iso_epsilon_curves(count: float, epsilons: Values, confidences: Values) -> R
     return np.asarray(relative_error(count, np.atleast_1d(np.asarray(confidences)), rows))
 
 
-def _surprisal(confidence: Values) -> Reals:
-    """−ln(1 − confidence)."""
-    surprisal: Reals = -np.log1p(-_each(confidence, "confidence", fraction_of_one))
-    return surprisal
-
-
-def _ratio(above: Reals, *below: Reals) -> float | Reals:
-    """A quotient, divided step by step so that no product underflows."""
+def _surprisal_over(confidence: Values, **divisors: Values) -> float | Reals:
+    """−ln(1 − confidence), divided step by step so that no product underflows."""
+    quotient: Reals = -np.log1p(-_each(confidence, "confidence", fraction_of_one))
     with np.errstate(over="ignore", under="ignore"):
-        for divisor in below:
-            above = above / divisor
-    return _plain(above)
+        for name, values in divisors.items():
+            quotient = quotient / _each(values, name, positive_number)
+    return _plain(quotient)
 
 
 def _each(values: Values, name: str, check: Callable[[float, str], float]) -> Reals:

@@ -20,19 +20,13 @@ class RawAnswer:
 
     Attributes:
         error: E|Z|, in records.
+        improvement: 0, as the answer is never nearer than itself.
+        tie: 1, as it is always as near.
     """
 
     error: float
-
-    @property
-    def improvement(self) -> float:
-        """The answer is never nearer than itself."""
-        return 0.0
-
-    @property
-    def tie(self) -> float:
-        """It is always as near as itself."""
-        return 1.0
+    improvement: float = 0.0
+    tie: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

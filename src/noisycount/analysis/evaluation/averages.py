@@ -1,12 +1,10 @@
 """The three averages of an estimate, whichever it is."""
 
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 from noisycount.analysis.evaluation.answer import RawAnswer, RoundedAnswer
-from noisycount.analysis.evaluation.case import Case, case_of
-from noisycount.analysis.evaluation.mean.errors import mean_error
-from noisycount.analysis.evaluation.mean.improvements import mean_improvement, mean_tie
+from noisycount.analysis.evaluation.case import case_of
+from noisycount.analysis.evaluation.mean.improvements import MeanEstimate
 from noisycount.analysis.evaluation.sampled import sampled_estimate
 from noisycount.analysis.evaluation.whole import median_estimate, mode_estimate
 from noisycount.model.exact import Exact
@@ -19,7 +17,7 @@ from noisycount.model.validation import instance_of
 __all__ = ["ESTIMATES", "Averages", "Estimated", "averages"]
 
 Estimated = Literal["answer", "rounded", "mean", "median", "mode"]
-ESTIMATES = ("answer", "rounded", "mean", "median", "mode")
+ESTIMATES: tuple[Estimated, ...] = get_args(Estimated)
 
 
 class Averages(Protocol):
@@ -41,41 +39,6 @@ class Averages(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MeanEstimate:
-    """The posterior mean.
-
-    Attributes:
-        case: The count and its answer.
-    """
-
-    case: Case
-
-    @property
-    def error(self) -> float:
-        """E|K − estimate|."""
-        return mean_error(self.case)
-
-    @property
-    def improvement(self) -> float:
-        """P[|K − estimate| < |K − Y|]."""
-        return mean_improvement(self.case)
-
-    @property
-    def tie(self) -> float:
-        """P[|K − estimate| = |K − Y|]."""
-        return mean_tie(self.case)
-
-
-@dataclass(frozen=True, slots=True)
-class ExactAnswer:
-    """The count itself, from which no estimate differs."""
-
-    error: float = 0.0
-    improvement: float = 0.0
-    tie: float = 1.0
-
-
 def averages(
     population: Population, mechanism: Mechanism, by: Estimated, assumed: Population | None
 ) -> Averages:
@@ -88,7 +51,7 @@ def averages(
         raise ValueError(f"by must be one of {', '.join(map(repr, ESTIMATES))}, got {by!r}")
     _check_populations(population, assumed)
     if isinstance(mechanism, Exact) and assumed is None:
-        return ExactAnswer()
+        return RawAnswer(0.0)  # the count itself, from which no estimate differs
     if isinstance(mechanism, Subsample):
         if by in ("answer", "rounded"):
             assumed = None

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.expansion import Reals
-from noisycount.model.laws.tails import Tail
+from noisycount.model.laws.tails import ValuedFactor
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.populations.population import Population
 from noisycount.model.validation import fraction_of_one, instance_of
@@ -133,7 +133,7 @@ def _two_sided(population: Population, answer: float, mechanism: Mechanism) -> f
     return min(1.0, 2 * min(_predictive(population, tail) for tail in sides))
 
 
-def _predictive(population: Population, tail: Tail) -> float:
+def _predictive(population: Population, tail: ValuedFactor) -> float:
     """Σ_k P[K = k]·T(k), read off at the count m where the terms are largest.
 
     The law proportional to the terms has Q[m] = P[m]·T(m)/Σ, so Σ = P[m]·T(m)/Q[m].

@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -41,7 +42,7 @@ class CountDistribution(ABC):
     def support(self) -> tuple[int, int]:
         """The first and the last count of the run."""
 
-    @property
+    @cached_property
     def deviation(self) -> float:
         """The standard deviation, in records."""
         return math.sqrt(self.variance)

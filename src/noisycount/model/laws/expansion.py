@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DIGITS", "Expansion", "Reals", "decimal_ratio"]
+__all__ = ["DIGITS", "FLAT", "Expansion", "Reals", "decimal_ratio"]
 
 Reals = NDArray[np.float64]
 
@@ -49,3 +49,7 @@ class Expansion:
         """Ln f(c + d) − ln f(c) for each offset d, shape as given."""
         change: Reals = float(self.slope) * offsets + self.bend(offsets)
         return change
+
+
+FLAT = Expansion(Decimal(0), np.zeros_like)
+"""No change."""

@@ -12,9 +12,15 @@ from typing import Protocol
 
 import numpy as np
 
-from noisycount.model.laws.expansion import DIGITS, Expansion, Reals, decimal_ratio
+from noisycount.model.laws.expansion import DIGITS, FLAT, Expansion, Reals, decimal_ratio
 
-__all__ = ["BaseFactor", "Factor", "LogStep", "Moved", "Product"]
+__all__ = ["IMPOSSIBLE", "BaseFactor", "Factor", "LogStep", "Moved", "Product"]
+
+IMPOSSIBLE = (
+    "answer is impossible: no count can have it under this population, "
+    "so check the answer, the size and the rate"
+)
+"""What is said where factors leave no count."""
 
 _CERTAIN = 1e-9  # of the largest step: more than rounding moves a sum of steps
 
@@ -84,12 +90,20 @@ class BaseFactor(ABC):
     __slots__ = ()
 
     @abstractmethod
+    def expansion(self, centre: int) -> Expansion:
+        """How its logarithm changes around a count of the support."""
+
+    @abstractmethod
     def log_step(self, count: int) -> float:
         """The logarithm of its value at count + 1 over that at count, both in the support."""
 
     def log_steps(self, counts: Sequence[int]) -> Reals:
         """The `log_step` of each of many counts, shape (counts,)."""
         return np.array([self.log_step(count) for count in counts])
+
+    def exact_log_step(self, count: int) -> LogStep:
+        """The `log_step` as the rational that the float stands for."""
+        return LogStep(shift=Fraction(self.log_step(count)))
 
     @property
     def support(self) -> tuple[float, float]:
@@ -112,7 +126,7 @@ class Product:
     """A product of factors.
 
     Attributes:
-        factors: At least one factor.
+        factors: The factors; without any it is 1 everywhere.
     """
 
     factors: tuple[Factor, ...]
@@ -121,7 +135,8 @@ class Product:
     def support(self) -> tuple[float, float]:
         """Where all factors are positive; the first exceeds the second where there is no such."""
         ends = [factor.support for factor in self.factors]
-        return max(low for low, _ in ends), min(high for _, high in ends)
+        lowest = max((low for low, _ in ends), default=-math.inf)
+        return lowest, min((high for _, high in ends), default=math.inf)
 
     @property
     def kinks(self) -> tuple[float, ...]:
@@ -135,7 +150,7 @@ class Product:
 
     def expansion(self, centre: int) -> Expansion:
         """The sum of the expansions."""
-        return reduce(add, (factor.expansion(centre) for factor in self.factors))
+        return reduce(add, [factor.expansion(centre) for factor in self.factors] or [FLAT])
 
     def log_step(self, count: int) -> float:
         """The sum of the steps."""

@@ -1,4 +1,4 @@
-"""Log-probabilities of binomial and beta-binomial counts around a count, without loss of digits."""
+"""Logarithms of binomial laws and of ratios of gamma functions around a count, to all digits."""
 
 from decimal import Decimal
 
@@ -7,7 +7,6 @@ import numpy as np
 from noisycount.model.laws.expansion import DIGITS, Expansion, Reals
 
 __all__ = [
-    "beta_binomial_expansion",
     "binomial_expansion",
     "gamma_ratio_expansion",
     "log_gamma_bend",
@@ -151,12 +150,3 @@ def binomial_expansion(size: int, rate: float, centre: int) -> Expansion:
         return -log_gamma_bend(above, offsets) - log_gamma_bend(below, -offsets)
 
     return Expansion(slope, bend)
-
-
-def beta_binomial_expansion(size: int, alpha: float, beta: float, centre: int) -> Expansion:
-    """How ln P[K = centre + d] changes with d for K ~ BetaBin(size, alpha, beta).
-
-    From P[K = k] ∝ Γ(k+α)/Γ(k+1) · Γ(n−k+β)/Γ(n−k+1).
-    """
-    rising = gamma_ratio_expansion(centre, alpha)
-    return rising + gamma_ratio_expansion(size - centre, beta).mirrored

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from noisycount.model.laws.blocks import Blocks, blocks_between
 from noisycount.model.laws.count_law import TIE, CountDistribution
 from noisycount.model.laws.expansion import Expansion, Reals
-from noisycount.model.laws.factor import Factor, Product
+from noisycount.model.laws.factor import IMPOSSIBLE, Factor, Product
 from noisycount.model.laws.gram import POINTS
 from noisycount.model.laws.mesh import MeshPoints, mesh_points
 from noisycount.model.laws.stationary import mode_and_turns
@@ -67,11 +67,6 @@ class SmoothLaw(CountDistribution):
     def variance(self) -> float:
         """The variance of the count, in records²."""
         return self._whole.variance
-
-    @cached_property
-    def deviation(self) -> float:
-        """The standard deviation, in records."""
-        return math.sqrt(self.variance)
 
     @property
     def mode(self) -> int:
@@ -207,10 +202,7 @@ def smooth_law(factors: Sequence[Factor]) -> SmoothLaw:
     product = Product(tuple(factors))
     low, high = product.support
     if low > high:
-        raise ValueError(
-            "answer is impossible: no count can have it under this population, "
-            "so check the answer, the size and the rate"
-        )
+        raise ValueError(IMPOSSIBLE)
     support = math.ceil(low), math.floor(high)
     mode, turns = mode_and_turns(product, support)
     cuts = {*turns, *(math.floor(kink) for kink in product.kinks if low <= kink <= high)}

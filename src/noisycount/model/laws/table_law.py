@@ -23,14 +23,14 @@ class TableLaw(CountDistribution):
     Args:
         first: The first count of the table.
         log_weights: The logarithm of the weight of each count; −inf where it is 0.
-        known_depth: How far below the largest the log-weights keep their digits, in nats.
-        known_rounding: A bound of the relative error of a weight within that depth.
+        depth: How far below the largest the log-weights keep their digits, in nats.
+        rounding: A bound of the relative error of a weight within that depth.
     """
 
     first: int
     log_weights: Reals
-    known_depth: float = 640.0
-    known_rounding: float = 3e-13
+    depth: float = 640.0
+    rounding: float = 3e-13
 
     @cached_property
     def _weights(self) -> Reals:
@@ -42,16 +42,6 @@ class TableLaw(CountDistribution):
     def log_probabilities(self) -> Reals:
         """The logarithm of the probability of each count of the table, −inf for 0."""
         return self.log_weights - self._log_total
-
-    @property
-    def depth(self) -> float:
-        """How far below the largest log-probability the others keep their digits, in nats."""
-        return self.known_depth
-
-    @property
-    def rounding(self) -> float:
-        """A bound of the relative error of a probability within that depth."""
-        return self.known_rounding
 
     @cached_property
     def _log_total(self) -> float:
@@ -74,11 +64,6 @@ class TableLaw(CountDistribution):
         offsets, mass = self._counts, float(self._weights.sum())
         mean = float(self._weights @ offsets) / mass
         return float(self._weights @ (offsets - mean) ** 2) / mass
-
-    @cached_property
-    def deviation(self) -> float:
-        """The standard deviation, in records."""
-        return math.sqrt(self.variance)
 
     @property
     def support(self) -> tuple[int, int]:

@@ -1,17 +1,16 @@
-"""How likely an answer is to lie at least as far to one side, as a function of the count."""
+"""Factors whose logarithms are known at any counts, such as the tails of answers."""
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from fractions import Fraction
 
 import numpy as np
 
 from noisycount.model.laws.expansion import Expansion, Reals
-from noisycount.model.laws.factor import BaseFactor, LogStep
+from noisycount.model.laws.factor import BaseFactor
 
-__all__ = ["Tail", "ValuedFactor", "threshold_tail"]
+__all__ = ["LogFactor", "ValuedFactor"]
 
 
 class ValuedFactor(BaseFactor):
@@ -49,14 +48,10 @@ class ValuedFactor(BaseFactor):
         here, there = self.log_values(np.stack([starts, starts + 1]))
         return np.asarray(there - here)
 
-    def exact_log_step(self, count: int) -> LogStep:
-        """The step as the rational that the float stands for."""
-        return LogStep(shift=Fraction(self.log_step(count)))
-
 
 @dataclass(frozen=True, slots=True)
-class Tail(ValuedFactor):
-    """The factor P[Y >= y | K = k], or P[Y <= y | K = k], of a count k, with its absolute size.
+class LogFactor(ValuedFactor):
+    """A factor that is given by its logarithm, with its absolute size.
 
     Attributes:
         log_values: Its logarithm at counts; at real ones between integers where it is smooth there.
@@ -69,8 +64,3 @@ class Tail(ValuedFactor):
     kinks: tuple[float, ...] = ()
     support: tuple[float, float] = (-math.inf, math.inf)
     is_log_concave: bool = True
-
-
-def threshold_tail(lowest: float, highest: float) -> Tail:
-    """The tail of a count that is told as it is: 1 between two counts, 0 elsewhere."""
-    return Tail(np.zeros_like, support=(lowest, highest))

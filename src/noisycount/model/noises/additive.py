@@ -9,7 +9,7 @@ import numpy as np
 
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.factor import Factor
-from noisycount.model.laws.tails import Tail
+from noisycount.model.laws.tails import LogFactor, ValuedFactor
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.error.factors import ErrorLikelihood
 from noisycount.model.noises.error.law import CertifiedErrorLaw
@@ -71,13 +71,17 @@ class SymmetricNoise(Mechanism):
     def likelihood(self, answer: float, size: int) -> Factor:  # noqa: ARG002  (as additive noise of every size)
         """The likelihood of a count k: the density of the noise at answer − k."""
         self.check_answer(answer)
-        return ErrorLikelihood(float(answer), self.errors, self.is_log_concave)
+        return self.factor(float(answer))
 
-    def tail(self, answer: float, size: int, *, upper: bool) -> Tail:  # noqa: ARG002  (as additive noise of every size)
+    def factor(self, answer: float) -> Factor:
+        """The likelihood of a count for an answer that this noise can give."""
+        return ErrorLikelihood(answer, self.errors, self.is_log_concave)
+
+    def tail(self, answer: float, size: int, *, upper: bool) -> ValuedFactor:  # noqa: ARG002  (as additive noise of every size)
         """P[Y >= answer | K = k] (upper) or P[Y <= answer | K = k] as a function of the count k."""
         self.check_answer(answer)
         side, errors = (1 if upper else -1), self.errors
-        return Tail(
+        return LogFactor(
             lambda counts: errors.log_exceedance(side * (float(answer) - counts)),
             kinks=(answer - 1, answer, answer + 1),
             is_log_concave=self.is_log_concave,
@@ -139,6 +143,11 @@ class AdditiveNoise(SymmetricNoise):
     @abstractmethod
     def scale(self) -> float | Fraction:
         """How wide the noise is, in records: larger scales have larger variances."""
+
+    @property
+    def exact_scale(self) -> Fraction:
+        """The scale as the rational that it stands for."""
+        return Fraction(self.scale)
 
     @property
     def variance_rounding(self) -> float:

@@ -1,20 +1,18 @@
 """Discrete Gaussian noise."""
 
 import math
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 from numpy.polynomial import Chebyshev
 from numpy.polynomial.legendre import leggauss
-from numpy.typing import NDArray
 
 from noisycount.model.drawing.many import discrete_gaussian_array
-from noisycount.model.drawing.one import RandomIntegers, discrete_gaussian
-from noisycount.model.drawing.scales import as_written, drawable
+from noisycount.model.drawing.one import discrete_gaussian
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.noises.discrete import DiscreteNoise, Sampler
 from noisycount.model.noises.kernels.gaussian import GaussianKernel, GaussianShape
 from noisycount.model.noises.kernels.lattice_sums import (
     log_moment_from_one,
@@ -22,7 +20,6 @@ from noisycount.model.noises.kernels.lattice_sums import (
     log_sum_of_all,
     theta,
 )
-from noisycount.model.validation import whole_number
 
 __all__ = ["DiscreteGaussian", "DiscreteGaussianErrors"]
 
@@ -36,7 +33,7 @@ _NODES, _WEIGHTS = leggauss(12)  # for windows of a quarter of a scale
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class DiscreteGaussian(GaussianKernel):
+class DiscreteGaussian(DiscreteNoise, GaussianKernel):
     """Discrete Gaussian noise on the integers: P[Z = z] ∝ e^(−z²/(2·scale²)).
 
     The scale is a rational number and the sampler uses integers only, so the law is exact. Its
@@ -58,17 +55,7 @@ class DiscreteGaussian(GaussianKernel):
     """
 
     name: ClassVar[str] = "discrete Gaussian"
-    scales: ClassVar[tuple[float, float]] = (2.0**-10, 2.0**52)  # below, the variance underflows
-
-    scale: Fraction = field()  # without, the property of the base would be its default
-
-    def __init__(self, scale: float | Fraction) -> None:
-        object.__setattr__(self, "scale", drawable(as_written(scale, "scale")))
-
-    @property
-    def exact_scale(self) -> Fraction:
-        """The scale."""
-        return self.scale
+    sampler: ClassVar[Sampler] = Sampler(discrete_gaussian, discrete_gaussian_array)
 
     @property
     def variance(self) -> float:
@@ -94,22 +81,6 @@ class DiscreteGaussian(GaussianKernel):
     def errors(self) -> "DiscreteGaussianErrors":
         """The law of the noise at many errors at once."""
         return DiscreteGaussianErrors(float(self.scale))
-
-    def release(self, count: int) -> int:
-        """The count plus one exact draw of the noise.
-
-        Args:
-            count: The true count, a whole number.
-        """
-        return whole_number(count, "count") + discrete_gaussian(self.scale, RandomIntegers())
-
-    def samples(self, size: int) -> NDArray[np.int64]:
-        """Independent draws of the noise, in records, shape (size,), by the exact sampler."""
-        return discrete_gaussian_array(self.scale, whole_number(size, "size"))
-
-    def draws(self, size: int, generator: np.random.Generator) -> Reals:
-        """Draws of the noise from a seed, in records, shape (size,): never to be released."""
-        return discrete_gaussian_array(self.scale, size, generator.bytes).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,18 @@
 """Discrete Laplace noise: the law of the answers that are really released."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from noisycount.model.drawing.many import discrete_laplace_array
-from noisycount.model.drawing.one import RandomIntegers, discrete_laplace
-from noisycount.model.drawing.scales import as_written, drawable
+from noisycount.model.drawing.one import discrete_laplace
+from noisycount.model.drawing.scales import as_written
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.noises.discrete import DiscreteNoise, Sampler
 from noisycount.model.noises.kernels.laplace import LaplaceKernel, LaplaceShape
-from noisycount.model.validation import whole_number
 
 __all__ = ["DiscreteLaplace", "DiscreteLaplaceErrors"]
 
@@ -21,7 +20,7 @@ _ROUNDING = 3e-16  # of 1/scale as a float, which e^(−1/scale) multiplies by 1
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class DiscreteLaplace(LaplaceKernel):
+class DiscreteLaplace(DiscreteNoise, LaplaceKernel):
     """Discrete Laplace noise on the integers: P[Z = z] = tanh(1/(2·scale))·e^(−|z|/scale).
 
     Adding it to a count of sensitivity 1 is (1/scale)-differentially private, exactly: the scale is
@@ -43,12 +42,7 @@ class DiscreteLaplace(LaplaceKernel):
     """
 
     name: ClassVar[str] = "discrete Laplace"
-    scales: ClassVar[tuple[float, float]] = (2.0**-10, 2.0**52)  # below, the variance underflows
-
-    scale: Fraction = field()  # without, the property of the base would be its default
-
-    def __init__(self, scale: float | Fraction) -> None:
-        object.__setattr__(self, "scale", drawable(as_written(scale, "scale")))
+    sampler: ClassVar[Sampler] = Sampler(discrete_laplace, discrete_laplace_array)
 
     @classmethod
     def for_epsilon(cls, epsilon: float | Fraction, sensitivity: float | Fraction = 1) -> Self:
@@ -59,11 +53,6 @@ class DiscreteLaplace(LaplaceKernel):
     def epsilon(self) -> Fraction:
         """The exact ε of a count of sensitivity 1: 1/scale."""
         return 1 / self.scale
-
-    @property
-    def exact_scale(self) -> Fraction:
-        """The scale."""
-        return self.scale
 
     @property
     def variance(self) -> float:
@@ -85,7 +74,7 @@ class DiscreteLaplace(LaplaceKernel):
     @property
     def errors(self) -> "DiscreteLaplaceErrors":
         """The law of the noise at many errors at once."""
-        return DiscreteLaplaceErrors(self.epsilon)
+        return DiscreteLaplaceErrors(self.scale)
 
     def error_with_tail(self, log_beta: float) -> int:
         """The smallest integer alpha with ln P[|Y − K| >= alpha] <= log_beta."""
@@ -101,22 +90,6 @@ class DiscreteLaplace(LaplaceKernel):
         while not reaches(alpha):
             alpha += 1
         return alpha
-
-    def release(self, count: int) -> int:
-        """The count plus one exact draw of the noise.
-
-        Args:
-            count: The true count, a whole number.
-        """
-        return whole_number(count, "count") + discrete_laplace(self.scale, RandomIntegers())
-
-    def samples(self, size: int) -> NDArray[np.int64]:
-        """Independent draws of the noise, in records, shape (size,), by the exact sampler."""
-        return discrete_laplace_array(self.scale, whole_number(size, "size"))
-
-    def draws(self, size: int, generator: np.random.Generator) -> Reals:
-        """Draws of the noise from a seed, in records, shape (size,): never to be released."""
-        return discrete_laplace_array(self.scale, size, generator.bytes).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True)

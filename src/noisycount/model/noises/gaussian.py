@@ -1,19 +1,18 @@
 """Continuous Gaussian noise."""
 
 import math
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
-from noisycount.model.drawing.one import RandomIntegers, discrete_gaussian
-from noisycount.model.drawing.scales import check_range, public_grid
+from noisycount.model.drawing.one import discrete_gaussian
+from noisycount.model.drawing.scales import check_range
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.noises.continuous import ContinuousNoise
 from noisycount.model.noises.error.smallest import LOG_HALF
 from noisycount.model.noises.kernels.gaussian import GaussianKernel, GaussianShape
-from noisycount.model.validation import positive_number, whole_number
 
 __all__ = ["Gaussian", "GaussianErrors"]
 
@@ -23,7 +22,7 @@ _NODES, _WEIGHTS = leggauss(16)  # see _NEAR
 
 
 @dataclass(frozen=True, slots=True)
-class Gaussian(GaussianKernel):
+class Gaussian(ContinuousNoise, GaussianKernel):
     """Continuous Gaussian noise with density e^(−z²/(2·scale²)) / (scale·√(2π)).
 
     Args:
@@ -41,16 +40,9 @@ class Gaussian(GaussianKernel):
 
     name: ClassVar[str] = "Gaussian"
 
-    scale: float = field()  # without, the property of the base would be its default
-
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive_number(self.scale, "scale"))
+        ContinuousNoise.__post_init__(self)
         check_range(self.scale)
-
-    @property
-    def exact_scale(self) -> Fraction:
-        """The scale as the rational that the float stands for."""
-        return Fraction(self.scale)
 
     @property
     def variance(self) -> float:
@@ -86,9 +78,7 @@ class Gaussian(GaussianKernel):
         Args:
             count: The true count, a whole number.
         """
-        grid = public_grid(self.scale)
-        steps = discrete_gaussian(self.exact_scale / grid, RandomIntegers())
-        return float(whole_number(count, "count") + steps * grid)
+        return self.on_grid(count, discrete_gaussian)
 
     def draws(self, size: int, generator: np.random.Generator) -> Reals:
         """Draws of the noise from a seed, in records, shape (size,): never to be released."""

@@ -1,22 +1,21 @@
 """Continuous Laplace noise."""
 
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
 
-from noisycount.model.drawing.one import RandomIntegers, rounded_laplace
-from noisycount.model.drawing.scales import public_grid
+from noisycount.model.drawing.one import rounded_laplace
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.noises.continuous import ContinuousNoise
 from noisycount.model.noises.kernels.laplace import LaplaceKernel, LaplaceShape
-from noisycount.model.validation import positive_number, whole_number
+from noisycount.model.validation import positive_number
 
 __all__ = ["Laplace", "LaplaceErrors"]
 
 
 @dataclass(frozen=True, slots=True)
-class Laplace(LaplaceKernel):
+class Laplace(ContinuousNoise, LaplaceKernel):
     """Continuous Laplace noise with density e^(−|z|/scale) / (2·scale).
 
     Adding it to a count of sensitivity 1 is (1/scale)-differentially private.
@@ -37,11 +36,6 @@ class Laplace(LaplaceKernel):
     name: ClassVar[str] = "Laplace"
     scales: ClassVar[tuple[float, float]] = (2.0**-510, 2.0**510)
 
-    scale: float = field()  # without, the property of the base would be its default
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive_number(self.scale, "scale"))
-
     @classmethod
     def for_epsilon(cls, epsilon: float, sensitivity: float = 1) -> Self:
         """The noise that makes a query of that sensitivity ε-differentially private."""
@@ -53,11 +47,6 @@ class Laplace(LaplaceKernel):
     def epsilon(self) -> float:
         """The ε of a count of sensitivity 1: 1/scale."""
         return 1 / self.scale
-
-    @property
-    def exact_scale(self) -> Fraction:
-        """The scale as the rational that the float stands for."""
-        return Fraction(self.scale)
 
     @property
     def variance(self) -> float:
@@ -72,7 +61,7 @@ class Laplace(LaplaceKernel):
     @property
     def errors(self) -> "LaplaceErrors":
         """The law of the noise at many errors at once."""
-        return LaplaceErrors(1 / self.exact_scale)
+        return LaplaceErrors(self.scale)
 
     def error_with_tail(self, log_beta: float) -> float:
         """The alpha with ln P[|Y − K| >= alpha] = log_beta: −scale·log_beta."""
@@ -88,9 +77,7 @@ class Laplace(LaplaceKernel):
         Args:
             count: The true count, a whole number.
         """
-        grid = public_grid(self.scale)
-        steps = rounded_laplace(self.exact_scale / grid, RandomIntegers())
-        return float(whole_number(count, "count") + steps * grid)
+        return self.on_grid(count, rounded_laplace)
 
     def draws(self, size: int, generator: np.random.Generator) -> Reals:
         """Draws of the noise from a seed, in records, shape (size,): never to be released."""

@@ -10,7 +10,7 @@ import numpy as np
 from noisycount.model.drawing.scales import check_range
 from noisycount.model.laws.expansion import DIGITS, Reals, decimal_ratio
 from noisycount.model.laws.factor import Factor, Product
-from noisycount.model.laws.tails import Tail, ValuedFactor
+from noisycount.model.laws.tails import LogFactor
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise, SymmetricNoise
 from noisycount.model.noises.error.law import CertifiedErrorLaw
@@ -23,7 +23,7 @@ from noisycount.model.noises.sums.law import SumLaw
 from noisycount.model.noises.sums.summand import Summand
 from noisycount.model.validation import real_number, whole_number
 
-__all__ = ["LiftedLikelihood", "NoiseSum", "SumLikelihood"]
+__all__ = ["NoiseSum"]
 
 _FARTHEST_ANSWER = 2.0**56  # records: a count of 2^53 and 14 of the widest scales, 2^52
 _DEEP = 1e4  # nats, below which plain differences of the logarithm keep 1e-11
@@ -106,7 +106,7 @@ class NoiseSum(SymmetricNoise):
     def check_answer(self, answer: float) -> None:
         """Refuse, with a ValueError, an answer that this noise cannot give."""
         SymmetricNoise.check_answer(self, answer)
-        if abs(real_number(answer, "answer")) > _FARTHEST_ANSWER:
+        if len(self.noises) > 1 and abs(real_number(answer, "answer")) > _FARTHEST_ANSWER:
             raise ValueError(f"answer must lie within 2**56 records of 0, got {answer!r}")
 
     def likelihood(self, answer: float, size: int) -> Factor:
@@ -122,20 +122,17 @@ class NoiseSum(SymmetricNoise):
         if len(self.noises) == 1:
             return self.noises[0].likelihood(answer, size)
         self.check_answer(answer)
+        answer = float(answer)
         if self._law.is_normal:
             variance = sum((Fraction(noise.scale) ** 2 for noise in self.noises), Fraction(0))
-            return GaussianLikelihood(float(answer), Fraction(DIGITS.sqrt(decimal_ratio(variance))))
+            return GaussianLikelihood(answer, Fraction(DIGITS.sqrt(decimal_ratio(variance))))
         farthest, widest = max(abs(answer), abs(answer - size)), self._law.widest_laplace
         if widest and (self._law.is_kinked or farthest > _DEEP * widest):
-            slope = LaplaceLikelihood(float(answer), Fraction(widest))
-            return Product((slope, LiftedLikelihood(float(answer), self._law)))
-        return SumLikelihood(float(answer), self._law)
-
-    def tail(self, answer: float, size: int, *, upper: bool) -> Tail:
-        """P[Y >= answer | K = k] (upper) or P[Y <= answer | K = k] as a function of the count k."""
-        if len(self.noises) == 1:
-            return self.noises[0].tail(answer, size, upper=upper)
-        return SymmetricNoise.tail(self, answer, size, upper=upper)
+            slope = LaplaceLikelihood(answer, Fraction(widest))
+            # What is left hardly changes far out, so that the product loses no digits there.
+            rest = LogFactor(lambda counts: self._law.log_lifted(np.asarray(answer - counts)))
+            return Product((slope, rest))
+        return LogFactor(lambda counts: self._law.log_density(np.asarray(answer - counts)))
 
     def release(self, count: int) -> int | float:
         """The count plus one exact draw of each noise, rounded once if they are continuous.
@@ -163,48 +160,6 @@ class NoiseSum(SymmetricNoise):
     def _normal(self) -> GaussianErrors:
         """The law of that Gaussian noise."""
         return GaussianErrors(math.sqrt(self.variance))
-
-
-@dataclass(frozen=True, slots=True)
-class SumLikelihood(ValuedFactor):
-    """The density of a sum of noises at answer − k, as a factor of the count k.
-
-    Attributes:
-        answer: The answer, in records.
-        law: The law of the sum.
-    """
-
-    answer: float
-    law: SumLaw
-
-    @property
-    def kinks(self) -> tuple[float, ...]:
-        """The answer, unless Gaussian noise rounds the law as widely as Laplace noise goes."""
-        return (self.answer,) if self.law.is_kinked else ()
-
-    def log_values(self, counts: Reals) -> Reals:
-        """The logarithm of the density at counts."""
-        return self.law.log_density(np.asarray(self.answer - counts))
-
-
-@dataclass(frozen=True, slots=True)
-class LiftedLikelihood(ValuedFactor):
-    """What a sum of noises adds to the likelihood of its widest Laplace noise alone.
-
-    It hardly changes far out, so that their product loses no digits at any distance; that is
-    log-concave, and smooth beside the kink of the other factor.
-
-    Attributes:
-        answer: The answer, in records.
-        law: The law of the sum.
-    """
-
-    answer: float
-    law: SumLaw
-
-    def log_values(self, counts: Reals) -> Reals:
-        """The logarithm of the density times e^(|answer − k|/b) at counts."""
-        return self.law.log_lifted(np.asarray(self.answer - counts))
 
 
 def _flat(noises: Sequence[Mechanism]) -> tuple[AdditiveNoise, ...]:

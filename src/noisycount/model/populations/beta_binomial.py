@@ -1,26 +1,24 @@
 """Records of one uncertain rate."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from noisycount.model.laws.count_law import CountDistribution
-from noisycount.model.laws.expansion import Expansion, Reals
-from noisycount.model.laws.factor import BaseFactor, Factor, LogStep
-from noisycount.model.laws.log_gamma import beta_binomial_expansion
-from noisycount.model.laws.smooth_law import smooth_law
-from noisycount.model.populations.exchangeable import Exchangeable, Sample
+from noisycount.model.laws.beta_binomial import BetaBinomialFactor
+from noisycount.model.laws.expansion import Reals
+from noisycount.model.populations.exchangeable import Sample
 from noisycount.model.populations.informed import Informed, known_records
 from noisycount.model.populations.moments import Moments
+from noisycount.model.populations.smooth import SmoothPopulation
 from noisycount.model.validation import positive_number, rate_within, whole_number
 
 __all__ = ["BetaBinomial"]
 
 
 @dataclass(frozen=True, slots=True)
-class BetaBinomial(BaseFactor, Exchangeable):
+class BetaBinomial(BetaBinomialFactor, SmoothPopulation):
     """Records at a common rate that is itself uncertain, with a beta law.
 
     P[K = k] = C(size, k)·B(k + alpha, size − k + beta) / B(alpha, beta), k = 0..size. The rate has
@@ -40,10 +38,6 @@ class BetaBinomial(BaseFactor, Exchangeable):
         >>> round(BetaBinomial(100, 3, 7).law().mean, 9)
         30.0
     """
-
-    size: int = field()  # without, the property of the base would be its default
-    alpha: float
-    beta: float
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", whole_number(self.size, "size"))
@@ -78,15 +72,6 @@ class BetaBinomial(BaseFactor, Exchangeable):
             )
         return cls(size, mean * seen, (1 - mean) * seen)
 
-    def law(self, *likelihoods: Factor) -> CountDistribution:
-        """The law of the count, given the answers whose likelihoods these are."""
-        return smooth_law([self, *likelihoods])
-
-    @property
-    def smooth_prior(self) -> Factor:
-        """The law itself."""
-        return self
-
     def given(self, known: int, positives: int) -> Informed:
         """What somebody knows who holds some records: they also tell about the common rate."""
         held, positive = known_records(known, positives, self.size)
@@ -120,29 +105,3 @@ class BetaBinomial(BaseFactor, Exchangeable):
         """Counts drawn for a simulation, shape (runs,)."""
         rates = generator.beta(self.alpha, self.beta, runs)
         return generator.binomial(self.size, rates).astype(np.float64)
-
-    @property
-    def support(self) -> tuple[int, int]:
-        """The smallest and the largest count that can occur."""
-        return 0, self.size
-
-    @property
-    def is_log_concave(self) -> bool:
-        """Where both shapes are at least 1."""
-        return min(self.alpha, self.beta) >= 1
-
-    def expansion(self, centre: int) -> Expansion:
-        """How ln P[K = centre + d] changes with the offset d."""
-        return beta_binomial_expansion(self.size, self.alpha, self.beta, centre)
-
-    def log_step(self, count: int) -> float:
-        """The logarithm of P[K = count + 1] / P[K = count], for two counts of the support."""
-        left = self.size - count
-        rising = math.log((count + self.alpha) / (count + 1))
-        return rising - math.log((left - 1 + self.beta) / left)
-
-    def exact_log_step(self, count: int) -> LogStep:
-        """The ratio P[K = count + 1] / P[K = count], exactly."""
-        left = self.size - count
-        rising = (count + Fraction(self.alpha)) / (count + 1)
-        return LogStep(rising * left / (left - 1 + Fraction(self.beta)))

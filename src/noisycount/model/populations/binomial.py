@@ -2,26 +2,24 @@
 
 import math
 from dataclasses import dataclass, field
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 
-from noisycount.model.laws.count_law import CountDistribution
-from noisycount.model.laws.expansion import Expansion, Reals
-from noisycount.model.laws.factor import BaseFactor, Factor, LogStep
+from noisycount.model.laws.expansion import FLAT, Expansion, Reals
+from noisycount.model.laws.factor import LogStep
 from noisycount.model.laws.log_gamma import binomial_expansion
-from noisycount.model.laws.smooth_law import smooth_law
-from noisycount.model.populations.exchangeable import Exchangeable, Sample
+from noisycount.model.populations.exchangeable import Sample
 from noisycount.model.populations.informed import Informed, known_records
 from noisycount.model.populations.moments import Moments
+from noisycount.model.populations.smooth import SmoothPopulation
 from noisycount.model.validation import rate_within, whole_number
 
 __all__ = ["Binomial"]
 
 
 @dataclass(frozen=True, slots=True)
-class Binomial(BaseFactor, Exchangeable):
+class Binomial(SmoothPopulation):
     """Independent records, each of which satisfies the predicate at a known rate.
 
     P[K = k] = C(size, k)·rate^k·(1 − rate)^(size − k), k = 0..size.
@@ -46,15 +44,6 @@ class Binomial(BaseFactor, Exchangeable):
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", whole_number(self.size, "size"))
         object.__setattr__(self, "rate", rate_within(self.rate, "rate"))
-
-    def law(self, *likelihoods: Factor) -> CountDistribution:
-        """The law of the count, given the answers whose likelihoods these are."""
-        return smooth_law([self, *likelihoods])
-
-    @property
-    def smooth_prior(self) -> Factor:
-        """The law itself."""
-        return self
 
     def given(self, known: int, positives: int) -> Informed:
         """What somebody knows who holds some records: the others stay as they are."""
@@ -99,7 +88,7 @@ class Binomial(BaseFactor, Exchangeable):
         """How ln P[K = centre + d] changes with the offset d."""
         smallest, largest = self.support
         if smallest == largest:
-            return Expansion(Decimal(0), np.zeros_like)
+            return FLAT
         return binomial_expansion(self.size, self.rate, centre)
 
     def log_step(self, count: int) -> float:

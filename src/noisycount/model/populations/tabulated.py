@@ -15,7 +15,7 @@ from noisycount.model.laws.weighted_table import weighted_table
 from noisycount.model.populations.exchangeable import Exchangeable
 from noisycount.model.populations.informed import Informed, known_records
 from noisycount.model.populations.moments import Moments
-from noisycount.model.subsampling import SampleLikelihood
+from noisycount.model.subsampling import sample_likelihood
 
 __all__ = ["LARGEST_TABLE", "Tabulated"]
 
@@ -102,7 +102,7 @@ class Tabulated(Exchangeable):
             raise ValueError(
                 f"positives cannot be {positives} of {known}: the table gives that probability 0"
             )
-        seen = SampleLikelihood(positive, held, self.size)
+        seen = sample_likelihood(positive, held, self.size)
         told = weighted_table(0, self.log_probabilities, [seen])
         return Informed(Tabulated.of_logs(told.log_weights), held, positive)
 

@@ -1,17 +1,18 @@
-"""How often the posterior mean is nearer to the count than the answer is."""
+"""The averages of the posterior mean, and how often it is nearer to the count than the answer."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.analysis.evaluation.case import FAR, Case
-from noisycount.analysis.evaluation.mean.errors import mean_estimates, smooth_pieces
+from noisycount.analysis.evaluation.mean.errors import mean_error, mean_estimates, smooth_pieces
 from noisycount.analysis.posterior.sides import Side, mean_of
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.search import roots
 
-__all__ = ["mean_improvement", "mean_tie"]
+__all__ = ["MeanEstimate"]
 
 _ROWS = 64  # counts that are averaged at once
 _ZOOMS = 12  # each by 4: to 1e-7 of a piece, where the excess is below rounding
@@ -20,16 +21,32 @@ _EQUAL = 1e-11  # of both sides: what rounding moves their weighted distances, a
 _NEAR = 1e-13  # of a record, or relative: what rounding moves a mean, and more
 
 
-def mean_improvement(case: Case) -> float:
-    """P[|K − E[K | Y]| < |K − Y|]."""
-    if case.errors.is_discrete:
-        return _of_whole_answers(case)[0]
-    return _of_real_answers(case)
+@dataclass(frozen=True, slots=True, eq=False)
+class MeanEstimate:
+    """The posterior mean.
 
+    Attributes:
+        case: The count and its answer.
+    """
 
-def mean_tie(case: Case) -> float:
-    """P[|K − E[K | Y]| = |K − Y|], 0 if the noise is continuous."""
-    return _of_whole_answers(case)[1] if case.errors.is_discrete else 0.0
+    case: Case
+
+    @property
+    def error(self) -> float:
+        """E|K − E[K | Y]|."""
+        return mean_error(self.case)
+
+    @property
+    def improvement(self) -> float:
+        """P[|K − E[K | Y]| < |K − Y|]."""
+        if self.case.errors.is_discrete:
+            return _of_whole_answers(self.case)[0]
+        return _of_real_answers(self.case)
+
+    @property
+    def tie(self) -> float:
+        """P[|K − E[K | Y]| = |K − Y|], 0 if the noise is continuous."""
+        return _of_whole_answers(self.case)[1] if self.case.errors.is_discrete else 0.0
 
 
 def _of_real_answers(case: Case) -> float:

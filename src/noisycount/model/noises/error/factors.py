@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
-from fractions import Fraction
 
 import numpy as np
 
 from noisycount.model.laws.expansion import Expansion
-from noisycount.model.laws.factor import BaseFactor, LogStep
+from noisycount.model.laws.factor import BaseFactor
 from noisycount.model.noises.error.law import ErrorLaw
 
 __all__ = ["ErrorLikelihood"]
@@ -41,7 +40,3 @@ class ErrorLikelihood(BaseFactor):
     def log_step(self, count: int) -> float:
         """The change from this count to the next."""
         return float(self.errors.log_change(self.answer - count, np.ones(1))[0])
-
-    def exact_log_step(self, count: int) -> LogStep:
-        """The step as the rational that the float stands for; symmetry holds exactly."""
-        return LogStep(shift=Fraction(self.log_step(count)))

@@ -1,7 +1,6 @@
 """What continuous and discrete Gaussian noise have in common: a density of e^(−z²/(2·scale²))."""
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -22,11 +21,6 @@ class GaussianKernel(AdditiveNoise):
     __slots__ = ()
 
     @property
-    @abstractmethod
-    def exact_scale(self) -> Fraction:
-        """The scale in records, as the rational that is drawn."""
-
-    @property
     def is_log_concave(self) -> bool:
         """True: the logarithm is a parabola."""
         return True
@@ -36,10 +30,9 @@ class GaussianKernel(AdditiveNoise):
         """Gaussian noise of its scale."""
         return Summand(gaussian=float(self.scale))
 
-    def likelihood(self, answer: float, size: int) -> "GaussianLikelihood":  # noqa: ARG002  (as additive noise of every size)
-        """The likelihood e^(−(answer − k)²/(2·scale²)) of a count k."""
-        self.check_answer(answer)
-        return GaussianLikelihood(float(answer), self.exact_scale)
+    def factor(self, answer: float) -> "GaussianLikelihood":
+        """The factor e^(−(answer − k)²/(2·scale²)) of a count k."""
+        return GaussianLikelihood(answer, self.exact_scale)
 
 
 @dataclass(frozen=True, slots=True)

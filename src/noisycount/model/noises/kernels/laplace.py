@@ -1,7 +1,6 @@
 """What continuous and discrete Laplace noise have in common: a density of e^(−|z|/scale)."""
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -24,11 +23,6 @@ class LaplaceKernel(AdditiveNoise):
     __slots__ = ()
 
     @property
-    @abstractmethod
-    def exact_scale(self) -> Fraction:
-        """The scale in records, as the rational that is drawn."""
-
-    @property
     def is_log_concave(self) -> bool:
         """True: two lines meet in a peak."""
         return True
@@ -38,10 +32,9 @@ class LaplaceKernel(AdditiveNoise):
         """Laplace noise of its scale."""
         return Summand(laplace=float(self.scale))
 
-    def likelihood(self, answer: float, size: int) -> "LaplaceLikelihood":  # noqa: ARG002  (as additive noise of every size)
-        """The likelihood e^(−|answer − k|/scale) of a count k."""
-        self.check_answer(answer)
-        return LaplaceLikelihood(float(answer), self.exact_scale)
+    def factor(self, answer: float) -> "LaplaceLikelihood":
+        """The factor e^(−|answer − k|/scale) of a count k."""
+        return LaplaceLikelihood(answer, self.exact_scale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +82,24 @@ class LaplaceShape(ClosedForm):
     """The law at many errors, up to what tells continuous noise from discrete one.
 
     Attributes:
-        steepest: 1/scale, per record.
+        scale: In records.
     """
 
-    steepest: Fraction = field()  # without, the property of the base would be its default
+    scale: float | Fraction
     _rate: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_rate", min(float(self.steepest), _STEEPEST))
+        object.__setattr__(self, "_rate", min(float(1 / self.scale), _STEEPEST))
 
     @property
     def is_geometric(self) -> bool:
         """True."""
         return True
+
+    @property
+    def steepest(self) -> Fraction:
+        """1/scale."""
+        return 1 / Fraction(self.scale)
 
     @property
     def spread(self) -> float:

@@ -101,7 +101,7 @@ def _path_integral(
     tilted: Sequence[Tilted], distances: Reals, width: Reals, course: Course
 ) -> Reals:
     """(1/2πi)·∫ M(s)/M(θ)·e^(−(s − θ)·x) ds, by panels of nodes until they add nothing."""
-    drift = sum((part.drift for part in tilted), -distances)[:, None]
+    drift = np.asarray(sum((part.drift for part in tilted), -distances))[:, None]
     variance = sum(part.variance for part in tilted)
     total = np.zeros_like(distances)
     for panel in range(_LAST_PANEL):
@@ -110,7 +110,8 @@ def _path_integral(
         path, speed = course(variable)
         logarithm = path.step * (drift + variance / 2 * path.step)
         for part in tilted:
-            logarithm += part.rest(path)
+            if part.rest:
+                logarithm += part.rest(path)
         terms = np.exp(logarithm) * speed * (np.cos(angles) / math.cos(_BEND))
         total += terms.real.sum(axis=1)
         if (np.abs(terms[:, -1]) <= _NEGLIGIBLE * total).all():

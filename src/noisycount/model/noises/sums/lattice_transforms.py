@@ -57,14 +57,20 @@ class Comb:
             variance, turn = 0.0, 1 + 0j
             logarithm = drift * (tilt.point - drift / (2 * self.variance))
         total = weights.sum(axis=1).real
-        return TiltedComb(
+        chances, order = weights / total[:, None], weights.shape[1] // 2
+
+        def rest(path: Path) -> Complexes:
+            """Ln (Σ c_j·e^(j·turn·σ))^copies over −order <= j <= order."""
+            turned = turn * path.step
+            logs = np.log(_polynomial(chances, np.exp(turned))) - order * turned
+            powers: Complexes = self.copies * logs
+            return powers
+
+        return Tilted(
             self.copies * (logarithm + np.log(total / at_zero.real.sum())),
             self.copies * drift,
             self.copies * variance,
-            weights / total[:, None],
-            weights.shape[1] // 2,
-            turn,
-            self.copies,
+            rest,
         )
 
     @property
@@ -93,30 +99,6 @@ class Comb:
         nearest = np.round(means)
         excess = self._orders * (self._orders - 2 * (means - nearest)[:, None])
         return np.exp(-excess / (2 * self.variance)), nearest
-
-
-@dataclass(frozen=True, slots=True)
-class TiltedComb(Tilted):
-    """A comb around the points θ: (Σ c_j·e^(j·turn·σ))^copies over −order <= j <= order.
-
-    Attributes:
-        weights: The c_j, which add up to 1, shape (points, 2·order + 1).
-        order: The largest j.
-        turn: What multiplies the step.
-        copies: The power.
-    """
-
-    weights: Complexes
-    order: int
-    turn: complex
-    copies: int
-
-    def rest(self, path: Path) -> Complexes:
-        """The logarithm of the power of the sum."""
-        turned = self.turn * path.step
-        logarithm = np.log(_polynomial(self.weights, np.exp(turned))) - self.order * turned
-        rest: Complexes = self.copies * logarithm
-        return rest
 
 
 def _polynomial(coefficients: Reals | Complexes, base: Complexes) -> Complexes:

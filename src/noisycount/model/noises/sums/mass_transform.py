@@ -47,37 +47,21 @@ class Window:
         gap_mean, gap_variance = _uniform_slopes(tilt.point, 1.0)
         return mean - gap_mean, variance - gap_variance
 
-    def tilted(self, tilt: Tilt) -> "TiltedWindow":
-        """The window around θ."""
+    def tilted(self, tilt: Tilt) -> Tilted:
+        """(1 − e^(−w·s))/s, or (1 − e^(−w·s))/(1 − e^−s), but for the drift."""
         span = -np.expm1(-tilt.point) if self.is_discrete else tilt.point
         drift = self.width / 2 - (0.5 if self.is_discrete else 0.0)
         logarithm = tilt.point * drift + np.log(-np.expm1(-tilt.point * self.width) / span)
-        drifts = np.full_like(tilt.point, drift)
-        return TiltedWindow(logarithm, drifts, 0.0, tilt.point, self.width, self.is_discrete)
+        point = tilt.point[:, None]
 
+        def rest(path: Path) -> Complexes:
+            places = point + path.step
+            falls = np.expm1(-self.width * places) / np.expm1(-self.width * point)
+            spans = np.expm1(-places) / np.expm1(-point) if self.is_discrete else places / point
+            logs: Complexes = np.log(falls / spans)
+            return logs
 
-@dataclass(frozen=True, slots=True)
-class TiltedWindow(Tilted):
-    """A window around the points θ.
-
-    Attributes:
-        point: θ, shape (points,).
-        width: In records or in points.
-        is_discrete: Whether the window is that of a lattice.
-    """
-
-    point: Reals
-    width: float
-    is_discrete: bool
-
-    def rest(self, path: Path) -> Complexes:
-        """The logarithm of (1 − e^(−w·s))/s, or of (1 − e^(−w·s))/(1 − e^−s), over that at θ."""
-        point = self.point[:, None]
-        places = point + path.step
-        falls = np.expm1(-self.width * places) / np.expm1(-self.width * point)
-        spans = np.expm1(-places) / np.expm1(-point) if self.is_discrete else places / point
-        rest: Complexes = np.log(falls / spans)
-        return rest
+        return Tilted(logarithm, drift, rest=rest)
 
 
 def _uniform_slopes(point: Reals, width: float) -> tuple[Reals, Reals]:

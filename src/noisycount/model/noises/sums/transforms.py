@@ -1,5 +1,6 @@
 """Laplace transforms E[e^(s·Z)] of noises, seen from a real point: the parts of a sum of noises."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -51,17 +52,15 @@ class Tilted:
 
     Attributes:
         logarithm: ln M(θ), shape (points,).
-        drift: Shape (points,), in records.
+        drift: In records, shape (points,) or one for all.
         variance: In records².
+        rest: The rest along a path, up to multiples of 2πi, shape (points, nodes); None: 0.
     """
 
     logarithm: Reals
-    drift: Reals
-    variance: float
-
-    def rest(self, path: Path) -> Complexes:
-        """The rest, up to multiples of 2πi, shape (points, nodes)."""
-        return np.zeros_like(path.step)
+    drift: Reals | float = 0.0
+    variance: float = 0.0
+    rest: Callable[[Path], Complexes] | None = None
 
 
 class Part(Protocol):
@@ -120,13 +119,23 @@ class Poles:
         rises = curbs * slope
         return self.counts @ rises, self.counts @ (curbs * curvature + rises * rises)
 
-    def tilted(self, tilt: Tilt) -> "TiltedPoles":
-        """The poles around θ."""
+    def tilted(self, tilt: Tilt) -> Tilted:
+        """−Σ n·ln(1 − κ·chord) beyond ln M(θ)."""
         curbs, logarithms = self._curbs(tilt)
-        zeros = np.zeros_like(tilt.point)
-        return TiltedPoles(
-            self.counts @ logarithms, zeros, 0.0, tilt.point, curbs, self.counts, self.is_discrete
-        )
+
+        def rest(path: Path) -> Complexes:
+            chord = self._chord(tilt.point[:, None], path)
+            logarithm = np.zeros_like(chord)
+            for start in range(0, self.counts.size, _GROUP):
+                some = slice(start, start + _GROUP)
+                factors = 1 - curbs[some, :, None] * chord
+                if (self.counts[some] == 1).all():  # so few that their product does not overflow
+                    logarithm -= np.log(factors.prod(axis=0))
+                else:
+                    logarithm -= np.tensordot(self.counts[some], np.log(factors), axes=1)
+            return logarithm
+
+        return Tilted(self.counts @ logarithms, rest=rest)
 
     def _curbs(self, tilt: Tilt) -> tuple[Reals, Reals]:
         """κ with M(θ)/M(θ + σ) = Π (1 − κ·chord)^n, and ln M(θ) of one noise; (rates, points)."""
@@ -145,41 +154,8 @@ class Poles:
         mirrored = np.exp(-2 * tilt.point)
         return -np.expm1(-2 * tilt.point) / 2, (1 + mirrored) / 2
 
-
-@dataclass(frozen=True, slots=True)
-class TiltedPoles(Tilted):
-    """Poles around the points θ.
-
-    Attributes:
-        point: θ, shape (points,).
-        curbs: Shape (rates, points).
-        counts: Shape (rates,).
-        is_discrete: Whether the noises live on the integers.
-    """
-
-    point: Reals
-    curbs: Reals
-    counts: Reals
-    is_discrete: bool
-
-    def rest(self, path: Path) -> Complexes:
-        """−Σ n·ln(1 − κ·chord).
-
-        The chord is (θ + σ)² − θ² or, for noise on the integers, e^−θ·(cosh(θ + σ) − cosh θ).
-        """
-        chord = self._chord(path)
-        logarithm = np.zeros_like(chord)
-        for start in range(0, self.counts.size, _GROUP):
-            some = slice(start, start + _GROUP)
-            factors = 1 - self.curbs[some, :, None] * chord
-            if (self.counts[some] == 1).all():  # few enough for a product that does not overflow
-                logarithm -= np.log(factors.prod(axis=0))
-            else:
-                logarithm -= np.tensordot(self.counts[some], np.log(factors), axes=1)
-        return logarithm
-
-    def _chord(self, path: Path) -> Complexes:
-        point = self.point[:, None]
+    def _chord(self, point: Reals, path: Path) -> Complexes:
+        """(θ + σ)² − θ² or, for noise on the integers, e^−θ·(cosh(θ + σ) − cosh θ)."""
         if not self.is_discrete:
             return path.step * (2 * point + path.step)
         falls, rises = -np.expm1(-2 * point), 1 + np.exp(-2 * point)
@@ -209,31 +185,15 @@ class Above:
         fall = _odds(tilt.point)
         return -fall, fall * (1 + fall)
 
-    def tilted(self, tilt: Tilt) -> "TiltedAbove":
+    def tilted(self, tilt: Tilt) -> Tilted:
         """The quotient around θ."""
-        span = -np.expm1(-tilt.point) if self.is_discrete else tilt.point
-        zeros = np.zeros_like(tilt.point)
-        return TiltedAbove(-np.log(span), zeros, 0.0, tilt.point, self.is_discrete)
-
-
-@dataclass(frozen=True, slots=True)
-class TiltedAbove(Tilted):
-    """The quotient around the points θ.
-
-    Attributes:
-        point: θ, shape (points,).
-        is_discrete: Whether the tail is that on a lattice.
-    """
-
-    point: Reals
-    is_discrete: bool
-
-    def rest(self, path: Path) -> Complexes:
-        """The logarithm of the quotient at θ + σ over that at θ."""
-        point = self.point[:, None]
+        point = tilt.point[:, None]
         if not self.is_discrete:
-            return -np.log1p(path.step / point)
-        return -np.log1p(-np.expm1(-path.step) * _odds(point))
+            return Tilted(-np.log(tilt.point), rest=lambda path: -np.log1p(path.step / point))
+        return Tilted(
+            -np.log(-np.expm1(-tilt.point)),
+            rest=lambda path: -np.log1p(-np.expm1(-path.step) * _odds(point)),
+        )
 
 
 def _odds(point: Reals) -> Reals:

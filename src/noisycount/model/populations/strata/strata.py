@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.expansion import Expansion, Reals
-from noisycount.model.laws.factor import BaseFactor, Factor, LogStep, Moved, Product
+from noisycount.model.laws.factor import BaseFactor, Factor, Moved, Product
 from noisycount.model.laws.table_law import TableLaw
 from noisycount.model.laws.weighted_table import weighted_table
 from noisycount.model.populations.independent import IndependentNeighbours
@@ -118,7 +117,7 @@ class Strata(Population):
             return TableLaw(certain, np.zeros(1))
         first, logs = deep_sum_of_binomials(kinds, depth)
         law = TableLaw(first + certain, logs, depth)
-        return law if law.variance <= WIDE**2 else replace(law, known_rounding=_ROUNDING_OF_SUMS)
+        return law if law.variance <= WIDE**2 else replace(law, rounding=_ROUNDING_OF_SUMS)
 
     def given(self, known: ArrayLike, positives: ArrayLike) -> Informed:
         """What somebody knows who holds some records of each group.
@@ -186,10 +185,6 @@ class Exponential(BaseFactor):
     def log_step(self, _: int) -> float:
         """The steepness."""
         return self.steepness
-
-    def exact_log_step(self, _: int) -> LogStep:
-        """The steepness."""
-        return LogStep(shift=Fraction(self.steepness))
 
 
 @lru_cache(maxsize=4)
