@@ -1,6 +1,7 @@
 import os
 from collections.abc import Callable
 from fractions import Fraction
+from io import BytesIO
 from itertools import product
 
 import numpy as np
@@ -42,6 +43,17 @@ def probability(value: int, scale: Fraction) -> mpf:
     return (1 - x) / (1 + x) * x ** abs(value)
 
 
+@pytest.mark.parametrize("width", [0, 1, 2, 7, 64, 511, 513])
+def test_bits_are_those_of_the_entropy_each_once(width: int) -> None:
+    """The random bytes are one long integer, of which each call takes the next bits."""
+    random_bytes = os.urandom(4096)
+    integers = RandomIntegers(BytesIO(random_bytes).read)
+    rest = int.from_bytes(random_bytes, "little")
+    for _ in range(20):
+        assert integers.bits(width) == rest % 2**width
+        rest >>= width
+
+
 @pytest.mark.parametrize("bound", [1, 2, 3, 5, 7, 12])
 def test_below_is_uniform_as_rationals(bound: int) -> None:
     """Within any number of bits every value below the bound has the same probability."""
@@ -77,6 +89,19 @@ def test_bernoulli_exp_is_exact_as_rationals(gamma: Fraction) -> None:
         power, factorial = following, factorial * fails_at
         total += chance if accepted else 0
     assert abs(float(total) - np.exp(-float(gamma))) < 1e-5
+
+
+@pytest.mark.parametrize("gamma", [Fraction(3, 2), Fraction(2)])
+def test_bernoulli_exp_splits_off_whole_units(gamma: Fraction) -> None:
+    """A γ above 1 is the chance of no comparison: all integers are drawn, and the mass is e^−γ."""
+    masses, undecided = enumerated(
+        lambda integers: bernoulli_exp(gamma.numerator, gamma.denominator, integers),
+        ScriptOfIntegers,
+        1e-5,
+    )
+    assert undecided < Fraction(1, 100)
+    low, high = bracket(masses[True], undecided)
+    assert low <= mp.exp(-mpf(gamma.numerator) / gamma.denominator) <= high
 
 
 SMALL_SCALES = [Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(2)]

@@ -129,6 +129,13 @@ def test_an_older_copy_is_told_by_a_head_that_it_lacks(kept: int, written: int) 
         )
 
 
+def test_a_row_under_another_number_is_found_though_its_hash_is_right(rows: Rows) -> None:
+    """Numbers have no gaps, whoever computed the hashes."""
+    renumbered = {**rows[-1], "number": len(rows) + 1}
+    found = verification([*rows[:-1], {**renumbered, "hash": row_hash(renumbered)}])
+    assert (found.broken, found.why) == (len(rows), "is missing")
+
+
 def test_an_older_copy_that_was_used_again_is_told_by_its_other_rows(rows: Rows) -> None:
     """It may have as many rows as the ledger had; they are others."""
     parts = columns(6)
