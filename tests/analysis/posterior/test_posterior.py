@@ -41,6 +41,7 @@ def assert_exact(fast: Posterior, exact: Law) -> None:
     share=st.floats(0, 1),
 )
 @example(size=100, rate=0.5, scale=3.3, place="half", share=0.5)
+@example(size=1, rate=0.999, scale=0.01, place="half", share=0.0)
 def test_posteriors_equal_the_direct_sum(
     size: int, rate: float, scale: float, place: str, share: float
 ) -> None:

@@ -89,6 +89,23 @@ def test_refine_is_the_posterior_of_each_answer(
     assert_posteriors(refine(answers, known, noise, by), answers, known, noise, by)
 
 
+@pytest.mark.parametrize(
+    ("population", "noise"),
+    [
+        (POPULATIONS["narrow Strata"], Laplace(0.3)),
+        (BetaBinomial(10**6, 0.5, 0.5), Laplace(200)),
+    ],
+    ids=str,
+)
+def test_means_that_turn_sharply_are_those_of_each_answer(
+    population: Population, noise: Mechanism
+) -> None:
+    """Cells end where the prior loses its digits, polynomials where answers leave the counts."""
+    answers = np.append(answers_about(population, noise), np.linspace(-1000, 1000, 60))
+    estimates = refine(answers, population, noise)
+    assert_posteriors(estimates, answers, population, noise, "mean")
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("by", ESTIMATES)
 def test_noisy_samples_are_refined_one_by_one(by: Estimate) -> None:
