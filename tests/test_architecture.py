@@ -12,11 +12,12 @@ import pytest
 import noisycount
 
 PACKAGE = "noisycount"
-EVERYBODY = {"errors", "data"}
+EVERYBODY = {"errors", "data", "shown"}
 ARROWS = {
     "": {"model", "analysis", "charts", "study"},  # the public names
     "errors": set[str](),
     "data": set[str](),
+    "shown": set[str](),
     "model": set[str](),
     "analysis": {"model"},
     "charts": {"model", "analysis"},

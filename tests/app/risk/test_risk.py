@@ -10,7 +10,6 @@ import pytest
 
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
 from noisycount.analysis.utility.utility import utility_loss
-from noisycount.app.terminal.numbers import at_least, at_most
 from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
@@ -23,6 +22,7 @@ from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.known import Known
 from noisycount.model.populations.strata.strata import Strata
 from noisycount.model.subsampling import Subsample
+from noisycount.shown.numbers import at_least, at_most
 from tests.app.conftest import Run
 
 RECORDS = ("--size", "1000", "--rate", "10%")

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from noisycount.analysis.accuracy.readable_epsilon import error_within
 from noisycount.app.config.config import Config, DatasetConfig
-from noisycount.app.terminal.numbers import odds_sentence
 from noisycount.errors import ConfigError
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.budget.budgets import Budget
@@ -16,6 +15,7 @@ from noisycount.release.ledger.entries import Analyst
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.records import Records
 from noisycount.release.slot import Slot
+from noisycount.shown.numbers import odds_sentence
 
 __all__ = ["Answer", "answer_to", "dataset_asked"]
 

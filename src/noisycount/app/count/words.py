@@ -1,10 +1,10 @@
 """A private count in words."""
 
 from noisycount.app.count.question import Answer
-from noisycount.app.terminal.numbers import approximately, percent, plus_minus, signed
 from noisycount.app.terminal.printing import Facts, seen_from_here
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.ledger.entries import ANALYST
+from noisycount.shown.numbers import approximately, percent, plus_minus, signed
 
 __all__ = ["answer_facts"]
 

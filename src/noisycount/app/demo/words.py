@@ -12,9 +12,9 @@ from noisycount.app.demo.demonstration import (
     Demonstration,
 )
 from noisycount.app.plan.plan import Plan
-from noisycount.app.terminal.numbers import approximately, percent, signed
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.desk import Release
+from noisycount.shown.numbers import approximately, percent, signed
 
 __all__ = ["INTRODUCTION", "NEXT", "QUESTION", "Step", "steps"]
 

@@ -6,11 +6,11 @@ from contextlib import suppress
 
 from noisycount.app.config.config import Config
 from noisycount.app.ledger.accounts import Account
-from noisycount.app.terminal.numbers import signed
 from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import LedgerError
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.ledger.entries import Entry
+from noisycount.shown.numbers import signed
 
 __all__ = [
     "account_header",

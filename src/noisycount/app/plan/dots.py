@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from noisycount.app.terminal.numbers import signed
+from noisycount.shown.numbers import signed
 
 __all__ = ["Dots"]
 

@@ -11,10 +11,10 @@ from noisycount.app.plan.dots import Dots
 from noisycount.app.plan.plan import Plan
 from noisycount.app.plan.words import goal_words
 from noisycount.app.terminal.files import writing
-from noisycount.app.terminal.numbers import approximately, percent, plus_minus, signed
 from noisycount.charts.files import save_file
 from noisycount.charts.plan import GoalLine, PossibleAnswers, plan_chart
 from noisycount.release.budget.exact import exact_text
+from noisycount.shown.numbers import approximately, percent, plus_minus, signed
 
 __all__ = ["save_plan_plot"]
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from noisycount.app.plan.plan import Plan
-from noisycount.app.terminal.numbers import odds_sentence
 from noisycount.release.budget.exact import exact_text
+from noisycount.shown.numbers import odds_sentence
 
 __all__ = ["plan_object"]
 

@@ -4,7 +4,9 @@ from decimal import ROUND_CEILING, Context, Decimal
 
 from noisycount.app.plan.dots import Dots
 from noisycount.app.plan.plan import Plan
-from noisycount.app.terminal.numbers import (
+from noisycount.app.terminal.printing import seen_from_here
+from noisycount.release.budget.exact import exact_text
+from noisycount.shown.numbers import (
     approximately,
     at_most,
     odds_sentence,
@@ -12,8 +14,6 @@ from noisycount.app.terminal.numbers import (
     plus_minus,
     signed,
 )
-from noisycount.app.terminal.printing import seen_from_here
-from noisycount.release.budget.exact import exact_text
 
 __all__ = ["goal_words", "plan_facts", "preview", "preview_heading"]
 

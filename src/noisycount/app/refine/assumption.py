@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from noisycount.app.terminal.numbers import percent, signed
 from noisycount.model.populations.beta_binomial import BetaBinomial
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import Population
 from noisycount.model.populations.strata.strata import Strata
 from noisycount.model.validation import rate_within
+from noisycount.shown.numbers import percent, signed
 
 __all__ = ["Assumed", "Rate"]
 

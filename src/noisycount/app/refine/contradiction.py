@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from noisycount.app.refine.assumption import Assumed, Rate
 from noisycount.app.refine.estimate import Refinement
-from noisycount.app.terminal.numbers import signed
+from noisycount.shown.numbers import signed
 
 __all__ = ["warning"]
 

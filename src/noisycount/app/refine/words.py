@@ -3,10 +3,10 @@
 from noisycount.app.refine.answer_table import RefinedTable
 from noisycount.app.refine.contradiction import warning
 from noisycount.app.refine.estimate import Refinement
-from noisycount.app.terminal.numbers import percent, signed
 from noisycount.app.terminal.printing import Facts, seen_from_here
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.budget.exact import exact_text
+from noisycount.shown.numbers import percent, signed
 
 __all__ = ["refinement_facts", "table_text"]
 

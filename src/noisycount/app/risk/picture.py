@@ -5,11 +5,11 @@ from pathlib import Path
 from noisycount.app.risk.risk import Risks
 from noisycount.app.risk.words import answer_words
 from noisycount.app.terminal.files import writing
-from noisycount.app.terminal.numbers import approximately, at_most, signed
 from noisycount.app.terminal.progress import Done
 from noisycount.charts.files import save_file
 from noisycount.charts.privacy.chart import privacy_chart
 from noisycount.charts.privacy.view import NamedCurve, PrivacyView
+from noisycount.shown.numbers import approximately, at_most, signed
 
 __all__ = ["save_risk_plot"]
 

@@ -6,9 +6,9 @@ from typing import Any
 from noisycount.app.refine.wire import assumed_members
 from noisycount.app.risk.risk import Risks
 from noisycount.app.risk.words import cautions, meanings
-from noisycount.app.terminal.numbers import odds_sentence
 from noisycount.model.exact import Exact
 from noisycount.release.budget.exact import exact_text
+from noisycount.shown.numbers import odds_sentence
 
 __all__ = ["risks_object"]
 

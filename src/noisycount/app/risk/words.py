@@ -5,7 +5,9 @@ from decimal import ROUND_CEILING, Decimal
 
 from noisycount.app.risk.risk import Risk, Risks
 from noisycount.app.risk.setting import Setting
-from noisycount.app.terminal.numbers import (
+from noisycount.model.exact import Exact
+from noisycount.release.budget.exact import exact_text
+from noisycount.shown.numbers import (
     approximately,
     at_least,
     at_most,
@@ -13,8 +15,6 @@ from noisycount.app.terminal.numbers import (
     percent,
     signed,
 )
-from noisycount.model.exact import Exact
-from noisycount.release.budget.exact import exact_text
 
 __all__ = ["answer_words", "cautions", "meanings", "risk_facts", "risk_header", "risk_rows"]
 

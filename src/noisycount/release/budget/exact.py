@@ -5,6 +5,8 @@ from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
 
+from noisycount.shown.exact_text import exact_text
+
 __all__ = [
     "exact_delta",
     "exact_epsilon",
@@ -126,30 +128,6 @@ def rational(value: Rational, name: str = "value") -> Fraction:
     return Fraction(int(value.numerator), int(value.denominator))
 
 
-def exact_text(value: Fraction) -> str:
-    """The shortest text that denotes a rational exactly.
-
-    Args:
-        value: Any rational, such as a budget or what was spent of it.
-
-    Returns:
-        A decimal without exponent where one terminates, else ``numerator/denominator``.
-
-    Example:
-        >>> exact_text(Fraction(3, 10)), exact_text(Fraction(2, 6)), exact_text(Fraction(0))
-        ('0.3', '1/3', '0')
-    """
-    numerator, denominator = int(value.numerator), int(value.denominator)
-    twos, rest = _power(2, denominator)
-    fives, rest = _power(5, rest)
-    if rest != 1:
-        return f"{numerator}/{denominator}"
-    places = max(twos, fives)
-    digits = str(abs(numerator) * 10**places // denominator).zfill(places + 1)
-    whole, part = digits[: len(digits) - places], digits[len(digits) - places :]
-    return f"{'-' if value < 0 else ''}{whole}{'.' if part else ''}{part}"
-
-
 def exact_value(text: str) -> Fraction:
     """The rational of any size that `exact_text` wrote.
 
@@ -190,15 +168,6 @@ def _number(value: object) -> Fraction | None:
 def _has_short_form(number: Fraction) -> bool:
     """Whether a rational is a decimal of few places or a fraction of a small denominator."""
     return number.denominator <= _LARGEST_DENOMINATOR or 10**_PLACES % number.denominator == 0
-
-
-def _power(base: int, number: int) -> tuple[int, int]:
-    """How often a base divides a number, and the number without that power."""
-    power = 0
-    while number % base == 0:
-        number //= base
-        power += 1
-    return power, number
 
 
 def _shown(value: object) -> str:

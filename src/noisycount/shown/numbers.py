@@ -4,7 +4,7 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
-from noisycount.release.budget.exact import exact_text
+from noisycount.shown.exact_text import exact_text
 
 __all__ = [
     "approximately",
