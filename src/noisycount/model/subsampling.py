@@ -12,7 +12,7 @@ from noisycount.model.exact import Exact
 from noisycount.model.laws.beta_binomial import BetaBinomialFactor
 from noisycount.model.laws.expansion import Expansion, Reals
 from noisycount.model.laws.factor import BaseFactor, Factor, LogStep, Moved
-from noisycount.model.laws.log_gamma import log_gamma_bend
+from noisycount.model.laws.log_gamma import log_gamma_bends
 from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.laws.tails import LogFactor, ValuedFactor
 from noisycount.model.mechanism import Mechanism
@@ -231,8 +231,8 @@ class DrawnPositives(BaseFactor):
         slope = Decimal(math.fsum(map(math.log, rising)) - math.fsum(map(math.log, falling)))
 
         def bend(offsets: Reals) -> Reals:
-            up = log_gamma_bend(falling[0], offsets) + log_gamma_bend(falling[1], offsets)
-            return -up - log_gamma_bend(rising[0], -offsets) - log_gamma_bend(rising[1], -offsets)
+            steps = np.stack([offsets, offsets, -offsets, -offsets])
+            return -log_gamma_bends([*falling, *rising], steps)
 
         return Expansion(slope, bend)
 

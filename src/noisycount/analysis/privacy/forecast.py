@@ -10,7 +10,7 @@ from noisycount.model.noises.error.law import CertifiedErrorLaw
 
 __all__ = ["Forecast"]
 
-_BEFORE = 3  # thresholds from which the next one is extrapolated
+_FEWEST, _MOST = 3, 5  # thresholds from which the next one is extrapolated
 _SHORTEST = 1e-3  # records, a step of a search
 _FIRST = 8.0  # steps that reach as far as a threshold is expected
 
@@ -56,19 +56,18 @@ class Forecast:
             path = path[:-1]
         beyond = passage.place - self._if_normal(excess.threshold)
         seen = Seen(epsilon, passage.place, beyond, slope)
-        return Forecast(self.errors, self.deviation, (*path[1 - _BEFORE :], seen))
+        return Forecast(self.errors, self.deviation, (*path[1 - _MOST :], seen))
 
     def expected(self, epsilon: float, excess: Excess) -> tuple[float, float, float]:
         """About the threshold, about how far off that is, and the slope of the log-odds there."""
         if not self.path:
             return self._if_normal(excess.threshold), self._step, math.nan
-        epsilons = [one.epsilon for one in self.path]
-        if len(epsilons) == _BEFORE and epsilon - epsilons[2] < 2 * (epsilons[2] - epsilons[1]):
-            path = [(one.epsilon, one.place) for one in self.path]
-            answer, correction = extrapolated(path, epsilon)
+        last, path = self.path[-1], self.path
+        if len(path) >= _FEWEST and epsilon - last.epsilon < 2 * (last.epsilon - path[-2].epsilon):
+            places = [(one.epsilon, one.place) for one in path]
+            answer, correction = extrapolated(places, epsilon)
             step = max(abs(correction) / 4, self.errors.spread / 256, _SHORTEST)
-            return answer, step, self.path[-1].slope
-        last = self.path[-1]
+            return answer, step, last.slope
         return self._if_normal(excess.threshold) + last.beyond, self._step, last.slope
 
     @property

@@ -104,21 +104,20 @@ class Mesh:
 
     def largest_near(self, epsilon: float) -> LargestLoss | None:
         """The largest loss as the points give it, if that ε lies just below or above."""
+        return self._largest if epsilon > self._near_from else None
+
+    @cached_property
+    def _near_from(self) -> float:
+        """Seven eighths of the largest loss; inf where there is none."""
         steepest = self.errors.steepest
-        if self.pair.is_shift and (steepest is None or not _is_near(epsilon, steepest)):
-            return None
-        largest = self._largest
-        return largest if largest is not None and _is_near(epsilon, largest.loss) else None
+        if not self.pair.is_shift:
+            steepest = None if self._largest is None else self._largest.loss
+        return math.inf if steepest is None else (1 - _NEAR) * float(steepest)
 
     @cached_property
     def _largest(self) -> LargestLoss | None:
         """The largest loss; None: the noise is not geometric."""
         return LargestLoss.of(self.pair, self.errors, self.points)
-
-
-def _is_near(epsilon: float, loss: Fraction) -> bool:
-    """Whether an ε is above seven eighths of a largest loss."""
-    return epsilon > (1 - _NEAR) * float(loss)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

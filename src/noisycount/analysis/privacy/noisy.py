@@ -1,7 +1,8 @@
 """δ of a count with noise, in one direction."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -51,7 +52,7 @@ class Threshold:
     terms: Terms
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class NoisyPair:
     """Two laws of a count and noise that is added to it.
 
@@ -73,7 +74,7 @@ class NoisyPair:
         common, forecast = self._common_mesh(asked, forecast)
         values: list[Certified] = []
         for one in asked:
-            threshold = self._threshold(one, self._search(*forecast.expected(*one)), common)
+            threshold = self._threshold(one, forecast.expected(*one), common)
             values.append(self._supremum(threshold))
             forecast = forecast.after(*one, threshold.passage)
         return values
@@ -87,38 +88,43 @@ class NoisyPair:
         if len(asked) == 1:
             return None, forecast
         ends = asked[0], asked[-1]
-        first, last = (
-            self._threshold(one, self._search(*forecast.expected(*one)), None) for one in ends
-        )
+        first, last = (self._threshold(one, forecast.expected(*one), None) for one in ends)
         low, high = first.passage.answer, last.passage.answer
         if not math.isfinite(high) or high - low > WIDEST_MESH:
             return None, forecast
         mesh = self._mesh((math.floor(low), math.ceil(high)), self._highest(high, asked[-1][1]))
         return mesh, forecast.after(*asked[0], first.passage)
 
-    def _threshold(self, asked: Asked, search: Search, common: Mesh | None) -> Threshold:
-        """The answer at which the densities have the ratio e^ε."""
+    def _threshold(
+        self, asked: Asked, expected: tuple[float, float, float], common: Mesh | None
+    ) -> Threshold:
+        """The answer at which the densities have the ratio e^ε.
+
+        Args:
+            asked: ε, and w of it.
+            expected: About the answer, about how far off that is, and the slope of the log-odds.
+            common: Points for all ε.
+        """
         epsilon, excess = asked
+        around, step, slope = expected
         for again in range(_MOST_MESHES):
-            around = search.guess
             mesh = common or self._mesh(
                 (math.floor(around), math.ceil(around)), self._highest(around, excess)
             )
             margin = self._margin * 4.0**again
             if common is not None and again == 0:
-                margin = min(_NEARBY, 16 * search.step + 1)
+                margin = min(_NEARBY, 16 * step + 1)
             below = self._below_largest_loss(asked, mesh)
             terms = Terms(
                 self.pair, self.errors, epsilon, excess, mesh.points, around, margin, below
             )
             margin = math.inf if terms.reaches_all else margin
-            passage = self._passage(terms, replace(search, margin=margin))
+            passage = self._passage(terms, self._search(around, step, slope, margin))
             away = abs(passage.answer - around)
             fits = common is not None or mesh.points.is_every_integer or away <= _NEARBY
             if math.isinf(away) or (fits and away <= margin):
                 return Threshold(passage, terms)
-            step = max(self.errors.spread / 16, away / 16)
-            search = self._search(passage.answer, step)
+            around, step, slope = passage.answer, max(self.errors.spread, away) / 16, math.nan
         raise ValueError(
             f"epsilon must be one at which the threshold of the answers is found, got {epsilon!r}: "
             "take a smaller one, whose δ is no smaller"
@@ -215,18 +221,18 @@ class NoisyPair:
             return min(largest, found.value + 2 * found.error)
         return 0.0
 
-    @property
+    @cached_property
     def _margin(self) -> float:
         """How far a threshold may lie from where it was expected before all is seen from there."""
         return max(_NEARBY, self.errors.spread)
 
-    @property
+    @cached_property
     def _limit(self) -> float:
         """An answer from which on the log-odds stay, or that all counts exceed below 1e-300."""
         last = self.pair.base.support[1]
         return last if self.errors.is_geometric else last + self._reach
 
-    @property
+    @cached_property
     def _lowest(self) -> float:
         """An answer up to which the log-odds stay, or that all counts but 1e-300 exceed."""
         first = self.pair.base.support[0]
@@ -243,9 +249,11 @@ class NoisyPair:
         beyond = _TILTED * self.pair.base.deviation if tilted else 0.0
         return max(answer, excess.threshold) + beyond
 
-    def _search(self, guess: float, step: float, slope: float = math.nan) -> Search:
+    def _search(
+        self, guess: float, step: float, slope: float = math.nan, margin: float = math.inf
+    ) -> Search:
         """Between the answers beyond which nothing changes."""
-        return Search(guess, step, self._limit, lowest=self._lowest, slope=slope)
+        return Search(guess, step, self._limit, margin, self._lowest, slope)
 
     def _supremum(self, threshold: Threshold) -> Certified:
         """δ at a threshold, which is the supremum but for what the threshold is off.
@@ -267,6 +275,6 @@ class NoisyPair:
         if found.error > _UNSURE * found.value:
             most = self._most(terms) - found.value
             found = Certified(found.value, max(found.error, most))
-        if self.errors.is_discrete and abs(terms.log_odds(passage.answer)) < _UNDECIDED:
+        if self.errors.is_discrete and abs(passage.at_next) < _UNDECIDED:
             found = self._without_tie(found, threshold)
         return Certified.probability(found.value, found.error)

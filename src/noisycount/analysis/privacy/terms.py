@@ -80,6 +80,9 @@ class Terms:
     def _reached(self) -> slice:
         """The points that noise can bring to answers near `around`, but for e^−60 of the sums."""
         logs, offsets = self.points.log_weights, self.points.offsets
+        least = self.errors.reach(_LEFT_OUT) + self.margin
+        if self.around - least <= offsets[0] and offsets[-1] < self.around + least:
+            return slice(0, offsets.size)
         nearest = min(int(offsets.searchsorted(self.around)), logs.size - 1)
         distance = np.array(offsets[nearest] - self.around)
         here = float(logs[nearest] + self.errors.log_change(0.0, distance))

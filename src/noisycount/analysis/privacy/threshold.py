@@ -13,6 +13,7 @@ _MOST_STEPS = 400  # enough to halve the range of all floats, and each part of i
 _GROWTH = 8.0  # of a step that has not met the other side
 CLOSE = 1e-12  # log-odds below 0 that are near enough
 _SLOWEST = 4  # steps in which a bracket or the log-odds must be halved
+_PLACES = 3  # that a parabola goes through
 _LINE = 2  # places that a line goes through
 
 
@@ -49,6 +50,7 @@ class Passage:
         next: An answer above where they are positive; of integers, the answer.
         place: About where they are 0.
         slope: About how fast they grow there, per record; nan: not known.
+        at_next: Of integers, what the log-odds are at the next answer.
     """
 
     answer: float
@@ -56,6 +58,7 @@ class Passage:
     next: float
     place: float
     slope: float = math.nan
+    at_next: float = math.nan
 
 
 _NEVER = Passage(math.inf, -math.inf, math.inf, math.inf)
@@ -74,15 +77,15 @@ def root(log_odds: Callable[[float], float], search: Search) -> Passage:
     low, high, at_low = -math.inf, math.inf, -math.inf
     here, step = min(search.guess, search.limit), search.step
     path: list[tuple[float, float]] = []
-    slowed = [(math.inf, math.inf)] * _SLOWEST
+    widths: list[float] = []
     for _ in range(_MOST_STEPS):
         at_here = log_odds(here)
-        if at_here <= 0:
-            low, at_low = (here, at_here) if here >= low else (low, at_low)
-        else:
-            high = min(high, here)
         if -CLOSE <= at_here <= 0:
             return Passage(here, at_here, high, here, _slope(path[-1:], here, at_here))
+        if at_here > 0:
+            high = min(high, here)
+        elif here >= low:
+            low, at_low = here, at_here
         if low >= search.limit:
             return _NEVER
         if high <= search.lowest:
@@ -91,9 +94,10 @@ def root(log_odds: Callable[[float], float], search: Search) -> Passage:
             return Passage(here, at_here, high, here)
         if high - low <= 2 * max(math.ulp(low), math.ulp(high)) < math.inf:
             break
-        slowed = [*slowed[1:], (high - low, abs(at_here))]
-        path = [*path[-2:], (at_here, here)]
-        following = math.nan if _is_slow(slowed) else _just_below(path, search.slope)
+        path.append((at_here, here))
+        widths.append(high - low)
+        is_slow = len(path) >= _SLOWEST and _is_slow(path, widths)
+        following = math.nan if is_slow else _just_below(path[-_PLACES:], search.slope)
         following = _inside(following, (low, high), here, max(step, 4 * math.ulp(here)))
         step, here = max(search.step, _GROWTH * abs(following - here)), following
     return Passage(low, at_low, high, low)
@@ -117,10 +121,10 @@ def _inside(following: float, bracket: tuple[float, float], here: float, farthes
     return following
 
 
-def _is_slow(passed: list[tuple[float, float]]) -> bool:
-    """Whether neither the bracket nor the log-odds were halved since the first of some steps."""
-    (width, log_odds), (width_now, log_odds_now) = passed[0], passed[-1]
-    return width / 2 < width_now < math.inf and log_odds_now > log_odds / 2
+def _is_slow(path: list[tuple[float, float]], widths: list[float]) -> bool:
+    """Whether the last steps halved neither the bracket nor the log-odds."""
+    is_wide = widths[-_SLOWEST] / 2 < widths[-1] < math.inf
+    return is_wide and abs(path[-1][0]) > abs(path[-_SLOWEST][0]) / 2
 
 
 def _just_below(path: list[tuple[float, float]], slope: float) -> float:
@@ -130,12 +134,15 @@ def _just_below(path: list[tuple[float, float]], slope: float) -> float:
         path: Log-odds and where they are so large.
         slope: That of the line through one place.
     """
-    finite = [one for one in path if math.isfinite(one[0])]
+    finite = [one for one in path if -math.inf < one[0] < math.inf]
     if len(path) == 1 and finite:
         return path[0][1] - (path[0][0] + CLOSE / 2) / slope if slope else math.nan
-    if len(finite) < _LINE or len({log_odds for log_odds, _ in finite}) < len(finite):
+    if len(finite) < _LINE:
         return math.nan
-    return extrapolated(finite, -CLOSE / 2)[0]
+    try:
+        return extrapolated(finite, -CLOSE / 2)[0]
+    except ZeroDivisionError:  # log-odds that are the same at two places
+        return math.nan
 
 
 def _slope(path: list[tuple[float, float]], here: float, at_here: float) -> float:
@@ -172,25 +179,28 @@ def first_whole(log_odds: Callable[[float], float], search: Search) -> Passage:
     (low, at_low), (high, at_high) = ends if side > 0 else ends[::-1]
     found = first_whole_of(log_odds, Bracket(low, high, at_low, at_high))
     passed = 0.5 if math.isnan(found.share) else 1 - found.share
-    return Passage(found.high, found.at_low, found.high, found.high - passed)
+    return Passage(found.high, found.at_low, found.high, found.high - passed, at_next=found.at_high)
 
 
 def extrapolated(path: Sequence[tuple[float, float]], place: float) -> tuple[float, float]:
-    """The value at a place of the polynomial through some points, and its last correction.
+    """The value at a place of a polynomial through the last points, and its last correction.
+
+    Of all degrees it is the one with the least correction, by Neville's scheme.
 
     Args:
         path: At least two points: places that differ, and the values there.
         place: Where the value is asked for.
     """
-    places = [one for one, _ in path]
+    away = [place - one for one, _ in path]
     values = [value for _, value in path]
-    before = values[-1]
+    last = len(path) - 1
+    found, correction, before = values[last], math.inf, values[last]
     for level in range(1, len(path)):
-        before = values[-1]
-        values = [
-            ((place - first) * right - (place - last) * left) / (last - first)
-            for first, last, left, right in zip(
-                places, places[level:], values, values[1:], strict=False
-            )
-        ]
-    return values[0], values[0] - before
+        for first in range(len(path) - level):
+            start, stop = away[first], away[first + level]
+            values[first] = (start * values[first + 1] - stop * values[first]) / (start - stop)
+        newest = values[last - level]
+        if abs(newest - before) <= abs(correction):
+            found, correction = newest, newest - before
+        before = newest
+    return found, correction

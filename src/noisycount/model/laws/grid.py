@@ -1,7 +1,7 @@
 """Consecutive integers cut into blocks that are short where a sum may bend, and long elsewhere."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -113,7 +113,7 @@ def grid_between(
     level = int(np.ceil(np.log2(max((ends[1] - ends[0] + 1) / POINTS, 1))))
     if limits.longest < math.inf:
         level = min(level, max(0, int(np.log2(max(limits.longest / POINTS, 1)))))
-    places = np.unique([*support, *(end for run in fine for end in run)])
+    places = {*support, *(end for run in fine for end in run)}
     grid = _graded(ends, support, places, level)
     for first, last in fine:
         if last > first:
@@ -133,28 +133,23 @@ def grid_between(
 
 
 def _graded(
-    ends: tuple[float, float], support: tuple[float, float], places: Reals, level: int
+    ends: tuple[float, float], support: tuple[float, float], places: set[float], level: int
 ) -> Grid:
     """Blocks of that level, halved until all but the shortest are shorter than their distances.
 
     On the grid of its length a block that holds a place and its two neighbours are too near.
     """
     size = POINTS * 2.0**level
-    top = size * np.arange(np.floor(ends[0] / size), np.floor(ends[1] / size) + 1)
-    divided = np.arange(1, level + 1)
-    sizes = POINTS * 2.0**divided
-    index = np.floor(places[:, None, None] / sizes[:, None]) + np.array([-1.0, 0.0, 1.0])
-    near = np.unique((index * sizes[:, None] + 1j * divided[:, None]).ravel())
-    near = near[(near.real >= top[0]) & (near.real < top[-1] + size)]
-    halves = near.real + POINTS * 2.0 ** (near.imag - 1)
-    starts = np.concatenate([top, near.real, halves])
-    levels = np.concatenate([np.full(top.size, level), near.imag - 1, near.imag - 1])
-    lengths = POINTS * 2.0**levels
-    after, before = starts[:, None] - places, places - (starts + lengths - 1)[:, None]
-    is_far = (np.maximum(after, before) > lengths[:, None]).all(axis=1)
-    kept = is_far | (levels == 0)
-    order = np.flatnonzero(kept)[np.argsort(starts[kept])]
-    return Grid(starts[order], levels[order].astype(np.int_), support).inside
+    blocks: list[tuple[float, int]] = []
+    indices: Iterable[int] = range(math.floor(ends[0] / size), math.floor(ends[1] / size) + 1)
+    for shorter in range(level, 0, -1):
+        near = {math.floor(place / size) + side for place in places for side in (-1, 0, 1)}
+        blocks += [(index * size, shorter) for index in indices if index not in near]
+        indices = [2 * index + half for index in indices if index in near for half in (0, 1)]
+        size /= 2
+    blocks += [(index * size, 0) for index in indices]
+    starts, levels = np.array(sorted(blocks)).T
+    return Grid(starts, levels.astype(np.int_), support).inside
 
 
 @lru_cache(maxsize=1)

@@ -1,5 +1,6 @@
 """Logarithms of binomial laws and of ratios of gamma functions around a count, to all digits."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 import numpy as np
@@ -10,6 +11,7 @@ __all__ = [
     "binomial_expansion",
     "gamma_ratio_expansion",
     "log_gamma_bend",
+    "log_gamma_bends",
     "stirling_error",
 ]
 
@@ -69,18 +71,34 @@ def _near_deviance(ratios: Reals) -> Reals:
 def log_gamma_bend(point: float, offsets: Reals) -> Reals:
     """The change ln Γ(x + d) − ln Γ(x) − d·ln x, without cancellation near d = 0.
 
-    Equal to x·((1 + u)·ln(1 + u) − u) − ln(1 + u)/2 + δ(x + d) − δ(x) with u = d/x and Stirling's
-    error δ.
-
     Args:
         point: The point x, at least 1.
         offsets: The offsets d with x + d >= 1, any shape.
     """
-    ratios = np.maximum(offsets / point, _LEAST_RATIO)
-    errors = stirling_error(np.append(point + offsets, point))
-    change: Reals = point * _deviance(ratios) - np.log1p(ratios) / 2
-    change += (errors[:-1] - errors[-1]).reshape(offsets.shape)
-    return change
+    return log_gamma_bends([point], offsets[None])
+
+
+def log_gamma_bends(points: Sequence[float], offsets: Reals) -> Reals:
+    """The sum of the changes ln Γ(x + d) − ln Γ(x) − d·ln x of several points x, each with its d.
+
+    Each is equal to x·((1 + u)·ln(1 + u) − u) − ln(1 + u)/2 + δ(x + d) − δ(x) with u = d/x and
+    Stirling's error δ.
+
+    Args:
+        points: The points x, at least 1.
+        offsets: The offsets d with x + d >= 1 of each, shape (points, ...).
+
+    Returns:
+        The sum over the points, shape (...).
+    """
+    rows = offsets.reshape(len(points), -1)
+    starts = np.array(points, dtype=np.float64)[:, None]
+    ratios = np.maximum(rows / starts, _LEAST_RATIO)
+    errors = stirling_error(np.concatenate([starts + rows, starts], axis=1))
+    changes: Reals = starts * _deviance(ratios) - np.log1p(ratios) / 2
+    changes += errors[:, :-1] - errors[:, -1:]
+    total: Reals = np.add.reduce(changes, axis=0)
+    return total.reshape(offsets.shape[1:])
 
 
 def gamma_ratio_expansion(count: int, shape: float) -> Expansion:
@@ -147,6 +165,6 @@ def binomial_expansion(size: int, rate: float, centre: int) -> Expansion:
     slope = DIGITS.ln(DIGITS.multiply(odds, DIGITS.divide(Decimal(below), Decimal(above))))
 
     def bend(offsets: Reals) -> Reals:
-        return -log_gamma_bend(above, offsets) - log_gamma_bend(below, -offsets)
+        return -log_gamma_bends([above, below], np.stack([offsets, -offsets]))
 
     return Expansion(slope, bend)

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -59,7 +59,7 @@ class LinearPair:
         """
         per_plus, per_minus, top, top_part, whole = self._decimals
         digits = self._digits
-        slope = digits.fma(digits.exp(Decimal(epsilon)), per_minus, per_plus)
+        slope = digits.fma(_exponential(epsilon, digits.prec), per_minus, per_plus)
         below_top = digits.divide(whole, slope)
         root = digits.subtract(top_part, below_top)
         above = root.to_integral_value(ROUND_CEILING)
@@ -122,6 +122,12 @@ class LinearPair:
         return 0.0
 
 
+@lru_cache(maxsize=1024)
+def _exponential(epsilon: float, digits: int) -> Decimal:
+    """e^ε, which both directions of a curve and all its pairs share."""
+    return Context(prec=digits).exp(Decimal(epsilon))
+
+
 def _from(place: Fraction, offsets: Reals) -> Reals:
     """How far offsets lie from a place, to full relative precision at the integer next to it."""
     nearest = round(place)
@@ -145,12 +151,13 @@ class LinearExcess:
     slope: float
 
     def at(self, offsets: Reals) -> Reals:
-        """Its values."""
-        values: Reals = self.slope * (offsets - self.threshold) + self.at_threshold
-        negative = offsets < self.threshold
-        if negative.any():
-            steps = offsets[negative] - (self.threshold - 1)
-            values[negative] = self.slope * steps + self.before_threshold
+        """Its values, at rising offsets."""
+        start = int(offsets.searchsorted(self.threshold))
+        values: Reals = offsets - self.threshold
+        values[:start] = offsets[:start] - (self.threshold - 1)
+        values *= self.slope
+        values[:start] += self.before_threshold
+        values[start:] += self.at_threshold
         return values
 
     def uncertainty(self, offsets: Reals, weights: Reals) -> float:  # noqa: ARG002  (of no sum)

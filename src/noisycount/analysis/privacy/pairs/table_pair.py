@@ -12,6 +12,7 @@ from noisycount.model.laws.table_law import TableLaw
 __all__ = ["TablePair"]
 
 _LARGEST_EPSILON = 640.0  # beyond which e^ε times the rounding of w would overflow
+_LARGEST_EXPONENT = 700.0  # whose exponential does not overflow, and is all beside 1
 _BOTH_LAWS = 4.0  # w is twice a difference of two rounded terms
 
 
@@ -104,25 +105,37 @@ class TablePair:
             self.rounding,
         )
 
+    @cached_property
+    def _halves(self) -> Reals:
+        """2/(1 + e^−|r|) for r = ln(P₊/P₋)."""
+        halves: Reals = 2 / (1 + np.exp(-np.abs(self._ratios)))
+        return halves
+
+    @cached_property
+    def _even(self) -> int:
+        """The first place at which P₊ is not the smaller law."""
+        return int(self._ratios.searchsorted(0.0))
+
     def excess(self, epsilon: float) -> "TableExcess":
         """The excess w from r = ln(P₊/P₋): 2·(1 − e^(ε − r))/(1 + e^−r) where r is large.
 
         There w = (P₊ − P₋)/Q − (e^ε − 1)·P₋/Q, and where it is not negative the second term is at
         most 2·tanh(ε/2): what rounding leaves of both is at most twice that.
         """
-        ratios = self._ratios
-        shrunk = np.exp(-np.abs(ratios))
-        high = -np.expm1(np.minimum(epsilon - ratios, 700.0)) / (1 + shrunk)
-        with np.errstate(over="ignore", invalid="ignore"):
-            low = (
-                math.exp(min(epsilon, _LARGEST_EPSILON))
-                * np.expm1(np.maximum(ratios - epsilon, -745.0))
-                / (1 + shrunk)
-            )
-        values = 2 * np.where(ratios >= 0, high, low)
-        cancelled = _BOTH_LAWS * self.rounding * math.tanh(epsilon / 2)
-        errors = cancelled + _BOTH_LAWS * self.difference_errors * math.exp(min(epsilon, 1.0))
-        return TableExcess(self.first, values, errors)
+        ratios, even = self._ratios, self._even
+        grown = math.exp(min(epsilon, _LARGEST_EPSILON))
+        values = np.empty_like(ratios)
+        values[even:] = -np.expm1(np.minimum(epsilon - ratios[even:], _LARGEST_EXPONENT))
+        values[:even] = grown * np.expm1(np.maximum(ratios[:even] - epsilon, -_LARGEST_EXPONENT))
+        values *= self._halves
+        return TableExcess(
+            self.first,
+            int(ratios.searchsorted(epsilon)),
+            values,
+            _BOTH_LAWS * self.rounding * math.tanh(epsilon / 2),
+            _BOTH_LAWS * math.exp(min(epsilon, 1.0)),
+            self.difference_errors,
+        )
 
     def log_tail_bound(self, offset: float) -> float:
         """That of Q, as P₊/Q is at most 2."""
@@ -138,16 +151,16 @@ class TablePair:
 
     def difference(self, offsets: Reals) -> Reals:
         """(P₊ − P₋)/Q at offsets, without cancellation."""
-        return self.differences[(offsets - self.first).astype(np.int64)]
+        return _values_at(offsets, self.differences, self.first)
 
     def difference_uncertainty(self, offsets: Reals, weights: Reals) -> float:
         """How far a weighted sum of these may be off, beyond the relative error of a term."""
-        return float(weights @ self.difference_errors[(offsets - self.first).astype(np.int64)])
+        return float(weights @ _values_at(offsets, self.difference_errors, self.first))
 
     def _ratio(self, logs: Reals, offsets: Reals) -> Reals:
         """One of the laws over Q at offsets."""
-        places = (offsets - self.first).astype(np.int64)
-        ratios: Reals = np.exp(logs[places] - self.base.log_probabilities[places])
+        base = _values_at(offsets, self.base.log_probabilities, self.first)
+        ratios: Reals = np.exp(_values_at(offsets, logs, self.first) - base)
         return ratios
 
 
@@ -157,36 +170,52 @@ class TableExcess:
 
     Attributes:
         first: The offset of the first value.
+        place: That of the first value that is not negative, from there.
         values: From there on.
-        errors: How far they may be off, beyond the relative error of a term.
+        error: How far each may be off, beyond the relative error of a term.
+        growth: How much more it may be off, over the error of its difference.
+        difference_errors: The errors of the differences.
     """
 
     first: float
+    place: int
     values: Reals
-    errors: Reals
+    error: float
+    growth: float
+    difference_errors: Reals
 
     @property
     def threshold(self) -> float:
         """The smallest offset at which it is not negative."""
-        grown = np.flatnonzero(self.values >= 0)
-        return self.first + float(grown[0] if grown.size else self.values.size)
+        return self.first + self.place
 
     def at(self, offsets: Reals) -> Reals:
         """Its values."""
-        return self.values[(offsets - self.first).astype(np.int64)]
+        return _values_at(offsets, self.values, self.first)
 
     def uncertainty(self, offsets: Reals, weights: Reals) -> float:
         """How far a weighted sum of them may be off, beyond the relative error of a term."""
-        return float(weights @ self.errors[(offsets - self.first).astype(np.int64)])
+        errors = _values_at(offsets, self.difference_errors, self.first)
+        return self.error * float(weights.sum()) + self.growth * float(weights @ errors)
 
     def largest_gain(self, offsets: Reals, weights: Reals) -> float:
         """The most that the positive ones among them may add up to, weighted."""
-        places = (offsets - self.first).astype(np.int64)
-        return float(weights @ np.maximum(self.values[places] + self.errors[places], 0.0))
+        return float(weights @ np.maximum(self.at_most().at(offsets), 0.0))
 
     def at_most(self) -> "TableExcess":
         """The excess as large as it may be."""
-        return TableExcess(self.first, self.values + self.errors, np.zeros_like(self.errors))
+        values = self.values + self.error + self.growth * self.difference_errors
+        grown = np.flatnonzero(values >= 0)
+        place = int(grown[0]) if grown.size else values.size
+        return TableExcess(self.first, place, values, 0.0, 0.0, self.difference_errors)
+
+
+def _values_at(offsets: Reals, table: Reals, first: float) -> Reals:
+    """The values of a table at rising offsets: a part of it where these follow each other."""
+    if offsets.size and offsets[-1] - offsets[0] == offsets.size - 1:
+        start = int(offsets[0] - first)
+        return table[start : start + offsets.size]
+    return table[(offsets - first).astype(np.int64)]
 
 
 def _half_way(log_plus: Reals, log_minus: Reals) -> Reals:
