@@ -122,7 +122,7 @@ def test_a_count_that_overruns_its_slot_ends_with_its_reply(here: Path) -> None:
 def test_a_stream_that_is_not_utf8_shows_every_digit(
     encoding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An answer that was paid for is told, with `?` for what cannot be shown, and JSON is exact."""
+    """An answer that was paid for is told, with names for lost signs, and JSON is exact."""
     count = ("count", "survey.parquet", "--where", "health <> '−'", "--epsilon", "0.5")
 
     def told(*words: str) -> str:
@@ -141,12 +141,18 @@ def test_a_stream_that_is_not_utf8_shows_every_digit(
     answer = json.loads(told(*count, "--json"))
     assert answer["where"] == "health <> '−'"
     shown = f"{answer['answer']:,} "
-    assert re.search(rf"^answer +\??{shown.lstrip('-')}", told(*count), re.MULTILINE)
-    assert f" {shown.lstrip('-')}" in told("ledger", "show")
+    again = told(*count)
+    assert re.search(rf"^answer +{shown}", again, re.MULTILINE)
+    assert "epsilon = 0.5: a 50:50 guess" in again
+    assert "?" not in again
+    assert f" {shown}" in told("ledger", "show")
     (entry,) = json.loads(told("ledger", "show", "--json"))["entries"]
     assert entry["answer"] == answer["answer"]
     assert "The answer: " in told("demo")
-    assert "discrete Laplace" in told("plan", "--within", "20%", "--guess", "100")
+    plan = told("plan", "--within", "20%", "--guess", "100")
+    assert "discrete Laplace" in plan
+    assert plan.count("o") - re.sub(r"^[ o]+$", "", plan, flags=re.MULTILINE).count("o") == 50
+    assert "?" not in plan
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")

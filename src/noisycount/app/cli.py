@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import click
 
+from noisycount.app.terminal.characters import REPLACING, writable
 from noisycount.errors import NoisyCountError, OverrunError
 from noisycount.release.question.text import printable
 
@@ -111,15 +112,16 @@ def main() -> NoReturn:
 
 
 def _let_streams_replace() -> None:
-    """Streams that write `?` for a character which they lack, as an answer was paid for by then."""
+    """Streams that can write every character, as an answer was paid for by then."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors=REPLACING)
 
 
 def _tell(refusal: str) -> None:
     """A refusal as one line on standard error."""
-    click.echo(f"error: {printable(' '.join(refusal.split()))}", err=True)
+    line = f"error: {printable(' '.join(refusal.split()))}"
+    click.echo(writable(line, getattr(sys.stderr, "encoding", None) or "utf-8"), err=True)
 
 
 def _with_help(error: click.ClickException) -> str:

@@ -10,13 +10,14 @@ __all__ = [
     "approximately",
     "at_least",
     "at_most",
+    "odds",
     "odds_sentence",
     "percent",
     "plus_minus",
     "signed",
 ]
 
-_CERTAIN = Decimal("1e-4")
+_LEAST_ODDS = Decimal("0.0001")  # smaller ones have more zeros than anybody counts
 _READABLE = Decimal("1e-3")
 
 
@@ -97,16 +98,23 @@ def odds_sentence(epsilon: float | Fraction, protected: str = "person") -> str:
         >>> odds_sentence(0.15)
         'a 50:50 guess about one person becomes at most 54:46'
     """
+    told = odds(epsilon)
+    bound = told if told.startswith("more") else f"at most {told}"
+    return f"a 50:50 guess about one {protected} becomes {bound}"
+
+
+def odds(epsilon: float | Fraction) -> str:
+    """What a guess of 50:50 may become at ε, as odds of 100 in all; never certain.
+
+    Example:
+        >>> odds(0.15), odds(10), odds(500)
+        ('54:46', '99.9955:0.0045', 'more than 99.9999:0.0001')
+    """
     shrunk = math.exp(-epsilon)  # odds of 1:1 become 1:e^ε, as `belief_bounds` says for any odds
-    unlikely = shrunk / (1 + shrunk)
-    return f"a 50:50 guess about one {protected} becomes at most {_odds(unlikely)}"
-
-
-def _odds(unlikely: float) -> str:
-    """Odds of 100 in all, from the chance of the less likely side, rounded down."""
-    share = Decimal(unlikely) * 100
-    if share < _CERTAIN:
-        return "100:0"
+    share = Decimal(shrunk / (1 + shrunk)) * 100
+    if share < _LEAST_ODDS:
+        least = 100 - _LEAST_ODDS
+        return f"more than {least:f}:{_LEAST_ODDS:f}"
     if share >= 1:
         low = share.to_integral_value(ROUND_FLOOR)
     else:

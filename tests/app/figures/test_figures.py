@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from noisycount.app.figures.files import FORMATS
-from noisycount.app.figures.page import counted, page
+from noisycount.app.figures.page import page
 from noisycount.app.figures.sections import Section
+from noisycount.app.figures.words import counted
 from noisycount.charts.plot.plot import Axis, Line, Panel
 from noisycount.charts.theme import STYLES
 from noisycount.study.claim import Claim, Verdict
@@ -63,6 +64,18 @@ def test_each_figure_is_written_with_its_data_and_one_page(run: Run, here: Path)
     for words in (*KEYS, "figures/index.html", "7 in figures", "Iso-λ curves"):
         assert words in told.output
     assert max(map(len, told.output.splitlines())) <= 80
+
+
+def test_the_table_adds_up_to_the_claims_of_the_page(run: Run, here: Path) -> None:
+    """Claims outside the figures have a line of their own, and the sum is told as on the page."""
+    told = run(*ONLY).output
+    rows = [line.split("│")[3:6] for line in told.splitlines() if line.startswith("│")]
+    total = sum(int(cell) for row in rows for cell in row if cell.strip())
+    assert "Numbers outside the figures" in told
+    found = re.search(r"^claims +(\d+): (.*)$", told, re.MULTILINE)
+    assert found is not None
+    assert int(found[1]) == total
+    assert f"Of {total} claims {found[2]}." in (here / "figures/index.html").read_text("utf-8")
 
 
 def test_every_format_holds_the_figure(run: Run, here: Path) -> None:

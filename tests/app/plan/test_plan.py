@@ -75,6 +75,20 @@ def test_an_epsilon_tells_what_it_gives(run: Run) -> None:
     assert "±30, 30 % of about 100, with 95.2 % confidence" in shown
 
 
+def test_a_share_is_rounded_up_from_the_numbers_as_they_are_written(run: Run) -> None:
+    """1 of 5 is 20 %, not the 21 % above the float 0.2; 30 of 70 is 43 %."""
+    assert "±1, 20 % of about 5, with" in run("plan", "--epsilon", "3", "--guess", "5").output
+    assert "±30, 43 % of about 70, with" in run("plan", "--epsilon", "0.1", "--guess", "70").output
+
+
+@pytest.mark.parametrize("epsilon", ["14.6", "500", "1e6"])
+def test_no_guess_is_ever_certain(run: Run, epsilon: str) -> None:
+    """At a large ε the odds are more than what can be read, and not 100 to 0."""
+    told = " ".join(run("plan", "--epsilon", epsilon, "--queries", "2").output.split())
+    assert "becomes more than 99.9999:0.0001, after all 2" in told
+    assert "100:0" not in told
+
+
 def test_an_absolute_goal_is_a_relative_one(run: Run) -> None:
     """±20 and ±20 % of 100 have one price; with a guess the rest is told too."""
     relative, absolute = run(*GOAL, "--json"), run("plan", "--error", "±20", "--json")

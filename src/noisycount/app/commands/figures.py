@@ -7,7 +7,7 @@ import click
 from noisycount.app.figures.files import FORMATS, save_figures
 from noisycount.app.figures.sections import computed
 from noisycount.app.figures.wire import figures_object
-from noisycount.app.figures.words import figure_header, figure_rows
+from noisycount.app.figures.words import counted, figure_header, figure_rows
 from noisycount.app.options.common import json_option
 from noisycount.app.terminal.printing import print_facts, print_json, print_table, seen_from_here
 from noisycount.app.terminal.progress import progress
@@ -82,4 +82,6 @@ def command(keys: list[str], formats: list[str], out: Path, *, as_json: bool) ->
         return
     print_table(figure_header(), figure_rows(sections))
     written = f"{len(files) + 1} in {seen_from_here(out)}"
-    print_facts([("page", seen_from_here(page)), ("files", written)])
+    verdicts = [claim.verdict for section in sections for claim in section.all_claims]
+    claims = f"{len(verdicts)}: {counted(verdicts)}" if verdicts else "none"
+    print_facts([("claims", claims), ("page", seen_from_here(page)), ("files", written)])

@@ -20,7 +20,13 @@ from noisycount.app.options.goal import as_budget, as_error, as_queries
 from noisycount.app.plan.plan import Plan, planned, planned_epsilon, planned_error
 from noisycount.app.plan.wire import plan_object
 from noisycount.app.plan.words import plan_facts, preview, preview_heading
-from noisycount.app.terminal.printing import console, print_facts, print_json, print_text
+from noisycount.app.terminal.printing import (
+    console,
+    print_drawing,
+    print_facts,
+    print_json,
+    print_text,
+)
 
 __all__ = ["command"]
 
@@ -115,7 +121,8 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
         print_facts(plan_facts(plan))
         print_text()
         print_text(preview_heading(plan))
-        click.echo("\n".join(["", *preview(plan, console().width)]))
+        print_text()
+        print_drawing(preview(plan, console().width))
 
 
 def _guess(

@@ -2,17 +2,17 @@
 
 import base64
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
 from noisycount.app.figures.sections import Section
+from noisycount.app.figures.words import OUTSIDE, counted
 from noisycount.charts.plot.chart import plot_svg
 from noisycount.study.claim import Claim, Verdict
 from noisycount.study.figure import Figure
 
-__all__ = ["counted", "page"]
+__all__ = ["page"]
 
 STYLE = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
 _MARKS = {Verdict.HOLDS: "✓", Verdict.PARTLY: "◐", Verdict.FAILS: "✗"}
@@ -42,26 +42,6 @@ def page(sections: Sequence[Section]) -> str:
     )
 
 
-def counted(verdicts: Sequence[Verdict]) -> str:
-    """How many claims hold, in words.
-
-    Example:
-        >>> counted([Verdict.HOLDS, Verdict.FAILS, Verdict.HOLDS])
-        '2 hold, 1 does not hold'
-    """
-    words = {
-        Verdict.HOLDS: ("holds", "hold"),
-        Verdict.PARTLY: ("holds in part", "hold in part"),
-        Verdict.FAILS: ("does not hold", "do not hold"),
-    }
-    counts = Counter(verdicts)
-    return ", ".join(
-        f"{counts[verdict]} {words[verdict][counts[verdict] != 1]}"
-        for verdict in Verdict
-        if counts[verdict]
-    )
-
-
 def _header(sections: Sequence[Section], verdicts: Sequence[Verdict]) -> Iterator[str]:
     yield "<header><h1>Every figure, computed exactly</h1>"
     yield (
@@ -87,7 +67,7 @@ def _section(section: Section) -> Iterator[str]:
     for figure in section.figures:
         yield from _article(figure)
     if section.claims:
-        yield '<article class="numbers"><h3>Numbers outside the figures</h3>'
+        yield f'<article class="numbers"><h3>{OUTSIDE}</h3>'
         yield from _claims(section.claims)
         yield "</article>"
     yield "</section>"

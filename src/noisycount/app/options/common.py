@@ -29,9 +29,11 @@ __all__ = [
     "json_option",
     "number",
     "share",
+    "ungrouped",
 ]
 
 _SHARE = re.compile(r"[±+]?\s*(\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})\s*(%?)")
+_GROUPED = re.compile(r"[±+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
 _LARGEST_GUESS = 2**53
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -120,9 +122,19 @@ def share(text: str) -> float:
 def number(text: str) -> float:
     """The number that a text stands for; nan for a text that is no number."""
     try:
-        return float(text)
+        return float(ungrouped(text))
     except ValueError:
         return math.nan
+
+
+def ungrouped(text: str) -> str:
+    """The text of a number of records without the separators of thousands that answers have.
+
+    Example:
+        >>> ungrouped("1,012"), ungrouped("0,125"), ungrouped("1,5")
+        ('1012', '0,125', '1,5')
+    """
+    return text.replace(",", "") if _GROUPED.fullmatch(text.strip()) else text
 
 
 def _loaded(_: click.Context, __: click.Parameter, path: Path | None) -> Config:

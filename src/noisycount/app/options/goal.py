@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import click
 
+from noisycount.app.options.common import ungrouped
 from noisycount.model.validation import LARGEST_WHOLE
 from noisycount.release.budget.exact import exact_epsilon
 
@@ -18,7 +19,7 @@ def as_error(_: click.Context, __: click.Parameter, text: str | None) -> Fractio
     """A positive number of records such as `15`, `15.5` or `±15`."""
     if text is None:
         return None
-    match = _ERROR.fullmatch(text.strip())
+    match = _ERROR.fullmatch(ungrouped(text).strip())
     error = Fraction(match[1]) if match else Fraction(0)
     if 0 < error <= LARGEST_WHOLE:
         return error
@@ -30,8 +31,9 @@ def as_error(_: click.Context, __: click.Parameter, text: str | None) -> Fractio
 
 def as_queries(_: click.Context, __: click.Parameter, text: str) -> int:
     """A number of answers, at least 1."""
-    if _WHOLE.fullmatch(text) and 0 < int(text) <= LARGEST_WHOLE:
-        return int(text)
+    digits = ungrouped(text)
+    if _WHOLE.fullmatch(digits) and 0 < int(digits) <= LARGEST_WHOLE:
+        return int(digits)
     raise click.BadParameter(f"must be a whole number from 1 to 2**53, such as 10, got {text!r}")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from noisycount.app.options.common import Command, number, share
+from noisycount.app.options.common import Command, number, share, ungrouped
 from noisycount.app.refine.assumption import Assumed, Rate
 from noisycount.model.drawing.scales import check_range
 from noisycount.model.noises.additive import AdditiveNoise
@@ -55,7 +55,7 @@ def as_scale(_: click.Context, __: click.Parameter, text: str | None) -> Fractio
     if text is None:
         return None
     try:
-        scale = _fraction(text.strip().lower())
+        scale = _fraction(ungrouped(text.strip().lower()))
         check_range(scale)
     except ValueError:
         raise click.BadParameter(
@@ -76,7 +76,7 @@ def as_count(_: click.Context, __: click.Parameter, text: str | None) -> int | N
 
 def as_answers(ctx: click.Context, _: click.Parameter, texts: tuple[str, ...]) -> tuple[float, ...]:
     """Noisy answers such as `107`, `-5` or `35.2`."""
-    return tuple(_answer(ctx, text.strip().replace("−", "-")) for text in texts)
+    return tuple(_answer(ctx, ungrouped(text.strip().replace("−", "-"))) for text in texts)
 
 
 def population_options(command: Command) -> Command:
@@ -122,8 +122,9 @@ def noise_of_options(noise: str, scale: Fraction) -> AdditiveNoise:
 
 def _whole(text: str, smallest: int) -> int:
     """The number of records that a text stands for."""
-    if _WHOLE.fullmatch(text) and smallest <= int(text) <= LARGEST_WHOLE:
-        return int(text)
+    digits = ungrouped(text)
+    if _WHOLE.fullmatch(digits) and smallest <= int(digits) <= LARGEST_WHOLE:
+        return int(digits)
     raise click.BadParameter(
         f"must be a whole number of records from {smallest} to 2**53, got {text!r}"
     )

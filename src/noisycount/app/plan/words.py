@@ -9,6 +9,7 @@ from noisycount.release.budget.exact import exact_text
 from noisycount.shown.numbers import (
     approximately,
     at_most,
+    odds,
     odds_sentence,
     percent,
     plus_minus,
@@ -81,7 +82,7 @@ def _reached(plan: Plan) -> str:
     """The interval that the discrete noise keeps, and how surely."""
     share = ""
     if plan.guess is not None and plan.within is None:
-        share = f", {percent(_two_digits(plan.width / plan.guess))} of about {_digits(plan.guess)},"
+        share = f", {percent(_share(plan.width, plan.guess))} of about {_digits(plan.guess)},"
     several = f"all {plan.queries:,} answers " if plan.queries > 1 else ""
     return (
         f"{several}{plus_minus(plan.width)}{share} with {percent(_kept(plan.reached))} confidence"
@@ -100,8 +101,7 @@ def _privacy(plan: Plan) -> str:
     """What one answer tells about one person, and what all do."""
     if plan.queries == 1:
         return odds_sentence(plan.epsilon)
-    together = odds_sentence(plan.total).rpartition(" ")[2]
-    return f"{odds_sentence(plan.epsilon)}, after all {plan.queries:,} answers {together}"
+    return f"{odds_sentence(plan.epsilon)}, after all {plan.queries:,} answers {odds(plan.total)}"
 
 
 def _budget(plan: Plan) -> str:
@@ -125,6 +125,6 @@ def _kept(confidence: float) -> Decimal:
     return 1 - Context(prec=2, rounding=ROUND_CEILING).create_decimal_from_float(1 - confidence)
 
 
-def _two_digits(share: float) -> Decimal:
-    """A share rounded up to two digits."""
-    return Context(prec=2, rounding=ROUND_CEILING).create_decimal_from_float(share)
+def _share(width: int, guess: float) -> Decimal:
+    """The share that an error is of a guess as it is written, rounded up to two digits."""
+    return Context(prec=2, rounding=ROUND_CEILING).divide(Decimal(width), Decimal(str(guess)))

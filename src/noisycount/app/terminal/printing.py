@@ -7,17 +7,20 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from noisycount.app.terminal.characters import writable
+from noisycount.app.terminal.layout import as_records, column_widths, wrapped
 from noisycount.release.question.text import printable
 
 __all__ = [
     "Facts",
-    "cell",
     "console",
     "json_text",
+    "print_drawing",
     "print_facts",
     "print_json",
     "print_table",
@@ -26,6 +29,9 @@ __all__ = [
 ]
 
 Facts = list[tuple[str, str]]
+
+_GAP = 2  # between a name and its value
+_READABLE = 20  # columns that are enough for values whose words are longer
 
 
 def console() -> Console:
@@ -54,7 +60,11 @@ def json_text(value: object, indent: int | None = None) -> str:
 
 def print_text(text: str = "", style: str = "") -> None:
     """One paragraph; nothing in it is taken for markup."""
-    console().print(Text("\n".join(map(printable, text.split("\n"))), style=style))
+    terminal = console()
+    for line in text.split("\n"):
+        _print_lines(
+            terminal, [Text(each, style) for each in wrapped(_shown(line), terminal.width)]
+        )
 
 
 def seen_from_here(place: Path | str) -> str:
@@ -65,24 +75,52 @@ def seen_from_here(place: Path | str) -> str:
     return str(Path("~", path.relative_to(home)) if path.is_relative_to(home) else path)
 
 
-def cell(text: str) -> Text:
-    """A text in a table; nothing in it is taken for markup, or steers the terminal."""
-    return Text(printable(text), overflow="fold")
+def print_drawing(lines: Iterable[str]) -> None:
+    """Lines of which every character has its place."""
+    terminal = console()
+    _print_lines(terminal, (Text(_shown(line)) for line in lines))
 
 
 def print_facts(facts: Iterable[tuple[str, str]]) -> None:
-    """Names and values in two columns."""
-    grid = Table.grid(padding=(0, 2), pad_edge=False)
-    grid.add_column(style="bold", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for name, value in facts:
-        grid.add_row(cell(name), cell(value))
-    console().print(grid)
+    """Names and values in two columns or, where numbers have no room there, below each other."""
+    shown, terminal = [(_shown(name), _shown(value)) for name, value in facts], console()
+    indent = max((cell_len(name) for name, _ in shown), default=0) + _GAP
+    widest = max((cell_len(word) for _, value in shown for word in value.split()), default=0)
+    is_beside = indent + min(widest, _READABLE) <= terminal.width
+    for name, value in shown:
+        margin = indent if is_beside else _GAP
+        first, *others = wrapped(value, terminal.width - margin)
+        if not is_beside and name:
+            _print_lines(terminal, [Text(name, "bold")])
+        start = (name, "bold") if is_beside else ""
+        gap = " " * (margin - cell_len(name) if is_beside else margin)
+        _print_lines(terminal, [Text.assemble(start, gap, first)])
+        _print_lines(terminal, [Text(" " * margin + line) for line in others])
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Rows of cells below the names of their columns."""
-    table = Table(*header)
-    for row in rows:
-        table.add_row(*map(cell, row))
-    console().print(table)
+    """Rows of cells below the names of their columns; names and values where they lack room."""
+    names, shown = list(map(_shown, header)), [list(map(_shown, row)) for row in rows]
+    terminal = console()
+    widths = column_widths([names, *shown], terminal.width)
+    if widths is None:
+        print_facts(as_records(names, shown))
+        return
+    table = Table()
+    for name, width in zip(names, widths, strict=True):
+        table.add_column(Text(name), width=width, overflow="fold")
+    for row in shown:
+        table.add_row(*(Text(cell, overflow="fold") for cell in row))
+    terminal.print(table)
+
+
+def _shown(text: str) -> str:
+    """A text in one line of characters that standard output has, none of which steers it."""
+    return writable(printable(text), console().encoding)
+
+
+def _print_lines(terminal: Console, lines: Iterable[Text]) -> None:
+    """Lines as they are, however narrow the terminal, without blanks at their ends."""
+    for line in lines:
+        line.rstrip()
+        terminal.print(line, no_wrap=True, overflow="ignore", crop=False)
