@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
-from noisycount.model.noises.error.smallest import log_one_minus_exp
+from noisycount.model.noises.error.complement import log_one_minus_exp
 from noisycount.model.validation import (
     fraction_of_one,
     positive_number,

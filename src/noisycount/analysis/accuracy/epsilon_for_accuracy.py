@@ -4,8 +4,6 @@ import math
 
 from noisycount.analysis.accuracy.accuracy import log_beta_of_one
 from noisycount.model.noises.additive import SymmetricNoise
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
-from noisycount.model.noises.error.smallest import excess
 from noisycount.model.noises.kernels.laplace import LaplaceKernel
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.search import bracketed_by_factors, root
@@ -57,17 +55,19 @@ def epsilon_for_accuracy(
     reach = positive_number(alpha, "alpha")
     log_beta = log_beta_of_one(beta, whole_number(queries, "queries", smallest=1))
     summands = whole_number(parts, "parts", smallest=1)
-    if noise not in (Laplace, DiscreteLaplace):
-        raise ValueError(f"noise must be Laplace or DiscreteLaplace, got {noise!r}")
-    if noise is DiscreteLaplace:
+    if not (isinstance(noise, type) and issubclass(noise, LaplaceKernel)):
+        raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere in analysis)
+            f"noise must be Laplace or DiscreteLaplace, got {noise!r}"
+        )
+    is_discrete = noise(1).is_discrete
+    if is_discrete:
         reach = math.ceil(reach)
     epsilon = _added_up(Laplace(1), summands).error_with_tail(log_beta) / reach
-    if noise is Laplace:
+    if not is_discrete:
         return epsilon
 
     def kept(epsilon: float) -> float:
-        each = DiscreteLaplace.for_epsilon(epsilon)
-        return -excess(_added_up(each, summands), reach, log_beta)
+        return -_added_up(noise.for_epsilon(epsilon), summands).excess(reach, log_beta)
 
     return root(kept, bracketed_by_factors(kept, epsilon, _FACTOR), _PRECISE).high
 

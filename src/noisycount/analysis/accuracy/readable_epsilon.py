@@ -7,7 +7,7 @@ from fractions import Fraction
 from noisycount.analysis.accuracy.relative_error import epsilon_for_relative_error
 from noisycount.model.drawing.scales import as_written
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
-from noisycount.model.noises.error.smallest import excess, log_one_minus_exp
+from noisycount.model.noises.error.complement import log_one_minus_exp
 from noisycount.model.validation import fraction_of_one, positive_number, whole_number
 
 __all__ = ["epsilon_within", "error_within", "readable_epsilon", "readable_epsilon_within"]
@@ -69,7 +69,7 @@ def readable_epsilon_within(
     log_beta = _log_beta_of_one(confidence, queries)
     epsilon = _READABLE.create_decimal_from_float(epsilon_within(error, confidence, queries))
     too_large = math.floor(width) + 1
-    while excess(DiscreteLaplace.for_epsilon(Fraction(epsilon)), too_large, log_beta) > 0:
+    while DiscreteLaplace.for_epsilon(Fraction(epsilon)).excess(too_large, log_beta) > 0:
         epsilon = _READABLE.next_plus(epsilon)
     return Fraction(epsilon)
 

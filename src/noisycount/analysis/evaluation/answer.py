@@ -7,7 +7,7 @@ import numpy as np
 
 from noisycount.analysis.evaluation.case import Case
 from noisycount.model.laws.expansion import Reals
-from noisycount.model.laws.gram import POINTS, gram_rule
+from noisycount.model.laws.gram import POINTS, gram_points
 
 __all__ = ["RawAnswer", "RoundedAnswer"]
 
@@ -75,22 +75,19 @@ class RoundedAnswer:
         mirrored = (self.case.size - counts)[::-1]
         for distances, likely in ((counts, chances), (mirrored, chances[::-1])):
             first = float(distances[0])
-            start = _sum_to(self.case.errors.spread, term, 0.0, min(first, self.case.reach + 1) - 1)
+            start = _sum_to(self.case.errors.spread, term, min(first, self.case.reach + 1) - 1)
             rest = np.cumsum(term(distances[:-1]))
             values = start + np.append(0.0, rest)
             total += float(likely @ (values if last is None else values + last(distances)))
         return total
 
 
-def _sum_to(spread: float, term: Callable[[Reals], Reals], first: float, last: float) -> float:
-    """Σ term(j) for j = first..last, in runs over which the noise is smooth."""
-    longest = max(1, int(min(spread, _LONGEST) / 2))
-    total, start = 0.0, first
-    length = float(POINTS)
-    while start <= last:
-        run = int(min(length, last - start + 1))
-        nodes, rule = gram_rule(run)
-        total += float(term(start + nodes) @ rule)
-        start += run
-        length = min(2 * length, max(POINTS, longest))
-    return total
+def _sum_to(spread: float, term: Callable[[Reals], Reals], last: float) -> float:
+    """Σ term(j) for j = 0..last, in runs over which the noise is smooth, ever longer ones."""
+    longest = max(POINTS, int(min(spread, _LONGEST) / 2))
+    edges, length = [0.0], POINTS
+    while edges[-1] <= last:
+        edges.append(min(edges[-1] + length, last + 1))
+        length = min(2 * length, longest)
+    points, weights = gram_points(np.array(edges))
+    return float(term(points) @ weights)

@@ -6,7 +6,7 @@ import numpy as np
 
 from noisycount.model.laws.expansion import Reals
 
-__all__ = ["POINTS", "gram_rule"]
+__all__ = ["POINTS", "gram_points", "gram_rule"]
 
 POINTS = 24
 """Points of a rule: it sums a polynomial of degree 47 exactly, and e^(−s·k) over k < L to the last
@@ -37,3 +37,22 @@ def gram_rule(length: int) -> tuple[Reals, Reals]:
     matrix = np.diag(np.sqrt(squares), 1)
     nodes, vectors = np.linalg.eigh(matrix + matrix.T)
     return nodes + (length - 1) / 2, length * vectors[0] ** 2
+
+
+def gram_points(edges: Reals) -> tuple[Reals, Reals]:
+    """Points and weights that sum over the integers from edge to edge, each run by its own rule.
+
+    Args:
+        edges: Where runs begin, rising and whole, and where the last one ends; shape (runs + 1,).
+
+    Returns:
+        The points and their weights, of one shape; the last edge is not summed.
+    """
+    lengths = np.diff(edges).astype(np.int64)
+    points, weights = [np.empty(0)], [np.empty(0)]
+    for length in np.unique(lengths).tolist():
+        nodes, rule = (values[: min(length, POINTS)] for values in gram_rule(length))
+        held = edges[:-1][lengths == length][:, None] + nodes
+        points.append(held.ravel())
+        weights.append(np.broadcast_to(rule, held.shape).ravel())
+    return np.concatenate(points), np.concatenate(weights)

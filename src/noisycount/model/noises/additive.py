@@ -11,13 +11,17 @@ from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.factor import Factor
 from noisycount.model.laws.tails import LogFactor, ValuedFactor
 from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.error.complement import LOG_HALF, log_one_minus_exp
 from noisycount.model.noises.error.factors import ErrorLikelihood
-from noisycount.model.noises.error.law import CertifiedErrorLaw
-from noisycount.model.noises.error.smallest import log_one_minus_exp, smallest_error
+from noisycount.model.noises.error.law import CertifiedErrorLaw, ErrorLaw
 from noisycount.model.noises.sums.summand import Summand
+from noisycount.model.search import bracketed, bracketed_by_factors, first_whole, root
 from noisycount.model.validation import real_number
 
 __all__ = ["AdditiveNoise", "SymmetricNoise", "require_log_concave"]
+
+_PRECISE = 1e-14  # relative; 1e-11 is promised
+_FIRST_STEP = 0.1  # of the start, which Gaussian noise of that variance or the slope tells
 
 
 class SymmetricNoise(Mechanism):
@@ -89,28 +93,24 @@ class SymmetricNoise(Mechanism):
 
     def log_tail(self, alpha: float) -> float:
         """The logarithm of P[|Y − K| >= alpha], alpha in records."""
-        if alpha <= 0:
-            return 0.0
         errors = self.errors
-        reach = math.ceil(alpha) if errors.is_discrete else alpha
-        return min(0.0, float(errors.log_tail(np.array(float(reach)))))
+        return min(0.0, errors.log_tail_at(_reach(errors, alpha))) if alpha > 0 else 0.0
 
     def log_within(self, alpha: float) -> float:
         """The logarithm of P[|Y − K| < alpha], alpha in records, also where it is tiny."""
         if alpha <= 0:
             return -math.inf
         errors = self.errors
-        reach = math.ceil(alpha) if errors.is_discrete else alpha
+        reach = _reach(errors, alpha)
         if errors.is_geometric or reach >= errors.spread:  # the tail keeps its distance to 1
-            return log_one_minus_exp(self.log_tail(reach))
+            return log_one_minus_exp(min(0.0, errors.log_tail_at(reach)))
         inside = errors.within(reach)
         return math.log(inside) if inside > 0 else -math.inf
 
     def log_exceedance(self, error: float) -> float:
         """The logarithm of P[Z >= error], error in records."""
         errors = self.errors
-        distance = error if error > 0 else errors.first - error
-        tail = float(errors.log_tail(np.array(float(distance)))) - math.log(2)
+        tail = errors.log_tail_at(error if error > 0 else errors.first - error) + LOG_HALF
         return tail if error > 0 else math.log1p(-math.exp(tail))
 
     def smallest_error(self, beta: float) -> float:
@@ -118,8 +118,36 @@ class SymmetricNoise(Mechanism):
         return self.error_with_tail(math.log(beta))
 
     def error_with_tail(self, log_beta: float) -> float:
-        """The smallest alpha, in records, with ln P[|Y − K| >= alpha] <= log_beta < 0."""
-        return smallest_error(self, log_beta)
+        """The smallest alpha, in records, with ln P[|Y − K| >= alpha] <= log_beta < 0.
+
+        Numerical error: 1e-11 relative; an integer is the smallest up to ties within 1e-12 of beta.
+        """
+        deviation, steepest = math.sqrt(self.variance), self.errors.steepest
+        if log_beta < LOG_HALF:
+            start = max(
+                deviation * math.sqrt(-2 * log_beta), -log_beta / float(steepest or math.inf)
+            )
+        else:
+            start = 1.25 * deviation * math.exp(log_one_minus_exp(log_beta))
+
+        def missing(alpha: float) -> float:
+            return -self.excess(alpha, log_beta) if alpha else -math.inf
+
+        if self.is_discrete:
+            first, step = max(1, math.ceil(start)), max(1, math.ceil(_FIRST_STEP * start))
+            return int(first_whole(missing, bracketed(missing, first, step, (0, math.inf))).high)
+        bracket = bracketed_by_factors(missing, start, 1 + _FIRST_STEP)
+        return root(missing, bracket, _PRECISE).high
+
+    def excess(self, alpha: float, log_beta: float) -> float:
+        """Positive where P[|Y − K| >= alpha] exceeds beta, falling in alpha.
+
+        Below beta = 1/2 the difference of the logarithms of the tails, which are concave; above
+        that of the masses within alpha, which are then the part that keeps its digits.
+        """
+        if log_beta < LOG_HALF:
+            return self.log_tail(alpha) - log_beta
+        return log_one_minus_exp(log_beta) - self.log_within(alpha)
 
 
 class AdditiveNoise(SymmetricNoise):
@@ -172,3 +200,8 @@ def require_log_concave(noise: SymmetricNoise, what: str) -> None:
             f"mechanism must have a log-concave density for {what}, which rests on a single "
             f"threshold, got {noise!r}"
         )
+
+
+def _reach(errors: ErrorLaw, alpha: float) -> float:
+    """The smallest error of at least alpha that the noise can make."""
+    return math.ceil(alpha) if errors.is_discrete else alpha

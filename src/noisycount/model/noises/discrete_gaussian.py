@@ -15,9 +15,10 @@ from noisycount.model.laws.expansion import Reals
 from noisycount.model.noises.discrete import DiscreteNoise, Sampler
 from noisycount.model.noises.kernels.gaussian import GaussianKernel, GaussianShape
 from noisycount.model.noises.kernels.lattice_sums import (
-    log_moment_from_one,
+    WIDE,
     log_sum_from,
     log_sum_of_all,
+    sum_of_distances,
     theta,
 )
 
@@ -28,7 +29,6 @@ _FARTHEST = 40.0  # scales, beyond which a tail is below 1e-340
 _DEGREE = 90  # of the Chebyshev series that holds ln Σ f(z + j)/f(z) over these scales to 1e-14
 _PER_SCALE = 512.0  # values a scale, between which cubics keep 1e-13
 _FEW = 16  # errors up to which sums of their own are faster than the table
-_WIDE = 64.0  # records of a scale from which on the smooth mass is exact
 _NODES, _WEIGHTS = leggauss(12)  # for windows of a quarter of a scale
 
 
@@ -75,7 +75,7 @@ class DiscreteGaussian(DiscreteNoise, GaussianKernel):
     def mean_absolute(self) -> float:
         """E|Z|: twice the sum of z·P[Z = z] over z >= 1."""
         scale = float(self.scale)
-        return 2 * math.exp(log_moment_from_one(scale) - log_sum_of_all(scale))
+        return 2 * sum_of_distances(scale) * math.exp(-log_sum_of_all(scale))
 
     @property
     def errors(self) -> "DiscreteGaussianErrors":
@@ -123,11 +123,11 @@ class DiscreteGaussianErrors(GaussianShape):
         high = np.maximum(low + widths, least)
         first, last = np.broadcast_arrays(np.maximum(low, least), high)
         near = last - first < self.scale / 4
-        if self.scale < _WIDE:
+        if self.scale < WIDE:
             near &= last - first == np.floor(last - first)
         masses: Reals = np.zeros(first.shape)
         masses[~near] = (self.tail(first[~near]) - self.tail(last[~near])) / 2
-        mass = self._summed_mass if self.scale < _WIDE else self._smooth_mass
+        mass = self._summed_mass if self.scale < WIDE else self._smooth_mass
         masses[near] = mass(first[near], last[near])
         return masses
 

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
-import numpy as np
-
 from noisycount.model.drawing.many import discrete_laplace_array
 from noisycount.model.drawing.one import discrete_laplace
 from noisycount.model.drawing.scales import as_written
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.noises.discrete import DiscreteNoise, Sampler
 from noisycount.model.noises.kernels.laplace import LaplaceKernel, LaplaceShape
+from noisycount.model.search import bracketed, first_whole
 
 __all__ = ["DiscreteLaplace", "DiscreteLaplaceErrors"]
 
@@ -80,16 +79,11 @@ class DiscreteLaplace(DiscreteNoise, LaplaceKernel):
         """The smallest integer alpha with ln P[|Y − K| >= alpha] <= log_beta."""
         errors = self.errors
 
-        def reaches(alpha: int) -> bool:
-            return float(errors.log_tail(np.array(float(alpha)))) <= log_beta
+        def missing(alpha: float) -> float:
+            return log_beta - errors.log_tail_at(alpha)
 
-        above_line = float(errors.log_tail(np.zeros(())))
-        alpha = max(1, math.ceil((above_line - log_beta) * float(self.scale)))
-        while alpha > 1 and reaches(alpha - 1):
-            alpha -= 1
-        while not reaches(alpha):
-            alpha += 1
-        return alpha
+        start = max(1, math.ceil(-missing(0) * errors.spread))
+        return int(first_whole(missing, bracketed(missing, start, 1, (0, math.inf))).high)
 
 
 @dataclass(frozen=True, slots=True)

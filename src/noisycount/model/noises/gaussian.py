@@ -11,7 +11,7 @@ from noisycount.model.drawing.one import discrete_gaussian
 from noisycount.model.drawing.scales import check_range
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.noises.continuous import ContinuousNoise
-from noisycount.model.noises.error.smallest import LOG_HALF
+from noisycount.model.noises.error.complement import LOG_HALF
 from noisycount.model.noises.kernels.gaussian import GaussianKernel, GaussianShape
 
 __all__ = ["Gaussian", "GaussianErrors"]

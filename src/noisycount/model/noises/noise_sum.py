@@ -14,7 +14,6 @@ from noisycount.model.laws.tails import LogFactor
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise, SymmetricNoise
 from noisycount.model.noises.error.law import CertifiedErrorLaw
-from noisycount.model.noises.error.smallest import smallest_error
 from noisycount.model.noises.gaussian import GaussianErrors
 from noisycount.model.noises.kernels.gaussian import GaussianLikelihood
 from noisycount.model.noises.kernels.laplace import LaplaceLikelihood
@@ -101,7 +100,7 @@ class NoiseSum(SymmetricNoise):
         """The smallest alpha, in records, with ln P[|Y − K| >= alpha] <= log_beta < 0."""
         if len(self.noises) == 1:
             return self.noises[0].error_with_tail(log_beta)
-        return smallest_error(self, log_beta)
+        return SymmetricNoise.error_with_tail(self, log_beta)
 
     def check_answer(self, answer: float) -> None:
         """Refuse, with a ValueError, an answer that this noise cannot give."""

@@ -8,7 +8,7 @@ from numpy.polynomial.legendre import leggauss, legvander
 from noisycount.analysis.evaluation.case import Case
 from noisycount.analysis.posterior.sides import mean_of
 from noisycount.model.laws.expansion import Reals
-from noisycount.model.laws.gram import POINTS, gram_rule
+from noisycount.model.laws.gram import POINTS, gram_points
 from noisycount.model.search import first_wholes, roots
 
 __all__ = ["mean_error", "mean_estimates", "smooth_pieces"]
@@ -127,11 +127,5 @@ def _sum_over_answers(case: Case) -> float:
     bends.append(np.arange(low, high + 1, longest))
     edges = np.unique(np.concatenate(bends))
     edges = edges[(edges >= low) & (edges <= high + 1)]
-    lengths = np.diff(edges).astype(np.int64)
-    total = 0.0
-    for length in np.unique(lengths).tolist():
-        nodes, node_weights = (values[: min(length, POINTS)] for values in gram_rule(length))
-        points = edges[:-1][lengths == length][:, None] + nodes
-        values = _density_of_error(case, points.ravel()).reshape(points.shape)
-        total += float((values @ node_weights).sum())
-    return total
+    points, weights = gram_points(edges)
+    return float(_density_of_error(case, points) @ weights)

@@ -3,6 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 
@@ -65,6 +66,10 @@ class ErrorLaw(ABC):
         Of discrete noise it is smooth between the integers from 1 on; of continuous noise it is
         asked for at 0, too.
         """
+
+    def log_tail_at(self, distance: float) -> float:
+        """The `log_tail` of one distance, which laws take as an array without axes."""
+        return float(self.log_tail(cast("Reals", np.float64(distance))))
 
     @abstractmethod
     def between(self, low: Reals, widths: Reals) -> Reals:

@@ -1,8 +1,10 @@
 """What continuous and discrete Laplace noise have in common: a density of e^(−|z|/scale)."""
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 
@@ -21,6 +23,11 @@ class LaplaceKernel(AdditiveNoise):
     """Noise whose law is proportional to e^(−|y − k|/scale): continuous or discrete."""
 
     __slots__ = ()
+
+    @classmethod
+    @abstractmethod
+    def for_epsilon(cls, epsilon: float, sensitivity: float = 1) -> Self:
+        """The noise that makes a query of that sensitivity ε-differentially private."""
 
     @property
     def is_log_concave(self) -> bool:
