@@ -4,11 +4,12 @@ from abc import ABC, abstractmethod
 
 from noisycount.model.laws.factor import Factor
 from noisycount.model.laws.tails import ValuedFactor
+from noisycount.shown.value import Shown
 
 __all__ = ["Mechanism"]
 
 
-class Mechanism(ABC):
+class Mechanism(Shown, ABC):
     """The law of an answer Y given a count K: what analysis asks of it, and one real answer."""
 
     __slots__ = ()

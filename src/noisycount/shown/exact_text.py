@@ -1,11 +1,11 @@
 """Exact rational numbers as text."""
 
-from fractions import Fraction
+from numbers import Rational
 
 __all__ = ["exact_text"]
 
 
-def exact_text(value: Fraction) -> str:
+def exact_text(value: Rational) -> str:
     """The shortest text that denotes a rational exactly.
 
     Args:
@@ -15,6 +15,7 @@ def exact_text(value: Fraction) -> str:
         A decimal without exponent where one terminates, else ``numerator/denominator``.
 
     Example:
+        >>> from fractions import Fraction
         >>> exact_text(Fraction(3, 10)), exact_text(Fraction(2, 6)), exact_text(Fraction(0))
         ('0.3', '1/3', '0')
     """

@@ -3,6 +3,7 @@
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from numbers import Rational
 
 from noisycount.shown.exact_text import exact_text
 
@@ -51,7 +52,7 @@ def plus_minus(error: float) -> str:
     return f"±{int(error):,}" if error == int(error) else f"±{error:,.6g}"
 
 
-def approximately(value: Fraction) -> str:
+def approximately(value: Rational) -> str:
     """An exact rational, with its rounded value where that is easier to read.
 
     Example:

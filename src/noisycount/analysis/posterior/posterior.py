@@ -14,12 +14,15 @@ from noisycount.model.laws.tails import ValuedFactor
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.populations.population import Population
 from noisycount.model.validation import fraction_of_one, instance_of
+from noisycount.shown.value import Shown
 
 __all__ = ["Posterior", "posterior"]
 
+_LEVEL = 0.95  # of the interval that is shown
 
-@dataclass(frozen=True, slots=True)
-class Posterior:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Posterior(Shown):
     """The law of the count after an answer, and the estimates that follow from it.
 
     Attributes:
@@ -62,7 +65,12 @@ class Posterior:
         least = min(_two_sided(self.population, *pair) for pair in self.observed)
         return min(1.0, len(self.observed) * least)
 
-    def interval(self, level: float = 0.95) -> tuple[int, int]:
+    @property
+    def std(self) -> float:
+        """The standard deviation, in records: the root of the variance."""
+        return self.law.deviation
+
+    def interval(self, level: float = _LEVEL) -> tuple[int, int]:
         """The equal-tailed interval: the quantiles at (1 − level)/2 and (1 + level)/2.
 
         Args:
@@ -81,6 +89,27 @@ class Posterior:
     def pmf(self, counts: ArrayLike) -> Reals:
         """P[K = k | Y] for each count k, shape as given."""
         return self.law.pmf(counts)
+
+    def _facts(self) -> dict[str, object]:
+        """The estimates, what they rest on, and whether that fits."""
+        return {
+            "mean": self.mean,
+            "median": self.median,
+            "mode": self.mode,
+            "std": self.std,
+            "interval": self.interval(),
+            "level": _LEVEL,
+            "surprise": self.surprise,
+            "answers": [answer for answer, _ in self.observed],
+            "mechanisms": [mechanism for _, mechanism in self.observed],
+            "population": self.population,
+        }
+
+    def _key_facts(self) -> dict[str, object]:
+        """The estimates and the answers."""
+        estimates = {"mean": self.mean, "median": self.median, "std": self.std}
+        answers = [answer for answer, _ in self.observed]
+        return {**estimates, "interval": self.interval(), "answers": answers}
 
 
 def posterior(

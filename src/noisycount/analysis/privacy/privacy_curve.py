@@ -20,12 +20,14 @@ from noisycount.model.noises.error.law import CertifiedErrorLaw
 from noisycount.model.populations.population import Population
 from noisycount.model.search import bracketed, root
 from noisycount.model.subsampling import Subsample
+from noisycount.shown.value import Shown
 
 __all__ = ["PrivacyCurve", "privacy_curve"]
 
 _LEAST_EPSILON = 2.0**-30
 _LARGEST_EPSILON = 700.0
 _UNDERFLOW = 1e-305
+_SHOWN = (0.0, 0.01, 0.1, 0.5, 1.0)  # ε
 _NOT_COMPOSED = (
     "guarantees against an outsider who does not know the other records must not be composed over "
     "answers about one database, which share what hides a record; add up the ε of the worst case"
@@ -79,8 +81,8 @@ def privacy_curve(mechanism: Mechanism, population: Population | None = None) ->
     return PrivacyCurve(mechanism, population, tuple(record_pairs(mechanism, population)), errors)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PrivacyCurve:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PrivacyCurve(Shown):
     """δ as a function of ε: made by `privacy_curve`.
 
     Attributes:
@@ -197,6 +199,16 @@ class PrivacyCurve:
         if not ((goals >= 0) & (goals <= 1)).all():
             raise ValueError(f"delta must be from 0 to 1, got {delta!r}")
         return _shaped([self._epsilon(goal) for goal in goals.ravel().tolist()], delta)
+
+    def _facts(self) -> dict[str, object]:
+        """What it is about, and δ at some ε."""
+        deltas = self.delta(_SHOWN).tolist()
+        told = [{"epsilon": one, "delta": two} for one, two in zip(_SHOWN, deltas, strict=True)]
+        return {**self._key_facts(), "deltas": told}
+
+    def _key_facts(self) -> dict[str, object]:
+        """What it is about: δ may take seconds to compute."""
+        return {"mechanism": self.mechanism, "population": self.population}
 
     def _epsilon(self, goal: float) -> float:
         """The smallest ε for one δ."""

@@ -28,7 +28,7 @@ _FARTHEST_ANSWER = 2.0**56  # records: a count of 2^53 and 14 of the widest scal
 _DEEP = 1e4  # nats, below which plain differences of the logarithm keep 1e-11
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class NoiseSum(SymmetricNoise):
     """The sum of independent noises, all discrete or all continuous: the convolution of their laws.
 

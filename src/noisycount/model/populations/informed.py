@@ -15,7 +15,7 @@ from noisycount.model.validation import whole_number
 __all__ = ["Informed", "known_records"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Informed(Population):
     """A population some of whose records are known: `given` makes it.
 

@@ -10,11 +10,12 @@ from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.factor import Factor
 from noisycount.model.populations.moments import Moments
+from noisycount.shown.value import Shown
 
 __all__ = ["Neighbours", "Population"]
 
 
-class Population(ABC):
+class Population(Shown, ABC):
     """The law of a count among a public number of records, to somebody outside.
 
     A population states all about itself, in one file. Records that can be exchanged need little

@@ -25,7 +25,7 @@ LARGEST_TABLE = 10**8
 _SUM_TOLERANCE = 1e-9  # what rounding to ten digits leaves of a sum; beyond it is a mistake
 
 
-@dataclass(frozen=True, slots=True, init=False, eq=False)
+@dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
 class Tabulated(Exchangeable):
     """Records that can be exchanged, with any law of the count.
 
@@ -78,6 +78,10 @@ class Tabulated(Exchangeable):
     def moments(self) -> Moments:
         """The means of the count and of its pairs of unlike records."""
         return Moments.of_table(np.exp(self.log_probabilities))
+
+    def _facts(self) -> dict[str, object]:
+        """The table as probabilities."""
+        return {"size": self.size, "probabilities": np.exp(self.log_probabilities)}
 
     def law(self, *likelihoods: Factor) -> CountDistribution:
         """The law of the count, given the answers whose likelihoods these are."""

@@ -8,13 +8,14 @@ from math import isqrt
 
 from noisycount.release.budget.exact import exact_epsilon, exact_text, largest_epsilon
 from noisycount.release.budget.loss import Loss
+from noisycount.shown.value import Shown
 
 __all__ = ["Budget", "ConcentratedBudget", "PureBudget", "budget_of", "price_within"]
 
 _PLACES = 10**9  # prices that are found, not typed, are multiples of the smallest, 1e-9
 
 
-class Budget(ABC):
+class Budget(Shown, ABC):
     """The most that answers may cost together, in one of several currencies."""
 
     __slots__ = ()

@@ -32,7 +32,7 @@ _ROUNDING_OF_SUMS = 2e-12  # of a probability found by frequencies and stitched 
 _DEEPEST = 700.0  # nats: the depth of the smallest floats
 
 
-@dataclass(frozen=True, slots=True, init=False, eq=False)
+@dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
 class Strata(Population):
     """Independent groups of records, each with its own known rate.
 
