@@ -275,6 +275,12 @@ def test_deep_deltas_are_exact_to_1e_50_and_bracketed_below(
     assert_exact(nc.privacy_curve(mechanism, population), told, pairs(), epsilons)
 
 
+def test_deltas_without_noise_are_exact_however_small() -> None:
+    """From an ordinary one to those of which a float holds nothing."""
+    curve = nc.privacy_curve(nc.Exact(), nc.Binomial(2000, 0.5))
+    assert_exact(curve, nc.Exact(), binomial_pairs(2000, 0.5), [0.1, 1.0, 1.8, 100.0])
+
+
 @pytest.mark.parametrize(("scale", "epsilon"), [(0.1, 50.0), (Fraction(1, 10), 50.0), (0.25, 8.0)])
 def test_at_a_jump_of_discrete_ratios_the_answer_there_adds_nothing(
     scale: float | Fraction, epsilon: float
