@@ -351,6 +351,10 @@ def test_a_population_states_whether_its_law_is_smooth() -> None:
     assert cells is not None
     assert known is not None
     assert cells.means(answers) == pytest.approx(known.means(answers), rel=1e-12)
+    told = [
+        posterior(answer, Binomial(200_000, 0.5), noise).mean for answer in answers[:3].tolist()
+    ]
+    assert known.means(answers)[:3] == pytest.approx(told, rel=1e-12)
     assert wide_cells(Strata([200_000], [0.5]), noise) is None
     assert wide_cells(BetaBinomial(200_000, 0.5, 0.5), noise) is None
 
