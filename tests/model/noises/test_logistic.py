@@ -10,22 +10,18 @@ import noisycount as nc
 from noisycount.model.drawing.scales import public_grid
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.model.noises.continuous import ContinuousNoise
 from noisycount.model.noises.error.law import ClosedForm
-from noisycount.model.validation import positive_number, whole_number
+from noisycount.model.validation import whole_number
 from tests.model.noises.contract import NoiseCase, NoiseContract
 from tests.oracles.noise_definition import Definition
 
 
 @dataclass(frozen=True, slots=True)
-class Logistic(AdditiveNoise):
+class Logistic(ContinuousNoise):
     """Noise of density 1/(4·scale·cosh²(z/(2·scale))): a noise from outside the package."""
 
     name: ClassVar[str] = "logistic"
-
-    scale: float = field()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive_number(self.scale, "scale"))
 
     @property
     def errors(self) -> "LogisticErrors":

@@ -8,9 +8,9 @@ import pytest
 
 import noisycount as nc
 from noisycount.model.laws.expansion import Reals
-from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.model.noises.continuous import ContinuousNoise
 from noisycount.model.noises.error.law import ClosedForm
-from noisycount.model.validation import positive_number, whole_number
+from noisycount.model.validation import whole_number
 from tests.model.noises.contract import NoiseCase, NoiseContract
 from tests.oracles.noise_definition import Definition
 
@@ -19,15 +19,10 @@ _SERIES = 0.3  # of √3·scale/z, from which on the closed form of the tail kee
 
 
 @dataclass(frozen=True, slots=True)
-class Student(AdditiveNoise):
+class Student(ContinuousNoise):
     """Noise of density ∝ (1 + z²/(3·scale²))^−2: Student's law, whose tails are not log-concave."""
 
     name: ClassVar[str] = "Student"
-
-    scale: float = field()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive_number(self.scale, "scale"))
 
     @property
     def errors(self) -> "StudentErrors":

@@ -7,7 +7,7 @@ import numpy as np
 from noisycount.analysis.evaluation.case import believed_table, table_of
 from noisycount.analysis.posterior.count_table import DEPTH, CountTable
 from noisycount.analysis.posterior.refine import refine
-from noisycount.model.laws.count_law import TIE
+from noisycount.model.laws.count_law import LOG_TIE, TIE
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.noises.additive import SymmetricNoise
@@ -19,7 +19,6 @@ __all__ = ["SampledEstimate", "sampled_estimate"]
 _ENTRIES = 20_000_000  # pairs, whose tables take some hundred megabytes
 _EQUAL = 1e-11  # what rounding moves a posterior mean, in mean absolute deviations, and more
 _ROUNDING = 4 * float(np.finfo(float).eps)  # of a distance between two numbers that are rounded
-_MODE_TIE = 1e-12  # nats: what rounding moves a difference of log-weights, and more
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,7 +140,7 @@ def _estimates(by: str, scaled: Reals, counts: Reals, told: Reals, size: int) ->
             "check its size and rate"
         )
     if by == "mode":
-        modes: Reals = counts[(told >= peaks - _MODE_TIE).argmax(axis=1)]
+        modes: Reals = counts[(told >= peaks - LOG_TIE).argmax(axis=1)]
         return modes
     shares = np.exp(told - peaks)
     if by == "mean":

@@ -8,6 +8,7 @@ import numpy as np
 from noisycount.analysis.evaluation.case import FAR, Case
 from noisycount.analysis.posterior.count_table import CountTable
 from noisycount.analysis.posterior.sides import mean_of
+from noisycount.model.laws.count_law import LOG_TIE
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.noises.error.law import ErrorLaw
 from noisycount.model.search import first_wholes, roots
@@ -15,7 +16,6 @@ from noisycount.model.search import first_wholes, roots
 __all__ = ["WholeEstimate", "median_estimate", "mode_estimate"]
 
 _TIE = 1e-13  # of a probability: what rounding moves a sum of weights, and more
-_MODE_TIE = 1e-12  # nats: what rounding moves a difference of log-weights, and more
 _ENTRIES = 1 << 19  # terms held at once: 4 MB
 _ROWS = 64  # counts that are averaged at once
 
@@ -150,7 +150,7 @@ def mode_estimate(case: Case) -> WholeEstimate:
 
     def excess(answers: Reals, counts: Reals) -> Reals:
         gain = errors.log_density(answers - counts - 1) - errors.log_density(answers - counts)
-        found: Reals = gain + rises[(counts - table.first).astype(np.int64)] - _MODE_TIE
+        found: Reals = gain + rises[(counts - table.first).astype(np.int64)] - LOG_TIE
         return found
 
     return _estimate(case, excess)
@@ -178,7 +178,7 @@ def _is_log_concave(logs: Reals) -> bool:
     """Whether the steps of the logarithms never grow, but for rounding."""
     if not np.isfinite(logs).all():
         return False
-    return bool((np.diff(logs, 2) <= _MODE_TIE * (1 + np.abs(logs[1:-1]))).all())
+    return bool((np.diff(logs, 2) <= LOG_TIE * (1 + np.abs(logs[1:-1]))).all())
 
 
 def _sign_above(table: CountTable, errors: ErrorLaw, answers: Reals, counts: Reals) -> Reals:
@@ -188,6 +188,6 @@ def _sign_above(table: CountTable, errors: ErrorLaw, answers: Reals, counts: Rea
     for begin in range(0, answers.size, step):
         some = answers[begin : begin + step, None]
         logs = table.logs + errors.log_density(some - table.counts)
-        tied = logs >= logs.max(axis=1, keepdims=True) - _MODE_TIE
+        tied = logs >= logs.max(axis=1, keepdims=True) - LOG_TIE
         modes[begin : begin + step] = table.first + tied.argmax(axis=1)
     return np.where(modes > counts, 1.0, -1.0)

@@ -11,10 +11,13 @@ from numpy.typing import ArrayLike
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.mesh import MeshPoints
 
-__all__ = ["TIE", "CountDistribution"]
+__all__ = ["LOG_TIE", "TIE", "CountDistribution"]
 
 TIE = 1e-14
 """A quantile's level counts as reached within this of it, so that symmetric ties hold."""
+
+LOG_TIE = 1e-12
+"""In nats: what rounding moves a difference of log-weights, and more."""
 
 
 class CountDistribution(ABC):

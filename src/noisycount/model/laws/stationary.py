@@ -5,13 +5,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from noisycount.model.laws.count_law import LOG_TIE
 from noisycount.model.laws.factor import Product
 from noisycount.model.search import Bracket, first_whole
 
 __all__ = ["mode_and_turns"]
 
 _GROWTH = 1.3  # of distances between which the logarithm of a product turns at most once
-_TIE = 1e-12  # nats: what rounding moves a difference of logarithms, and more
 
 
 def mode_and_turns(product: Product, support: tuple[int, int]) -> tuple[int, list[int]]:
@@ -37,7 +37,7 @@ def mode_and_turns(product: Product, support: tuple[int, int]) -> tuple[int, lis
     ]
     candidates = np.array(sorted({smallest, largest, *turns}))
     changes = product.expansion(smallest)((candidates - smallest).astype(np.float64))
-    return int(candidates[changes >= changes.max() - _TIE][0]), turns
+    return int(candidates[changes >= changes.max() - LOG_TIE][0]), turns
 
 
 def _turn(product: Product, smallest: int, largest: int, *, rising: bool) -> int:

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -18,13 +18,9 @@ class ExchangeableNeighbours(Neighbours):
 
     Attributes:
         population: The population of the records that are not known, this one included.
-        known: How many records are known.
-        positives: How many of them are positive.
     """
 
     population: "Exchangeable"
-    known: int = 0
-    positives: int = 0
 
     @property
     def positive(self) -> Population:
@@ -35,10 +31,6 @@ class ExchangeableNeighbours(Neighbours):
     def negative(self) -> Population:
         """With the law ∝ (n − k)·P[k] of the unknown records."""
         return Informed(self.population, self.known, self.positives).given(1, 0)
-
-    def beside(self, known: int, positives: int) -> "ExchangeableNeighbours":
-        """The same record beside more known ones."""
-        return replace(self, known=self.known + known, positives=self.positives + positives)
 
 
 class Sample(NamedTuple):

@@ -101,4 +101,4 @@ class Known(Population):
 
     def _beside(self, count: int) -> IndependentNeighbours:
         """The last record beside so many known positives."""
-        return IndependentNeighbours(Binomial(0, 0.5), self.size - 1, count)
+        return IndependentNeighbours(Binomial(0, 0.5), known=self.size - 1, positives=count)

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -87,15 +88,21 @@ class Population(Shown, ABC):
         return self.neighbours()
 
 
+@dataclass(frozen=True, slots=True)
 class Neighbours(ABC):
     """One record to somebody who knows a population: the population if it is positive or negative.
 
     It unpacks into the two. There are two kinds: `ExchangeableNeighbours`, where the record can be
     exchanged with all that are not known, and `IndependentNeighbours`, where it tells nothing about
     the others. In both the ratio of the laws of the count rises with the count.
+
+    Attributes:
+        known: How many other records are known.
+        positives: How many of them are positive.
     """
 
-    __slots__ = ()
+    known: int = field(default=0, kw_only=True)
+    positives: int = field(default=0, kw_only=True)
 
     @property
     @abstractmethod
@@ -107,7 +114,6 @@ class Neighbours(ABC):
     def negative(self) -> Population:
         """The population if the record is negative."""
 
-    @abstractmethod
     def beside(self, known: int, positives: int) -> Self:
         """The neighbours to somebody who holds more records, which tell nothing about the others.
 
@@ -115,6 +121,7 @@ class Neighbours(ABC):
             known: How many.
             positives: How many of them are positive.
         """
+        return replace(self, known=self.known + known, positives=self.positives + positives)
 
     def __iter__(self) -> Iterator[Population]:
         """The two populations, the positive one first."""

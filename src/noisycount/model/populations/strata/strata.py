@@ -21,12 +21,13 @@ from noisycount.model.populations.population import Population
 from noisycount.model.populations.strata.kinds import Kinds
 from noisycount.model.populations.strata.law import WIDE
 from noisycount.model.populations.strata.tails import deep_sum_of_binomials
+from noisycount.model.search import Bracket, first_whole
 from noisycount.model.validation import LARGEST_WHOLE
 
 __all__ = ["Strata"]
 
 _STEEPEST = 740.0  # a tilt beyond which rates are 0 or 1 as floats
-_HALVINGS = 36  # which leave a tilt within 1e-8, far less than moves a mean by a deviation
+_GRAIN = 2.0**-26  # to which a tilt is found: far less than moves a mean by a deviation
 _DEPTH = 70.0  # nats: what is left out of a law is beyond its doubles, posteriors are tilted
 _ROUNDING_OF_SUMS = 2e-12  # of a probability found by frequencies and stitched from tilted laws
 _DEEPEST = 700.0  # nats: the depth of the smallest floats
@@ -206,16 +207,16 @@ def _balance(kinds: Kinds, likelihoods: Sequence[Factor]) -> float:
     """
     product = Product(tuple(likelihoods))
     smallest, largest = product.support
-    low, high = -_STEEPEST, _STEEPEST
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        count = math.floor(kinds.moments(middle)[0])
-        below = count < smallest
-        if below or (count < largest and product.log_step(count) > middle):
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+
+    def too_far(place: float) -> float:
+        tilt = place * _GRAIN
+        count = math.floor(kinds.moments(tilt)[0])
+        if smallest <= count < largest:
+            return tilt - product.log_step(count)
+        return -math.inf if count < smallest else math.inf
+
+    bracket = Bracket(-_STEEPEST / _GRAIN, _STEEPEST / _GRAIN)
+    return first_whole(too_far, bracket).high * _GRAIN
 
 
 def _checked(sizes: ArrayLike, rates: ArrayLike) -> tuple[NDArray[np.int64], Reals]:
