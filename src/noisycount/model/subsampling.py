@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -139,6 +140,8 @@ class NoisySampleLikelihood(ValuedFactor):
         size: The number n of records.
     """
 
+    is_log_concave: ClassVar[bool] = False
+
     noisy: Factor
     sample_size: int
     size: int
@@ -152,11 +155,6 @@ class NoisySampleLikelihood(ValuedFactor):
     def kinks(self) -> tuple[float, ...]:
         """Where the whole database is sampled those of the noise, else none."""
         return self.noisy.kinks if self.sample_size == self.size else ()
-
-    @property
-    def is_log_concave(self) -> bool:
-        """Not in general."""
-        return False
 
     def log_values(self, counts: Reals) -> Reals:
         """Ln Σ_s P[S = s | K = k]·f(s) for each count k, relative to f at half of the sample."""

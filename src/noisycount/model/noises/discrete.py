@@ -31,16 +31,7 @@ class Sampler(NamedTuple):
 
 @dataclass(frozen=True, slots=True, init=False)
 class DiscreteNoise(AdditiveNoise):
-    """Noise on the integers.
-
-    Args:
-        scale: In records, between 2^−52 and 2^52. A float is read as the decimal that Python shows
-            for it (0.1 is 1/10); a rational whose terms exceed 2^53 is rounded up, by less than
-            one part in 2^51.
-
-    Raises:
-        ValueError: If the scale is not a number in that range.
-    """
+    """Noise on the integers; of its scale its kinds tell."""
 
     scales: ClassVar[tuple[float, float]] = (2.0**-10, 2.0**52)  # below, the variance underflows
     sampler: ClassVar[Sampler]

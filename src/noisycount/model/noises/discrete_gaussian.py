@@ -87,10 +87,7 @@ class DiscreteGaussian(DiscreteNoise, GaussianKernel):
 class DiscreteGaussianErrors(GaussianShape):
     """The law at many errors."""
 
-    @property
-    def is_discrete(self) -> bool:
-        """True: the errors are integers."""
-        return True
+    is_discrete: ClassVar[bool] = True
 
     @property
     def peak(self) -> float:

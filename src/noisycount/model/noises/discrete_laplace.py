@@ -90,10 +90,7 @@ class DiscreteLaplace(DiscreteNoise, LaplaceKernel):
 class DiscreteLaplaceErrors(LaplaceShape):
     """The law at many errors, q = e^(−1/scale)."""
 
-    @property
-    def is_discrete(self) -> bool:
-        """True: the errors are integers."""
-        return True
+    is_discrete: ClassVar[bool] = True
 
     @property
     def peak(self) -> float:

@@ -89,10 +89,7 @@ class Gaussian(ContinuousNoise, GaussianKernel):
 class GaussianErrors(GaussianShape):
     """The law at many errors; the scale is the standard deviation."""
 
-    @property
-    def is_discrete(self) -> bool:
-        """False: the errors are real numbers."""
-        return False
+    is_discrete: ClassVar[bool] = False
 
     @property
     def peak(self) -> float:

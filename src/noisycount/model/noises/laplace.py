@@ -88,10 +88,7 @@ class Laplace(ContinuousNoise, LaplaceKernel):
 class LaplaceErrors(LaplaceShape):
     """The law at many errors."""
 
-    @property
-    def is_discrete(self) -> bool:
-        """False: the errors are real numbers."""
-        return False
+    is_discrete: ClassVar[bool] = False
 
     @property
     def peak(self) -> float:

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -38,6 +39,8 @@ class Binomial(SmoothPopulation):
         21.0
     """
 
+    are_independent: ClassVar[bool] = True
+
     size: int = field()  # without, the property of the base would be its default
     rate: float
 
@@ -60,11 +63,6 @@ class Binomial(SmoothPopulation):
     def expected_positives(self) -> Fraction:
         """size·rate."""
         return self.size * Fraction(self.rate)
-
-    @property
-    def are_independent(self) -> bool:
-        """Always."""
-        return True
 
     def sample(self, sample_size: int) -> Sample:
         """As many records of the same rate: those that are not drawn do not depend on them."""

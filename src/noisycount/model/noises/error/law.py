@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 
@@ -126,12 +126,9 @@ class CertifiedErrorLaw(ErrorLaw):
 class ClosedForm(CertifiedErrorLaw):
     """A law whose tails and masses are closed forms, exact but for a few operations."""
 
-    __slots__ = ()
+    rounding: ClassVar[float] = 0.0
 
-    @property
-    def rounding(self) -> float:
-        """That of a few operations."""
-        return 0.0
+    __slots__ = ()
 
     def uncertainty(self, low: Reals, widths: Reals) -> float:  # noqa: ARG002  (of no mass)
         """0."""

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from noisycount.model.laws.expansion import Expansion, Reals, decimal_ratio
 from noisycount.model.laws.factor import BaseFactor, LogStep
@@ -18,12 +19,9 @@ _FARTHEST_ANSWER = 2.0**600  # beyond, slopes of the narrowest noise would overf
 class GaussianKernel(AdditiveNoise):
     """Noise whose law is proportional to e^(−(y − k)²/(2·scale²)): continuous or discrete."""
 
-    __slots__ = ()
+    is_log_concave: ClassVar[bool] = True  # the logarithm is a parabola
 
-    @property
-    def is_log_concave(self) -> bool:
-        """True: the logarithm is a parabola."""
-        return True
+    __slots__ = ()
 
     @property
     def summand(self) -> Summand:
@@ -80,12 +78,9 @@ class GaussianShape(ClosedForm):
         scale: In records.
     """
 
-    scale: float
+    steepest: ClassVar[None] = None  # the slope grows without end
 
-    @property
-    def steepest(self) -> None:
-        """None: the slope grows without end."""
-        return
+    scale: float
 
     @property
     def spread(self) -> float:

@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -22,17 +22,14 @@ _STEEPEST = 1e280  # noise that narrow changes no integer
 class LaplaceKernel(AdditiveNoise):
     """Noise whose law is proportional to e^(−|y − k|/scale): continuous or discrete."""
 
+    is_log_concave: ClassVar[bool] = True  # two lines meet in a peak
+
     __slots__ = ()
 
     @classmethod
     @abstractmethod
     def for_epsilon(cls, epsilon: float, sensitivity: float = 1) -> Self:
         """The noise that makes a query of that sensitivity ε-differentially private."""
-
-    @property
-    def is_log_concave(self) -> bool:
-        """True: two lines meet in a peak."""
-        return True
 
     @property
     def summand(self) -> Summand:
@@ -92,16 +89,14 @@ class LaplaceShape(ClosedForm):
         scale: In records.
     """
 
+    smooth_over: ClassVar[float] = 0.0  # it has a kink
+    is_geometric: ClassVar[bool] = True
+
     scale: float | Fraction
     _rate: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_rate", min(float(1 / self.scale), _STEEPEST))
-
-    @property
-    def is_geometric(self) -> bool:
-        """True."""
-        return True
 
     @property
     def steepest(self) -> Fraction:
@@ -112,11 +107,6 @@ class LaplaceShape(ClosedForm):
     def spread(self) -> float:
         """The scale."""
         return 1 / self._rate
-
-    @property
-    def smooth_over(self) -> float:
-        """0, as it has a kink."""
-        return 0.0
 
     def reach(self, depth: float) -> float:
         """The scale times the depth."""

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.polynomial.chebyshev import cheb2poly, chebfit, chebpts2
@@ -31,6 +32,8 @@ class SummedErrors(CertifiedErrorLaw):
         law: The law of the sum.
     """
 
+    smooth_over: ClassVar[float] = 0.0  # taken for kinked, as sums of Laplace noises are
+
     law: SumLaw
 
     @property
@@ -48,11 +51,6 @@ class SummedErrors(CertifiedErrorLaw):
     def spread(self) -> float:
         """The scale of Gaussian noise about as wide."""
         return self.law.spread
-
-    @property
-    def smooth_over(self) -> float:
-        """Taken for kinked, as sums of Laplace noises are."""
-        return 0.0
 
     @property
     def peak(self) -> float:

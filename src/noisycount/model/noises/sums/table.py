@@ -3,8 +3,8 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from fractions import Fraction
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -65,20 +65,13 @@ class SumTable(ErrorLaw):
         log_tails: That of P[|Z| >= z].
     """
 
+    steepest: ClassVar[None] = None  # not told
+    smooth_over: ClassVar[float] = 0.0  # derivatives may jump at 0
+
     spread: float = field()  # without, the properties of the base would be their defaults
     is_discrete: bool = field()
     log_densities: Pieces
     log_tails: Pieces
-
-    @property
-    def steepest(self) -> Fraction | None:
-        """Not told."""
-        return None
-
-    @property
-    def smooth_over(self) -> float:
-        """Derivatives may jump at 0."""
-        return 0.0
 
     @property
     def peak(self) -> float:
