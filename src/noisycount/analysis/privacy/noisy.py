@@ -132,7 +132,13 @@ class NoisyPair:
 
     def _passage(self, terms: Terms, search: Search) -> Passage:
         """Where the log-odds of an answer pass 0."""
-        return (first_whole if self.errors.is_discrete else root)(terms.log_odds, search)
+        if self.errors.is_discrete:
+            return first_whole(terms.log_odds, search)
+        if self.errors.is_geometric and terms.is_summed_plainly:
+            place, slope = terms.place_between_counts(search.guess)
+            if abs(place - search.guess) <= search.margin:
+                search = self._search(place, search.step, slope, search.margin)
+        return root(terms.log_odds, search)
 
     def _below_largest_loss(self, asked: Asked, mesh: Mesh) -> BelowLargestLoss | None:
         """The sums next to the largest loss, if ε lies there."""

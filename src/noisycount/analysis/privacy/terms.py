@@ -20,6 +20,7 @@ LARGEST_EPSILON = 640.0  # beyond which e^ε times a sum could overflow
 _CANCELLED = 100.0  # as much less than its terms a sum may be before another one is tried
 _LEFT_OUT = 60.0  # nepers below the sum at which a count is not reached by noise
 _FLAT = 0.5  # nepers over which a density is taken to be flat
+_MOST_CELLS = 4  # between counts that are tried before a general search
 _SMALL = 1e-250  # below which sums are added in logarithms
 
 
@@ -98,6 +99,11 @@ class Terms:
         return replace(self, excess=excess, below=below)
 
     @property
+    def is_summed_plainly(self) -> bool:
+        """Whether the log-odds are those of the sums themselves."""
+        return self._leader is None and not self._flat_scale
+
+    @property
     def slack(self) -> float:
         """How far the log-odds may be off, beyond rounding of their terms."""
         return self._leader.uncertainty if self._leader is not None else 0.0
@@ -135,6 +141,27 @@ class Terms:
         if min(above, below) > _SMALL:
             return math.log(above / below)
         return log_sum(logs[self._negative :]) - log_sum(logs[: self._negative])
+
+    def place_between_counts(self, answer: float) -> tuple[float, float]:
+        """About where the log-odds pass 0 under continuous Laplace noise, and their slope there.
+
+        Between two counts Σ Q·w·f is a·e^(−d/scale) + b·e^(d/scale), a distance d from an answer:
+        the place is exact where no count lies between. nan where there is none.
+        """
+        offsets, scale = self._offsets, self.errors.spread
+        place, slope = answer, math.nan
+        count = int(offsets.searchsorted(answer))
+        for _ in range(_MOST_CELLS):
+            terms = self._values * np.exp(self.errors.log_density(place - offsets))
+            left, right = float(terms[:count].sum()), float(terms[count:].sum())
+            if not left < 0 < right:
+                return math.nan, math.nan
+            slope = -2 * math.sqrt(-left * right) / scale / float(terms[: self._negative].sum())
+            place += math.log(-left / right) * scale / 2 - CLOSE / 2 / slope
+            before, count = count, int(offsets.searchsorted(place))
+            if count == before:
+                break
+        return place, slope
 
     def _relative_density(self, answer: float) -> float:
         """Σ Q·w·(f/f* − 1) − (e^ε − 1), f* the density at the threshold k* of w.
