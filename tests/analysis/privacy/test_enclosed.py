@@ -51,6 +51,20 @@ def test_delta_just_below_the_largest_loss_has_its_digits() -> None:
         assert curve.delta(setting.epsilon) == pytest.approx(exact, rel=1e-9)
 
 
+BELOW_THE_LARGEST_LOSS = [
+    Setting(nc.Laplace(3.69), Outsider(nc.BetaBinomial(3, 5.5, 1.6)), 0.34254925133108866),
+    Setting(nc.Laplace(3.35), Outsider(nc.BetaBinomial(8, 0.9, 7.1)), 0.5705900892264172),
+    Setting(nc.Laplace(2.28), Outsider(nc.BetaBinomial(8, 7.6, 5.4)), 0.6599725603264879),
+    Setting(nc.Laplace(2.82), Outsider(nc.BetaBinomial(5, 5.5, 8.2)), 0.4532719618669471),
+]
+
+
+@pytest.mark.parametrize("setting", BELOW_THE_LARGEST_LOSS)
+def test_brackets_hold_delta_at_the_last_float_below_the_largest_loss(setting: Setting) -> None:
+    """The largest loss as it is computed may lie below ε there: its error belongs to the bracket."""
+    assert not setting.fault
+
+
 FROM_TABLES = {
     6947: "a count nearly at the threshold, whose place is only as exact as the mean of the table",
     7515: "the same, and next to nothing but that count",

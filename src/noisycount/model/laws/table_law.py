@@ -103,12 +103,26 @@ class TableLaw(CountDistribution):
 
     def moved(self, by: int) -> Self:
         """The law of the count plus a constant."""
-        return replace(self, first=self.first + by)
+        law = replace(self, first=self.first + by)
+        law.__dict__.update(self._known_of_weights)
+        return law
 
     @cached_property
     def mirrored(self) -> Self:
         """The law of the negative count."""
-        return replace(self, first=-self.support[1], log_weights=self.log_weights[::-1])
+        law = replace(self, first=-self.support[1], log_weights=self.log_weights[::-1])
+        turned = {
+            name: value[::-1] if isinstance(value, np.ndarray) else value
+            for name, value in self._known_of_weights.items()
+        }
+        law.__dict__.update(turned)
+        return law
+
+    @property
+    def _known_of_weights(self) -> dict[str, Reals | float]:
+        """What was computed from the weights, wherever they lie."""
+        names = "_weights", "_log_total", "log_probabilities", "variance", "deviation"
+        return {name: self.__dict__[name] for name in names if name in self.__dict__}
 
     def points(
         self,

@@ -42,7 +42,7 @@ class LinearPair:
     @cached_property
     def mirrored(self) -> "LinearPair":
         """The same from the other side."""
-        return LinearPair(
+        pair = LinearPair(
             self.base.mirrored,
             -self.mean,
             self.length_minus,
@@ -50,6 +50,9 @@ class LinearPair:
             self.is_shift,
             self.rounding,
         )
+        pair.__dict__["_digits"] = self._digits
+        pair.__dict__["_slopes"] = self._slopes[::-1]
+        return pair
 
     def excess(self, epsilon: float) -> "LinearExcess":
         """The excess w = c·(k − k*) with c = 1/length_plus + e^ε/length_minus, in 60 digits.
@@ -57,8 +60,8 @@ class LinearPair:
         k* = top − (length_plus + length_minus)/(length_plus·c) where P₋ ends at top = mean +
         length_minus. If a length is small, k* is as near to an integer, which takes more digits.
         """
-        per_plus, per_minus, top, top_part, whole = self._decimals
-        digits = self._digits
+        digits, (per_plus, per_minus) = self._digits, self._slopes
+        top, top_part, whole = self._places
         slope = digits.fma(_exponential(epsilon, digits.prec), per_minus, per_plus)
         below_top = digits.divide(whole, slope)
         root = digits.subtract(top_part, below_top)
@@ -84,16 +87,17 @@ class LinearPair:
         return Context(prec=DIGITS.prec + len(str(int(steepest))))
 
     @cached_property
-    def _decimals(self) -> tuple[Decimal, Decimal, Decimal, Decimal, Decimal]:
-        """Both slopes, the floor of the top, what is above it, and length_minus/length_plus + 1."""
+    def _slopes(self) -> tuple[Decimal, Decimal]:
+        """1/length_plus and 1/length_minus."""
+        return self._decimal(1 / self.length_plus), self._decimal(1 / self.length_minus)
+
+    @cached_property
+    def _places(self) -> tuple[Decimal, Decimal, Decimal]:
+        """The floor of the top, what is above it, and length_minus/length_plus + 1."""
         top = self.mean + self.length_minus
-        return (
-            self._decimal(1 / self.length_plus),
-            self._decimal(1 / self.length_minus),
-            Decimal(math.floor(top)),
-            self._decimal(top - math.floor(top)),
-            self._decimal(self.length_minus / self.length_plus + 1),
-        )
+        floor = math.floor(top)
+        whole = self.length_minus / self.length_plus + 1
+        return Decimal(floor), self._decimal(top - floor), self._decimal(whole)
 
     def _decimal(self, value: Fraction) -> Decimal:
         """The fraction in all digits."""
