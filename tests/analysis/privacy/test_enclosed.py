@@ -61,7 +61,7 @@ BELOW_THE_LARGEST_LOSS = [
 
 @pytest.mark.parametrize("setting", BELOW_THE_LARGEST_LOSS)
 def test_brackets_hold_delta_at_the_last_float_below_the_largest_loss(setting: Setting) -> None:
-    """The largest loss as it is computed may lie below ε there: its error belongs to the bracket."""
+    """The largest loss as it is computed may lie below ε: its error belongs to the bracket."""
     assert not setting.fault
 
 

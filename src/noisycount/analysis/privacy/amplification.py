@@ -17,7 +17,7 @@ from noisycount.model.validation import fraction_of_one, whole_number
 __all__ = ["amplified_delta", "amplified_directions"]
 
 _LARGEST_EPSILON = 700.0  # as of a privacy curve
-_ROUNDING = 4e-15
+_ROUNDING = 4e-15  # 18 roundings of 2^−52: more than the few operations that follow have
 
 
 @overload

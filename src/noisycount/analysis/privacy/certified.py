@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 __all__ = ["NOTHING", "Certified"]
 
-_UNDERFLOW = 1e-301
-_ROUNDED_EXPONENT = 2e-15
+_UNDERFLOW = 1e-301  # as much as 1e7 terms that underflow, each below 1e-308
+_ROUNDED_EXPONENT = 2e-15  # of an exponent: 9 roundings of 2^−52 in the sum that it is
 
 
 @dataclass(frozen=True, slots=True)

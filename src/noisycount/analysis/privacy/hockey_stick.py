@@ -9,7 +9,7 @@ from noisycount.model.noises.error.law import CertifiedErrorLaw
 
 __all__ = ["hockey_sticks"]
 
-_NEGLIGIBLE = -720.0
+_NEGLIGIBLE = -720.0  # the logarithm of a probability below the 1e-301 that brackets allow for
 _FAR = 25.0  # standard deviations within which nothing is negligible
 
 

@@ -24,9 +24,9 @@ from noisycount.shown.value import Shown
 
 __all__ = ["PrivacyCurve", "privacy_curve"]
 
-_LEAST_EPSILON = 2.0**-30
-_LARGEST_EPSILON = 700.0
-_UNDERFLOW = 1e-305
+_LEAST_EPSILON = 2.0**-30  # the first step of a search for ε, which doubles from there
+_LARGEST_EPSILON = 700.0  # whose exponential does not overflow
+_UNDERFLOW = 1e-305  # below every upper end but 0: a goal of 0 has a logarithm too
 _SHOWN = (0.0, 0.01, 0.1, 0.5, 1.0)  # ε
 _NOT_COMPOSED = (
     "guarantees against an outsider who does not know the other records must not be composed over "
@@ -54,8 +54,10 @@ def privacy_curve(mechanism: Mechanism, population: Population | None = None) ->
     Source: Breutigam and Reischuk, Definition 5 and sections 4.1 to 4.3, exactly in place of
     Lemma 6; Theorems 4.1 and 4.2 with their misprints mended.
     Numerical error: 1e-9 relative where δ >= 1e-50; `bracket` bounds it always, from the relative
-    error of a probability (2e-13 to 2e-12, and 5e-13 of a sum of noises: measured, with a margin),
-    so that δ = 1 has the bracket (1 − 2e-13, 1). It is wider than 1e-8·δ where the
+    error of a probability (2e-13 to 2e-12; measured, with a margin), so that δ = 1 has
+    the bracket (1 − 2e-13, 1), from 4e-12 of each tail of a sum of noises and 1e-10·δ under it
+    (measured, with a margin of 2), and from what a threshold that is off can miss. It is wider than
+    1e-8·δ where the
     ratio of dependent records ends within 1e-4 of e^ε, in the last twentieth of the ε of a sum of
     Laplace noises, where e^ε is a ratio at which narrow discrete noise jumps, and for `Strata` of
     more than about 1e8 records.
@@ -144,10 +146,8 @@ class PrivacyCurve(Shown):
             (0.0373013, 0.0375267)
         """
         plus, minus = self._directions(_checked(epsilon))
-        return (
-            _shaped([one.value for one in plus], epsilon),
-            _shaped([one.value for one in minus], epsilon),
-        )
+        values = [(a.value, b.value) for a, b in zip(plus, minus, strict=True)]
+        return _both_shaped(values, epsilon)
 
     @overload
     def bracket(self, epsilon: float) -> tuple[float, float]: ...
@@ -168,11 +168,7 @@ class PrivacyCurve(Shown):
             >>> 0 < upper - lower < 1e-9 * upper
             True
         """
-        bounds = self._bounds(_checked(epsilon))
-        return (
-            _shaped([lower for lower, _ in bounds], epsilon),
-            _shaped([upper for _, upper in bounds], epsilon),
-        )
+        return _both_shaped(self._bounds(_checked(epsilon)), epsilon)
 
     @overload
     def epsilon(self, delta: float) -> float: ...
@@ -253,6 +249,14 @@ def _checked(epsilon: ArrayLike) -> list[float]:
         raise ValueError(f"epsilon must be at least 0 and finite, got {epsilon!r}")
     flat: list[float] = numbers.ravel().tolist()
     return flat
+
+
+def _both_shaped(
+    values: Sequence[tuple[float, float]], like: ArrayLike
+) -> tuple[float | Reals, float | Reals]:
+    """The first values and the second ones, each in the shape of an argument."""
+    firsts, seconds = zip(*values, strict=True) if values else ((), ())
+    return _shaped(firsts, like), _shaped(seconds, like)
 
 
 def _shaped(values: Sequence[float], like: ArrayLike) -> float | Reals:

@@ -17,9 +17,9 @@ from noisycount.model.validation import real_number
 
 __all__ = ["smallest_scale"]
 
-_SMALLEST, _LARGEST = 2.0**-50, 2.0**50
-_FACTOR = 4.0
-_LEAST = 1e-305
+_SMALLEST, _LARGEST = 2.0**-50, 2.0**50  # records: all noises have scales so small and so large
+_FACTOR = 4.0  # the first step of the search; each is the square of the one before
+_LEAST = 1e-305  # below every upper end but 0: a goal of 0 has a logarithm too
 
 
 @overload

@@ -156,8 +156,11 @@ class Terms:
             left, right = float(terms[:count].sum()), float(terms[count:].sum())
             if not left < 0 < right:
                 return math.nan, math.nan
-            slope = -2 * math.sqrt(-left * right) / scale / float(terms[: self._negative].sum())
-            place += math.log(-left / right) * scale / 2 - CLOSE / 2 / slope
+            losses = -float(terms[: self._negative].sum())
+            slope = 2 * math.sqrt(-left) * math.sqrt(right) / scale / losses
+            if not 0 < slope < math.inf:
+                return math.nan, math.nan
+            place += (math.log(-left) - math.log(right)) * scale / 2 - CLOSE / 2 / slope
             before, count = count, int(offsets.searchsorted(place))
             if count == before:
                 break

@@ -15,12 +15,12 @@ from noisycount.model.laws.expansion import Reals
 
 __all__ = ["sampled_pair", "sampled_shift_pair", "shifted_pair"]
 
-_DEEPEST = 700.0
-_FARTHEST = 40.0
-_RESOLVED = 2.0
-_CHUNK = 1 << 20
-_ROUNDING = 2e-12
-_ROUNDING_OF_DIFFERENCES = 2e-13
+_DEEPEST = 700.0  # nepers below its mode at which a table ends: e^−700 is next to the least double
+_FARTHEST = 40.0  # standard deviations: beyond, a hypergeometric law is below e^−700
+_RESOLVED = 2.0  # standard deviations by which a block of counts may move a sample
+_CHUNK = 1 << 20  # probabilities held at once: 8 MB
+_ROUNDING = 2e-12  # of a probability of a sample: measured, with a margin
+_ROUNDING_OF_DIFFERENCES = 2e-13  # of a sum of |P₊ − P₋|: that of a weight of Q
 
 
 def shifted_pair(others: CountDistribution) -> tuple[TablePair, int]:
