@@ -124,8 +124,9 @@ def test_sums_of_discrete_noises_agree_with_the_double_sum(
         assert all(map(close, found, exact)), (by, found, exact)
 
 
-@pytest.mark.few(0)
-@pytest.mark.parametrize("noise", [None, nc.DiscreteLaplace(1)])
+@pytest.mark.parametrize(
+    "noise", [None, pytest.param(nc.DiscreteLaplace(1), marks=pytest.mark.thorough)]
+)
 def test_samples_agree_with_the_double_sum(noise: nc.Mechanism | None) -> None:
     """The answer is scaled up to the database; estimates see the sample."""
     size, drawn, law = 7, 3, binomial_law(7, 0.4)
