@@ -3,14 +3,16 @@ import pkgutil
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.metadata import version
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
+import click
 import pytest
 
 from noisycount.app import commands
-from noisycount.app.cli import COMMANDS, main
+from noisycount.app.cli import COMMANDS, main, noisycount
 from tests.app.conftest import Refused, Run
 
 SCRIPT = Path(sys.executable).with_name("noisycount")
@@ -73,6 +75,51 @@ def test_an_unknown_word_leads_to_the_help(refused: Refused, words: tuple[str, .
     message = refused(*words)
     assert f"'{words[-1]}'" in message
     assert re.search(r"see `noisycount( ledger)? --help`$", message.strip())
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"), [(("cuont",), "count"), (("ledger", "shwo"), "show"), (("hepl",), "known")]
+)
+def test_a_mistyped_command_is_guessed(
+    refused: Refused, words: tuple[str, ...], meant: str
+) -> None:
+    """The command that was meant, or all of them."""
+    remedy = f"did you mean {meant}?" if meant != "known" else "known: demo, count, "
+    assert f"No such command {words[-1]!r}: {remedy}" in refused(*words)
+
+
+def options(command: click.Command, name: str) -> Iterator[tuple[tuple[str, ...], click.Option]]:
+    """The words of every command in a group, with each of its options that takes a value."""
+    context = click.Context(command)
+    if isinstance(command, click.Group):
+        for each in command.list_commands(context):
+            below = command.get_command(context, each)
+            assert below is not None
+            yield from options(below, f"{name} {each}")
+        return
+    for option in command.params:
+        if isinstance(option, click.Option) and not (option.is_flag or option.multiple):
+            yield tuple(name.split()), option
+
+
+OPTIONS = [(*words, option.opts[0]) for words, option in options(noisycount, "")]
+
+
+@pytest.mark.few(8)
+@pytest.mark.parametrize("words", OPTIONS, ids=" ".join)
+def test_no_option_silently_takes_the_last_value(refused: Refused, words: tuple[str, ...]) -> None:
+    """Whatever takes one value refuses two, before anything is asked or written."""
+    *command, option = words
+    message = refused(*command, option, "1", f"{option}=2")
+    assert f"{option} is given 2 times: give it once, and run the command again" in message
+    assert message.endswith(f"; see `noisycount {' '.join(command)} --help`\n")
+
+
+def test_a_question_is_never_dropped(refused: Refused) -> None:
+    """Two conditions are refused, also where the first and the last are the same."""
+    words = ("count", "survey.parquet", "--epsilon", "0.1")
+    where = ("--where", "age > 40", "--where", "age > 60", "--where", "age > 40")
+    assert "--where is given 3 times: give it once" in refused(*words, *where)
 
 
 def test_help_imports_nothing_heavy() -> None:

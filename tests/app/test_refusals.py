@@ -46,7 +46,8 @@ def test_a_goal_that_cannot_be_met_is_refused(
     refused: Refused, words: tuple[str, ...], option: str, value: str, remedy: str
 ) -> None:
     """A guess of 0, a width or a confidence that is no share: option, value and an example."""
-    message = refused(*words, *GOAL, option, value)
+    goal = dict(zip(GOAL[::2], GOAL[1::2], strict=True)) | {option: value}
+    message = refused(*words, *(word for pair in goal.items() for word in pair))
     assert f"'{option}'" in message
     assert f"got {value!r}" in message
     assert remedy in message

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import click
 
+from noisycount.app.options.group import CommandGroup
 from noisycount.app.terminal.characters import REPLACING, writable
 from noisycount.errors import NoisyCountError, OverrunError
 from noisycount.release.question.text import printable
@@ -26,7 +27,7 @@ COMMANDS = {
 }
 
 
-class LazyGroup(click.Group):
+class LazyGroup(CommandGroup):
     """A group that knows its commands' names and one-line helps without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (Click's signature)

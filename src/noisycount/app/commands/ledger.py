@@ -16,6 +16,7 @@ from noisycount.app.ledger.words import (
     place_words,
 )
 from noisycount.app.options.common import as_head, config_option, json_option
+from noisycount.app.options.group import CommandGroup
 from noisycount.app.terminal.files import new_file
 from noisycount.app.terminal.printing import json_text, print_json, print_table, print_text
 from noisycount.errors import LedgerError
@@ -26,7 +27,7 @@ __all__ = ["command"]
 _BROKEN = 2  # the exit status of every refusal
 
 
-@click.group(name="ledger", epilog="Example: noisycount ledger show")
+@click.group(name="ledger", cls=CommandGroup, epilog="Example: noisycount ledger show")
 def command() -> None:
     """Show, verify and export what was asked and what it cost."""
 
