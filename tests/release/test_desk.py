@@ -13,7 +13,7 @@ from noisycount.errors import BudgetError, LedgerError, PredicateError, SourceEr
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.budget.budgets import PureBudget
 from noisycount.release.desk import Dataset, Desk, Release
-from noisycount.release.ledger.entries import Analyst
+from noisycount.release.ledger.entries import Analyst, Request
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.question.schema import Kind
 from noisycount.release.question.tree import Predicate
@@ -113,7 +113,7 @@ def test_a_reply_has_no_digest_of_the_records(desk: Desk, source: WatchedSource)
     assert source.version not in told
 
 
-@pytest.mark.parametrize("where", ["age >= 50", "AGE>=50", " (age >= 50) "])
+@pytest.mark.parametrize("where", ["age >= 50", "AGE>=50", " (age >= 50) ", "not age < 50"])
 @pytest.mark.parametrize("key", [None, "another"])
 def test_an_identical_question_is_answered_free_of_charge_and_not_counted_again(
     desk: Desk, source: WatchedSource, where: str, key: str | None
@@ -123,6 +123,22 @@ def test_an_identical_question_is_answered_free_of_charge_and_not_counted_again(
     again = desk.release(where, HALF, key)
     assert (again.answer, again.charged, again.repeated) == (first.answer, 0, True)
     assert (again.epsilon, again.remaining, again.key) == (HALF, HALF, first.key)
+    assert source.counted == 1
+
+
+@pytest.mark.parametrize("key", [None, "old"])
+def test_an_answer_of_an_older_ledger_stays_free_in_the_words_that_bought_it(
+    desk: Desk, source: WatchedSource, ledger: Ledger, key: str | None
+) -> None:
+    """Older ledgers hold questions as they were worded, not in their normal form."""
+    desk.release("age < 50", HALF)
+    (entry,) = ledger.entries()
+    question = json.loads(entry.request.question) | {"where": "not age >= 60"}
+    older = Request("survey", json.dumps(question, sort_keys=True), HALF)
+    bought, _ = ledger.reserve("old", older, SURVEY.budget)
+    ledger.store(bought, 777)
+    again = desk.release("NOT age>=60", HALF, key)
+    assert (again.answer, again.charged, again.key) == (777, 0, "old")
     assert source.counted == 1
 
 

@@ -15,6 +15,7 @@ from noisycount.release.budget.exact import exact_epsilon, exact_text
 from noisycount.release.ledger.arguments import check_text
 from noisycount.release.ledger.entries import Analyst, Entry, Request
 from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.question.normal_form import normal_form
 from noisycount.release.question.parser import parse
 from noisycount.release.question.text import canonical_text
 from noisycount.release.question.tree import Predicate
@@ -61,7 +62,7 @@ class Release:
         charged: What this call charged for it; 0 for an answer that was paid for before.
         remaining: The largest ε at which this analyst may ask one more question of the data set.
         dataset: Whose records were counted.
-        where: The canonical text of the predicate.
+        where: The canonical text of the predicate's normal form.
         mechanism: The law of the noise.
         scale: The scale of the noise, in units.
         key: Under which key the ledger keeps the answer.
@@ -167,14 +168,18 @@ class Desk:
 
     def _reply(self, where: str, epsilon: Fraction, key: str | None) -> Release:
         """Reserve, count, add noise, store; give what is told of it."""
-        predicate = parse(where, self.source.schema)
+        asked = parse(where, self.source.schema)
+        predicate = normal_form(asked)
         price = exact_epsilon(epsilon)
         mechanism = DiscreteLaplace.for_epsilon(price)
         request = self._request(predicate, mechanism, price)
+        former = self._request(asked, mechanism, price)  # as ledgers before normal forms hold it
         self.source.require_unchanged()
         # Not the digest, which depends on the version: that is the size of the file, or its hash.
         key = secrets.token_hex(16) if key is None else key
-        entry, charged = self.ledger.reserve(key, request, self.dataset.budget, self.analyst)
+        entry, charged = self.ledger.reserve(
+            key, request, self.dataset.budget, self.analyst, former
+        )
         if entry.answer is None:
             entry, remaining = self._answered(entry, predicate, mechanism)
         else:

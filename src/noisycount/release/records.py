@@ -8,6 +8,7 @@ from typing import Self
 from noisycount.release.desk import Dataset, Desk
 from noisycount.release.ledger.entries import Analyst
 from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.question.normal_form import normal_form
 from noisycount.release.question.parser import parse
 from noisycount.release.question.schema import Kind
 from noisycount.release.question.text import english
@@ -65,7 +66,7 @@ class Records(Closing):
         Raises:
             PredicateError: the question is outside the language.
         """
-        return english(parse(where, self._source.schema))
+        return english(normal_form(parse(where, self._source.schema)))
 
     def desk(
         self,

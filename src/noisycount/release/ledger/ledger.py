@@ -115,6 +115,7 @@ class Ledger:
         request: Request,
         budget: Fraction | Budget,
         analyst: Analyst = Analyst(),  # noqa: B008 - frozen
+        former: Request | None = None,
     ) -> tuple[Entry, Fraction]:
         """The debit of a request, and what this call charged for it.
 
@@ -125,6 +126,7 @@ class Ledger:
             request: What is asked, and at what price.
             budget: The most that the data set may pay in all; a number is a budget in ε.
             analyst: Who asks; the price must fit the analyst's budget as well.
+            former: The same request as an older ledger may hold it, in other words.
 
         Raises:
             ValueError: An argument is of another type or out of range; nothing was charged.
@@ -135,6 +137,7 @@ class Ledger:
         check_text("key", key)
         check_type("request", request, Request)
         check_type("analyst", analyst, Analyst)
+        check_type("former", former, Request | None)
         limit = budget_of(budget)
         with self._transaction(self.writing) as connection:
             book = self._book(connection)
@@ -142,9 +145,10 @@ class Ledger:
             # number of this one, and the database refuses it.
             head = book.head
             known = entry_under(connection, book, key)
-            if known is not None and known.request != request:
+            if known is not None and known.request not in {request, former}:
                 raise LedgerError(f"key {key!r} was used for another question; choose another key")
-            known = known or entry_under(connection, book, book.key_of(request))
+            for wording in filter(None, (request, former)):
+                known = known or entry_under(connection, book, book.key_of(wording))
             if known is not None:
                 return known, Fraction(0)
             spent, own = totals(book, request, limit, analyst)
