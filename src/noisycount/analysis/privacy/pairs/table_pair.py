@@ -95,7 +95,7 @@ class TablePair:
     @cached_property
     def mirrored(self) -> "TablePair":
         """The same from the other side."""
-        return TablePair(
+        pair = TablePair(
             -self.base.support[1],
             self.log_minus[::-1],
             self.log_plus[::-1],
@@ -104,6 +104,8 @@ class TablePair:
             self.is_shift,
             self.rounding,
         )
+        pair.__dict__["base"] = self.base.mirrored
+        return pair
 
     @cached_property
     def _halves(self) -> Reals:
