@@ -1,17 +1,18 @@
 """Private records that are open: what a question about them means, and the desk that counts."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from noisycount.release.desk import Dataset, Desk
-from noisycount.release.ledger.entries import Analyst
+from noisycount.release.ledger.entries import Analyst, Entry
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.question.normal_form import normal_form
 from noisycount.release.question.parser import parse
 from noisycount.release.question.schema import Kind
-from noisycount.release.question.text import english
+from noisycount.release.question.text import canonical_text, english
 from noisycount.release.slot import Slot
 from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.interface import Source
@@ -68,6 +69,36 @@ class Records(Closing):
         """
         return english(normal_form(parse(where, self._source.schema)))
 
+    def text(self, where: str) -> str:
+        """The canonical text of a question, as an answer tells it; it depends on no record.
+
+        Raises:
+            PredicateError: the question is outside the language.
+        """
+        return canonical_text(normal_form(parse(where, self._source.schema)))
+
+    def earlier(self, where: str, dataset: str, entries: Iterable[Entry]) -> list[Entry]:
+        """Those of a ledger's entries that ask the same of these very records, at any price.
+
+        Args:
+            where: the question in the predicate language.
+            dataset: what the ledger calls the records.
+            entries: of the ledger.
+
+        Raises:
+            PredicateError: the question is outside the language.
+        """
+        asked = parse(where, self._source.schema)
+        texts = {canonical_text(asked), canonical_text(normal_form(asked))}
+        source = (self._source.unit, self._source.version)
+        return [
+            entry
+            for entry in entries
+            if entry.request.dataset == dataset
+            if (question := _question(entry)).get("where") in texts
+            if (question.get("unit"), question.get("version")) == source
+        ]
+
     def desk(
         self,
         ledger: Ledger,
@@ -81,3 +112,12 @@ class Records(Closing):
     def close(self) -> None:
         """The end of their use."""
         self._source.close()
+
+
+def _question(entry: Entry) -> dict[str, object]:
+    """What an entry of a ledger asks; nothing where no desk wrote it."""
+    try:
+        question = json.loads(entry.request.question)
+    except (ValueError, RecursionError):
+        return {}
+    return question if isinstance(question, dict) else {}

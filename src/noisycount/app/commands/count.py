@@ -6,8 +6,9 @@ import click
 
 from noisycount.app.config.config import Config
 from noisycount.app.count.question import answer_to, dataset_asked
-from noisycount.app.count.wire import answer_object
-from noisycount.app.count.words import answer_facts
+from noisycount.app.count.trial import Trial
+from noisycount.app.count.wire import answer_object, trial_object
+from noisycount.app.count.words import answer_facts, trial_facts
 from noisycount.app.options.common import (
     as_confidence,
     as_epsilon,
@@ -59,6 +60,13 @@ __all__ = ["command"]
     help="Reply only when a slot ends, so that no duration tells of the records; make it several "
     "times as long as the longest count takes.",
 )
+@click.option(
+    "--dry-run",
+    "is_trial",
+    is_flag=True,
+    help="Tell whether the question is understood, what it would cost, and what is left; charge "
+    "and count nothing.",
+)
 @config_option
 @json_option
 def command(  # noqa: PLR0913, PLR0917  (one argument an option)
@@ -73,6 +81,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     slot: Slot | None,
     configuration: Config,
     *,
+    is_trial: bool,
     as_json: bool,
 ) -> None:
     """Count what satisfies a question, with noise and a budget.
@@ -84,6 +93,10 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     """
     price = _price(epsilon, within, guess, confidence)
     dataset, asker = dataset_asked(configuration, source, unit), configuration.analyst(analyst)
+    if is_trial:
+        trial = Trial.of(where, dataset, configuration, price, confidence, asker)
+        print_json(trial_object(trial)) if as_json else print_facts(trial_facts(trial))
+        return
     with status("counting"):
         answer = answer_to(where, dataset, configuration, price, confidence, asker, slot)
     if as_json:

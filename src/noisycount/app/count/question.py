@@ -6,6 +6,7 @@ from pathlib import Path
 
 from noisycount.analysis.accuracy.readable_epsilon import error_within
 from noisycount.app.config.config import Config, DatasetConfig
+from noisycount.app.count.opening import records_of
 from noisycount.errors import ConfigError
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.budget.budgets import Budget
@@ -13,7 +14,6 @@ from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_o
 from noisycount.release.desk import Dataset, Release
 from noisycount.release.ledger.entries import Analyst
 from noisycount.release.ledger.ledger import Ledger
-from noisycount.release.records import Records
 from noisycount.release.slot import Slot
 from noisycount.shown.numbers import odds_sentence
 
@@ -77,14 +77,7 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
     Raises:
         NoisyCountError: The question, the file, the budget or the ledger refuses it.
     """
-    records = Records.open(
-        dataset.source,
-        unit=dataset.unit,
-        columns=dataset.columns,
-        table=dataset.table,
-        kinds=dataset.kinds,
-    )
-    with records:
+    with records_of(dataset) as records:
         meaning = records.meaning(where)  # a refused question makes no ledger
         configuration.make_ledger_folder()
         known_head = configuration.known_head

@@ -3,10 +3,12 @@
 from typing import Any
 
 from noisycount.app.count.question import Answer
+from noisycount.app.count.trial import Trial
 from noisycount.release.budget.exact import exact_text
-from noisycount.release.budget.neighbours import NeighbourRelation
+from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_of_size
+from noisycount.shown.numbers import odds_sentence
 
-__all__ = ["answer_object"]
+__all__ = ["answer_object", "trial_object"]
 
 _NEIGHBOURS = {
     NeighbourRelation.ADD_REMOVE: "adding or removing",
@@ -37,4 +39,28 @@ def answer_object(answer: Answer) -> dict[str, Any]:
         "repeated": release.repeated,
         "key": release.key,
         "ledger": None if answer.ledger is None else str(answer.ledger),
+    }
+
+
+def trial_object(trial: Trial) -> dict[str, Any]:
+    """What a question would cost and give; the names are those of an answer."""
+    return {
+        "dry_run": True,
+        "answer": None,
+        "error": trial.error,
+        "confidence": trial.confidence,
+        "dataset": trial.dataset.name,
+        "where": trial.where,
+        "meaning": trial.meaning,
+        "unit": trial.dataset.unit,
+        "neighbours": _NEIGHBOURS[neighbours_of_size(trial.dataset.size)],
+        "epsilon": exact_text(trial.epsilon),
+        "odds": odds_sentence(trial.epsilon, "person" if trial.dataset.unit else "row"),
+        "cost": exact_text(trial.cost),
+        "charged": "0",
+        "remaining": exact_text(trial.remaining),
+        "affordable": trial.affordable,
+        "budget": trial.dataset.budget.written,
+        "analyst": trial.analyst.name,
+        "repeated": trial.repeated,
     }

@@ -1,25 +1,30 @@
 """A private count in words."""
 
-from noisycount.app.count.question import Answer
-from noisycount.app.terminal.printing import Facts, seen_from_here
-from noisycount.release.budget.exact import exact_text
-from noisycount.release.ledger.entries import ANALYST
-from noisycount.shown.numbers import approximately, percent, plus_minus, signed
+from fractions import Fraction
 
-__all__ = ["answer_facts"]
+from noisycount.app.count.question import Answer
+from noisycount.app.count.trial import Trial
+from noisycount.app.terminal.printing import Facts, seen_from_here
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.release.budget.budgets import Budget
+from noisycount.release.budget.exact import exact_text
+from noisycount.release.ledger.entries import ANALYST, Analyst
+from noisycount.shown.numbers import approximately, odds_sentence, percent, plus_minus, signed
+
+__all__ = ["answer_facts", "trial_facts"]
 
 
 def answer_facts(answer: Answer) -> Facts:
     """A private count in words."""
     release = answer.release
-    counted = f"distinct values of {answer.unit}" if answer.unit else "rows"
     account = "" if answer.analyst.name == ANALYST else f" to {answer.analyst.name}"
+    left = _left(release.remaining, answer.budget, answer.analyst)
     paid = exact_text(release.charged) + account
     if release.repeated:
         paid = "nothing: this was asked before"
     return [
         ("question", f"{release.where}  ({answer.meaning})"),
-        ("data set", f"{seen_from_here(release.dataset)}, counting {counted}"),
+        ("data set", _counted(release.dataset, answer.unit)),
         ("answer", f"{signed(release.answer)} {plus_minus(answer.error)}"),
         (
             "",
@@ -27,15 +32,46 @@ def answer_facts(answer: Answer) -> Facts:
         ),
         ("noise", f"{release.mechanism}, scale {approximately(release.scale)}"),
         ("privacy", f"ε = {exact_text(release.epsilon)}: {answer.odds}"),
-        ("budget", f"charged {paid}; {_budget_left(answer)}"),
+        ("budget", f"charged {paid}; {left}"),
         ("ledger", seen_from_here(answer.ledger) if answer.ledger else "on a server"),
     ]
 
 
-def _budget_left(answer: Answer) -> str:
+def trial_facts(trial: Trial) -> Facts:
+    """What a question would cost and give, in words."""
+    scale = DiscreteLaplace.for_epsilon(trial.epsilon).scale
+    odds = odds_sentence(trial.epsilon, "person" if trial.dataset.unit else "row")
+    left = _left(trial.remaining, trial.dataset.budget, trial.analyst)
+    sure = f"with {percent(trial.confidence)} confidence"
+    return [
+        ("question", f"{trial.where}  ({trial.meaning})"),
+        ("data set", _counted(trial.dataset.name, trial.dataset.unit)),
+        ("answer", f"would be within {plus_minus(trial.error)} of the true count {sure}"),
+        ("noise", f"discrete Laplace, scale {approximately(scale)}"),
+        ("privacy", f"ε = {exact_text(trial.epsilon)}: {odds}"),
+        ("price", _price(trial)),
+        ("budget", f"charged nothing: this was a dry run; {left}"),
+    ]
+
+
+def _price(trial: Trial) -> str:
+    """What an answer would be charged, or that it would be refused."""
+    if trial.repeated:
+        return "nothing: this was asked before, and is answered free of charge"
+    if trial.affordable:
+        return f"{exact_text(trial.epsilon)} would be charged"
+    return f"{exact_text(trial.epsilon)} exceeds what is left: it would be refused"
+
+
+def _counted(dataset: str, unit: str | None) -> str:
+    """Whose records are counted, by what."""
+    by = f"distinct values of {unit}" if unit else "rows"
+    return f"{seen_from_here(dataset)}, counting {by}"
+
+
+def _left(largest: Fraction, budget: Budget, analyst: Analyst) -> str:
     """What one more question may cost, of which budget."""
-    remaining, budget = approximately(answer.release.remaining), answer.budget
-    own = answer.analyst.budget
+    remaining, own = approximately(largest), analyst.budget
     if own is None and budget.is_a_sum:
         return f"{remaining} of {budget.text} left"
     budgets = budget.text if own is None else f"{budget.text} and {own.text}"
