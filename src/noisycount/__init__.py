@@ -11,10 +11,7 @@ if TYPE_CHECKING:
         out_of_range_probability,
     )
     from noisycount.analysis.accuracy.prices import affordable_answers, epsilon_of_group
-    from noisycount.analysis.accuracy.readable_epsilon import (
-        readable_epsilon,
-        readable_epsilon_within,
-    )
+    from noisycount.analysis.accuracy.readable_epsilon import readable_epsilon
     from noisycount.analysis.accuracy.relative_error import (
         count_for_relative_error,
         epsilon_for_relative_error,
@@ -38,6 +35,7 @@ if TYPE_CHECKING:
     from noisycount.charts.chart import chart
     from noisycount.errors import NoisyCountError
     from noisycount.model.exact import Exact
+    from noisycount.model.half_width import readable_epsilon_within
     from noisycount.model.mechanism import Mechanism
     from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
     from noisycount.model.noises.discrete_laplace import DiscreteLaplace
@@ -146,7 +144,7 @@ _HOMES = {
     "posterior": "analysis.posterior.posterior",
     "privacy_curve": "analysis.privacy.privacy_curve",
     "readable_epsilon": "analysis.accuracy.readable_epsilon",
-    "readable_epsilon_within": "analysis.accuracy.readable_epsilon",
+    "readable_epsilon_within": "model.half_width",
     "refine": "analysis.posterior.refine",
     "relative_confidence": "analysis.accuracy.relative_error",
     "relative_error": "analysis.accuracy.relative_error",

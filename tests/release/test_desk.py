@@ -1,14 +1,18 @@
 import json
+import math
 import sqlite3
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import pytest
 
+import noisycount as nc
 from noisycount.errors import BudgetError, LedgerError, PredicateError, SourceError
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.budget.budgets import PureBudget
@@ -74,11 +78,32 @@ def test_a_release_is_built_from_the_stored_row(desk: Desk, ledger: Ledger) -> N
         remaining=HALF,
         dataset="survey",
         where="age >= 50",
-        mechanism="discrete Laplace",
-        scale=Fraction(2),
+        mechanism=DiscreteLaplace(2),
         key=entry.key,
+        unit="person",
     )
     assert not release.repeated
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), "0.1", "1/10", 0.1])
+def test_a_price_is_the_same_however_it_is_written(
+    desk: Desk, source: WatchedSource, epsilon: str | float | Fraction
+) -> None:
+    """A free repeat: text, fraction and float are one question."""
+    first = desk.release("age >= 50", Fraction(1, 10))
+    again = desk.release("age >= 50", epsilon)
+    assert again.repeated
+    assert (again.answer, again.epsilon) == (first.answer, Fraction(1, 10))
+    assert source.counted == 1
+
+
+@pytest.mark.parametrize("goal", [{"within": "20%", "guess": 100}, {"error": 20}])
+def test_an_accuracy_pays_the_price_of_the_plan(desk: Desk, goal: dict[str, Any]) -> None:
+    """The release is as near as was asked for."""
+    release = desk.release("age >= 50", **goal)
+    assert release.charged == release.epsilon == Fraction(3, 20)
+    assert (release.error, release.confidence) == (20, 0.95)
+    assert desk.release("age >= 50", 0.15, confidence=0.5).error == 5
 
 
 def test_an_answer_is_the_count_of_units_and_noise_of_the_stated_scale(desk: Desk) -> None:
@@ -113,6 +138,52 @@ def test_a_reply_has_no_digest_of_the_records(desk: Desk, source: WatchedSource)
     assert source.version not in told
 
 
+def test_a_release_goes_where_an_answer_goes(desk: Desk) -> None:
+    """Its mechanism comes with it."""
+    release, population = desk.release("age >= 50", HALF), nc.Binomial(1000, 0.5)
+    told = nc.posterior(release, population)
+    named = nc.posterior(release.answer, population, release.mechanism)
+    assert (told.mean, told.surprise) == (named.mean, named.surprise)
+    assert nc.posterior(release, population, nc.Laplace(9)).observed == (
+        (release.answer, nc.Laplace(9)),
+    )
+    both = [release, desk.release("age >= 50", Fraction(1, 4))]
+    assert [noise.scale for _, noise in nc.posterior(both, population).observed] == [2, 4]
+    assert nc.refine(release, population) == pytest.approx(told.mean, rel=1e-12)
+    assert nc.refine([release, release], population, by="median").tolist() == [told.median] * 2
+
+
+def test_a_release_shows_what_a_reader_needs(desk: Desk) -> None:
+    """Answer, error, price, odds and what is left: on one line, in a notebook, as JSON."""
+    release = replace(desk.release("age >= 50", HALF), answer=-1012, where="name <> '<b>'")
+    assert repr(release) == (
+        "Release(answer=-1012, error=6, epsilon=0.5, remaining=0.5, where=\"name <> '<b>'\")"
+    )
+    assert release._repr_html_() == (
+        "<p><b>−1,012 ±6</b> (95 %) for <code>name &lt;&gt; &#x27;&lt;b&gt;&#x27;</code>; "
+        "charged 0.5, 0.5 left; ε = 0.5: a 50:50 guess about one person becomes at most 63:37</p>"
+    )
+    again = desk.release("age >= 50", HALF)
+    assert "asked before: free" in again._repr_html_()
+    told = release.to_dict()
+    assert json.loads(json.dumps(told)) == told
+    assert told["mechanism"] == {"type": "DiscreteLaplace", "scale": "2"}
+    assert (told["answer"], told["error"], told["charged"]) == (-1012, 6, "0.5")
+    assert told["odds"] == "a 50:50 guess about one person becomes at most 63:37"
+
+
+def test_a_desk_shows_what_may_be_asked(desk: Desk, ledger: Ledger) -> None:
+    """Neither records nor what holds them open."""
+    assert repr(desk) == "Desk(dataset='survey', unit='person', budget='1', columns=['age'])"
+    assert desk.to_dict()["remaining"] == "1"
+    assert desk._repr_html_().count("<tr>") == 6
+    assert repr(replace(ledger, place="here")) == "Ledger(place='here')"
+    desk.release("age >= 50", HALF, key="mine")
+    (entry,) = ledger.entries()
+    assert repr(entry).startswith("Entry(key='mine', dataset='survey', epsilon=0.5, answer=")
+    assert json.loads(json.dumps(entry.to_dict())) == entry.to_dict()
+
+
 @pytest.mark.parametrize("where", ["age >= 50", "AGE>=50", " (age >= 50) ", "not age < 50"])
 @pytest.mark.parametrize("key", [None, "another"])
 def test_an_identical_question_is_answered_free_of_charge_and_not_counted_again(
@@ -120,7 +191,7 @@ def test_an_identical_question_is_answered_free_of_charge_and_not_counted_again(
 ) -> None:
     """However it is written, and under whatever key."""
     first = desk.release("age >= 50", HALF)
-    again = desk.release(where, HALF, key)
+    again = desk.release(where, HALF, key=key)
     assert (again.answer, again.charged, again.repeated) == (first.answer, 0, True)
     assert (again.epsilon, again.remaining, again.key) == (HALF, HALF, first.key)
     assert source.counted == 1
@@ -137,7 +208,7 @@ def test_an_answer_of_an_older_ledger_stays_free_in_the_words_that_bought_it(
     older = Request("survey", json.dumps(question, sort_keys=True), HALF)
     bought, _ = ledger.reserve("old", older, SURVEY.budget)
     ledger.store(bought, 777)
-    again = desk.release("NOT age>=60", HALF, key)
+    again = desk.release("NOT age>=60", HALF, key=key)
     assert (again.answer, again.charged, again.key) == (777, 0, "old")
     assert source.counted == 1
 
@@ -213,24 +284,29 @@ def test_nothing_is_left_of_a_budget_that_was_lowered(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "error"),
+    ("where", "goal", "error"),
     [
-        (("salary > 1", HALF), PredicateError),
-        (("age > (select 1)", HALF), PredicateError),
-        (("age > 1", Fraction(0)), ValueError),
-        (("age > 1", Fraction(-1)), ValueError),
-        (("age > 1", Fraction(1, 1009)), ValueError),
-        (("age > 1", HALF, ""), ValueError),
-        (("age > 1", HALF, "line\nbreak"), ValueError),
-        (("age > 1", Fraction(11, 10)), BudgetError),
+        ("salary > 1", {"epsilon": HALF}, PredicateError),
+        ("age > (select 1)", {"epsilon": HALF}, PredicateError),
+        ("age > 1", {"epsilon": Fraction(0)}, ValueError),
+        ("age > 1", {"epsilon": Fraction(-1)}, ValueError),
+        ("age > 1", {"epsilon": Fraction(1, 1009)}, ValueError),
+        ("age > 1", {"epsilon": math.nan}, ValueError),
+        ("age > 1", {"epsilon": HALF, "key": ""}, ValueError),
+        ("age > 1", {"epsilon": HALF, "key": "line\nbreak"}, ValueError),
+        ("age > 1", {"epsilon": HALF, "confidence": 1}, ValueError),
+        ("age > 1", {"within": "20%"}, ValueError),
+        ("age > 1", {}, ValueError),
+        ("age > 1", {"epsilon": Fraction(11, 10)}, BudgetError),
+        ("age > 1", {"error": 1}, BudgetError),
     ],
 )
 def test_a_refused_question_is_neither_charged_nor_counted(
-    desk: Desk, source: WatchedSource, question: tuple[str, Fraction], error: type[Exception]
+    desk: Desk, source: WatchedSource, where: str, goal: dict[str, Any], error: type[Exception]
 ) -> None:
     """Every check precedes the debit."""
     with pytest.raises(error):
-        desk.release(*question)
+        desk.release(where, **goal)
     assert (source.counted, desk.ledger.entries()) == (0, [])
 
 

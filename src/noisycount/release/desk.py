@@ -11,7 +11,8 @@ from noisycount.errors import LedgerError, NoisyCountError, SourceError
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.bare_error import bare
 from noisycount.release.budget.budgets import Budget, budget_of
-from noisycount.release.budget.exact import exact_epsilon, exact_text
+from noisycount.release.budget.exact import Exactly, exact_text
+from noisycount.release.goal import Goal
 from noisycount.release.ledger.arguments import check_text
 from noisycount.release.ledger.entries import Analyst, Entry, Request
 from noisycount.release.ledger.ledger import Ledger
@@ -19,17 +20,18 @@ from noisycount.release.question.normal_form import normal_form
 from noisycount.release.question.parser import parse
 from noisycount.release.question.text import canonical_text
 from noisycount.release.question.tree import Predicate
+from noisycount.release.release import Release
 from noisycount.release.slot import Slot
 from noisycount.release.sources.interface import Source
+from noisycount.shown.value import Shown
 
 __all__ = ["Dataset", "Desk", "Release"]
 
-_MECHANISM = "discrete Laplace"
 _PAID = "the debit stays, and to ask the same again costs nothing more"
 
 
 @dataclass(frozen=True, slots=True)
-class Dataset:
+class Dataset(Shown):
     """Whose records are counted, and what they may pay.
 
     Args:
@@ -52,40 +54,8 @@ class Dataset:
         object.__setattr__(self, "budget", budget_of(self.budget))
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
-    """A published answer, and all that may be said with it.
-
-    Args:
-        answer: The noisy count, in units; it may be negative or exceed the number of units.
-        epsilon: What the answer cost once.
-        charged: What this call charged for it; 0 for an answer that was paid for before.
-        remaining: The largest ε at which this analyst may ask one more question of the data set.
-        dataset: Whose records were counted.
-        where: The canonical text of the predicate's normal form.
-        mechanism: The law of the noise.
-        scale: The scale of the noise, in units.
-        key: Under which key the ledger keeps the answer.
-    """
-
-    answer: int
-    epsilon: Fraction
-    charged: Fraction
-    remaining: Fraction
-    dataset: str
-    where: str
-    mechanism: str
-    scale: Fraction
-    key: str
-
-    @property
-    def repeated(self) -> bool:
-        """Whether the same was asked before, and paid for then."""
-        return not self.charged
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
+@dataclass(frozen=True, slots=True, repr=False)
+class Desk(Shown):
     """Where questions about one data set are asked; the only caller of `Source.count`.
 
     Args:
@@ -108,8 +78,8 @@ class Desk:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     with Ledger.open(f"sqlite:///{folder}/ledger.db") as ledger:
         ...         desk = Desk(source, ledger, dataset)
-        ...         release = desk.release("age >= 30", Fraction(1, 2))
-        ...         again = desk.release("AGE >= 30", Fraction(1, 2))
+        ...         release = desk.release("age >= 30", "1/2")
+        ...         again = desk.release("AGE >= 30", 0.5)
         >>> again.answer == release.answer, release.charged, again.charged, again.remaining
         (True, Fraction(1, 2), Fraction(0, 1), Fraction(3, 2))
     """
@@ -140,7 +110,17 @@ class Desk:
         own = self.analyst.budget.left(self.ledger.paid_by(self.analyst.name))
         return min(left, own)
 
-    def release(self, where: str, epsilon: Fraction, key: str | None = None) -> Release:
+    def release(  # noqa: PLR0913 - each stands for a whole goal
+        self,
+        where: str,
+        epsilon: Exactly | None = None,
+        *,
+        within: str | float | Fraction | None = None,
+        error: float | Fraction | None = None,
+        guess: float | Fraction | None = None,
+        confidence: float = 0.95,
+        key: str | None = None,
+    ) -> Release:
         """The private count of the units with at least one record that matches.
 
         The price is debited before the records are read, and stays debited whatever follows. The
@@ -149,11 +129,17 @@ class Desk:
 
         Args:
             where: A question in the predicate language.
-            epsilon: The price, in units of privacy loss; the scale of the noise is 1/epsilon.
+            epsilon: The price, in units of privacy loss; the scale of the noise is 1/epsilon. An
+                exact number, its text ("0.1", "1/3"), or a float, read as the decimal it shows.
+            within: In place of a price: how near the answer should be to the count, as a share of
+                the guess ("20%" or 0.2); the price follows as `noisycount plan` computes it.
+            error: The same in units.
+            guess: A public guess of the count, for `within`; never the true count.
+            confidence: The probability of an answer so near, and of the `error` of the release.
             key: What the asker calls the question; left out: a random name.
 
         Raises:
-            ValueError: `epsilon` or `key` is out of range; nothing was charged.
+            ValueError: The price, the goal or `key` is out of range; nothing was charged.
             PredicateError: The question is outside the language; nothing was charged.
             BudgetError: The price exceeds what is left; nothing was charged.
             LedgerError: The key belongs to another question, or the ledger cannot be used, and
@@ -163,14 +149,28 @@ class Desk:
             OverrunError: There was no answer yet when replies left the slot; a debit that was made
                 stays.
         """
-        reply = partial(self._reply, where, epsilon, key)
+        goal = Goal(epsilon, within, error, guess, confidence)
+        reply = partial(self._reply, where, goal, key)
         return reply() if self.slot is None else self.slot.reply(reply)
 
-    def _reply(self, where: str, epsilon: Fraction, key: str | None) -> Release:
+    def _facts(self) -> dict[str, object]:
+        """What may be asked, and what is left."""
+        return {**self._key_facts(), "remaining": self.remaining, "analyst": self.analyst.name}
+
+    def _key_facts(self) -> dict[str, object]:
+        """What may be asked, without a look into the ledger."""
+        return {
+            "dataset": self.dataset.name,
+            "unit": self.source.unit,
+            "budget": self.dataset.budget.written,
+            "columns": list(self.source.schema),
+        }
+
+    def _reply(self, where: str, goal: Goal, key: str | None) -> Release:
         """Reserve, count, add noise, store; give what is told of it."""
         asked = parse(where, self.source.schema)
         predicate = normal_form(asked)
-        price = exact_epsilon(epsilon)
+        price = goal.price
         mechanism = DiscreteLaplace.for_epsilon(price)
         request = self._request(predicate, mechanism, price)
         former = self._request(asked, mechanism, price)  # as ledgers before normal forms hold it
@@ -191,9 +191,10 @@ class Desk:
             remaining=remaining,
             dataset=entry.request.dataset,
             where=canonical_text(predicate),
-            mechanism=_MECHANISM,
-            scale=mechanism.scale,
+            mechanism=mechanism,
             key=entry.key,
+            unit=self.source.unit,
+            confidence=goal.confidence,
         )
 
     def _request(
@@ -204,7 +205,7 @@ class Desk:
             "where": canonical_text(predicate),
             "unit": self.source.unit,
             "version": self.source.version,
-            "mechanism": _MECHANISM,
+            "mechanism": mechanism.name,
             "scale": exact_text(mechanism.scale),
         }
         return Request(self.dataset.name, json.dumps(question, sort_keys=True), epsilon)

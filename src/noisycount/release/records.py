@@ -17,12 +17,13 @@ from noisycount.release.slot import Slot
 from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.interface import Source
 from noisycount.release.sources.opening import opened
+from noisycount.shown.value import Shown
 
 __all__ = ["Records"]
 
 
-@dataclass(frozen=True, slots=True)
-class Records(Closing):
+@dataclass(frozen=True, slots=True, repr=False)
+class Records(Shown, Closing):
     r"""Records that only a desk can count; made by ``Records.open``.
 
     Example:
@@ -108,6 +109,10 @@ class Records(Closing):
     ) -> Desk:
         """The desk that counts these records; see ``Desk``."""
         return Desk(self._source, ledger, dataset, slot, analyst)
+
+    def _facts(self) -> dict[str, object]:
+        """What questions may use, and what is counted."""
+        return {"unit": self._source.unit, "columns": list(self._source.schema)}
 
     def close(self) -> None:
         """The end of their use."""

@@ -87,11 +87,28 @@ def test_a_value_outside_the_range_is_refused_at_once_in_one_line(
     assert len(str(refusal.value)) < 250
 
 
-@pytest.mark.parametrize("value", [0.1, 1.0, math.nan, math.inf])
-def test_a_float_is_refused_with_its_remedy(value: float) -> None:
-    """A float has already lost the decimal that was meant."""
-    with pytest.raises(ValueError, match=r"write it as text such as '0.1', got the float"):
-        exact_epsilon(value)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (0.1, Fraction(1, 10)),
+        (1e-7, Fraction(1, 10**7)),
+        (2.0, Fraction(2)),
+        (0.1 + 0.2, Fraction(30000000000000004, 10**17)),
+        (1 / 3, Fraction(3333333333333333, 10**16)),
+        (np.float64(0.3), Fraction(3, 10)),
+    ],
+)
+def test_a_float_is_the_decimal_that_it_shows(value: float, expected: Fraction) -> None:
+    """Whoever types 0.1 means one tenth, not the nearest double."""
+    assert exact_epsilon(value) == expected
+    assert exact_epsilon(str(float(value))) == expected
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -0.1, 0.0, 1e-10, 1e7, 0.001 / 3])
+def test_a_float_out_of_range_is_refused_with_its_value(value: float) -> None:
+    """Also one of more places than a ledger adds up."""
+    with pytest.raises(ValueError, match=rf"^epsilon must be .* got {re.escape(str(value))}$"):
+        exact_epsilon(value)
 
 
 def test_a_refusal_names_the_argument_and_its_value() -> None:
@@ -121,9 +138,9 @@ def test_integers_of_numpy_become_pythons_own(exact: Callable[[Fraction], Fracti
 
 
 def test_a_number_of_numpy_is_exact() -> None:
-    """An integer is one of its kind; its floats are no more exact than Python's."""
+    """An integer is one of its kind; a float of half the digits shows another decimal."""
     assert parts(exact_epsilon(np.int64(3))) == {int}  # type: ignore[arg-type]
-    for inexact in (np.float64(0.5), np.float32(0.5), np.bool_(True)):  # noqa: FBT003
+    for inexact in (np.float32(0.5), np.bool_(True)):  # noqa: FBT003
         with pytest.raises(ValueError, match=r"\Aepsilon must be"):
             exact_epsilon(inexact)
 

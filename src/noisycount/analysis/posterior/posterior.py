@@ -3,11 +3,10 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
-import numpy as np
 from numpy.typing import ArrayLike
 
+from noisycount.analysis.posterior.observed import Answers, observed
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.tails import ValuedFactor
@@ -113,9 +112,9 @@ class Posterior(Shown):
 
 
 def posterior(
-    answer: float | Sequence[float] | Reals,
+    answer: Answers,
     population: Population,
-    mechanism: Mechanism | Sequence[Mechanism],
+    mechanism: Mechanism | Sequence[Mechanism] | None = None,
 ) -> Posterior:
     """The law of the count given its answers: P[K = k | Y = y] ∝ P[K = k]·Π f(y | k).
 
@@ -123,7 +122,8 @@ def posterior(
         answer: The answer y, in records: any finite number that the mechanism can give; or
             several answers about one count, each with independent noise.
         population: What is known about the count before the answers.
-        mechanism: The law of the answer given the count; or as many as there are answers.
+        mechanism: The law of the answer given the count; or as many as there are answers. None:
+            each answer carries its own, as what a desk releases does.
 
     Raises:
         ValueError: If a mechanism cannot give its answer, the numbers of answers and mechanisms
@@ -141,19 +141,9 @@ def posterior(
         (31.351086, 32, (23, 39))
     """
     instance_of(population, Population, "population")
-    given = answer.tolist() if isinstance(answer, np.ndarray) else answer
-    answers = list(given) if isinstance(given, (list, tuple)) else [cast("float", given)]
-    mechanisms = list(mechanism) if isinstance(mechanism, Sequence) else [mechanism]
-    for one in mechanisms:
-        instance_of(one, Mechanism, "mechanism")
-    if len(answers) != len(mechanisms) or not answers:
-        raise ValueError(
-            f"answer and mechanism must be equally many and at least one, got {len(answers)} "
-            f"and {len(mechanisms)}"
-        )
-    observed = tuple(zip(answers, mechanisms, strict=True))
-    likelihoods = (law.likelihood(y, population.size) for y, law in observed)
-    return Posterior(population.law(*likelihoods), population, observed)
+    told = observed(answer, mechanism)
+    likelihoods = (law.likelihood(y, population.size) for y, law in told)
+    return Posterior(population.law(*likelihoods), population, told)
 
 
 def _two_sided(population: Population, answer: float, mechanism: Mechanism) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisycount.analysis.posterior.laplace_cells import LaplaceCells, laplace_cells
+from noisycount.analysis.posterior.observed import Published, values_and_mechanism
 from noisycount.analysis.posterior.posterior import Posterior, posterior
 from noisycount.analysis.posterior.wide_cells import WideCells, wide_cells
 from noisycount.model.laws.expansion import Reals
@@ -33,28 +34,35 @@ _TOLERANCE = 1e-12  # posterior standard deviations; 1e-10 is promised
 
 @overload
 def refine(
-    answers: float, population: Population, mechanism: Mechanism, by: Estimate = "mean"
+    answers: float | Published,
+    population: Population,
+    mechanism: Mechanism | None = None,
+    by: Estimate = "mean",
 ) -> float: ...
 
 
 @overload
 def refine(
-    answers: Sequence[float] | Reals,
+    answers: Sequence[float | Published] | Reals,
     population: Population,
-    mechanism: Mechanism,
+    mechanism: Mechanism | None = None,
     by: Estimate = "mean",
 ) -> Reals: ...
 
 
 def refine(
-    answers: ArrayLike, population: Population, mechanism: Mechanism, by: Estimate = "mean"
+    answers: ArrayLike | Published | Sequence[float | Published],
+    population: Population,
+    mechanism: Mechanism | None = None,
+    by: Estimate = "mean",
 ) -> Reals | float:
     """The posterior mean, median or mode of the count for each answer on its own.
 
     Args:
         answers: Answers in records, any shape; each is about a count of its own. A nan gives nan.
         population: What is known about each count before its answer.
-        mechanism: The law of each answer given its count.
+        mechanism: The law of each answer given its count. None: the answers are releases, which
+            carry it.
         by: "mean" (least squared error), "median" (least absolute error) or "mode".
 
     Returns:
@@ -76,9 +84,10 @@ def refine(
     if by not in ("mean", *_WHOLE):
         raise ValueError(f'by must be "mean", "median" or "mode", got {by!r}')
     instance_of(population, Population, "population")
-    instance_of(mechanism, Mechanism, "mechanism")
-    asked = _as_reals(answers)
-    shaped = _estimates(asked.reshape(-1), population, mechanism, by).reshape(asked.shape)
+    values, law = values_and_mechanism(answers, mechanism)
+    instance_of(law, Mechanism, "mechanism")
+    asked = _as_reals(values)
+    shaped = _estimates(asked.reshape(-1), population, law, by).reshape(asked.shape)
     return float(shaped) if asked.ndim == 0 else shaped
 
 

@@ -4,18 +4,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
-from noisycount.analysis.accuracy.readable_epsilon import error_within
 from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.count.opening import records_of
 from noisycount.errors import ConfigError
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_of_size
 from noisycount.release.desk import Dataset, Release
 from noisycount.release.ledger.entries import Analyst
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.slot import Slot
-from noisycount.shown.numbers import odds_sentence
 
 __all__ = ["Answer", "answer_to", "dataset_asked"]
 
@@ -49,7 +46,7 @@ class Answer:
     @property
     def odds(self) -> str:
         """What ε means for the person or the row that was counted, in words."""
-        return odds_sentence(self.release.epsilon, "person" if self.unit else "row")
+        return self.release.odds
 
 
 def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its charge
@@ -85,7 +82,8 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
             configuration.ledger_url, create=known_head is None, known_head=known_head
         ) as ledger:
             paying = Dataset(dataset.name, dataset.budget)
-            release = records.desk(ledger, paying, slot, analyst).release(where, epsilon)
+            desk = records.desk(ledger, paying, slot, analyst)
+            release = desk.release(where, epsilon, confidence=confidence)
     return Answer(
         release=release,
         meaning=meaning,
@@ -93,7 +91,7 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
         neighbours=neighbours_of_size(dataset.size),
         budget=dataset.budget,
         analyst=analyst,
-        error=error_within(DiscreteLaplace(release.scale), confidence),
+        error=release.error,
         confidence=confidence,
         ledger=configuration.ledger_file,
     )

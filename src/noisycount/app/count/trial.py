@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from noisycount.analysis.accuracy.readable_epsilon import error_within
 from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.count.opening import records_of
 from noisycount.app.ledger.access import debits
+from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.entries import Analyst, Entry

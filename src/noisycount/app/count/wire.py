@@ -28,7 +28,7 @@ def answer_object(answer: Answer) -> dict[str, Any]:
         "meaning": answer.meaning,
         "unit": answer.unit,
         "neighbours": _NEIGHBOURS[answer.neighbours],
-        "mechanism": release.mechanism,
+        "mechanism": release.mechanism.name,
         "scale": exact_text(release.scale),
         "epsilon": exact_text(release.epsilon),
         "odds": answer.odds,

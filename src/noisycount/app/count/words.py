@@ -30,7 +30,7 @@ def answer_facts(answer: Answer) -> Facts:
             "",
             f"with {percent(answer.confidence)} confidence the true count lies that near",
         ),
-        ("noise", f"{release.mechanism}, scale {approximately(release.scale)}"),
+        ("noise", f"{release.mechanism.name}, scale {approximately(release.scale)}"),
         ("privacy", f"ε = {exact_text(release.epsilon)}: {answer.odds}"),
         ("budget", f"charged {paid}; {left}"),
         ("ledger", seen_from_here(answer.ledger) if answer.ledger else "on a server"),

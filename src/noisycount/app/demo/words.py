@@ -50,8 +50,8 @@ def _asked(plan: Plan, release: Release) -> Iterator[Step]:
     yield Step(
         "Ask",
         f"Count the distinct persons with {release.where}, then add whole-number noise "
-        f"({release.mechanism}, scale {approximately(release.scale)}) drawn by an exact sampler. "
-        "The ledger is charged before anything is counted.",
+        f"({release.mechanism.name}, scale {approximately(release.scale)}) drawn by an exact "
+        "sampler. The ledger is charged before anything is counted.",
     )
 
 

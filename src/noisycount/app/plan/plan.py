@@ -6,14 +6,14 @@ from fractions import Fraction
 
 from noisycount.analysis.accuracy.accuracy import failure_probability
 from noisycount.analysis.accuracy.out_of_range import negative_probability
-from noisycount.analysis.accuracy.readable_epsilon import (
+from noisycount.app.config.config import DEFAULT_BUDGET
+from noisycount.errors import NoisyCountError
+from noisycount.model.drawing.scales import as_written
+from noisycount.model.half_width import (
     epsilon_within,
     error_within,
     readable_epsilon_within,
 )
-from noisycount.app.config.config import DEFAULT_BUDGET
-from noisycount.errors import NoisyCountError
-from noisycount.model.drawing.scales import as_written
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 
 __all__ = ["POSSIBLE", "Plan", "planned", "planned_epsilon", "planned_error"]

@@ -2,11 +2,10 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from math import isqrt
 
-from noisycount.release.budget.exact import exact_epsilon, exact_text, largest_epsilon
+from noisycount.release.budget.exact import Exactly, exact_epsilon, exact_text, largest_epsilon
 from noisycount.release.budget.loss import Loss
 from noisycount.shown.value import Shown
 
@@ -136,7 +135,7 @@ class ConcentratedBudget(Budget):
         return price_within(self.rho - spent.rho)
 
 
-def budget_of(value: str | int | Decimal | Fraction | Budget) -> Budget:
+def budget_of(value: Exactly | Budget) -> Budget:
     """A budget; an exact number or its text is one in ε.
 
     Raises:

@@ -8,6 +8,7 @@ from numbers import Rational
 from noisycount.shown.exact_text import exact_text
 
 __all__ = [
+    "Exactly",
     "exact_delta",
     "exact_epsilon",
     "exact_text",
@@ -15,6 +16,9 @@ __all__ = [
     "largest_epsilon",
     "rational",
 ]
+
+Exactly = str | int | float | Decimal | Fraction
+"""What denotes a rational: a text, an exact number, or a float, as the decimal that it shows."""
 
 _SMALLEST = Fraction(1, 10**9)
 _LARGEST = Fraction(10**6)
@@ -30,7 +34,7 @@ _NUMBER = re.compile(
 )
 
 
-def exact_epsilon(value: str | int | Decimal | Fraction, name: str = "epsilon") -> Fraction:
+def exact_epsilon(value: Exactly, name: str = "epsilon") -> Fraction:
     """The exact positive rational that a value or its text denotes.
 
     The denominator divides 10^18 or is at most 1000, so a sum of any number of such values has a
@@ -38,22 +42,20 @@ def exact_epsilon(value: str | int | Decimal | Fraction, name: str = "epsilon") 
 
     Args:
         value: A privacy loss or a budget, from 1e-9 to 1e6: a decimal (``"0.1"``, ``"1e-3"``) or
-            a fraction (``"1/3"``) in at most 40 characters, or a number that is already exact.
+            a fraction (``"1/3"``) in at most 40 characters, a number that is already exact, or a
+            float, read as the decimal that Python shows for it: 0.1 is one tenth.
         name: What the message of a refusal calls the value.
 
     Returns:
         The value, with nothing rounded, as a fraction of Python's own integers.
 
     Raises:
-        ValueError: The value is outside that range or form, or is a float.
+        ValueError: The value is outside that range or form.
 
     Example:
-        >>> exact_epsilon("0.1"), exact_epsilon("1/3")
+        >>> exact_epsilon(0.1), exact_epsilon("1/3")
         (Fraction(1, 10), Fraction(1, 3))
     """
-    if isinstance(value, float):
-        message = f"{name} must be exact: write it as text such as '0.1', got the float {value!r}"
-        raise ValueError(message)  # noqa: TRY004 - every unusable value is a ValueError here
     number = _number(value)
     if number is None or not _SMALLEST <= number <= _LARGEST or not _has_short_form(number):
         raise ValueError(
@@ -64,7 +66,7 @@ def exact_epsilon(value: str | int | Decimal | Fraction, name: str = "epsilon") 
     return number
 
 
-def exact_delta(value: str | int | Decimal | Fraction) -> Fraction:
+def exact_delta(value: Exactly) -> Fraction:
     """The exact probability that a δ or its text denotes.
 
     Args:
@@ -72,7 +74,7 @@ def exact_delta(value: str | int | Decimal | Fraction) -> Fraction:
             number that is already exact.
 
     Raises:
-        ValueError: The value is outside that range or form, or is a float.
+        ValueError: The value is outside that range or form.
 
     Example:
         >>> exact_delta("1e-6")
@@ -159,7 +161,8 @@ def _number(value: object) -> Fraction | None:
         return None
     if isinstance(value, Rational):
         return rational(value)
-    text = str(value).strip() if isinstance(value, (str, Decimal)) else ""
+    shown = float(value) if isinstance(value, float) else value  # a float of NumPy is one too
+    text = str(shown).strip() if isinstance(shown, (str, Decimal, float)) else ""
     if len(text) > _LONGEST_TEXT or _NUMBER.fullmatch(text) is None:
         return None
     return Fraction(text)
@@ -175,5 +178,7 @@ def _shown(value: object) -> str:
     if isinstance(value, Rational):
         bits = sum(int(part).bit_length() for part in (value.numerator, value.denominator))
         return str(value) if bits <= _LONGEST_TEXT else f"a number of {bits} bits"
+    if isinstance(value, float):
+        return str(float(value))
     text = repr(value) if isinstance(value, (str, Decimal)) else f"a {type(value).__name__}"
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."

@@ -5,12 +5,13 @@ from fractions import Fraction
 from typing import Self
 
 from noisycount.release.budget.exact import exact_value, rational
+from noisycount.shown.value import Shown
 
 __all__ = ["Loss"]
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Shown):
     """The privacy loss of all answers so far, added up exactly in two ways.
 
     An answer that is ε-differentially private is also ε²/2-zCDP. Both add up over answers, also

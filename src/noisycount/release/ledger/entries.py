@@ -10,6 +10,7 @@ from noisycount.release.budget.budgets import Budget, budget_of
 from noisycount.release.budget.exact import exact_epsilon, exact_text
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.arguments import check_text
+from noisycount.shown.value import Shown
 
 __all__ = ["ANALYST", "Analyst", "Entry", "Request"]
 
@@ -20,7 +21,7 @@ _LONGEST_QUESTION = 100_000  # characters: several times what a question of 4,09
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class Request(Shown):
     """One question to one data set at one price.
 
     Args:
@@ -54,7 +55,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Analyst:
+class Analyst(Shown):
     """Who asks, and what their questions may cost together, whatever data sets they are about.
 
     Args:
@@ -78,8 +79,8 @@ class Analyst:
             object.__setattr__(self, "budget", budget_of(self.budget))
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+@dataclass(frozen=True, slots=True, repr=False)
+class Entry(Shown):
     """One debit, and its answer once there is one.
 
     Args:
@@ -112,3 +113,8 @@ class Entry:
                 raise ValueError(f"{name} must include epsilon, got {exact_text(total.epsilon)}")
         if self.made.utcoffset() != timedelta(0):
             raise ValueError(f"made must be in UTC, got {self.made.isoformat()}")
+
+    def _key_facts(self) -> dict[str, object]:
+        """What was asked of whom, its price and its answer."""
+        asked = {"dataset": self.request.dataset, "epsilon": self.request.epsilon}
+        return {"key": self.key, **asked, "answer": self.answer, "analyst": self.analyst}

@@ -24,6 +24,7 @@ from noisycount.release.ledger.rows import all_rows, append, entries_of, entry_u
 from noisycount.release.ledger.shared_book import SharedBook
 from noisycount.release.ledger.structure import check_structure
 from noisycount.release.ledger.table import is_made, make, upgrade
+from noisycount.shown.value import Shown
 
 __all__ = ["Analyst", "Entry", "Ledger", "Request"]
 
@@ -32,8 +33,8 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
+@dataclass(frozen=True, slots=True, repr=False)
+class Ledger(Shown):
     """What every data set has spent, and every answer that was bought.
 
     Use `open`, not the constructor. A ledger may be used by many threads and processes at once;
@@ -66,6 +67,10 @@ class Ledger:
     writing: Engine
     clock: Callable[[], datetime] = _now
     read: SharedBook = field(default_factory=SharedBook, compare=False, repr=False)
+
+    def _facts(self) -> dict[str, object]:
+        """Where it is."""
+        return {"place": self.place}
 
     @classmethod
     def open(cls, url: str, *, create: bool = True, known_head: Head | None = None) -> Self:

@@ -1,0 +1,99 @@
+"""Answers, each with the mechanism that gave it."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeGuard, cast
+
+import numpy as np
+
+from noisycount.model.laws.expansion import Reals
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.validation import instance_of
+
+__all__ = ["Answers", "Published", "observed", "values_and_mechanism"]
+
+
+class Published(Protocol):
+    """An answer that carries its mechanism, as every release does."""
+
+    @property
+    def answer(self) -> float:
+        """The answer, in records."""
+        ...
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The law of the answer given the count."""
+        ...
+
+
+Answers = float | Published | Sequence[float | Published] | Reals
+
+
+def observed(
+    answer: Answers, mechanism: Mechanism | Sequence[Mechanism] | None
+) -> tuple[tuple[float, Mechanism], ...]:
+    """One or several answers about one count beside their mechanisms.
+
+    Args:
+        answer: A number or a published answer; or several.
+        mechanism: One for each; None: that of each published answer.
+
+    Raises:
+        ValueError: If they differ in number, there is none, or a number has no mechanism.
+    """
+    given: Any = answer.tolist() if isinstance(answer, np.ndarray) else answer
+    answers = list(given) if isinstance(given, (list, tuple)) else [given]
+    if mechanism is None:
+        mechanisms = [_own(one) for one in answers]
+    else:
+        mechanisms = list(mechanism) if isinstance(mechanism, Sequence) else [mechanism]
+    for one in mechanisms:
+        instance_of(one, Mechanism, "mechanism")
+    if len(answers) != len(mechanisms) or not answers:
+        raise ValueError(
+            f"answer and mechanism must be equally many and at least one, got {len(answers)} "
+            f"and {len(mechanisms)}"
+        )
+    return tuple(zip(map(_value, answers), mechanisms, strict=True))
+
+
+def values_and_mechanism(
+    answers: Any,  # noqa: ANN401  (whatever holds numbers, and is checked by what reads them)
+    mechanism: Mechanism | None,
+) -> tuple[Any, Mechanism]:
+    """Answers about counts of their own as numbers, and the mechanism of all of them.
+
+    Raises:
+        ValueError: If none is given and numbers have none, or published answers have several.
+    """
+    if is_published(answers):
+        return answers.answer, mechanism or answers.mechanism
+    listed = answers if isinstance(answers, (list, tuple)) else []
+    published = [one for one in listed if is_published(one)]
+    values = [_value(one) for one in answers] if published else answers
+    if mechanism is not None:
+        return values, mechanism
+    kinds = {repr(one.mechanism): one.mechanism for one in published}
+    if len(kinds) != 1 or len(published) != len(listed):
+        raise ValueError(
+            f"mechanism must be given unless all answers carry the same, got {len(kinds)} "
+            "different ones: refine the answers of each mechanism by themselves"
+        )
+    return values, next(iter(kinds.values()))
+
+
+def is_published(answer: object) -> TypeGuard[Published]:
+    """Whether an answer carries its mechanism."""
+    return isinstance(getattr(answer, "mechanism", None), Mechanism) and hasattr(answer, "answer")
+
+
+def _value(answer: float | Published) -> float:
+    """The number that was answered."""
+    return answer.answer if is_published(answer) else cast("float", answer)
+
+
+def _own(answer: float | Published) -> Mechanism:
+    """The mechanism that comes with an answer."""
+    if is_published(answer):
+        return answer.mechanism
+    raise ValueError(f"mechanism must be given with an answer that carries none, got {answer!r}")

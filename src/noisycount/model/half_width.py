@@ -1,0 +1,97 @@
+"""The half-width that discrete noise keeps, and the ε in two digits that keeps a half-width."""
+
+import math
+from decimal import ROUND_CEILING, Context
+from fractions import Fraction
+
+from noisycount.model.drawing.scales import as_written
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.model.noises.error.complement import log_one_minus_exp
+from noisycount.model.validation import fraction_of_one, positive_number, whole_number
+
+__all__ = ["epsilon_within", "error_within", "readable_epsilon_within"]
+
+_READABLE = Context(prec=2, rounding=ROUND_CEILING)  # up, so that the promise is kept
+
+
+def readable_epsilon_within(
+    error: float | Fraction, confidence: float, queries: int = 1
+) -> Fraction:
+    """The ε with which discrete Laplace noise stays within ±error, rounded up to two digits.
+
+    Of k answers all lie within ±m, m = ⌊error⌋, with probability (1 − b)^k, where
+    b = 2e^(−(m+1)ε)/(1 + e^−ε). That can be less than the confidence at the ε of continuous noise,
+    −ln(1 − confidence^(1/k))/error; ε is the larger of both, rounded up to a decimal of two
+    significant digits.
+
+    Args:
+        error: The half-width of the interval, in records, positive.
+        confidence: The probability that all answers lie inside, in (0, 1).
+        queries: The number k of answers, at least 1.
+
+    Raises:
+        ValueError: If the error is not positive and finite, the confidence is not in (0, 1), or
+            queries is not a positive whole number.
+
+    Source: Naldi and D'Acquisto (2015), eq. (7) and (10), for discrete noise and several answers.
+
+    Example:
+        >>> readable_epsilon_within(15, 0.95, queries=10)
+        Fraction(9, 25)
+    """
+    width = as_written(error, "error")
+    log_beta = _log_beta_of_one(confidence, queries)
+    epsilon = _READABLE.create_decimal_from_float(epsilon_within(error, confidence, queries))
+    too_large = math.floor(width) + 1
+    while DiscreteLaplace.for_epsilon(Fraction(epsilon)).excess(too_large, log_beta) > 0:
+        epsilon = _READABLE.next_plus(epsilon)
+    return Fraction(epsilon)
+
+
+def epsilon_within(error: float | Fraction, confidence: float, queries: int = 1) -> float:
+    """The ε with which Laplace noise stays within ±error, in all of k answers.
+
+    ε = −ln(1 − confidence^(1/k))/error.
+
+    Args:
+        error: The half-width of the interval, in records, positive.
+        confidence: The probability that all answers lie inside, in (0, 1).
+        queries: The number k of answers, at least 1.
+
+    Raises:
+        ValueError: As for `readable_epsilon_within`.
+
+    Source: Naldi and D'Acquisto (2015), eq. (10), for several answers.
+    Numerical error: 4 units in the last place.
+
+    Example:
+        >>> round(epsilon_within(15, 0.95, queries=10), 6)
+        0.35169
+    """
+    return -_log_beta_of_one(confidence, queries) / positive_number(error, "error")
+
+
+def error_within(noise: DiscreteLaplace, confidence: float, queries: int = 1) -> int:
+    """The smallest m such that all answers lie within ±m with that confidence, in records.
+
+    Args:
+        noise: The noise of each answer.
+        confidence: The probability that all answers lie inside, in (0, 1).
+        queries: The number of answers, at least 1.
+
+    Raises:
+        ValueError: If the confidence is not in (0, 1), or queries is not a positive whole number.
+
+    Source: as for `accuracy`, of which it is one record less, as ±m holds m itself.
+
+    Example:
+        >>> error_within(DiscreteLaplace.for_epsilon(0.15), 0.95)
+        20
+    """
+    return noise.error_with_tail(_log_beta_of_one(confidence, queries)) - 1
+
+
+def _log_beta_of_one(confidence: float, queries: int) -> float:
+    """The logarithm of the b with (1 − b)^k = confidence."""
+    inside = math.log(fraction_of_one(confidence, "confidence"))
+    return log_one_minus_exp(inside / whole_number(queries, "queries", smallest=1))
