@@ -28,7 +28,7 @@ NOISY = [  # what is drawn, what follows from it, and the time; never an error, 
     re.compile(pattern.replace("N", f"({NUMBER})"))
     for pattern in (
         r"^answer N ±\d+$",
-        r"^│ (\d{4}-\d\d-\d\d \d\d:\d\d) │ .* │ N │$",
+        r"^│ (\d{4}-\d\d-\d\d \d\d:\d\d) │ .* │ N(?: ±\d+)? │$",
         r"^3 The answer: N ±.* within ±\d+ of N\. It cost",
         r"^4 A better estimate: N persons .* mean of N, a median of N, and N to N with 95 %",
     )

@@ -15,6 +15,7 @@ from noisycount.shown.numbers import signed
 __all__ = [
     "account_header",
     "account_rows",
+    "asked_unit",
     "asked_where",
     "entry_header",
     "entry_rows",
@@ -67,11 +68,34 @@ def asked_where(entry: Entry) -> str:
     Raises:
         LedgerError: No command wrote the entry.
     """
+    where = _asked(entry, "where")
+    if isinstance(where, str):
+        return where
+    raise _forged(entry)
+
+
+def asked_unit(entry: Entry) -> str | None:
+    """The column whose distinct values an entry counts; None for rows.
+
+    Raises:
+        LedgerError: No command wrote the entry.
+    """
+    unit = _asked(entry, "unit")
+    if unit is None or isinstance(unit, str):
+        return unit
+    raise _forged(entry)
+
+
+def _asked(entry: Entry, part: str) -> object:
+    """A part of what an entry asks; None where it has none."""
     with suppress(ValueError, TypeError, KeyError, RecursionError):
-        where = json.loads(entry.request.question)["where"]
-        if isinstance(where, str):
-            return where
-    raise LedgerError(
+        return json.loads(entry.request.question)[part]
+    return None
+
+
+def _forged(entry: Entry) -> LedgerError:
+    """The refusal of an entry that no command wrote."""
+    return LedgerError(
         f"key {entry.key!r} of the ledger has a question that no noisycount wrote;"
         " `noisycount ledger export` shows it as it is"
     )

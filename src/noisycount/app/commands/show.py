@@ -1,0 +1,42 @@
+"""`noisycount show`: what may be asked of a data set, and what was."""
+
+import click
+
+from noisycount.app.config.config import Config
+from noisycount.app.options.common import config_option, json_option
+from noisycount.app.show.view import View
+from noisycount.app.show.wire import view_object
+from noisycount.app.show.words import (
+    COLUMN_HEADER,
+    ENTRY_HEADER,
+    column_rows,
+    entry_rows,
+    view_facts,
+)
+from noisycount.app.terminal.printing import print_facts, print_json, print_table, print_text
+
+__all__ = ["command"]
+
+
+@click.command(name="show", epilog="Example: noisycount show survey")
+@click.argument("source")
+@config_option
+@json_option
+def command(source: str, configuration: Config, *, as_json: bool) -> None:
+    """Show what may be asked of a data set, and what was.
+
+    SOURCE is a file or a data set of noisycount.toml. Tells its columns with their kinds, what is
+    counted, what is left of the budget, and every answer so far. No record is counted, nothing is
+    charged.
+    """
+    view = View.of(configuration.dataset(source), configuration)
+    if as_json:
+        print_json(view_object(view, configuration))
+        return
+    asked = entry_rows(view)  # refused before anything is shown
+    print_facts(view_facts(view, configuration))
+    print_table(COLUMN_HEADER, column_rows(view))
+    if asked:
+        print_table(ENTRY_HEADER, asked)
+    else:
+        print_text("nothing was asked yet")

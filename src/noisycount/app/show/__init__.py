@@ -1,0 +1,1 @@
+"""What may be asked of a data set, and what was."""

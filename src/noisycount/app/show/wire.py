@@ -1,0 +1,38 @@
+"""A data set as JSON."""
+
+from typing import Any
+
+from noisycount.app.config.config import Config
+from noisycount.app.ledger.words import asked_where
+from noisycount.app.show.view import View
+from noisycount.release.budget.exact import exact_text
+
+__all__ = ["view_object"]
+
+
+def view_object(view: View, configuration: Config) -> dict[str, Any]:
+    """A data set; a column without a stated kind has null, budgets are exact texts."""
+    dataset, ledger = view.dataset, configuration.ledger_file
+    return {
+        "dataset": dataset.name,
+        "source": str(dataset.source),
+        "unit": dataset.unit,
+        "size": dataset.size,
+        "columns": {name: kind and kind.value for name, kind in view.columns.items()},
+        "budget": dataset.budget.written,
+        "remaining": exact_text(view.remaining),
+        "price": exact_text(view.price),
+        "affordable": view.affordable,
+        "ledger": None if ledger is None else str(ledger),
+        "asked": [
+            {
+                "made": entry.made.isoformat(),
+                "where": asked_where(entry),
+                "epsilon": exact_text(entry.request.epsilon),
+                "answer": entry.answer,
+                "analyst": entry.analyst,
+                "key": entry.key,
+            }
+            for entry in view.entries
+        ],
+    }

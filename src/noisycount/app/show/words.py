@@ -1,0 +1,79 @@
+"""A data set in words."""
+
+from noisycount.app.config.config import Config
+from noisycount.app.ledger.words import asked_where, place_words
+from noisycount.app.show.view import View
+from noisycount.app.terminal.printing import Facts, seen_from_here
+from noisycount.model.half_width import error_within
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.release.budget.exact import exact_text
+from noisycount.release.ledger.entries import Entry
+from noisycount.shown.numbers import approximately, plus_minus, signed
+
+__all__ = [
+    "COLUMN_HEADER",
+    "CONFIDENCE",
+    "ENTRY_HEADER",
+    "column_rows",
+    "entry_rows",
+    "view_facts",
+]
+
+CONFIDENCE = 0.95
+COLUMN_HEADER = ("column", "kind", "compare it with")
+ENTRY_HEADER = ("asked (UTC)", "question", "ε", "answer (95 %)")
+_UNSTATED = ("not stated", "a number, a text, or true or false")
+
+
+def view_facts(view: View, configuration: Config) -> Facts:
+    """What is counted, and what is left to pay."""
+    dataset = view.dataset
+    counts = f"distinct values of {dataset.unit}" if dataset.unit else "rows"
+    public = f", of which there are {signed(dataset.size)}" if dataset.size else ""
+    facts = [
+        ("data set", seen_from_here(dataset.name)),
+        ("source", seen_from_here(dataset.source)),
+        ("counts", f"{counts}{public}"),
+        ("budget", _budget(view)),
+        ("ledger", place_words(configuration)),
+    ]
+    return facts[1:] if dataset.name == str(dataset.source) else facts
+
+
+def column_rows(view: View) -> list[tuple[str, ...]]:
+    """One line a column, with cells as `COLUMN_HEADER` names them."""
+    return [
+        (name, *(_UNSTATED if kind is None else (kind.value, kind.example)))
+        for name, kind in view.columns.items()
+    ]
+
+
+def entry_rows(view: View) -> list[tuple[str, ...]]:
+    """What was asked, oldest first, with cells as `ENTRY_HEADER` names them."""
+    return [
+        (
+            f"{entry.made:%Y-%m-%d %H:%M}",
+            asked_where(entry),
+            exact_text(entry.request.epsilon),
+            _answer(entry),
+        )
+        for entry in view.entries
+    ]
+
+
+def _budget(view: View) -> str:
+    """What is left, and what that pays for."""
+    left = f"{approximately(view.remaining)} of {view.dataset.budget.text} left"
+    if view.affordable is None:
+        return left
+    number = f"{signed(view.affordable)}{' more' if view.entries else ''}"
+    such = f"{number} such answer{'' if view.affordable == 1 else 's'}"
+    return f"{left}: at ε = {exact_text(view.price)} it pays for {such}"
+
+
+def _answer(entry: Entry) -> str:
+    """A stored answer with its error."""
+    if entry.answer is None:
+        return "not given"
+    error = error_within(DiscreteLaplace.for_epsilon(entry.request.epsilon), CONFIDENCE)
+    return f"{signed(entry.answer)} {plus_minus(error)}"

@@ -1,0 +1,66 @@
+from pathlib import Path
+
+import pytest
+
+from tests.app.conftest import Refused, Run, configure, contents
+
+COLUMNS = 'unit = "person"\ncolumns = ["year", "age", "health", "female"]\nbudget = "1"'
+
+
+def test_a_data_set_is_shown_before_the_first_question(run: Run, here: Path) -> None:
+    """Columns with their kinds and what to write, what is counted, what is left; nothing asked."""
+    configure(here, COLUMNS)
+    before = contents(here.parent)
+    told = run("show", "survey")
+    assert (told.status, told.errors) == (0, "")
+    shown = " ".join(told.output.split())
+    for part in (
+        "data set survey source survey.parquet counts distinct values of person",
+        "budget 1 of 1 left: at ε = 0.1 it pays for 10 such answers",
+        "│ health │ text │ a text such as 'yes' │",
+        "│ female │ boolean │ true or false │",
+        "nothing was asked yet",
+    ):
+        assert part in shown
+    assert contents(here.parent) == before
+
+
+def test_what_was_asked_is_shown_with_its_error(run: Run, here: Path) -> None:
+    """Each answer, and how many more the rest of the budget pays for."""
+    configure(here, COLUMNS)
+    words = ("--where", "health = 'poor'", "--epsilon", "0.15", "--json")
+    paid = run("count", "survey", *words).object
+    shown = " ".join(run("show", "survey").output.split())
+    assert "0.85 of 1 left: at ε = 0.15 it pays for 5 more such answers" in shown
+    assert f"│ health = 'poor' │ 0.15 │ {paid['answer']:,} ±20 │".replace("-", "−") in shown
+    told = run("show", "survey", "--json").object
+    assert told["columns"] == {
+        "year": "integer",
+        "age": "real",
+        "health": "text",
+        "female": "boolean",
+    }
+    assert (told["remaining"], told["affordable"], told["unit"]) == ("0.85", 5, "person")
+    (asked,) = told["asked"]
+    assert (asked["where"], asked["answer"], asked["key"]) == (
+        "health = 'poor'",
+        paid["answer"],
+        paid["key"],
+    )
+
+
+def test_a_file_is_shown_by_the_unit_of_its_answers(run: Run, here: Path) -> None:
+    """A CSV file without stated kinds has none; its path is its name."""
+    (here / "people.csv").write_text("person,age\n1,31\n2,29\n")
+    assert run("show", "people.csv", "--json").object["unit"] is None
+    run("count", "people.csv", "--unit", "person", "--where", "age > 30", "--epsilon", "1")
+    told = run("show", "people.csv", "--json").object
+    assert (told["unit"], told["columns"]) == ("person", {"age": None})
+    assert "│ age │ not stated │" in " ".join(run("show", "people.csv").output.split())
+
+
+@pytest.mark.parametrize("source", ["nowhere.csv", "sruvey"])
+def test_what_is_no_data_set_is_not_shown(refused: Refused, here: Path, source: str) -> None:
+    """The same refusal as that of a count."""
+    configure(here, COLUMNS)
+    assert f"SOURCE {source!r} is neither a file nor a data set" in refused("show", source)
