@@ -27,7 +27,7 @@ NUMBER = r"−?\d+(?:[.,]\d+)*"
 NOISY = [  # what is drawn, what follows from it, and the time; never an error, ε or a budget
     re.compile(pattern.replace("N", f"({NUMBER})"))
     for pattern in (
-        r"^answer N ±\d+$",
+        r"^answer N ±\d+((?:, so at most \d+)?)$",
         r"^│ (\d{4}-\d\d-\d\d \d\d:\d\d) │ .* │ N(?: ±\d+)? │$",
         r"^3 The answer: N ±.* within ±\d+ of N\. It cost",
         r"^4 A better estimate: N persons .* mean of N, a median of N, and N to N with 95 %",
@@ -54,6 +54,7 @@ def transcripts(block: str) -> Iterator[tuple[str, str]]:
 def pieces(command: str, printed: str) -> list[str]:
     """The lines of an output, or the paragraphs of the demonstration, without noisy numbers."""
     between = "\n\n" if command == "noisycount demo" else "\n"
+    printed = re.sub(r"^hint .*(?:\n .*)*", "", printed, flags=re.MULTILINE)  # the noise was rare
     found = [" ".join(piece.split()) for piece in printed.strip().split(between)]
     return list(map(masked, found))
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 import click
 
 from noisycount.app.config.config import Config
+from noisycount.app.count.hint import hints
 from noisycount.app.count.question import answer_to, dataset_asked
 from noisycount.app.count.trial import Trial
 from noisycount.app.count.wire import answer_object, trial_object
@@ -99,10 +100,11 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
         return
     with status("counting"):
         answer = answer_to(where, dataset, configuration, price, confidence, asker, slot)
+    told = hints(answer, guess, within)
     if as_json:
-        print_json(answer_object(answer))
+        print_json(answer_object(answer, told))
     else:
-        print_facts(answer_facts(answer))
+        print_facts(answer_facts(answer, told))
 
 
 def _price(

@@ -10,7 +10,7 @@ from noisycount.errors import ConfigError
 from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_of_size
 from noisycount.release.desk import Dataset, Release
-from noisycount.release.ledger.entries import Analyst
+from noisycount.release.ledger.entries import Analyst, Entry
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.slot import Slot
 
@@ -31,6 +31,8 @@ class Answer:
         error: The count lies within ±error of the answer with the confidence, in units.
         confidence: The probability of that.
         ledger: Where the answer is kept; None for a server.
+        size: The number of units where it is public, else None.
+        better: A stored answer to the same question at the largest ε above this one, if any.
     """
 
     release: Release
@@ -42,6 +44,15 @@ class Answer:
     error: int
     confidence: float
     ledger: Path | None
+    size: int | None = None
+    better: Entry | None = None
+
+    @property
+    def interval(self) -> tuple[int, int]:
+        """Where the count lies with the confidence: within ±error, not below 0 or above all."""
+        low, high = self.release.answer - self.error, self.release.answer + self.error
+        most = high if self.size is None else self.size
+        return max(0, min(low, most)), max(0, min(high, most))
 
     @property
     def odds(self) -> str:
@@ -84,6 +95,7 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
             paying = Dataset(dataset.name, dataset.budget)
             desk = records.desk(ledger, paying, slot, analyst)
             release = desk.release(where, epsilon, confidence=confidence)
+            earlier = records.earlier(where, dataset.name, ledger.entries(dataset.name))
     return Answer(
         release=release,
         meaning=meaning,
@@ -94,7 +106,16 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
         error=release.error,
         confidence=confidence,
         ledger=configuration.ledger_file,
+        size=dataset.size,
+        better=_better(earlier, epsilon),
     )
+
+
+def _better(earlier: list[Entry], epsilon: Fraction) -> Entry | None:
+    """The answer at the largest ε above this one, if there is one."""
+    answered = (entry for entry in earlier if entry.answer is not None)
+    best = max(answered, key=lambda entry: entry.request.epsilon, default=None)
+    return best if best is not None and best.request.epsilon > epsilon else None
 
 
 def dataset_asked(configuration: Config, source: str, unit: str | None) -> DatasetConfig:

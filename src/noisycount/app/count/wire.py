@@ -1,7 +1,9 @@
 """A private count as JSON."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from noisycount.app.count.hint import stored_error
 from noisycount.app.count.question import Answer
 from noisycount.app.count.trial import Trial
 from noisycount.release.budget.exact import exact_text
@@ -16,12 +18,18 @@ _NEIGHBOURS = {
 }
 
 
-def answer_object(answer: Answer) -> dict[str, Any]:
-    """A private count; budgets and scales are exact decimals or fractions, as text."""
-    release = answer.release
+def answer_object(answer: Answer, hints: Sequence[str] = ()) -> dict[str, Any]:
+    """A private count; budgets and scales are exact decimals or fractions, as text.
+
+    The count lies from `low` to `high` with the confidence, as it lies within ±error of the answer,
+    not below 0 and not above the public size.
+    """
+    release, (low, high) = answer.release, answer.interval
     return {
         "answer": release.answer,
         "error": answer.error,
+        "low": low,
+        "high": high,
         "confidence": answer.confidence,
         "dataset": release.dataset,
         "where": release.where,
@@ -39,6 +47,20 @@ def answer_object(answer: Answer) -> dict[str, Any]:
         "repeated": release.repeated,
         "key": release.key,
         "ledger": None if answer.ledger is None else str(answer.ledger),
+        "better": _better(answer),
+        "hints": list(hints),
+    }
+
+
+def _better(answer: Answer) -> dict[str, Any] | None:
+    """A stored answer to the same question with less noise."""
+    if answer.better is None:
+        return None
+    return {
+        "answer": answer.better.answer,
+        "error": stored_error(answer.better, answer.confidence),
+        "epsilon": exact_text(answer.better.request.epsilon),
+        "key": answer.better.key,
     }
 
 

@@ -1,5 +1,6 @@
 """A private count in words."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from noisycount.app.count.question import Answer
@@ -14,8 +15,8 @@ from noisycount.shown.numbers import approximately, odds_sentence, percent, plus
 __all__ = ["answer_facts", "trial_facts"]
 
 
-def answer_facts(answer: Answer) -> Facts:
-    """A private count in words."""
+def answer_facts(answer: Answer, hints: Sequence[str] = ()) -> Facts:
+    """A private count in words, and what to do better."""
     release = answer.release
     account = "" if answer.analyst.name == ANALYST else f" to {answer.analyst.name}"
     left = _left(release.remaining, answer.budget, answer.analyst)
@@ -25,7 +26,7 @@ def answer_facts(answer: Answer) -> Facts:
     return [
         ("question", f"{release.where}  ({answer.meaning})"),
         ("data set", _counted(release.dataset, answer.unit)),
-        ("answer", f"{signed(release.answer)} {plus_minus(answer.error)}"),
+        ("answer", f"{signed(release.answer)} {plus_minus(answer.error)}{_bound(answer)}"),
         (
             "",
             f"with {percent(answer.confidence)} confidence the true count lies that near",
@@ -34,7 +35,17 @@ def answer_facts(answer: Answer) -> Facts:
         ("privacy", f"ε = {exact_text(release.epsilon)}: {answer.odds}"),
         ("budget", f"charged {paid}; {left}"),
         ("ledger", seen_from_here(answer.ledger) if answer.ledger else "on a server"),
+        *(("hint", hint) for hint in hints),
     ]
+
+
+def _bound(answer: Answer) -> str:
+    """What the interval says where a part of it lies below 0 or above all."""
+    low, high = answer.interval
+    if answer.release.answer < answer.error:
+        return f", so at most {signed(high)}"
+    is_cut = answer.size is not None and answer.release.answer + answer.error > answer.size
+    return f", so at least {signed(low)}" if is_cut else ""
 
 
 def trial_facts(trial: Trial) -> Facts:

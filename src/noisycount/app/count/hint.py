@@ -1,0 +1,62 @@
+"""What to do better next time, from published numbers alone."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+from noisycount.app.count.question import Answer
+from noisycount.app.plan.plan import planned
+from noisycount.errors import NoisyCountError
+from noisycount.model.half_width import error_within
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.release.budget.exact import exact_text
+from noisycount.release.ledger.entries import Entry
+from noisycount.shown.numbers import percent, plus_minus, signed
+
+__all__ = ["hints", "stored_error"]
+
+_FAR = 2  # times as large as the count may be, or as small
+
+
+def hints(answer: Answer, guess: float | None = None, within: float | None = None) -> list[str]:
+    """What the answer says about its guess, and where a better one is; no data is read.
+
+    Args:
+        answer: What was published.
+        guess: The guess of the count that the price came from, in units; None where there was none.
+        within: The half-width that was asked for, as a share of the guess.
+    """
+    found = list(_about_guess(answer, guess, within)) if guess and within else []
+    if answer.better is not None and answer.better.answer is not None:
+        error = plus_minus(stored_error(answer.better, answer.confidence))
+        price = exact_text(answer.better.request.epsilon)
+        found.append(
+            f"a better answer to this question is stored, and free with --epsilon {price}: "
+            f"{signed(answer.better.answer)} {error}"
+        )
+    return found
+
+
+def stored_error(entry: Entry, confidence: float) -> int:
+    """The count lies within ±error of a stored answer with the confidence, in units."""
+    return error_within(DiscreteLaplace.for_epsilon(entry.request.epsilon), confidence)
+
+
+def _about_guess(answer: Answer, guess: float, within: float) -> Iterator[str]:
+    """What the goal costs for this answer, where the guess was far from all that it may be."""
+    low, high = answer.interval
+    if low <= _FAR * guess and guess <= _FAR * high:
+        return
+    told = f"the guess of {plus_minus(guess).removeprefix('±')} was far off"
+    is_known = answer.release.answer > answer.error
+    about = answer.release.answer if is_known else high
+    if about < 1:
+        yield f"{told}: the count is hardly above 0; say how far off with an ε instead"
+        return
+    most = "" if is_known else ", the most that it may be,"
+    with suppress(NoisyCountError):  # no ledger keeps such a price
+        price = planned(about, within, answer.confidence).epsilon
+        only = "only " if price < answer.release.epsilon else ""
+        yield (
+            f"{told}: ±{percent(within)} of {signed(about)}{most} needs {only}"
+            f"ε = {exact_text(price)}"
+        )
