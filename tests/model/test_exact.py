@@ -53,3 +53,9 @@ def test_a_count_that_is_no_whole_number_is_refused(count: object) -> None:
     """Nothing is released about a count that cannot be."""
     with pytest.raises(ValueError, match=r"^count must be a whole number"):
         Exact().release(count)  # type: ignore[arg-type]
+
+
+def test_the_count_itself_has_a_likelihood_of_one() -> None:
+    """In logarithms, at counts of any shape."""
+    assert Exact().logpmf(3, [[2, 3], [3, 4]]).tolist() == [[-math.inf, 0.0], [0.0, -math.inf]]
+    assert float(Exact().logpmf(3, 3)) == 0

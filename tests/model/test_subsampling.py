@@ -183,3 +183,24 @@ def test_a_small_sample_makes_no_law_for_each_count(monkeypatch: pytest.MonkeyPa
     told = posterior(20, Binomial(1000, 0.3), Subsample(60, DiscreteGaussian(Fraction(1, 50))))
     assert told.mean == pytest.approx(302, abs=1e-9)
     assert made == []
+
+
+@pytest.mark.parametrize(("size", "sample_size"), [(20, 7), (20, 20), (100_000, 30_000)])
+def test_the_likelihood_of_counts_is_hypergeometric(size: int, sample_size: int) -> None:
+    """To 1e-9, and 0 where that many positives could not have been drawn."""
+    answer = sample_size // 3
+    counts = np.unique(np.linspace(0, size, 40).astype(int))
+    exact = stats.hypergeom.logpmf(answer, size, counts, sample_size)
+    found = Subsample(sample_size).logpmf(answer, counts, size)
+    assert found == pytest.approx(exact, rel=1e-9, abs=1e-9)
+    assert (
+        Subsample(sample_size).logpmf(answer, [-1, 0.5, size + 1], size).tolist() == [-math.inf] * 3
+    )
+
+
+def test_the_likelihood_of_counts_needs_the_size() -> None:
+    """The sample is of so many records."""
+    with pytest.raises(ValueError, match=r"^size must be given, .* got None: logpmf\(answer, coun"):
+        Subsample(3).logpmf(1, [1, 2])
+    with pytest.raises(ValueError, match=r"^sample_size must be at most the 2 records"):
+        Subsample(3).logpmf(1, [1, 2], 2)

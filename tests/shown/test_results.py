@@ -27,7 +27,7 @@ HELD: dict[str, Shown] = {
     "known": nc.Known(10),
     "informed": POPULATION.given(3000, 50),
     "posterior": nc.posterior(107, POPULATION, nc.DiscreteLaplace(7)),
-    "several answers": nc.posterior([3.5] * 50, nc.Binomial(9, 0.3), [nc.Laplace(7)] * 50),
+    "several answers": nc.posterior([3.5] * 9, nc.Binomial(9, 0.3), [nc.Laplace(7)] * 9),
     "curve": nc.privacy_curve(nc.Gaussian(3), nc.Binomial(100, 0.3)),
     "worst case": nc.privacy_curve(nc.Laplace(3)),
 }

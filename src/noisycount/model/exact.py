@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from noisycount.model.laws.expansion import FLAT, Expansion
+from noisycount.model.laws.expansion import FLAT, Expansion, Reals
 from noisycount.model.laws.factor import BaseFactor
 from noisycount.model.laws.tails import LogFactor, ValuedFactor
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.validation import whole_number
+from noisycount.model.validation import real_number, whole_number
 
 __all__ = ["Exact", "ExactLikelihood"]
 
@@ -50,6 +51,17 @@ class Exact(Mechanism):
         """1 for the counts on that side of the answer, 0 for the others."""
         support = (answer, math.inf) if upper else (-math.inf, answer)
         return LogFactor(np.zeros_like, support=support)
+
+    def logpmf(self, answer: float, counts: ArrayLike, size: int | None = None) -> Reals:  # noqa: ARG002  (of every size)
+        """0 for the count that is the answer, −inf for the others.
+
+        Args:
+            answer: The count, in records.
+            counts: Counts k, an array of any shape.
+            size: Not needed.
+        """
+        told = np.asarray(counts, dtype=np.float64) == real_number(answer, "answer")
+        return np.where(told, 0.0, -np.inf)[()]
 
     def release(self, count: int) -> int:
         """The count.

@@ -2,6 +2,9 @@
 
 from abc import ABC, abstractmethod
 
+from numpy.typing import ArrayLike
+
+from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.factor import Factor
 from noisycount.model.laws.tails import ValuedFactor
 from noisycount.shown.value import Shown
@@ -34,6 +37,22 @@ class Mechanism(Shown, ABC):
             answer: The answer, in records.
             size: The number of records of the database.
             upper: Which of the two.
+        """
+
+    @abstractmethod
+    def logpmf(self, answer: float, counts: ArrayLike, size: int | None = None) -> Reals:
+        """The logarithm of P[Y = answer | K = k] for each count k, for samplers of other packages.
+
+        Args:
+            answer: The answer, in records.
+            counts: Counts k, an array of any shape.
+            size: The number of records of the database; only a sample needs it.
+
+        Returns:
+            −inf for 0; of continuous noise the logarithm of the density; shape as given.
+
+        Raises:
+            ValueError: If this mechanism cannot give that answer.
         """
 
     @abstractmethod

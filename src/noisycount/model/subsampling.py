@@ -4,9 +4,10 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from noisycount.model.drawing.one import RandomIntegers
 from noisycount.model.exact import Exact
@@ -94,6 +95,31 @@ class Subsample(Mechanism):
             support=support,
             is_log_concave=False,
         )
+
+    def logpmf(self, answer: float, counts: ArrayLike, size: int | None = None) -> Reals:
+        """The logarithm of P[Y = answer | K = k] for each count k.
+
+        Args:
+            answer: The number of positive records in the sample, with its noise.
+            counts: Counts k, an array of any shape.
+            size: The number of records of the database; needed here, as the sample is of them.
+
+        Raises:
+            ValueError: If the size is left out or smaller than the sample, or the answer is none.
+        """
+        if size is None:
+            raise ValueError(
+                "size must be given, as the sample is of that many records, got None: "
+                "logpmf(answer, counts, size)"
+            )
+        likelihood, asked = self.likelihood(answer, size), np.asarray(counts, dtype=np.float64)
+        if self.noise is None:  # Σ_k C(k, s)·C(n − k, m − s) = C(n + 1, m + 1)
+            shares = math.log1p(size) - math.log1p(self.sample_size)
+            return (smooth_law([likelihood]).log_pmf(asked) + shares)[()]
+        possible = (asked >= 0) & (asked <= size) & (asked == np.floor(asked))
+        logs = np.full(asked.shape, -np.inf)
+        logs[possible] = cast("NoisySampleLikelihood", likelihood).log_values(asked[possible])
+        return (logs + self.noise.logpmf(answer, self.sample_size // 2))[()]
 
     def release(self, count: int, size: int | None = None) -> int | float:
         """One answer: a real sample is drawn by exact integers, then the noise.

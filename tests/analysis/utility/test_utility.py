@@ -243,7 +243,7 @@ def test_the_count_itself_loses_nothing() -> None:
 class Silent(Mechanism):
     """A mechanism that is none of the known ones."""
 
-    likelihood = tail = release = None  # type: ignore[assignment]
+    likelihood = tail = logpmf = release = None  # type: ignore[assignment]
 
 
 @pytest.mark.parametrize(

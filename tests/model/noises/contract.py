@@ -53,6 +53,32 @@ class NoiseContract:
             exact = np.log(told.density(error - steps) / told.density(error))
             assert errors.log_change(error, steps) == pytest.approx(exact, abs=1e-11)
 
+    def test_likelihoods_of_counts_are_exact(self, case: NoiseCase) -> None:
+        """With their constant, at counts of any shape; a number for a number."""
+        counts = np.array([[0, 1, 2], [7, 20, 30]])
+        for answer in ANSWERS:
+            exact = np.log(case.definition.density(answer - counts))
+            found = case.noise.logpmf(answer, counts)
+            assert found.shape == counts.shape
+            assert found == pytest.approx(exact, rel=1e-11, abs=1e-11)
+        assert float(case.noise.logpmf(2, 2)) == pytest.approx(math.log(case.noise.errors.peak))
+        if case.noise.is_discrete:
+            with pytest.raises(ValueError, match="integer under discrete noise"):
+                case.noise.logpmf(0.5, counts)
+
+    def test_likelihoods_of_counts_in_a_sample_are_exact(self, case: NoiseCase) -> None:
+        """A sum over what may have been drawn; no count outside 0..size can be."""
+        sample, size = nc.Subsample(2, case.noise), 5
+        weights = [
+            [math.comb(k, s) * math.comb(size - k, 2 - s) / math.comb(size, 2) for s in range(3)]
+            for k in range(size + 1)
+        ]
+        for answer in (-1.0, 2.0):
+            exact = np.log(np.array(weights) @ case.definition.density(answer - np.arange(3)))
+            found = sample.logpmf(answer, np.arange(-1, size + 2), size)
+            assert found[1:-1] == pytest.approx(exact, rel=1e-10, abs=1e-10)
+            assert found[[0, -1]].tolist() == [-math.inf, -math.inf]
+
     def test_tails_and_masses_are_exact(self, case: NoiseCase) -> None:
         """On both sides of 0 and across it, and in logarithms."""
         errors, told = case.noise.errors, case.definition

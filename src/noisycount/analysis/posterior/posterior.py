@@ -4,11 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from numpy.typing import ArrayLike
-
+from noisycount.analysis.posterior.frozen_law import FrozenLaw
 from noisycount.analysis.posterior.observed import Answers, observed
 from noisycount.model.laws.count_law import CountDistribution
-from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.tails import ValuedFactor
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.populations.population import Population
@@ -21,8 +19,11 @@ _LEVEL = 0.95  # of the interval that is shown
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Posterior(Shown):
+class Posterior(Shown, FrozenLaw):
     """The law of the count after an answer, and the estimates that follow from it.
+
+    It also answers to `pmf`, `logpmf`, `cdf`, `sf`, `ppf`, `isf` and `rvs`, as laws in scipy.stats
+    do.
 
     Attributes:
         law: The distribution of the count given the answers.
@@ -84,10 +85,6 @@ class Posterior(Shown):
     def probability(self, low: float, high: float) -> float:
         """P[low <= K <= high | Y]."""
         return self.law.probability(low, high)
-
-    def pmf(self, counts: ArrayLike) -> Reals:
-        """P[K = k | Y] for each count k, shape as given."""
-        return self.law.pmf(counts)
 
     def _facts(self) -> dict[str, object]:
         """The estimates, what they rest on, and whether that fits."""

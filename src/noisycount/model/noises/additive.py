@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.factor import Factor
@@ -90,6 +91,31 @@ class SymmetricNoise(Mechanism):
             kinks=(answer - 1, answer, answer + 1),
             is_log_concave=self.is_log_concave,
         )
+
+    def logpmf(
+        self,
+        answer: float,
+        counts: ArrayLike,
+        size: int | None = None,  # noqa: ARG002  (as additive noise of every size)
+    ) -> Reals:
+        """The logarithm of P[Y = answer | K = k], or of the density, for each count k.
+
+        Args:
+            answer: The answer, in records.
+            counts: Counts k, an array of any shape.
+            size: Not needed.
+
+        Raises:
+            ValueError: If this noise cannot give that answer.
+
+        Numerical error: 1e-11, absolute or relative, whichever is larger.
+        """
+        self.check_answer(answer)
+        errors = self.errors
+        missed = float(answer) - np.asarray(counts, dtype=np.float64)
+        at_zero = float(errors.log_density(np.zeros(1))[0])
+        logs: Reals = errors.log_density(missed) - at_zero + math.log(errors.peak)
+        return logs[()]
 
     def log_tail(self, alpha: float) -> float:
         """The logarithm of P[|Y − K| >= alpha], alpha in records."""

@@ -1,0 +1,132 @@
+"""Probabilities and quantiles of a law of a count for whole arrays."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from noisycount.model.laws.count_law import TIE, CountDistribution
+from noisycount.model.laws.expansion import Reals
+
+__all__ = ["quantiles", "quantiles_from_above", "up_to"]
+
+_FEW = 16  # different values: more of them share a table of the law
+_DEPTH = 80.0  # nats below the mode at which a table ends
+_RARE = 1e-15  # a level from which on quantiles of laws are exact
+_LONGEST = 1 << 22  # counts of a table, 32 MB; a wider law is asked value by value
+
+
+def up_to(law: CountDistribution, counts: ArrayLike) -> Reals:
+    """P[K <= k] for each k, shape as given, to full relative precision; nan for nan."""
+    low, high = law.support
+    asked = np.clip(np.asarray(counts, dtype=np.float64), low - 1, high)
+    return _each(np.floor(asked), law, _one_up_to, _all_up_to)
+
+
+def quantiles(law: CountDistribution, levels: ArrayLike) -> Reals:
+    """The smallest k with P[K <= k] >= level for each level, shape as given; nan for nan.
+
+    As in SciPy, level 0 gives the count below the smallest possible one, level 1 the largest.
+
+    Raises:
+        ValueError: A level is not in [0, 1].
+    """
+    return _each(_checked(levels), law, _one_quantile, _all_quantiles)
+
+
+def quantiles_from_above(law: CountDistribution, levels: ArrayLike) -> Reals:
+    """The smallest k with P[K > k] <= level for each level, also where 1 − level is 1.
+
+    Raises:
+        ValueError: A level is not in [0, 1].
+    """
+    asked = _checked(levels)
+    highest = -quantiles(law.mirrored, asked)  # the largest k with P[K >= k] >= level
+    is_reached = up_to(law.mirrored, -highest) <= asked * (1 + TIE)
+    found: Reals = np.where(is_reached & (asked > 0), highest - 1, highest)
+    return np.where(asked == 0, float(law.support[1]), found)
+
+
+def _checked(levels: ArrayLike) -> Reals:
+    """The levels as an array."""
+    asked = np.asarray(levels, dtype=np.float64)
+    wrong = (asked < 0) | (asked > 1)
+    if wrong.any():
+        refused = float(asked[wrong].flat[0])
+        raise ValueError(f"levels must be probabilities from 0 to 1, got {refused!r}")
+    return asked
+
+
+def _each(
+    asked: Reals,
+    law: CountDistribution,
+    one: Callable[[CountDistribution, float], float],
+    many: Callable[[CountDistribution, Reals], Reals],
+) -> Reals:
+    """The value of each number, nan for nan: of few one by one, of many from one table."""
+    different, places = np.unique(asked, return_inverse=True)
+    known = different[~np.isnan(different)]
+    found = np.full(different.shape, np.nan)
+    low, high = law.reach(_DEPTH)
+    if known.size <= _FEW or high - low > _LONGEST:
+        found[: known.size] = [one(law, value) for value in known.tolist()]
+    else:
+        found[: known.size] = many(law, known)
+    return found[places].reshape(asked.shape)
+
+
+def _one_up_to(law: CountDistribution, count: float) -> float:
+    """P[K <= count]."""
+    return law.probability(-math.inf, count)
+
+
+def _one_quantile(law: CountDistribution, level: float) -> float:
+    """The smallest count with so much probability up to it."""
+    if level == 0:
+        return law.support[0] - 1
+    if level == 1:
+        return law.support[1]
+    return law.quantile(level) if level > _RARE else _far_quantile(law, math.log(level))
+
+
+def _far_quantile(law: CountDistribution, log_level: float) -> float:
+    """The quantile at a level that a law leaves out of its sums, by halving."""
+    low, high = law.support[0] - 1, law.quantile(_RARE)  # P[K <= low] < level <= P[K <= high]
+    while high - low > 1:
+        middle = (low + high) // 2
+        if law.log_probability(-math.inf, middle) >= log_level - TIE:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _table(law: CountDistribution) -> tuple[int, Reals]:
+    """The first count of a table, and P[K <= k] of it and those after it."""
+    low, high = (int(end) for end in law.reach(_DEPTH))
+    first, last = max(low, law.support[0]), min(high, law.support[1])
+    masses = law.pmf(np.arange(first, last + 1, dtype=np.float64))
+    masses[0] = law.probability(-math.inf, first)
+    return first, np.cumsum(masses)
+
+
+def _all_up_to(law: CountDistribution, counts: Reals) -> Reals:
+    """P[K <= k] of many counts."""
+    first, below = _table(law)
+    places = np.clip(counts - first, 0, below.size - 1).astype(np.int64)
+    found = np.minimum(below[places], 1.0)
+    beyond = counts < first
+    found[beyond] = [_one_up_to(law, count) for count in counts[beyond].tolist()]
+    return np.where(counts >= law.support[1], 1.0, found)
+
+
+def _all_quantiles(law: CountDistribution, levels: Reals) -> Reals:
+    """The quantiles at many levels."""
+    first, below = _table(law)
+    goals = levels * below[-1] * (1 - TIE)
+    places = np.minimum(np.searchsorted(below, goals), below.size - 1)
+    found: Reals = first + places.astype(np.float64)
+    beyond = (goals <= below[0]) | (levels == 1)
+    found[beyond] = [_one_quantile(law, level) for level in levels[beyond].tolist()]
+    return found
