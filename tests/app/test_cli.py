@@ -10,10 +10,12 @@ from pathlib import Path
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 
 from noisycount.app import commands
 from noisycount.app.cli import COMMANDS, main, noisycount
-from tests.app.conftest import Refused, Run
+from noisycount.app.terminal.refusal import STATUSES
+from tests.app.conftest import Refused, Run, configure
 
 SCRIPT = Path(sys.executable).with_name("noisycount")
 
@@ -120,6 +122,56 @@ def test_a_question_is_never_dropped(refused: Refused) -> None:
     words = ("count", "survey.parquet", "--epsilon", "0.1")
     where = ("--where", "age > 40", "--where", "age > 60", "--where", "age > 40")
     assert "--where is given 3 times: give it once" in refused(*words, *where)
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "kind"),
+    [
+        (("--where", "age >"), 2, "usage"),
+        (("--where", "age > 40", "--epsilon", "3"), 3, "budget"),
+        (("--where", "age > 40", "--unit", "nobody"), 4, "source"),
+        (("--where", "age > 40", "--config", "broken.toml"), 5, "ledger"),
+    ],
+)
+def test_the_status_tells_what_refused(
+    run: Run, here: Path, words: tuple[str, ...], status: int, kind: str
+) -> None:
+    """2 for what was typed, 3 the budget, 4 the records, 5 the ledger; JSON says it too."""
+    (here / "broken.toml").write_text('[ledger]\nurl = "sqlite:///survey.parquet"\n')
+    price = () if "--epsilon" in words else ("--epsilon", "1")
+    told = run("count", "survey.parquet", *words, *price)
+    assert (told.status, told.output) == (status, "")
+    also = run("count", "survey.parquet", *words, *price, "--json")
+    assert (also.status, also.output, also.errors.count("\n")) == (status, "", 1)
+    message = told.errors.removeprefix("error: ").strip()
+    assert json.loads(also.errors) == {"error": message, "kind": kind, "status": status}
+
+
+def completed(words: list[str], incomplete: str) -> list[tuple[str, str]]:
+    """The kind and the text of each completion after some words."""
+    shell = ShellComplete(noisycount, {}, "noisycount", "_NOISYCOUNT_COMPLETE")
+    return [(item.type, item.value) for item in shell.get_completions(words, incomplete)]
+
+
+def test_a_shell_completes_commands_and_names(here: Path) -> None:
+    """Commands, options, data sets of the configuration beside files, and analysts."""
+    configure(here, "[analysts.alice]\n[analysts.bob]")
+    assert completed([], "co") == [("plain", "count")]
+    assert completed(["ledger"], "sh") == [("plain", "show")]
+    assert completed(["count"], "su") == [("file", "su"), ("plain", "survey")]
+    assert completed(["show"], "") == [("file", ""), ("plain", "survey")]
+    assert completed(["plan", "--dataset"], "s") == [("file", "s"), ("plain", "survey")]
+    assert completed(["count", "survey", "--analyst"], "") == [("plain", "alice"), ("plain", "bob")]
+    assert ("plain", "--dry-run") in completed(["count", "survey"], "--d")
+    (here / "noisycount.toml").write_text("broken")
+    assert completed(["count"], "su") == [("file", "su")]
+
+
+def test_the_help_tells_how_to_complete(run: Run) -> None:
+    """And what each exit status means."""
+    told = run("--help").output
+    assert 'eval "$(_NOISYCOUNT_COMPLETE=bash_source noisycount)"' in told
+    assert all(f"{status}  " in told for status in (2, *STATUSES.values()))
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -163,7 +163,7 @@ def test_an_unreadable_file_is_refused(run: Run) -> None:
         file.chmod(0)
         with without_privileges():
             told = run("count", str(file), *ASK)
-    assert (told.status, told.output) == (2, "")
+    assert (told.status, told.output) == (4, "")
     assert told.errors == f"error: {str(file)!r} cannot be read: check its path and permissions\n"
 
 
@@ -271,7 +271,7 @@ def test_a_full_disk_refuses_before_it_counts(run: Run, here: Path, *, paid: boo
     told = subprocess.run(  # noqa: S603  (our own code)
         words, cwd=here, check=False, capture_output=True, text=True, env=quiet
     )
-    assert (told.returncode, told.stdout) == (2, "")
+    assert (told.returncode, told.stdout) == (5, "")
     assert re.fullmatch(
         r"error: ledger '.*' (met a disk error|has no room).* ask again\n", told.stderr
     )

@@ -7,11 +7,12 @@ from io import TextIOWrapper
 from typing import NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from noisycount.app.options.group import CommandGroup
-from noisycount.app.terminal.characters import REPLACING, writable
+from noisycount.app.terminal.characters import REPLACING
+from noisycount.app.terminal.refusal import USAGE, status_of, tell
 from noisycount.errors import NoisyCountError, OverrunError
-from noisycount.release.question.text import printable
 
 __all__ = ["COMMANDS", "main", "noisycount"]
 
@@ -55,6 +56,15 @@ class LazyGroup(CommandGroup):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands that begin so, none of which is imported for it, and options."""
+        names = [
+            CompletionItem(name, help=told)
+            for name, told in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
+
     def invoke(self, ctx: click.Context) -> object:
         """A run of a command; what noisycount refuses becomes an error of usage."""
         try:
@@ -73,7 +83,12 @@ def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="\b\nExample:\n"
-    '  noisycount count survey.csv --where "age >= 65" --within 20% --guess 100',
+    '  noisycount count survey.csv --where "age >= 65" --within 20% --guess 100\n\n'
+    "\b\nExit status of a refusal, which is one line, or one JSON object with --json:\n"
+    "  2  what was typed or configured    4  the records\n"
+    "  3  the budget                      5  the ledger\n\n"
+    "\b\nCompletion of commands, options and data sets (zsh_source, fish_source alike):\n"
+    '  eval "$(_NOISYCOUNT_COMPLETE=bash_source noisycount)"',
 )
 @click.option(
     "--version",
@@ -88,7 +103,7 @@ def noisycount() -> None:
 
 
 def main() -> NoReturn:
-    """A run of the command line; every refusal is one line on standard error and exit status 2."""
+    """A run of the command line; every refusal is one line on standard error, with a status."""
     # No command multiplies large matrices, and NumPy's threads take longer to start than a plan.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _let_streams_replace()
@@ -96,18 +111,19 @@ def main() -> NoReturn:
         sys.exit(noisycount.main(prog_name="noisycount", standalone_mode=False) or 0)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
-        sys.exit(2)
+        sys.exit(USAGE)
     except click.ClickException as error:
-        _tell(_with_help(error))
+        status = status_of(error.__cause__)
+        tell(_with_help(error), status)
         if isinstance(error.__cause__, OverrunError):
-            os._exit(2)  # the count goes on in a thread; its end would tell how long it took
-        sys.exit(2)
+            os._exit(status)  # the count goes on in a thread; its end would tell how long it took
+        sys.exit(status)
     except OSError as error:
-        _tell(
+        tell(
             f"{error.filename or 'output'} cannot be used ({error.strerror}): mend that and ask "
             "again; an answer that was paid for is kept"
         )
-        sys.exit(2)
+        sys.exit(USAGE)
     except click.Abort:
         click.echo("stopped", err=True)
         sys.exit(130)
@@ -118,12 +134,6 @@ def _let_streams_replace() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors=REPLACING)
-
-
-def _tell(refusal: str) -> None:
-    """A refusal as one line on standard error."""
-    line = f"error: {printable(' '.join(refusal.split()))}"
-    click.echo(writable(line, getattr(sys.stderr, "encoding", None) or "utf-8"), err=True)
 
 
 def _with_help(error: click.ClickException) -> str:

@@ -43,7 +43,7 @@ def test_an_intact_ledger_is_verified(run: Run, here: Path) -> None:
 
 
 def test_a_broken_row_is_named(run: Run, refused: Refused, here: Path) -> None:
-    """In one line, or in one object; the status is that of every refusal."""
+    """In one line, or in one object; the status is that of a ledger that refuses."""
     configure(here)
     for year in (1, 2):
         ask(run, year)
@@ -55,7 +55,7 @@ def test_a_broken_row_is_named(run: Run, refused: Refused, here: Path) -> None:
         " a copy that holds every debit\n"
     )
     told = run("ledger", "verify", "--json")
-    assert told.status == 2
+    assert told.status == 5
     found = json.loads(told.output)
     assert (found["intact"], found["broken"]) == (False, 3)
     assert found["head"].startswith("2:")

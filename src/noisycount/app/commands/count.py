@@ -19,6 +19,7 @@ from noisycount.app.options.common import (
     config_option,
     json_option,
 )
+from noisycount.app.options.completion import analyst_names, source_names
 from noisycount.app.plan.plan import planned
 from noisycount.app.terminal.printing import print_facts, print_json
 from noisycount.app.terminal.status import status
@@ -33,7 +34,7 @@ __all__ = ["command"]
     "  noisycount count survey.csv --where \"age >= 65 and health = 'poor'\" \\\n"
     "      --unit person --within 20% --guess 100",
 )
-@click.argument("source")
+@click.argument("source", shell_complete=source_names)
 @click.option("--where", required=True, metavar="TEXT", help="What to count, as in SQL's WHERE.")
 @click.option(
     "--epsilon", callback=as_epsilon, metavar="E", help="The price of the answer: 0.1 or 1/3."
@@ -53,7 +54,12 @@ __all__ = ["command"]
     help="and with what probability; errors are stated for it.",
 )
 @click.option("--unit", metavar="COLUMN", help="Count distinct values of this column, not rows.")
-@click.option("--analyst", metavar="NAME", help="Who asks, where several may.")
+@click.option(
+    "--analyst",
+    metavar="NAME",
+    shell_complete=analyst_names,
+    help="Who asks, where several may.",
+)
 @click.option(
     "--slot",
     callback=as_slot,

@@ -19,12 +19,13 @@ from noisycount.app.options.common import as_head, config_option, json_option
 from noisycount.app.options.group import CommandGroup
 from noisycount.app.terminal.files import new_file
 from noisycount.app.terminal.printing import json_text, print_json, print_table, print_text
+from noisycount.app.terminal.refusal import STATUSES
 from noisycount.errors import LedgerError
 from noisycount.release.ledger.chain import Head
 
 __all__ = ["command"]
 
-_BROKEN = 2  # the exit status of every refusal
+_BROKEN = STATUSES[LedgerError]
 
 
 @click.group(name="ledger", cls=CommandGroup, epilog="Example: noisycount ledger show")

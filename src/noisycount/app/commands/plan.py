@@ -16,6 +16,7 @@ from noisycount.app.options.common import (
     config_option,
     json_option,
 )
+from noisycount.app.options.completion import source_names
 from noisycount.app.options.goal import as_budget, as_error, as_queries
 from noisycount.app.plan.plan import Plan, planned, planned_epsilon, planned_error
 from noisycount.app.plan.wire import plan_object
@@ -74,7 +75,10 @@ __all__ = ["command"]
     help=f"How many answers does this budget pay for?  [default: {DEFAULT_BUDGET.text}]",
 )
 @click.option(
-    "--dataset", metavar="SOURCE", help="Or: what is left of the budget of this data set?"
+    "--dataset",
+    metavar="SOURCE",
+    shell_complete=source_names,
+    help="Or: what is left of the budget of this data set?",
 )
 @click.option(
     "--plot",

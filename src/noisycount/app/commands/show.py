@@ -4,6 +4,7 @@ import click
 
 from noisycount.app.config.config import Config
 from noisycount.app.options.common import config_option, json_option
+from noisycount.app.options.completion import source_names
 from noisycount.app.show.view import View
 from noisycount.app.show.wire import view_object
 from noisycount.app.show.words import (
@@ -19,7 +20,7 @@ __all__ = ["command"]
 
 
 @click.command(name="show", epilog="Example: noisycount show survey")
-@click.argument("source")
+@click.argument("source", shell_complete=source_names)
 @config_option
 @json_option
 def command(source: str, configuration: Config, *, as_json: bool) -> None:

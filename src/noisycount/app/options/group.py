@@ -18,6 +18,8 @@ class CommandGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is named, once nothing in its words would be dropped."""
+        if ctx.resilient_parsing:  # a shell completes words that are not all there yet
+            return super().resolve_command(ctx, args)
         if args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
             raise click.UsageError(_unknown(args[0], self.list_commands(ctx)), ctx=ctx)
         name, command, words = super().resolve_command(ctx, args)
