@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import Any, Literal, overload
+from typing import Any, Literal, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from noisycount.analysis.posterior.column import Contained, Container, column_in
 from noisycount.analysis.posterior.laplace_cells import LaplaceCells, laplace_cells
 from noisycount.analysis.posterior.observed import Published, values_and_mechanism
 from noisycount.analysis.posterior.posterior import Posterior, posterior
@@ -50,23 +51,34 @@ def refine(
 ) -> Reals: ...
 
 
+@overload
 def refine(
-    answers: ArrayLike | Published | Sequence[float | Published],
+    answers: Container,
     population: Population,
     mechanism: Mechanism | None = None,
     by: Estimate = "mean",
-) -> Reals | float:
+) -> Container: ...
+
+
+def refine(
+    answers: ArrayLike | Published | Sequence[float | Published] | Contained,
+    population: Population,
+    mechanism: Mechanism | None = None,
+    by: Estimate = "mean",
+) -> Reals | float | Contained:
     """The posterior mean, median or mode of the count for each answer on its own.
 
     Args:
         answers: Answers in records, any shape; each is about a count of its own. A nan gives nan.
+            A Series of pandas or Polars or an array of Arrow gives one of its kind, with its
+            labels; what is missing stays missing.
         population: What is known about each count before its answer.
         mechanism: The law of each answer given its count. None: the answers are releases, which
             carry it.
         by: "mean" (least squared error), "median" (least absolute error) or "mode".
 
     Returns:
-        Estimates in records, the shape of the answers; a float for a single answer.
+        Estimates in records, the shape and kind of the answers; a float for a single answer.
 
     Raises:
         ValueError: If an answer is infinite, no number, or impossible under the mechanism, `by` is
@@ -86,8 +98,11 @@ def refine(
     instance_of(population, Population, "population")
     values, law = values_and_mechanism(answers, mechanism)
     instance_of(law, Mechanism, "mechanism")
-    asked = _as_reals(values)
+    column = column_in(values)
+    asked = _as_reals(values if column is None else column.values)
     shaped = _estimates(asked.reshape(-1), population, law, by).reshape(asked.shape)
+    if column is not None:
+        return cast("Contained", column.container(shaped))
     return float(shaped) if asked.ndim == 0 else shaped
 
 
