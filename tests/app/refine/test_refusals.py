@@ -74,7 +74,7 @@ def test_a_scale_that_no_noise_has_is_refused(refused: Refused, scale: str) -> N
         (("107", *SURVEY, "--noise", "laplace"), "give either --epsilon, or both --noise and"),
         (("107", *SURVEY, "--noise", "cauchy", "--scale", "1"), "is not one of 'laplace', 'gau"),
         (("107", *NOISE), "give either --size and --rate, such as --size 5912"),
-        (("107", "--size", "9", *NOISE), "give either --size and --rate, such as"),
+        (("107", "--rate", "9%", *NOISE), "give either --size and --rate, such as"),
         (("107", *SURVEY, "--strata", "s.csv", *NOISE), "give either --size and --rate, such as"),
         ((*SURVEY, *NOISE), "give either one or more ANSWERs, with --plot FILE"),
         (("107", *SURVEY, *NOISE, *TABLE), "give either one or more ANSWERs, with --plot FILE"),

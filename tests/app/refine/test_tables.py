@@ -1,6 +1,7 @@
 import math
 import os
 import pty
+import re
 import subprocess
 import sys
 import time
@@ -21,7 +22,7 @@ from noisycount.model.populations.beta_binomial import BetaBinomial
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import Population
 from noisycount.model.populations.strata.strata import Strata
-from tests.app.conftest import Run
+from tests.app.conftest import Refused, Run
 
 ANSWERS = [31.5, None, -4.25, 2e6, 31.5, 28.0]
 TABLE = ("--answers", "answers.csv", "--column", "answer")
@@ -72,6 +73,7 @@ def test_every_row_has_its_own_estimate(
             told = posterior(answer, *law)
             assert estimates[0] == pytest.approx(told.mean, rel=1e-12)
             assert estimates[1:] == [told.median, *told.interval()]
+            assert row["surprise"] == pytest.approx(told.surprise, abs=1e-13)
 
 
 def test_all_else_stays(run: Run, here: Path) -> None:
@@ -79,7 +81,7 @@ def test_all_else_stays(run: Run, here: Path) -> None:
     assert run("refine", *TABLE, *RATE, *LAPLACE, "--out", "out.csv").status == 0
     before = (here / "answers.csv").read_text().splitlines()
     after = (here / "out.csv").read_text().splitlines()
-    assert after[0] == before[0] + ",mean,median,low,high"
+    assert after[0] == before[0] + ",mean,median,low,high,surprise"
     assert all(new.startswith(f"{old},") for old, new in zip(before, after, strict=True))
 
 
@@ -114,13 +116,16 @@ def test_one_line_tells_what_was_done(run: Run, here: Path) -> None:
     """How many rows, how many without an answer, how long, and where."""
     told = run("refine", *TABLE, *RATE, *LAPLACE, "--out", "out.csv")
     assert (told.status, told.errors) == (0, "")
-    words = " ".join(told.output.split())
-    assert words.startswith("6 rows (1 without an answer) in ")
-    assert words.endswith(" s: out.csv")
-    object_ = run("refine", *TABLE, *RATE, *LAPLACE, "--out", "out.csv", "--json").object
+    first, second = told.output.splitlines()
+    assert first.startswith("6 rows (1 without an answer) in ")
+    assert first.endswith(" s: out.csv")
+    assert second == "1 of 5 answers contradicts the rate: their surprise is below 0.001"
+    words = ("--out", "out.csv", "--overwrite", "--json")
+    object_ = run("refine", *TABLE, *RATE, *LAPLACE, *words).object
     seconds = object_.pop("seconds")
     assert 0 < seconds < math.inf
-    assert object_ == {"rows": 6, "missing": 1, "level": 0.95, "out": "out.csv"}
+    numbers = {"rows": 6, "missing": 1, "contradictions": 1, "level": 0.95}
+    assert object_ == {**numbers, "out": "out.csv"}
     assert (here / "out.csv").exists()
 
 
@@ -128,10 +133,90 @@ def test_a_table_without_answers_is_only_widened(run: Run, here: Path) -> None:
     """No row, or no answer in any row: the columns are added, empty."""
     (here / "answers.csv").write_text("answer\n")
     assert run("refine", *TABLE, *RATE, *LAPLACE, "--out", "out.csv").status == 0
-    assert (here / "out.csv").read_text() == "answer,mean,median,low,high\n"
+    assert (here / "out.csv").read_text() == "answer,mean,median,low,high,surprise\n"
     (here / "answers.csv").write_text("id,answer\n1,\n2,\n")
-    assert run("refine", *TABLE, *RATE, *LAPLACE, "--out", "out.csv").status == 0
-    assert (here / "out.csv").read_text().splitlines()[1:] == ["1,,,,,", "2,,,,,"]
+    assert run("refine", *TABLE, *RATE, *LAPLACE, "--out", "out.csv", "--overwrite").status == 0
+    assert (here / "out.csv").read_text().splitlines()[1:] == ["1,,,,,,", "2,,,,,,"]
+
+
+SIZES = "answer,people,share\n31.5,100,0.3\n,,\n31.5,50,0.3\n-4.25,100,0.3\n31.5,100,0.9\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "size", "rate"),
+    [
+        (("--size-column", "people", "--rate-column", "share"), None, None),
+        (("--size", "100", "--rate-column", "share"), 100, None),
+        (("--size-column", "people", "--rate", "40%±5%"), None, (0.4, 0.05)),
+        (("--size-column", "people"), None, ()),
+    ],
+)
+def test_sizes_and_rates_may_be_columns(
+    run: Run, here: Path, words: tuple[str, ...], size: int | None, rate: tuple[float, ...] | None
+) -> None:
+    """Each row is refined with its own, or with the one of all; without a rate, with a flat law."""
+    (here / "answers.csv").write_text(SIZES)
+    told = run("refine", *TABLE, *LAPLACE, *words, "--out", "out.parquet", "--json").object
+    found = rows(here / "out.parquet")
+    contradictions = 0
+    for row in found:
+        if row["answer"] is None:
+            assert row["mean"] is row["surprise"] is None
+            continue
+        people = size or int(row["people"])
+        law: Population = BetaBinomial(people, 1, 1)
+        if rate is None:
+            law = Binomial(people, float(row["share"]))
+        elif rate:
+            law = BetaBinomial.from_rate(people, *rate)
+        alone = posterior(row["answer"], law, Laplace(10))
+        assert row["mean"] == pytest.approx(alone.mean, rel=1e-12)
+        assert (row["low"], row["high"]) == alone.interval()
+        assert row["surprise"] == pytest.approx(alone.surprise, abs=1e-13)
+        contradictions += alone.surprise < 1e-3
+    assert (told["missing"], told["contradictions"]) == (1, contradictions)
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (("--size", "9", "--size-column", "people"), "give either --size or --size-column"),
+        (("--rate-column", "share"), "give either --size or --size-column"),
+        (("--strata", "s.csv", "--size-column", "people"), "without --strata"),
+        (("--size-column", "persons"), "has no column 'persons'"),
+        (("--size-column", "share"), "row 1 below .* in column 'share' a whole number"),
+        (("--size", "9", "--rate-column", "people"), "in column 'people' a rate between"),
+    ],
+)
+def test_columns_that_are_no_sizes_or_rates_are_refused(
+    refused: Refused, here: Path, words: tuple[str, ...], remedy: str
+) -> None:
+    """Nothing is written, and the first row that does not fit is named."""
+    (here / "answers.csv").write_text(SIZES)
+    assert re.search(remedy, refused("refine", *TABLE, *LAPLACE, *words, "--out", "o.csv"))
+
+
+def test_no_table_is_replaced_in_silence(run: Run, refused: Refused, here: Path) -> None:
+    """Only with --overwrite, and never the table that is read."""
+    words = ("refine", *TABLE, *RATE, *LAPLACE, "--out")
+    (here / "out.csv").write_text("mine\n")
+    assert "--out 'out.csv' exists already: name another file, or add --overwrite" in refused(
+        *words, "out.csv"
+    )
+    assert run(*words, "out.csv", "--overwrite").status == 0
+    assert "surprise" in (here / "out.csv").read_text()
+    assert "is the file that is read" in refused(*words, "answers.csv", "--overwrite")
+
+
+def test_without_a_rate_each_count_is_as_likely(run: Run) -> None:
+    """Only the size is known, and the words say so."""
+    told = run("refine", "107", "--size", "200", "--epsilon", "0.5", "--json").object
+    alone = posterior(107, BetaBinomial(200, 1, 1), DiscreteLaplace(2))
+    assert told["mean"] == pytest.approx(alone.mean)
+    assert (told["flat"], told["rate"], told["groups"]) == (True, None, None)
+    shown = " ".join(run("refine", "300", "--size", "200", "--epsilon", "0.5").output.split())
+    assert "assumed of 200 records each count is as likely, as no --rate is known" in shown
+    assert "if all counts are as likely: check the size and the noise" in shown
 
 
 def shown(patience: float, work: float) -> str:

@@ -14,8 +14,8 @@ from noisycount.app.options.population import (
     noise_of_options,
     population_options,
 )
-from noisycount.app.refine.answer_table import AnswerTable
-from noisycount.app.refine.assumption import Assumed, Rate
+from noisycount.app.refine.answer_table import AnswerTable, RowLaws
+from noisycount.app.refine.assumption import Rate
 from noisycount.app.refine.estimate import Refinement
 from noisycount.app.refine.wire import refinement_object, table_object
 from noisycount.app.refine.words import refinement_facts, table_text
@@ -83,8 +83,13 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--out",
     type=_FILE,
     metavar="FILE",
-    help="and the table to write, with mean, median, low and high added.",
+    help="and the new table to write, with mean, median, low, high and surprise added.",
 )
+@click.option(
+    "--size-column", metavar="NAME", help="Instead of --size: its column of how many records,"
+)
+@click.option("--rate-column", metavar="NAME", help="and instead of --rate: its column of rates.")
+@click.option("--overwrite", is_flag=True, help="Replace the file of --out if it is there.")
 @json_option
 def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     answers: tuple[float, ...],
@@ -99,27 +104,49 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     table: Path | None,
     column: str | None,
     out: Path | None,
+    size_column: str | None,
+    rate_column: str | None,
     *,
+    overwrite: bool,
     as_json: bool,
 ) -> None:
     """Estimate the true count from a noisy answer and a known rate.
 
     Several ANSWERs are about ONE count, each with noise of its own, and give one estimate. A table
     (CSV or Parquet) holds answers about a count each. What is assumed is public knowledge: it
-    costs no privacy, as it only uses what was already told.
+    costs no privacy, as it only uses what was already told. Without a rate, each count is assumed
+    to be as likely.
     """
     law = _law(epsilon, noise, scale)
-    if answers and not (table or column or out):
-        assumed = assumed_of_options(size, rate, strata)
+    if answers and not (table or column or out or size_column or rate_column):
+        assumed = assumed_of_options(size, rate, strata, is_flat_allowed=True)
         _refine_count(Refinement.of(answers, assumed, law, level), plot, as_json=as_json)
     elif table and column and out and not (answers or plot):
-        assumed = assumed_of_options(size, rate, strata)
-        _refine_table(AnswerTable(table, column, out), assumed, law, level, as_json=as_json)
+        asked = AnswerTable(table, column, out, size_column, rate_column, overwrite)
+        _refine_table(asked, _row_laws(asked, size, rate, strata), law, level, as_json=as_json)
     else:
         raise click.UsageError(
             "give either one or more ANSWERs, with --plot FILE if you like, or all of "
             "--answers FILE, --column NAME and --out FILE"
         )
+
+
+def _row_laws(
+    asked: AnswerTable, size: int | None, rate: Rate | None, strata: Path | None
+) -> RowLaws:
+    """What is known about the count of each row."""
+    if asked.size is None and asked.rate is None:
+        assumed = assumed_of_options(size, rate, strata, is_flat_allowed=True)
+        words = "the size" if assumed.is_flat else "the rate" if assumed.rate else "the rates"
+        return RowLaws(assumed.population, words=words)
+    twice = (size is not None and asked.size) or (rate is not None and asked.rate)
+    if strata or twice or not (size or asked.size):
+        raise click.UsageError(
+            "give either --size or --size-column, and either --rate or --rate-column, if it is "
+            "known; without --strata"
+        )
+    is_known = rate is not None or asked.rate is not None
+    return RowLaws(size=size, rate=rate, words="the rate" if is_known else "the size")
 
 
 def _law(epsilon: Fraction | None, noise: str | None, scale: Fraction | None) -> AdditiveNoise:
@@ -147,13 +174,13 @@ def _refine_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -
 
 
 def _refine_table(
-    asked: AnswerTable, assumed: Assumed, law: AdditiveNoise, level: float, *, as_json: bool
+    asked: AnswerTable, laws: RowLaws, law: AdditiveNoise, level: float, *, as_json: bool
 ) -> None:
     """A table of answers, written with their estimates."""
     from noisycount.app.refine.table import refined_table  # noqa: PLC0415  (loads DuckDB)
 
     with progress("refining") as done:
-        written = refined_table(asked, assumed.population, law, level, done)
+        written = refined_table(asked, laws, law, level, done)
     if as_json:
         print_json(table_object(written))
     else:

@@ -102,14 +102,18 @@ def population_options(command: Command) -> Command:
     return command
 
 
-def assumed_of_options(size: int | None, rate: Rate | None, strata: Path | None) -> Assumed:
-    """What is known about the count before its answer."""
+def assumed_of_options(
+    size: int | None, rate: Rate | None, strata: Path | None, *, is_flat_allowed: bool = False
+) -> Assumed:
+    """What is known about the count before its answer; nothing but the size, if that may be."""
     if rate is not None and size is not None and strata is None:
         return Assumed.of_rate(size, rate)
     if rate is None and strata is not None:
         from noisycount.app.refine.groups_file import assumed_of_file  # noqa: PLC0415  (loads DuckDB)
 
         return assumed_of_file(strata, size)
+    if is_flat_allowed and rate is None and size is not None:
+        return Assumed.of_size(size)
     raise click.UsageError(
         "give either --size and --rate, such as --size 5912 --rate 1.7%, or --strata FILE"
     )

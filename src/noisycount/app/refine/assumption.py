@@ -62,7 +62,7 @@ class Assumed:
 
     Attributes:
         population: The law of the count.
-        rate: The one rate of all records; None where each group has its own.
+        rate: The one rate of all records; None where each group has its own, or none is known.
     """
 
     population: Population
@@ -73,6 +73,16 @@ class Assumed:
         """That many records of one rate."""
         return cls(rate.population(size), rate)
 
+    @classmethod
+    def of_size(cls, size: int) -> "Assumed":
+        """That many records of which nothing else is known: every count is as likely."""
+        return cls(BetaBinomial(size, 1, 1), None)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether only the size is known."""
+        return self.rate is None and self.groups is None
+
     @property
     def groups(self) -> int | None:
         """The number of groups with rates of their own; None for one rate."""
@@ -82,7 +92,9 @@ class Assumed:
     def words(self) -> str:
         """The assumption, with the count that it leads to expect."""
         size, prior = signed(self.population.records), self.population.law()
-        if self.groups is None:
+        if self.is_flat:
+            records = f"of {size} records each count is as likely, as no --rate is known"
+        elif self.groups is None:
             records = f"each of {size} counts with a chance of {self.rate}"
         else:
             records = f"{size} records, each with the rate of its group (of {signed(self.groups)})"

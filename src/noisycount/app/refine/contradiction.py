@@ -8,9 +8,9 @@ from noisycount.app.refine.assumption import Assumed, Rate
 from noisycount.app.refine.estimate import Refinement
 from noisycount.shown.numbers import signed
 
-__all__ = ["warning"]
+__all__ = ["SURPRISING", "warning"]
 
-_SURPRISING = 1e-3
+SURPRISING = 1e-3
 _UNSURPRISING = 0.05
 _READABLE = 1e-6
 
@@ -28,12 +28,14 @@ def warning(refinement: Refinement) -> str | None:
         'check the rate, or say how uncertain it is, such as --rate 1.7%±0.7%'
     """
     surprise, assumed = refinement.told.surprise, refinement.assumed
-    if surprise >= _SURPRISING:
+    if surprise >= SURPRISING:
         return None
     rate, mean = assumed.rate, assumed.population.law().mean
     one = "an answer" if len(refinement.answers) == 1 else "one of several answers"
     expected = signed(mean, 0 if mean >= 10 else 2)  # noqa: PLR2004  (two digits tell enough)
     known = "if the rates hold" if rate is None else f"if the rate is {rate}"
+    if assumed.is_flat:
+        known = "if all counts are as likely"
     return (
         f"{one} this far from the {expected} expected has a probability of {_chance(surprise)} "
         f"{known}: {_remedy(refinement)}"
@@ -51,6 +53,8 @@ def _chance(probability: float) -> str:
 def _remedy(refinement: Refinement) -> str:
     """What to check, and a rate that is uncertain enough if there is one."""
     rate = refinement.assumed.rate
+    if refinement.assumed.is_flat:
+        return "check the size and the noise"
     if rate is None:
         return "check the sizes and rates of the groups"
     wider = _wider(refinement, rate)

@@ -10,7 +10,7 @@ from noisycount.errors import NoisyCountError
 from noisycount.model.populations.strata.strata import Strata
 from noisycount.release.sources.duckdb.public_table import PublicTable
 
-__all__ = ["assumed_of_file"]
+__all__ = ["assumed_of_file", "check_rows"]
 
 _MOST = 10**9  # the law of more records of several rates takes minutes and gigabytes
 
@@ -28,8 +28,8 @@ def assumed_of_file(path: Path, size: int | None) -> Assumed:
     with PublicTable.open(path) as table:
         sizes, rates = table.numbers("size"), table.numbers("rate")
         whole = (sizes >= 0) & (sizes == np.floor(sizes)) & (sizes <= _MOST)
-        _check_rows(table, "size", whole, f"a whole number from 0 to {_MOST:,}")
-        _check_rows(table, "rate", (rates >= 0) & (rates <= 1), "a rate between 0 and 1")
+        check_rows(table, "size", whole, f"a whole number from 0 to {_MOST:,}")
+        check_rows(table, "rate", (rates >= 0) & (rates <= 1), "a rate between 0 and 1")
     total = int(sizes.sum())
     if not 0 < total <= _MOST:
         raise NoisyCountError(
@@ -43,7 +43,7 @@ def assumed_of_file(path: Path, size: int | None) -> Assumed:
     return Assumed(Strata(sizes, rates), None)
 
 
-def _check_rows(table: PublicTable, column: str, fine: NDArray[np.bool_], meant: str) -> None:
+def check_rows(table: PublicTable, column: str, fine: NDArray[np.bool_], meant: str) -> None:
     """The refusal of the first row that is not fine."""
     if not fine.all():
         raise table.refusal(column, int(np.argmin(fine)), meant)

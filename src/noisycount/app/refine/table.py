@@ -2,14 +2,19 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from noisycount.analysis.posterior.posterior import Posterior
 from noisycount.analysis.posterior.refine import posterior_values, refine
-from noisycount.app.refine.answer_table import AnswerTable, RefinedTable
+from noisycount.analysis.posterior.surprises import surprises
+from noisycount.app.refine.answer_table import AnswerTable, RefinedTable, RowLaws
+from noisycount.app.refine.contradiction import SURPRISING
+from noisycount.app.refine.rows import row_groups
 from noisycount.app.terminal.files import check_regular
 from noisycount.app.terminal.progress import Done
+from noisycount.errors import NoisyCountError
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.populations.population import Population
@@ -22,13 +27,13 @@ _BLOCK, _MOST_BLOCKS = 1000, 25
 
 
 def refined_table(
-    asked: AnswerTable, population: Population, noise: AdditiveNoise, level: float, done: Done
+    asked: AnswerTable, laws: RowLaws, noise: AdditiveNoise, level: float, done: Done
 ) -> RefinedTable:
-    """A table of answers, written with `mean`, `median`, `low` and `high` added.
+    """A table of answers, with `mean`, `median`, `low`, `high` and `surprise` added.
 
     Args:
         asked: Where the answers are.
-        population: What is known about each count before its answer.
+        laws: What is known about each count before its answer.
         noise: The noise of each answer.
         level: That of the interval from low to high.
         done: Told from time to time which share of the work is done.
@@ -38,21 +43,84 @@ def refined_table(
     """
     start = time.monotonic()
     with PublicTable.open(asked.path) as table:
-        check_regular(asked.out)
-        table.check_addition(asked.out, ["mean", *_WHOLE])
+        _check_out(asked)
+        table.check_addition(asked.out, ["mean", *_WHOLE, "surprise"])
         answers = table.numbers(asked.column)
-        missing = np.isnan(answers)
-        impossible = _impossible(answers, population, noise)
-        if impossible is not None:
-            meant = "a finite number, whole where the noise is discrete"
-            raise table.refusal(asked.column, impossible, meant)
-        whole = np.zeros((len(_WHOLE), answers.size), dtype=np.int64)
-        whole[:, ~missing] = _quantiles(answers[~missing], population, noise, level, done)
-        means = refine(answers, population, noise)
-        added: dict[str, Column] = {"mean": means, **dict(zip(_WHOLE, whole, strict=True))}
-        table.save(asked.out, added, missing)
-    seconds = time.monotonic() - start
-    return RefinedTable(answers.size, int(missing.sum()), level, seconds, asked.out)
+        given = ~np.isnan(answers)
+        added: dict[str, Column] = {
+            "mean": np.zeros(answers.size),
+            **{name: np.zeros(answers.size, dtype=np.int64) for name in _WHOLE},
+            "surprise": np.zeros(answers.size),
+        }
+        finished = 0
+        for population, rows in row_groups(laws, table, asked, given):
+            _check_answers(table, asked.column, np.where(rows, answers, np.nan), population, noise)
+            number = int(rows.sum())
+            part = _Part(answers[rows], population, noise, level)
+            told = _share_of(done, finished, number, given.sum())
+            for name, values in part.columns(told).items():
+                added[name][rows] = values
+            finished += number
+        table.save(asked.out, added, ~given)
+    contradictions = int((added["surprise"][given] < SURPRISING).sum())
+    return RefinedTable(
+        rows=answers.size,
+        missing=answers.size - finished,
+        contradictions=contradictions,
+        level=level,
+        seconds=time.monotonic() - start,
+        out=asked.out,
+        assumed=laws.words,
+    )
+
+
+def _share_of(done: Done, before: int, number: int, whole: int) -> Done:
+    """The progress of a part of the answers, told as that of all."""
+    return lambda share: done((before + share * number) / whole)
+
+
+def _check_out(asked: AnswerTable) -> None:
+    """The refusal of a file that is there and may not be replaced."""
+    check_regular(asked.out)
+    if asked.out.exists() and not asked.is_replacing and not asked.out.samefile(asked.path):
+        raise NoisyCountError(
+            f"--out {str(asked.out)!r} exists already: name another file, or add --overwrite"
+        )
+
+
+def _check_answers(
+    table: PublicTable,
+    column: str,
+    answers: Reals,
+    population: Population,
+    noise: AdditiveNoise,
+) -> None:
+    """The refusal of the first answer that the noise cannot give."""
+    impossible = _impossible(answers, population, noise)
+    if impossible is not None:
+        meant = "a finite number, whole where the noise is discrete"
+        raise table.refusal(column, impossible, meant)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Answers about counts of one population."""
+
+    answers: Reals
+    population: Population
+    noise: AdditiveNoise
+    level: float
+
+    def columns(self, done: Done) -> dict[str, Column]:
+        """The columns to add, shape (answers,) each."""
+        if not self.answers.size:
+            return {}
+        whole = _quantiles(self.answers, self.population, self.noise, self.level, done)
+        return {
+            "mean": refine(self.answers, self.population, self.noise),
+            **dict(zip(_WHOLE, whole, strict=True)),
+            "surprise": surprises(self.answers, self.population, self.noise),
+        }
 
 
 def _impossible(answers: Reals, population: Population, noise: AdditiveNoise) -> int | None:

@@ -41,6 +41,7 @@ def assumed_members(assumed: Assumed) -> dict[str, Any]:
         "rate": None if rate is None else rate.mean,
         "rate_deviation": None if rate is None else rate.deviation,
         "groups": assumed.groups,
+        "flat": assumed.is_flat,
         "expected": prior.mean,
         "expected_deviation": prior.variance**0.5,
     }
@@ -51,6 +52,7 @@ def table_object(table: RefinedTable) -> dict[str, Any]:
     return {
         "rows": table.rows,
         "missing": table.missing,
+        "contradictions": table.contradictions,
         "level": table.level,
         "seconds": table.seconds,
         "out": str(table.out),

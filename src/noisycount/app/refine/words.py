@@ -1,7 +1,7 @@
 """A Bayes estimate in words."""
 
 from noisycount.app.refine.answer_table import RefinedTable
-from noisycount.app.refine.contradiction import warning
+from noisycount.app.refine.contradiction import SURPRISING, warning
 from noisycount.app.refine.estimate import Refinement
 from noisycount.app.terminal.printing import Facts, seen_from_here
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
@@ -46,9 +46,17 @@ def _answers(refinement: Refinement) -> str:
 
 
 def table_text(table: RefinedTable) -> str:
-    """What became of a table of answers, in one line."""
+    """What became of a table of answers, and how many of them contradict what was assumed."""
     empty = f" ({table.missing:,} without an answer)" if table.missing else ""
-    return f"{table.rows:,} rows{empty} in {table.seconds:.1f} s: {seen_from_here(table.out)}"
+    done = f"{table.rows:,} rows{empty} in {table.seconds:.1f} s: {seen_from_here(table.out)}"
+    if not table.contradictions:
+        return done
+    given = table.rows - table.missing
+    verb = "contradicts" if table.contradictions == 1 else "contradict"
+    return (
+        f"{done}\n{table.contradictions:,} of {given:,} answers {verb} {table.assumed}: their "
+        f"surprise is below {SURPRISING:g}"
+    )
 
 
 def _exact(answer: float) -> str:
