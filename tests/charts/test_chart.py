@@ -1,4 +1,6 @@
 import math
+from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -6,6 +8,7 @@ import pytest
 
 import noisycount as nc
 from noisycount.charts.refinement.curves import RefinementCurves
+from noisycount.release.release import Release
 from tests.study.test_papers import figure
 
 LAW = nc.Binomial(5912, 0.017)
@@ -80,7 +83,7 @@ def test_a_privacy_curve_is_shown_down_to_a_millionth(population: nc.Binomial | 
     )
     assert (line[0]["epsilon"], line[-1]["delta"]) == (0, pytest.approx(1e-6, rel=1e-3))
     knows = "all other records" if population is None else "Binomial(size=1000, rate=0.1)"
-    assert chart["title"]["subtitle"] == f"Gaussian(scale=3.0), against whoever knows {knows}"
+    assert chart["title"]["subtitle"] == [f"Gaussian(scale=3.0), against whoever knows {knows}"]
     assert [layer for layer in chart["layer"] if layer["mark"]["type"] == "point"] == []
 
 
@@ -106,3 +109,48 @@ def test_what_is_no_result_is_refused() -> None:
     """The message says what a chart can be made of."""
     with pytest.raises(ValueError, match=r"^result must be a Posterior, .* got 3: give one of th"):
         nc.chart(3)
+
+
+def release(answer: int, where: str = "age >= 65") -> Release:
+    """An answer at ε = 0.15 that persons were counted for."""
+    price = Fraction(3, 20)
+    noise = nc.DiscreteLaplace.for_epsilon(price)
+    return Release(answer, price, price, Fraction(1), "survey", where, noise, "a key", "person")
+
+
+def test_a_release_is_shown_by_its_likelihood() -> None:
+    """The curve is the probability of the answer at each count; the band is ±error."""
+    chart = shown(release(1012))
+    assert chart["title"]["subtitle"] == [
+        "age >= 65",
+        "dashed line: the answer, 1,012 persons",
+        "shaded: 992 to 1,032 persons, 95% sure",
+    ]
+    band, curve, rule = values(chart)
+    assert band == [{"count": 991.5, "end": 1032.5}]
+    assert rule == [{"count": 1012}]
+    counts = np.array([point["count"] for point in curve])
+    exact = math.tanh(0.075) * np.exp(-0.15 * abs(counts - 1012))
+    assert [point["chance"] for point in curve] == pytest.approx(exact.tolist())
+
+
+@pytest.mark.parametrize(("answer", "interval"), [(-5, "0 to 15"), (-500, "0 to 0")])
+def test_no_count_below_0_is_shown(answer: int, interval: str) -> None:
+    """Though the answer may lie there."""
+    chart = shown(release(answer))
+    assert f"shaded: {interval} persons, 95% sure" in chart["title"]["subtitle"]
+    assert min(point["count"] for point in values(chart)[1]) == 0
+
+
+def test_an_answer_of_other_mechanisms_is_refused() -> None:
+    """A sample tells nothing at a count alone."""
+    with pytest.raises(ValueError, match=r"^mechanism must be noise that is added to the count"):
+        nc.chart(SimpleNamespace(answer=3, mechanism=nc.Exact()))
+
+
+def test_a_long_question_is_no_wider_than_the_chart() -> None:
+    """It goes on in a second line."""
+    where = "age >= 65 and health in ('poor', 'fair') and site = 4 and year between 1974 and 1980"
+    first, second, *_ = shown(release(3, where))["title"]["subtitle"]
+    assert f"{first} {second}" == where
+    assert max(len(first), len(second)) <= 60

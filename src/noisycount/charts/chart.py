@@ -12,10 +12,10 @@ def chart(result: object) -> "alt.TopLevelMixin":
     """An Altair chart of a result, as the command line draws it.
 
     Args:
-        result: A `Posterior`, a `PrivacyCurve` or a `Figure`.
+        result: A `Posterior`, a `PrivacyCurve`, a `Figure`, or what a desk releases.
 
     Raises:
-        ValueError: It is something else, or the posterior of an answer without added noise.
+        ValueError: It is something else, or an answer without added noise, or the posterior of one.
 
     Example:
         >>> from noisycount import DiscreteLaplace, Binomial, posterior

@@ -4,23 +4,33 @@ from functools import singledispatch
 
 import altair as alt
 
+from noisycount.analysis.posterior.observed import is_published
 from noisycount.analysis.posterior.posterior import Posterior
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve
+from noisycount.charts.answer import AnswerCurve, answer_chart
 from noisycount.charts.plot.chart import plot_chart
 from noisycount.charts.plot.plot import Plot
 from noisycount.charts.privacy.chart import privacy_chart
 from noisycount.charts.privacy.view import NamedCurve, PrivacyView
 from noisycount.charts.refinement.chart import refinement_chart
 from noisycount.charts.refinement.curves import RefinementCurves
+from noisycount.shown.line import short
 
 __all__ = ["chart_of"]
+
+_SHOWN = 100  # characters of what is refused
 
 
 @singledispatch
 def chart_of(result: object) -> alt.TopLevelMixin:
-    """The chart of a posterior, a privacy curve or a figure."""
+    """The chart of a posterior, a privacy curve or a figure, or of an answer with its mechanism."""
+    if is_published(result):
+        where = getattr(result, "where", "an answer with noise")
+        unit = "records" if getattr(result, "unit", None) is None else "persons"
+        return answer_chart(AnswerCurve.of(result), where, unit)
     raise ValueError(
-        f"result must be a Posterior, a PrivacyCurve or a Figure, got {result!r}: give one of these"
+        "result must be a Posterior, a PrivacyCurve, a Release or a Figure, "
+        f"got {short(result)[:_SHOWN]}: give one of these"
     )
 
 

@@ -9,7 +9,7 @@ from noisycount.model.laws.expansion import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.validation import instance_of
 
-__all__ = ["Answers", "Published", "observed", "values_and_mechanism"]
+__all__ = ["Answers", "Published", "is_published", "observed", "values_and_mechanism"]
 
 
 class Published(Protocol):

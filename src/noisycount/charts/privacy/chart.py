@@ -4,12 +4,14 @@ from collections.abc import Sequence
 
 import altair as alt
 
+from noisycount.charts.lines import as_lines
 from noisycount.charts.privacy.curves import PrivacyAxes, PrivacyLine
 from noisycount.charts.privacy.labels import HEIGHT, WIDTH, labels, points
 from noisycount.charts.theme import CONFIG, INK, Style, styles
 
 __all__ = ["privacy_chart"]
 
+_CHARACTERS = 90  # of a line above the chart, so that it is no wider
 _POWER = "datum.value < 1e-3 ? format(datum.value, '.0e') : format(datum.value, '~g')"
 
 
@@ -54,7 +56,9 @@ def privacy_chart(
     )
     return alt.LayerChart(
         layer=[layer.encode(x=x, y=y) for layer in layers],
-        title=alt.TitleParams(title, subtitle=subtitle, fontSize=19, offset=30),
+        title=alt.TitleParams(
+            title, subtitle=as_lines(subtitle, _CHARACTERS), fontSize=19, offset=30
+        ),
         width=WIDTH,
         height=HEIGHT,
         config=CONFIG,
