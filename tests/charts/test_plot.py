@@ -67,6 +67,7 @@ def test_lines_are_named_beside_them(key: str) -> None:
         assert heights[-1] <= shown["height"] + 1e-9
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("key", CASES)
 def test_lines_differ_without_colour(key: str) -> None:
     """In grey, dashes tell the lines of a panel apart."""

@@ -152,6 +152,7 @@ def test_runs_that_cannot_be_drawn_are_refused(length: int) -> None:
         RefinementCurves(range(length), values, values, values, 1, 1, 0, 1)
 
 
+@pytest.mark.thorough
 def test_longest_run_is_drawn() -> None:
     """5,000 counts still fit into one chart."""
     assert len(layers(drawn(realistic(97, range(5000)))[0], "area")[0]) == 5000

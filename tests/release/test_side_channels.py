@@ -101,7 +101,7 @@ def opened_with_guessed_kinds(folder: Path, records: Records) -> Source:
         return DuckDBSource.open(path, kinds=inferred_kinds(connection, "t", [*DIRTY]))
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "opened",
     [opened_in_memory, opened_as_parquet, opened_as_table, opened_as_csv, opened_without_kinds],

@@ -53,6 +53,7 @@ def test_every_figure_of_the_papers_is_there() -> None:
     ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("key", CASES)
 def test_a_figure_names_itself_and_what_it_shows(key: str) -> None:
     """Key, number, axes with units or plain numbers, a caption, and a description in words."""
@@ -66,6 +67,7 @@ def test_a_figure_names_itself_and_what_it_shows(key: str) -> None:
     assert len({panel.title for panel in shown.panels}) == len(shown.panels)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("key", CASES)
 def test_a_verdict_comes_with_a_number(key: str) -> None:
     """Every claim has its place in the text, and our finding has digits."""

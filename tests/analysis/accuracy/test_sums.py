@@ -103,6 +103,7 @@ def test_the_worst_of_many_totals_fails_by_the_product(queries: int, beta: float
     assert accuracy(noise, beta, queries) <= accuracy(noise, beta / queries) * (1 + 1e-12)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("noises", DISCRETE, ids=str)
 def test_discrete_sums_give_the_smallest_integer(noises: list[Mechanism]) -> None:
     """By the convolution, term by term: P[|Z| >= alpha] <= beta, and not for alpha − 1."""

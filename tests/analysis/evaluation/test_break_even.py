@@ -25,6 +25,7 @@ def test_error_at_a_break_even_rate_is_that_of_the_answer(by: str, deviation: fl
         assert error(rate + inwards) < 10 < error(rate - inwards)
 
 
+@pytest.mark.thorough
 def test_an_uncertain_rate_may_be_more_wrong() -> None:
     """The more uncertain, the farther off it may be."""
     ranges = [nc.break_even_rates(TRUE, NOISE, "mean", spread) for spread in (0.0, 0.02, 0.05)]

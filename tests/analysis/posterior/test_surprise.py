@@ -74,7 +74,7 @@ NOISES = [
 ]
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("population", POPULATIONS, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize(("noise", "exceeds"), NOISES, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("answer", [12, -3, 45, -60, 160])

@@ -115,7 +115,7 @@ def test_sums_of_unlike_noises_are_exact(mechanism: nc.NoiseSum, reach: int, nam
     )
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name",
     ["ten", "uncertain rate", "uncertain, three known", "groups", "gaps", "any others known"],
@@ -129,6 +129,7 @@ def test_samples_are_exact_on_small_databases(name: str) -> None:
         )
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("mechanism", [m for m in ALL_MECHANISMS if not isinstance(m, nc.Exact)])
 def test_the_worst_case_is_that_of_two_neighbouring_counts(mechanism: nc.Mechanism) -> None:
     """Differential privacy: everything but one record is known."""

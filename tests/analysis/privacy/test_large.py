@@ -24,7 +24,7 @@ LARGE: list[Setting] = [
 ]
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("mechanism", "population", "pairs", "epsilons"), LARGE, ids=case_name)
 def test_large_databases_are_exact(
     mechanism: nc.Mechanism, population: nc.Binomial, pairs: Pairs, epsilons: Sequence[float]

@@ -100,8 +100,13 @@ def case_of(population: Population, noise: SymmetricNoise, assumed: Population |
 
 def table_of(law: CountDistribution, size: int) -> CountTable:
     """The counts within e^80 of the most probable one."""
+    return _table(law, *_bulk(law, size))
+
+
+def _bulk(law: CountDistribution, size: int) -> tuple[int, int]:
+    """The first and the last of these counts."""
     depth = min(DEPTH, law.depth)
-    return _table(law, bulk_end(law, depth, 0), bulk_end(law, depth, size))
+    return bulk_end(law, depth, 0), bulk_end(law, depth, size)
 
 
 def _table(law: CountDistribution, first: int, last: int) -> CountTable:
@@ -120,11 +125,11 @@ def believed_table(
     """The counts that any answer of a span makes probable under the assumed law."""
     size = assumed.size
     ends = [assumed.law(mechanism.likelihood(answer, size)) for answer in span]
-    tables = [table_of(law, size) for law in ends]
+    firsts, lasts = zip(*(_bulk(law, size) for law in ends), strict=True)
     law = assumed.deep_law()
     if any(not np.isfinite(law.log_pmf(told.mode)) for told in ends):
         raise ValueError(
             "assumed must not be so far from the population that its probabilities underflow: "
             f"got {assumed!r}"
         )
-    return _table(law, min(t.first for t in tables), max(t.last for t in tables))
+    return _table(law, min(firsts), max(lasts))
