@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -48,7 +49,7 @@ def test_every_point_of_every_line_is_drawn() -> None:
 
 
 def test_lines_are_named_where_they_are() -> None:
-    """There is no legend: the name of a line ends where its leader starts, in the line's colour."""
+    """There is no legend: a leader goes from the line's mark, or the line, to its name."""
     chart = drawn(three())
     colours = {
         layer["mark"]["color"]: layer["values"]
@@ -64,7 +65,10 @@ def test_lines_are_named_where_they_are() -> None:
         leaders = [layer["values"] for layer in chart["layer"] if place in layer["values"][1:2]]
         assert len(leaders) == 1
         start = leaders[0][0]
-        assert each.place(start["delta"])[0] == pytest.approx(start["epsilon"])
+        if each.mark is None:
+            assert each.place(start["delta"])[0] == pytest.approx(start["epsilon"])
+        else:
+            assert start == {"epsilon": 0.5, "delta": each.mark}
         assert texts(chart)[each.note]["values"] == [place]
 
 
@@ -114,6 +118,24 @@ def test_an_epsilon_beyond_the_axis_is_not_marked() -> None:
     """The chart does not grow for it."""
     axes = PrivacyAxes(epsilon=2.0, floor=1e-6, top=1.0, asked=9.0, words="ε = 9")
     assert "ε = 9" not in texts(drawn(three(), axes))
+
+
+@pytest.mark.parametrize("marks", [(2e-6, 2e-6, 1.5e-6), (0.4, 0.09, 0.08), (0.3, 3e-6, 2e-6)])
+def test_names_of_marks_that_are_near_each_other_have_room(marks: tuple[float, ...]) -> None:
+    """At the top, at the bottom and in between, 40 pixels apart and inside the axes."""
+    lines = [replace(each, mark=mark) for each, mark in zip(three(), marks, strict=True)]
+    labels = [texts(drawn(lines))[each.name] for each in lines]
+    right = [each for each in labels if each["mark"]["align"] == "left"]
+    heights = sorted(AXES.share(each["values"][0]["delta"]) * 340 for each in right)
+    assert all(below - above >= 40 - 1e-9 for above, below in pairwise(heights))
+    assert all(height <= 320 + 1e-9 for height in heights)
+
+
+def test_axes_have_names() -> None:
+    """Each symbol is followed by what it means."""
+    encoding = drawn(three())["layer"][0]["encoding"]
+    assert encoding["x"]["title"].startswith("ε: the odds about one person")
+    assert encoding["y"]["title"].startswith("δ: ")
 
 
 def test_delta_stands_on_a_logarithmic_axis_of_powers() -> None:

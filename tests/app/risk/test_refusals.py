@@ -11,9 +11,12 @@ NOISE = ("--noise", "laplace", "--scale", "3")
 @pytest.mark.parametrize(
     ("words", "remedy"),
     [
-        ((*RECORDS,), "Missing option '--noise'"),
+        ((*RECORDS,), "give one of --price 0.15, --key KEY, --noise none"),
         ((*RECORDS, "--noise", "laplace"), "a kind of --noise with its --scale, such as --noise"),
-        ((*RECORDS, "--noise", "none", "--scale", "3"), "give either --noise none, or a kind of"),
+        ((*RECORDS, "--noise", "none", "--scale", "3"), "--noise none, or a kind of"),
+        ((*RECORDS, *NOISE, "--price", "1"), "give one of --price 0.15, --key KEY"),
+        ((*RECORDS, "--price", "1", "--key", "a"), "give either --price or --key, not both"),
+        ((*RECORDS, "--key", "a"), "--key 'a': the ledger has no such key"),
         ((*RECORDS, "--noise", "cauchy", "--scale", "3"), "is not one of 'laplace', 'gaussian'"),
         ((*RECORDS, "--noise", "laplace", "--scale", "0"), "such as 10 or 20/3, got '0'"),
         ((*NOISE, "--size", "9"), "give either --size and --rate, such as --size 5912"),

@@ -23,7 +23,7 @@ from noisycount.model.populations.known import Known
 from noisycount.model.populations.strata.strata import Strata
 from noisycount.model.subsampling import Subsample
 from noisycount.shown.numbers import at_least, at_most
-from tests.app.conftest import Run
+from tests.app.conftest import Run, configure
 
 RECORDS = ("--size", "1000", "--rate", "10%")
 OUTSIDE = Binomial(1000, 0.1)
@@ -287,3 +287,40 @@ def test_the_command_needs_no_engine() -> None:
         [sys.executable, "-c", code], check=True, capture_output=True, text=True
     )
     assert told.stdout.splitlines()[-1] == "loaded"
+
+
+def test_a_price_is_the_noise_of_a_count(run: Run) -> None:
+    """What an answer of that price reveals, at its own ε."""
+    priced = run("risk", *RECORDS, "--price", "0.15", "--json").object
+    noise = ("--noise", "discrete-laplace", "--scale", "20/3")
+    assert priced == run("risk", *RECORDS, *noise, "--json").object
+    assert (priced["epsilon"], priced["scale"]) == ("0.15", "20/3")
+
+
+def test_an_old_answer_is_the_start(run: Run, here: Path) -> None:
+    """By its key: its price, what was asked, and the public size of its data set."""
+    configure(here, 'unit = "person"\nsize = 5912')
+    words = ("count", "survey", "--where", "health = 'poor'", "--epsilon", "0.15", "--json")
+    paid = run(*words).object
+    told = run("risk", "--key", paid["key"], "--rate", "1.7%", "--json").object
+    assert (told["key"], told["size"], told["scale"]) == (paid["key"], 5912, "20/3")
+    shown = words_of(run, "--key", paid["key"][:8], "--rate", "1.7%")
+    assert f"key {paid['answer']:,} was answered on" in shown
+    assert "is paid for: health = 'poor' in survey assumed each of 5,912" in shown
+    other = run("risk", "--key", paid["key"], "--size", "900", "--rate", "10%", "--json").object
+    assert other["size"] == 900
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        (
+            ("--noise", "gaussian", "--scale", "3", *EPSILON),
+            "δ at ε = 0.01: 0.129 worst case, 0.0356 distribution only",
+        ),
+        (("--price", "0.5"), "ε at δ = 1e-6: 0.500 worst case, "),
+    ],
+)
+def test_the_number_that_differs_comes_first(run: Run, words: tuple[str, ...], first: str) -> None:
+    """δ, or where it is the same for everybody the ε of a usual δ."""
+    assert words_of(run, *RECORDS, *words).startswith(f"reveals {first}")

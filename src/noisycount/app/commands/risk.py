@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from noisycount.app.options.common import as_epsilon, as_picture, json_option
+from noisycount.app.config.config import Config
+from noisycount.app.options.common import as_epsilon, as_picture, config_option, json_option
 from noisycount.app.options.population import (
     NOISE_OPTIONS,
     as_count,
@@ -24,6 +25,7 @@ from noisycount.app.terminal.printing import print_facts, print_json, print_tabl
 from noisycount.app.terminal.progress import progress
 from noisycount.model.exact import Exact
 from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 
 __all__ = ["command"]
 
@@ -35,18 +37,29 @@ _KINDS = [*NOISE_OPTIONS, _NONE]
     name="risk",
     epilog="\b\nExample:\n"
     "  noisycount risk --size 1000 --rate 10% --noise laplace --scale 3\n"
+    "  noisycount risk --size 1000 --rate 10% --price 0.15\n"
     "  noisycount risk --size 1000 --rate 10% --noise none --sample 100 --known 40",
 )
 @population_options
 @click.option(
     "--noise",
     type=click.Choice(_KINDS),
-    required=True,
     metavar="KIND",
     help=f"The kind of noise, {' or '.join(_KINDS)},",
 )
 @click.option(
     "--scale", callback=as_scale, metavar="S", help="and the noise's scale in records: 10 or 20/3."
+)
+@click.option(
+    "--price",
+    callback=as_epsilon,
+    metavar="E",
+    help="Or: the price of an answer of `noisycount count`, which says its noise.",
+)
+@click.option(
+    "--key",
+    metavar="KEY",
+    help="Or: an old answer, by its key in the ledger or the beginning of it.",
 )
 @click.option(
     "--sample",
@@ -80,18 +93,22 @@ _KINDS = [*NOISE_OPTIONS, _NONE]
     metavar="FILE",
     help="Draw δ against ε, one line an adversary, as .svg or .png.",
 )
+@config_option
 @json_option
 def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     size: int | None,
     rate: Rate | None,
     strata: Path | None,
-    noise: str,
+    noise: str | None,
     scale: Fraction | None,
+    price: Fraction | None,
+    key: str | None,
     sample: int | None,
     known: int | None,
     known_positives: int | None,
     epsilon: Fraction | None,
     plot: Path | None,
+    configuration: Config,
     *,
     as_json: bool,
 ) -> None:
@@ -100,7 +117,11 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     Whoever knows less learns less: the worst case knows all other records, as differential privacy
     assumes; others know some records, or only the rate. No data is read.
     """
-    law, assumed = _law(noise, scale), assumed_of_options(size, rate, strata)
+    source = None
+    if key is not None:
+        price, source, public = _answered(key, price, configuration)
+        size = public if size is None and strata is None else size
+    law, assumed = _law(noise, scale, price), assumed_of_options(size, rate, strata)
     setting = Setting(assumed, law, sample, known, known_positives)
     with progress("computing") as done:
         risks = Risks.of(setting, epsilon, done)
@@ -110,25 +131,46 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
         with progress("drawing") as done:
             save_risk_plot(risks, plot, done)
     if as_json:
-        print_json(risks_object(risks))
+        print_json({**risks_object(risks), "key": key})
     else:
-        _print(risks)
+        _print(risks, source)
 
 
-def _law(noise: str, scale: Fraction | None) -> AdditiveNoise | Exact:
+def _answered(
+    key: str, price: Fraction | None, configuration: Config
+) -> tuple[Fraction, str, int | None]:
+    """The price of an old answer, the answer in words, and the public size of its data set."""
+    if price is not None:
+        raise click.UsageError("give either --price or --key, not both")
+    from noisycount.app.ledger.old_answer import (  # noqa: PLC0415  (loads SQLAlchemy)
+        answered_words,
+        entry_under_key,
+    )
+
+    entry = entry_under_key(key, configuration, "--key")
+    dataset = configuration.datasets.get(entry.request.dataset)
+    size = None if dataset is None else dataset.size
+    return entry.request.epsilon, answered_words(entry), size
+
+
+def _law(
+    noise: str | None, scale: Fraction | None, price: Fraction | None
+) -> AdditiveNoise | Exact:
     """What is added to the count."""
-    if noise == _NONE and scale is None:
+    if price is not None and noise is None and scale is None:
+        return DiscreteLaplace.for_epsilon(price)
+    if price is None and noise == _NONE and scale is None:
         return Exact()
-    if noise != _NONE and scale is not None:
-        return noise_of_options(noise, scale)
+    if price is None and noise not in {None, _NONE} and scale is not None:
+        return noise_of_options(str(noise), scale)
     raise click.UsageError(
-        "give either --noise none, or a kind of --noise with its --scale, such as "
-        "--noise laplace --scale 3"
+        "give one of --price 0.15, --key KEY, --noise none, or a kind of --noise with its --scale, "
+        "such as --noise laplace --scale 3"
     )
 
 
-def _print(risks: Risks) -> None:
-    """For people: what was asked, a table, what its figures promise, and what they do not."""
-    print_facts(risk_facts(risks))
+def _print(risks: Risks, source: str | None) -> None:
+    """For people: what differs and was asked, a table, what it promises, and what it does not."""
+    print_facts(risk_facts(risks, source))
     print_table(risk_header(risks), risk_rows(risks))
     print_facts([*meanings(risks), *cautions(risks)])

@@ -11,7 +11,7 @@ from noisycount.errors import NoisyCountError
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.entries import Entry
 
-__all__ = ["OldAnswer", "left_of", "old_answer"]
+__all__ = ["OldAnswer", "answered_words", "entry_under_key", "left_of", "old_answer"]
 
 _SHORTEST_KEY = 6
 
@@ -35,23 +35,36 @@ def old_answer(key: str, configuration: Config) -> OldAnswer:
     Raises:
         NoisyCountError: There is no such answer, or it is no guess.
     """
-    found = _entries_of(key, debits(configuration))
-    if len(found) != 1:
-        several = "the keys of several answers begin so" if found else "the ledger has no such key"
-        raise NoisyCountError(
-            f"--guess-from {key!r}: {several}; `noisycount ledger show --json` lists the keys"
-        )
-    entry = found[0]
+    entry = entry_under_key(key, configuration, "--guess-from")
     if entry.answer is None or entry.answer <= 0:
         answer = "there is no answer yet" if entry.answer is None else f"{entry.answer} is no guess"
         raise NoisyCountError(
             f"--guess-from {key!r}: {answer}, as a guess is above 0: give --guess instead"
         )
-    question, dataset = asked_where(entry), entry.request.dataset
-    return OldAnswer(
-        entry.answer,
-        f"{entry.answer:,} was answered on {entry.made:%Y-%m-%d} and is paid for: {question} "
-        f"in {seen_from_here(dataset)}",
+    return OldAnswer(entry.answer, answered_words(entry))
+
+
+def entry_under_key(key: str, configuration: Config, option: str) -> Entry:
+    """The debit under a key of the ledger, or under the one key that begins so.
+
+    Raises:
+        NoisyCountError: There is no such debit.
+    """
+    found = _entries_of(key, debits(configuration))
+    if len(found) == 1:
+        return found[0]
+    several = "the keys of several answers begin so" if found else "the ledger has no such key"
+    raise NoisyCountError(
+        f"{option} {key!r}: {several}; `noisycount ledger show --json` lists the keys"
+    )
+
+
+def answered_words(entry: Entry) -> str:
+    """What was answered, when, and of which data set."""
+    answered = "nothing" if entry.answer is None else f"{entry.answer:,}"
+    return (
+        f"{answered} was answered on {entry.made:%Y-%m-%d} and is paid for: {asked_where(entry)} "
+        f"in {seen_from_here(entry.request.dataset)}"
     )
 
 

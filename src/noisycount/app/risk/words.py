@@ -16,12 +16,33 @@ from noisycount.shown.numbers import (
     signed,
 )
 
-__all__ = ["answer_words", "cautions", "meanings", "risk_facts", "risk_header", "risk_rows"]
+__all__ = [
+    "answer_words",
+    "cautions",
+    "headline",
+    "meanings",
+    "risk_facts",
+    "risk_header",
+    "risk_rows",
+]
 
 
-def risk_facts(risks: Risks) -> list[tuple[str, str]]:
-    """What was asked."""
+def headline(risks: Risks) -> str:
+    """The first number that differs between the adversaries; δ where none does."""
+    columns = list(zip(*risk_rows(risks), strict=True))
+    names = risk_header(risks)
+    told = f"δ at ε = {approximately(risks.epsilon)}"
+    titles = {2: told, 4: names[4], 3: "right guesses about one person"}
+    place = next((place for place in titles if len(set(columns[place])) > 1), 2)
+    numbers = zip(columns[0], columns[place], strict=True)
+    return f"{titles[place]}: {', '.join(f'{number} {name}' for name, number in numbers)}"
+
+
+def risk_facts(risks: Risks, source: str | None = None) -> list[tuple[str, str]]:
+    """What differs, and what was asked; `source` is the answer that the noise is of, in words."""
     return [
+        ("reveals", headline(risks)),
+        *([("key", source)] if source else []),
         ("assumed", risks.setting.assumed.words),
         ("answer", answer_words(risks.setting)),
         ("error", _error(risks)),

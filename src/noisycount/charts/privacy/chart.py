@@ -12,6 +12,8 @@ from noisycount.charts.theme import CONFIG, INK, Style, styles
 __all__ = ["privacy_chart"]
 
 _CHARACTERS = 90  # of a line above the chart, so that it is no wider
+_EPSILON = "ε: the odds about one person change by a factor of at most e^ε"
+_DELTA = "δ: chance to be given away, at worst"
 _POWER = "datum.value < 1e-3 ? format(datum.value, '.0e') : format(datum.value, '~g')"
 
 
@@ -20,7 +22,7 @@ def privacy_chart(
 ) -> alt.LayerChart:
     """δ against ε, one line an adversary, with marks at the ε that is asked for.
 
-    The name of each line stands beside it, where no line can be.
+    The name of each line stands beside its mark, where no line can be.
 
     Args:
         lines: The lines, at most three, each within the axes.
@@ -41,16 +43,15 @@ def privacy_chart(
         layers += [_curve(line, drawn[line.name]), *_mark(line, axes, drawn[line.name].colour)]
     for label in labels(lines, axes):
         layers += label.layers(drawn[label.line.name].colour)
-    x = alt.X("epsilon:Q", title="ε", scale=alt.Scale(domain=[0, axes.epsilon], nice=False))
+    x = alt.X("epsilon:Q", title=_EPSILON, scale=alt.Scale(domain=[0, axes.epsilon], nice=False))
     y = alt.Y(
         "delta:Q",
-        title="δ",
+        title=_DELTA,
         axis=alt.Axis(
             values=axes.powers,
             tickCount=len(axes.powers),
             labelExpr=_POWER,
-            titleAngle=0,
-            titlePadding=16,
+            titlePadding=12,
         ),
         scale=alt.Scale(type="log", domain=[axes.floor, axes.top], nice=False),
     )

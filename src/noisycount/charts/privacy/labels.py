@@ -45,7 +45,10 @@ class Label:
 
 
 def labels(lines: Sequence[PrivacyLine], axes: PrivacyAxes) -> list[Label]:
-    """A label for each line: the innermost left of itself if there is room, the others outside."""
+    """A label for each line, at the height of its mark or, where it has none, apart from others.
+
+    The innermost stands left of itself if there is room, the others right of all lines.
+    """
     inward = sorted(lines, key=lambda line: line.place(axes.floor)[0], reverse=True)
     found: list[Label] = []
     highest = 0.0
@@ -53,19 +56,26 @@ def labels(lines: Sequence[PrivacyLine], axes: PrivacyAxes) -> list[Label]:
     room = _TEXT_WIDTH / WIDTH * axes.epsilon + gap
     for number, line in enumerate(inward):
         is_inner = number == len(inward) - 1 > 0
-        level = axes.delta(_HEIGHTS[-1] if is_inner else _HEIGHTS[number])
-        on_line = line.place(level)
-        has_room = line.deltas[-1] <= level and on_line[0] >= room
-        if is_inner and has_room:
-            above = line.place(axes.delta(axes.share(on_line[1]) - half))[0]
+        on_line = _point(line, axes, _HEIGHTS[-1] if is_inner else _HEIGHTS[number])
+        above = line.place(axes.delta(max(0.0, axes.share(on_line[1]) - half)))[0]
+        if is_inner and line.deltas[-1] <= on_line[1] and above >= room:
             found.append(Label(line, on_line, (above - gap, on_line[1]), is_left=True))
             continue
-        share = max(axes.share(on_line[1]), highest)
+        lowest = 1 - half - 2 * half * (len(inward) - 1 - number)
+        share = min(max(axes.share(on_line[1]), highest), lowest)
         below = axes.delta(share + half)
-        outside = max(other.place(below)[0] for other in lines if other.deltas[0] >= below)
+        passing = [other.place(below)[0] for other in lines if other.deltas[0] >= below]
+        outside = max(passing, default=on_line[0])
         found.append(Label(line, on_line, (outside + gap, axes.delta(share))))
         highest = share + 2 * half
     return found
+
+
+def _point(line: PrivacyLine, axes: PrivacyAxes, share: float) -> tuple[float, float]:
+    """The mark of a line; without one, where it comes down to a share of the height."""
+    if line.mark is not None and axes.asked is not None:
+        return axes.asked, line.mark
+    return line.place(axes.delta(share))
 
 
 def points(places: Sequence[tuple[float, float]]) -> alt.Chart:
