@@ -19,7 +19,7 @@ class Shown:
 
     Example:
         >>> from noisycount import DiscreteLaplace
-        >>> DiscreteLaplace.for_epsilon(0.15).to_dict()
+        >>> DiscreteLaplace.for_epsilon("0.15").to_dict()
         {'type': 'DiscreteLaplace', 'scale': '20/3'}
     """
 

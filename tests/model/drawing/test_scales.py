@@ -1,9 +1,12 @@
+import re
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
 
+import noisycount as nc
 from noisycount.model.drawing.many import LARGEST_TERM
-from noisycount.model.drawing.scales import drawable, public_grid
+from noisycount.model.drawing.scales import drawable, price_as_written, public_grid
 
 
 @pytest.mark.parametrize(
@@ -31,3 +34,23 @@ def test_a_scale_of_large_terms_is_rounded_up(scale: Fraction) -> None:
 def test_a_scale_of_small_terms_is_kept() -> None:
     """Whatever it is."""
     assert drawable(Fraction(20, 3)) == Fraction(20, 3)
+
+
+@pytest.mark.parametrize(
+    "value", ["0.1", "1/10", " .1 ", "1e-1", Decimal("0.1"), 0.1, Fraction(1, 10)]
+)
+def test_a_price_may_be_written_in_any_way(value: str | float | Decimal | Fraction) -> None:
+    """A text, a decimal, a float as it shows, or a rational: one tenth."""
+    assert price_as_written(value, "epsilon") == Fraction(1, 10)
+    assert nc.DiscreteLaplace.for_epsilon(value).scale == 10
+    assert nc.Laplace.for_epsilon(value).scale == 10
+    assert nc.epsilon_of_group(value, 3) == Fraction(3, 10)
+    assert nc.affordable_answers(value, 30, 0.05) == nc.affordable_answers(0.1, 30, 0.05)
+
+
+@pytest.mark.parametrize("value", ["", "0", "-1", "a tenth", "1/0", "nan", "inf", Decimal("NaN")])
+def test_a_text_that_is_no_price_is_refused(value: str | Decimal) -> None:
+    """By the argument and its value."""
+    for made in (nc.DiscreteLaplace.for_epsilon, nc.Laplace.for_epsilon):
+        with pytest.raises(ValueError, match=rf"^epsilon must be .* got {re.escape(repr(value))}$"):
+            made(value)

@@ -26,7 +26,7 @@ def test_a_scale_that_is_not_positive_is_refused(
         law(scale)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("epsilon", NOT_POSITIVE)
+@pytest.mark.parametrize("epsilon", [*NOT_POSITIVE[:-1], "one"])
 @pytest.mark.parametrize("law", [Laplace, DiscreteLaplace])
 def test_an_epsilon_that_is_not_positive_is_refused(
     law: type[Laplace | DiscreteLaplace], epsilon: object

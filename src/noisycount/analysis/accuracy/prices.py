@@ -4,18 +4,19 @@ import math
 from fractions import Fraction
 
 from noisycount.analysis.accuracy.epsilon_for_accuracy import epsilon_for_accuracy
-from noisycount.model.drawing.scales import as_written
+from noisycount.model.drawing.scales import as_written, price_as_written
 from noisycount.model.noises.kernels.laplace import LaplaceKernel
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.search import bracketed, first_whole
 from noisycount.model.sensitivity import l1_sensitivity
 from noisycount.model.validation import LARGEST_WHOLE, whole_number
+from noisycount.model.written import Exactly
 
 __all__ = ["affordable_answers", "epsilon_of_group"]
 
 
 def epsilon_of_group(
-    epsilon: float | Fraction,
+    epsilon: Exactly,
     answers: int,
     *,
     disjoint: bool = False,
@@ -48,11 +49,11 @@ def epsilon_of_group(
     """
     number = whole_number(answers, "answers", smallest=1)
     moved = l1_sensitivity(number, 1 if disjoint else number, replaced=replaced)
-    return moved * as_written(epsilon, "epsilon")
+    return moved * price_as_written(epsilon, "epsilon")
 
 
 def affordable_answers(
-    budget: float | Fraction,
+    budget: Exactly,
     alpha: float,
     beta: float,
     noise: type[LaplaceKernel] = Laplace,
@@ -83,7 +84,7 @@ def affordable_answers(
         >>> affordable_answers(2, 20, 0.05), affordable_answers(2, 20, 0.05, together=True)
         (13, 7)
     """
-    whole = as_written(budget, "budget")
+    whole = price_as_written(budget, "budget")
 
     def price(answers: int) -> Fraction:
         """ε of each of so many answers."""

@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
 
 from noisycount.model.drawing.many import LARGEST_TERM
 from noisycount.model.validation import positive_number
+from noisycount.model.written import Exactly, written
 
-__all__ = ["as_written", "check_range", "drawable", "public_grid"]
+__all__ = ["as_written", "check_range", "drawable", "price_as_written", "public_grid"]
 
 _GRID_BITS = 40  # 2^40 steps a scale, or more: `Gaussian.release` derives how near that comes
 
@@ -22,6 +24,16 @@ def as_written(value: float | Fraction, name: str) -> Fraction:
     if isinstance(value, Fraction):
         return Fraction(int(value.numerator), int(value.denominator))
     return Fraction(int(value)) if isinstance(value, Integral) else Fraction(str(number))
+
+
+def price_as_written(value: Exactly, name: str) -> Fraction:
+    """The positive rational that a price stands for, which may be a text or a decimal too."""
+    if not isinstance(value, (str, Decimal)):
+        return as_written(value, name)
+    number = written(value)
+    if number is None or number <= 0:
+        raise ValueError(f"{name} must be positive and finite, got {value!r}")
+    return number
 
 
 def check_range(scale: float | Fraction) -> None:

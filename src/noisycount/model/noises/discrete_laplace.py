@@ -7,11 +7,12 @@ from typing import ClassVar, Self
 
 from noisycount.model.drawing.many import discrete_laplace_array
 from noisycount.model.drawing.one import discrete_laplace
-from noisycount.model.drawing.scales import as_written
+from noisycount.model.drawing.scales import price_as_written
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.noises.discrete import DiscreteNoise, Sampler
 from noisycount.model.noises.kernels.laplace import LaplaceKernel, LaplaceShape
 from noisycount.model.search import bracketed, first_whole
+from noisycount.model.written import Exactly
 
 __all__ = ["DiscreteLaplace", "DiscreteLaplaceErrors"]
 
@@ -44,9 +45,11 @@ class DiscreteLaplace(DiscreteNoise, LaplaceKernel):
     sampler: ClassVar[Sampler] = Sampler(discrete_laplace, discrete_laplace_array)
 
     @classmethod
-    def for_epsilon(cls, epsilon: float | Fraction, sensitivity: float | Fraction = 1) -> Self:
+    def for_epsilon(cls, epsilon: Exactly, sensitivity: Exactly = 1) -> Self:
         """The noise that makes a query of that sensitivity ε-differentially private."""
-        return cls(as_written(sensitivity, "sensitivity") / as_written(epsilon, "epsilon"))
+        return cls(
+            price_as_written(sensitivity, "sensitivity") / price_as_written(epsilon, "epsilon")
+        )
 
     @property
     def epsilon(self) -> Fraction:

@@ -6,10 +6,11 @@ from typing import ClassVar, Self
 import numpy as np
 
 from noisycount.model.drawing.one import rounded_laplace
+from noisycount.model.drawing.scales import price_as_written
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.noises.continuous import ContinuousNoise
 from noisycount.model.noises.kernels.laplace import LaplaceKernel, LaplaceShape
-from noisycount.model.validation import positive_number
+from noisycount.model.written import Exactly
 
 __all__ = ["Laplace", "LaplaceErrors"]
 
@@ -37,11 +38,13 @@ class Laplace(ContinuousNoise, LaplaceKernel):
     scales: ClassVar[tuple[float, float]] = (2.0**-510, 2.0**510)
 
     @classmethod
-    def for_epsilon(cls, epsilon: float, sensitivity: float = 1) -> Self:
+    def for_epsilon(cls, epsilon: Exactly, sensitivity: Exactly = 1) -> Self:
         """The noise that makes a query of that sensitivity ε-differentially private."""
-        return cls(
-            positive_number(sensitivity, "sensitivity") / positive_number(epsilon, "epsilon")
+        moved, price = (
+            price_as_written(sensitivity, "sensitivity"),
+            price_as_written(epsilon, "epsilon"),
         )
+        return cls(float(moved) / float(price))
 
     @property
     def epsilon(self) -> float:

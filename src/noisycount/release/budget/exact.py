@@ -5,6 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
 
+from noisycount.model.written import Exactly, written
 from noisycount.shown.exact_text import exact_text
 
 __all__ = [
@@ -17,9 +18,6 @@ __all__ = [
     "rational",
 ]
 
-Exactly = str | int | float | Decimal | Fraction
-"""What denotes a rational: a text, an exact number, or a float, as the decimal that it shows."""
-
 _SMALLEST = Fraction(1, 10**9)
 _LARGEST = Fraction(10**6)
 _SMALLEST_DELTA = Fraction(1, 10**18)
@@ -28,10 +26,6 @@ _PLACES = 18
 _LARGEST_DENOMINATOR = 1000
 
 _EXACT_TEXT = re.compile(r"-?[0-9]+(?:\.[0-9]+|/[1-9][0-9]*)?")
-# Three digits of exponent: a longer one could build an integer that fills the memory.
-_NUMBER = re.compile(
-    r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|[0-9]+/0*[1-9][0-9]*"
-)
 
 
 def exact_epsilon(value: Exactly, name: str = "epsilon") -> Fraction:
@@ -56,7 +50,7 @@ def exact_epsilon(value: Exactly, name: str = "epsilon") -> Fraction:
         >>> exact_epsilon(0.1), exact_epsilon("1/3")
         (Fraction(1, 10), Fraction(1, 3))
     """
-    number = _number(value)
+    number = written(value)
     if number is None or not _SMALLEST <= number <= _LARGEST or not _has_short_form(number):
         raise ValueError(
             f"{name} must be a decimal of at most {_PLACES} places, or a fraction with a"
@@ -80,7 +74,7 @@ def exact_delta(value: Exactly) -> Fraction:
         >>> exact_delta("1e-6")
         Fraction(1, 1000000)
     """
-    number = _number(value)
+    number = written(value)
     if number is None or not _SMALLEST_DELTA <= number < 1:
         raise ValueError(
             "delta must be a decimal or a fraction in quotes, from 1e-18 to below 1, such as"
@@ -153,19 +147,6 @@ def _quotient(text: str) -> Fraction:
     """The rational that a whole number or a fraction of two denotes."""
     numerator, _, denominator = text.partition("/")
     return Fraction(int(numerator), int(denominator or 1))
-
-
-def _number(value: object) -> Fraction | None:
-    """The rational that a value denotes, or None where it denotes none in a short form."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, Rational):
-        return rational(value)
-    shown = float(value) if isinstance(value, float) else value  # a float of NumPy is one too
-    text = str(shown).strip() if isinstance(shown, (str, Decimal, float)) else ""
-    if len(text) > _LONGEST_TEXT or _NUMBER.fullmatch(text) is None:
-        return None
-    return Fraction(text)
 
 
 def _has_short_form(number: Fraction) -> bool:
