@@ -85,6 +85,15 @@ class Records(Shown, Closing):
         """
         return canonical_text(normal_form(parse(where, self._source.schema)))
 
+    def wordings(self, where: str) -> set[str]:
+        """The texts under which a ledger may hold a question: in normal form, and as it is asked.
+
+        Raises:
+            PredicateError: the question is outside the language.
+        """
+        asked = parse(where, self._source.schema)
+        return {canonical_text(asked), canonical_text(normal_form(asked))}
+
     def earlier(self, where: str, dataset: str, entries: Iterable[Entry]) -> list[Entry]:
         """Those of a ledger's entries that ask the same of these very records, at any price.
 
@@ -96,8 +105,7 @@ class Records(Shown, Closing):
         Raises:
             PredicateError: the question is outside the language.
         """
-        asked = parse(where, self._source.schema)
-        texts = {canonical_text(asked), canonical_text(normal_form(asked))}
+        texts = self.wordings(where)
         source = (self._source.unit, self._source.version)
         return [
             entry

@@ -1,5 +1,6 @@
 """One private count from start to end: what every way of asking shares."""
 
+import json
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -95,7 +96,9 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
             paying = Dataset(dataset.name, dataset.budget)
             desk = records.desk(ledger, paying, slot, analyst)
             release = desk.release(where, epsilon, confidence=confidence)
-            earlier = records.earlier(where, dataset.name, ledger.entries(dataset.name))
+            texts = map(json.dumps, records.wordings(where))  # as questions hold them
+            asked = [entry for text in texts for entry in ledger.asking(dataset.name, text)]
+            earlier = records.earlier(where, dataset.name, asked)
     return Answer(
         release=release,
         meaning=meaning,

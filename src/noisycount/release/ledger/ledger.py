@@ -20,7 +20,14 @@ from noisycount.release.ledger.debit import time_of_debit, totals
 from noisycount.release.ledger.entries import Analyst, Entry, Request
 from noisycount.release.ledger.making import check_server, make_file
 from noisycount.release.ledger.refusals import refusals
-from noisycount.release.ledger.rows import all_rows, append, entries_of, entry_under, row_at
+from noisycount.release.ledger.rows import (
+    all_rows,
+    append,
+    entries_of,
+    entry_under,
+    keys_of,
+    row_at,
+)
 from noisycount.release.ledger.shared_book import SharedBook
 from noisycount.release.ledger.structure import check_structure
 from noisycount.release.ledger.table import is_made, make, upgrade
@@ -231,6 +238,20 @@ class Ledger(Shown):
                 entries = entries_of(rows)
             check_structure(connection, self.place)
         return [entry for entry in entries if dataset in {None, entry.request.dataset}]
+
+    def asking(self, dataset: str, text: str) -> list[Entry]:
+        """The debits of a data set whose questions hold a text, oldest first, without all others.
+
+        Raises:
+            ValueError: The name is not printable.
+            LedgerError: The ledger cannot be read, or a row is not as it was written.
+        """
+        check_text("dataset", dataset)
+        with self._transaction(self.reading) as connection:
+            book = self._book(connection)
+            keys = keys_of(connection, dataset, text)
+            found = (entry_under(connection, book, key) for key in keys)
+            return [entry for entry in found if entry is not None]
 
     def rows(self) -> list[dict[str, Any]]:
         """Every row as it is stored, oldest first, whether the chain is intact or not.

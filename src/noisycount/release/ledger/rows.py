@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, func, insert, select
 
 from noisycount.errors import LedgerError
 from noisycount.release.ledger.book import Book
@@ -12,7 +12,7 @@ from noisycount.release.ledger.chain import DEBIT, Head, Row, chained, entry_of,
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.table import LEDGER, RESTORE, damaged
 
-__all__ = ["all_rows", "append", "entries_of", "entry_under", "follow", "row_at"]
+__all__ = ["all_rows", "append", "entries_of", "entry_under", "follow", "keys_of", "row_at"]
 
 _AT_ONCE = 1000  # rows that are fetched together: about a megabyte
 
@@ -97,6 +97,14 @@ def entry_under(connection: Connection, book: Book, key: str | None) -> Entry | 
         return entry_of(debit, answer)
     except ValueError:
         raise damaged(debit["number"]) from None
+
+
+def keys_of(connection: Connection, dataset: str, text: str) -> list[str]:
+    """The keys of a data set's debits whose questions hold a text, oldest first, unchecked."""
+    without = func.replace(LEDGER.c.question, text, "")
+    holds = func.length(without) < func.length(LEDGER.c.question)
+    query = select(LEDGER.c.key).where(LEDGER.c.dataset == dataset, holds)
+    return list(connection.execute(query.order_by(LEDGER.c.number)).scalars())
 
 
 def append(connection: Connection, head: Head, columns: Row) -> None:
