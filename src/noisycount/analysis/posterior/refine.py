@@ -7,7 +7,7 @@ from typing import Any, Literal, cast, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noisycount.analysis.posterior.column import Contained, Container, column_in
+from noisycount.analysis.posterior.container import Contained, Container, column_in
 from noisycount.analysis.posterior.laplace_cells import LaplaceCells, laplace_cells
 from noisycount.analysis.posterior.observed import Published, values_and_mechanism
 from noisycount.analysis.posterior.posterior import Posterior, posterior

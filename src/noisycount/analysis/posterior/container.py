@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from noisycount.model.laws.expansion import Reals
 
-__all__ = ["Column", "Contained", "Container", "column_in"]
+__all__ = ["AnswerColumn", "Contained", "Container", "column_in"]
 
 
 class Contained(Protocol):
@@ -25,7 +25,7 @@ Container = TypeVar("Container", bound=Contained)
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class AnswerColumn:
     """The numbers of a column, and the way back.
 
     Attributes:
@@ -38,7 +38,7 @@ class Column:
     container: Callable[[Reals], Any]
 
 
-def column_in(container: object) -> Column | None:
+def column_in(container: object) -> AnswerColumn | None:
     """The column that another library holds; None: it is none of those that are known."""
     for kind in type(container).__mro__:
         library = kind.__module__.partition(".")[0]
@@ -47,7 +47,7 @@ def column_in(container: object) -> Column | None:
     return None
 
 
-def _of_pandas(series: Any) -> Column:  # noqa: ANN401  (its library is not imported)
+def _of_pandas(series: Any) -> AnswerColumn:  # noqa: ANN401  (its library is not imported)
     """A Series of pandas, with its index and its name."""
     is_number = series.dtype.kind in "iuf"
     kind = np.float64 if is_number else object
@@ -58,30 +58,30 @@ def _of_pandas(series: Any) -> Column:  # noqa: ANN401  (its library is not impo
             return found
         return found.astype("double[pyarrow]" if "pyarrow" in str(series.dtype) else "Float64")
 
-    return Column(series.to_numpy(dtype=kind, na_value=np.nan), back)
+    return AnswerColumn(series.to_numpy(dtype=kind, na_value=np.nan), back)
 
 
-def _of_polars(series: Any) -> Column:  # noqa: ANN401  (its library is not imported)
+def _of_polars(series: Any) -> AnswerColumn:  # noqa: ANN401  (its library is not imported)
     """A Series of Polars, with its name."""
 
     def back(values: Reals) -> Any:  # noqa: ANN401
         found = type(series)(series.name, values)
         return found.set(series.is_null(), None) if series.null_count() else found
 
-    return Column(series.to_numpy(), back)
+    return AnswerColumn(series.to_numpy(), back)
 
 
-def _of_arrow(array: Any) -> Column:  # noqa: ANN401  (its library is not imported)
+def _of_arrow(array: Any) -> AnswerColumn:  # noqa: ANN401  (its library is not imported)
     """An array of Arrow."""
 
     def back(values: Reals) -> Any:  # noqa: ANN401
         missing = array.is_null().to_numpy(zero_copy_only=False)
         return sys.modules["pyarrow"].array(values, mask=missing)
 
-    return Column(array.to_numpy(zero_copy_only=False), back)
+    return AnswerColumn(array.to_numpy(zero_copy_only=False), back)
 
 
-def _of_chunks(chunked: Any) -> Column:  # noqa: ANN401  (its library is not imported)
+def _of_chunks(chunked: Any) -> AnswerColumn:  # noqa: ANN401  (its library is not imported)
     """A chunked array of Arrow, with as long chunks."""
 
     def back(values: Reals) -> Any:  # noqa: ANN401
@@ -91,10 +91,10 @@ def _of_chunks(chunked: Any) -> Column:  # noqa: ANN401  (its library is not imp
             start += len(chunk)
         return arrow.chunked_array(parts, arrow.float64())
 
-    return Column(chunked.to_numpy(), back)
+    return AnswerColumn(chunked.to_numpy(), back)
 
 
-_READERS: dict[tuple[str, str], Callable[[Any], Column]] = {
+_READERS: dict[tuple[str, str], Callable[[Any], AnswerColumn]] = {
     ("pandas", "Series"): _of_pandas,
     ("polars", "Series"): _of_polars,
     ("pyarrow", "Array"): _of_arrow,
