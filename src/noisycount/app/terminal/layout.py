@@ -8,7 +8,7 @@ from rich.cells import cell_len
 __all__ = ["as_records", "column_widths", "wrapped"]
 
 _BETWEEN = 3  # what a table draws between two columns
-_BREAKABLE = 12  # a longer word may break over lines, unless it is a number
+_BREAKABLE = 24  # a longer word may break over lines, unless it is a number
 _NUMBER = re.compile(r"[^\w\s]*\d.*", re.DOTALL)
 _WORD = re.compile(r"\S+\s*")
 

@@ -104,6 +104,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     terminal = console()
     widths = column_widths([names, *shown], terminal.width)
     if widths is None:
+        print_text()
         print_facts(as_records(names, shown))
         return
     table = Table()
