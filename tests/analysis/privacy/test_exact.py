@@ -91,7 +91,7 @@ SAMPLES = [
 ]
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", SMALL)
 def test_every_mechanism_is_exact_on_small_databases(name: str) -> None:
     """From one record on, in every kind of population."""
@@ -115,7 +115,7 @@ def test_sums_of_unlike_noises_are_exact(mechanism: nc.NoiseSum, reach: int, nam
     )
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "name",
     ["ten", "uncertain rate", "uncertain, three known", "groups", "gaps", "any others known"],
