@@ -115,7 +115,6 @@ def test_sums_of_unlike_noises_are_exact(mechanism: nc.NoiseSum, reach: int, nam
     )
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "name",
     ["ten", "uncertain rate", "uncertain, three known", "groups", "gaps", "any others known"],
