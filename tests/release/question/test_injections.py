@@ -122,18 +122,19 @@ def test_an_injection_between_quotes_is_a_text(
     assert source.count(found) == reference.count(found) == [1] * len(CELLS)
 
 
+@pytest.mark.parametrize("part", range(4))
 def test_an_injection_in_a_pattern_matches_no_more_than_like_does(
-    sources: tuple[MemorySource, DuckDBSource],
+    sources: tuple[MemorySource, DuckDBSource], part: int
 ) -> None:
     """Backslashes escape nothing, and no character but % and _ stands for others."""
     reference, source = sources
-    short = [cell for cell in CELLS if len(cell) <= MAXIMUM_PATTERNS]
+    short = [cell for cell in CELLS if len(cell) <= MAXIMUM_PATTERNS][part::4]
     found = [parse(f"health like {quoted_text(cell)}", source.schema) for cell in short]
     counts = source.count(found)
     assert counts == reference.count(found)
     plain = [count for count, cell in zip(counts, short, strict=True) if not set(cell) & set("%_")]
     assert plain == [1] * len(plain)
-    assert len(plain) > 300
+    assert len(plain) > 75
 
 
 def test_an_injection_as_the_name_of_a_column_is_a_name(tmp_path: Path) -> None:
