@@ -76,6 +76,7 @@ def test_lines_differ_without_colour(key: str) -> None:
         assert len(set(dashes)) == len(dashes)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "keys",
     [

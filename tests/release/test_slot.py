@@ -150,7 +150,7 @@ def test_a_failing_source_says_as_little_through_the_slot(ledger: Ledger) -> Non
     assert ledger.spent("survey") == HALF
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(0)
 @pytest.mark.parametrize(
     ("where", "price", "error"),
     [

@@ -296,7 +296,7 @@ def test_knowledge_is_that_of_the_definition(kind: str) -> None:
     assert [known.ys[-1], unsure.ys[-1]] == pytest.approx([known_delta(kind, 3.0)] * 2)
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("rate", [0.2, 0.3, 0.4])
 def test_wrong_rates_cost_what_the_definition_says(rate: float) -> None:
     """An estimate that believes in one law while the count has another; n = 100, ε = 0.1."""

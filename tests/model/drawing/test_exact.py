@@ -129,7 +129,7 @@ def test_single_gaussian_draws_are_exact(scale: Fraction) -> None:
     )
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(0)
 @pytest.mark.parametrize("scale", SCALES)
 def test_bulk_gaussian_draws_are_exact(scale: Fraction, in_bulk: Callable[..., Draw]) -> None:
     """The same polynomials as one by one."""

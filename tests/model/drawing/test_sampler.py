@@ -127,7 +127,7 @@ def _scripted_exponentials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampler, "bernoulli_exp", scripted_exponential)
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(0)
 @pytest.mark.usefixtures("_scripted_exponentials")
 @pytest.mark.parametrize("scale", [*SMALL_SCALES, Fraction(7, 3), Fraction(5)])
 def test_small_scales_are_exact_by_enumerating_every_choice(scale: Fraction) -> None:

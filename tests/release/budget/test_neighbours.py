@@ -41,7 +41,7 @@ def joined(records: Mapping[int, Sequence[Record]]) -> list[Record]:
     return found
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(0)
 @pytest.mark.parametrize("rows", ROWS_OF_A_PERSON)
 def test_one_person_moves_a_count_by_at_most_one(open_source: OpenSource, rows: int) -> None:
     """Random predicates on random neighbouring data sets: with one person, without, with another.

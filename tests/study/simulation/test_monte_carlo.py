@@ -53,7 +53,7 @@ def test_a_million_runs_agree_with_the_exact_figures(
     assert_agrees(found, population, noise, by, assumed)
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(0)
 @pytest.mark.parametrize("by", ESTIMATES)
 @pytest.mark.parametrize(("population", "noise"), list(zip(POPULATIONS, NOISES, strict=True)))
 def test_every_population_and_noise_is_drawn_right(
