@@ -11,6 +11,7 @@ from noisycount.analysis.posterior.observed import Published
 from noisycount.charts.lines import as_lines
 from noisycount.charts.theme import CONFIG, GREEN, INK, VERMILION
 from noisycount.model.noises.additive import SymmetricNoise
+from noisycount.shown.numbers import to_one_place
 
 __all__ = ["AnswerCurve", "answer_chart"]
 
@@ -82,10 +83,10 @@ def answer_chart(curve: AnswerCurve, subtitle: str, unit: str = "records") -> al
         >>> answer_chart(curve, "age >= 65").title.text
         'What is the true count?'
     """
-    interval = f"{_number(curve.low)} to {_number(curve.high)} {unit}"
+    interval = f"{to_one_place(curve.low)} to {to_one_place(curve.high)} {unit}"
     notes = [
         *as_lines(subtitle, _CHARACTERS),
-        f"dashed line: the answer, {_number(curve.answer)} {unit}",
+        f"dashed line: the answer, {to_one_place(curve.answer)} {unit}",
         f"shaded: {interval}, {curve.confidence * 100:.6g}% sure",
     ]
     points = zip(curve.counts, curve.chances, strict=True)
@@ -115,7 +116,3 @@ def answer_chart(curve: AnswerCurve, subtitle: str, unit: str = "records") -> al
 
 def _chart(values: list[dict[str, float]]) -> alt.Chart:
     return alt.Chart(alt.InlineData(values))
-
-
-def _number(value: float) -> str:
-    return f"{value:,.1f}".removesuffix(".0").replace("-", "\N{MINUS SIGN}")

@@ -5,7 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
 
-__all__ = ["Exactly", "written"]
+__all__ = ["Exactly", "written", "written_share"]
 
 Exactly = str | int | float | Decimal | Fraction
 """What denotes a rational: a text, an exact number, or a float, as the decimal that it shows."""
@@ -15,6 +15,7 @@ _LONGEST_TEXT = 40
 _NUMBER = re.compile(
     r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|[0-9]+/0*[1-9][0-9]*"
 )
+_SHARE = re.compile(r"[±+]?\s*(\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})\s*(%?)")
 
 
 def written(value: object) -> Fraction | None:
@@ -40,3 +41,14 @@ def written(value: object) -> Fraction | None:
     if len(text) > _LONGEST_TEXT or _NUMBER.fullmatch(text) is None:
         return None
     return Fraction(text)
+
+
+def written_share(text: str) -> Fraction | None:
+    """The share that a text denotes, of whatever size; None where it denotes none.
+
+    Example:
+        >>> written_share("±20 %"), written_share("0.2"), written_share("a fifth")
+        (Fraction(1, 5), Fraction(1, 5), None)
+    """
+    match = _SHARE.fullmatch(text.strip())
+    return Fraction(match[1]) / (100 if match[2] else 1) if match else None

@@ -1,18 +1,15 @@
 """What an asker wants of an answer, and the price of that."""
 
-import re
 from dataclasses import dataclass
 from fractions import Fraction
 
 from noisycount.model.drawing.scales import as_written
 from noisycount.model.half_width import epsilon_within, readable_epsilon_within
 from noisycount.model.validation import fraction_of_one
-from noisycount.release.budget.exact import Exactly, exact_epsilon
+from noisycount.model.written import written_share
+from noisycount.release.budget.exact import Exactly, exact_epsilon, is_in_range
 
 __all__ = ["Goal"]
-
-_SHARE = re.compile(r"[±+]?\s*(\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})\s*(%?)")
-_LEAST, _MOST = 1e-9, 1e6  # the prices that a ledger keeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +62,7 @@ class Goal:
         """The price of the half-width."""
         error = self._half_width
         formula = epsilon_within(error, self.confidence)
-        if not _LEAST <= formula <= _MOST:
+        if not is_in_range(formula):
             name = "error" if self.within is None else "within"
             raise ValueError(
                 f"{name} must need an ε from 1e-9 to 1e6, got ±{float(error):.3g} units, which "
@@ -84,12 +81,11 @@ class Goal:
 
 def _share(within: str | float | Fraction | None) -> Fraction:
     """A share of the guess, from its text too."""
-    match = _SHARE.fullmatch(within.strip()) if isinstance(within, str) else None
     if isinstance(within, (int, float, Fraction)) and not isinstance(within, bool):
-        share = as_written(within, "within")
+        share: Fraction | None = as_written(within, "within")
     else:
-        share = Fraction(match[1]) / (100 if match[2] else 1) if match else Fraction(0)
-    if not 0 < share <= 1:
+        share = written_share(within) if isinstance(within, str) else None
+    if share is None or not 0 < share <= 1:
         raise ValueError(
             f"within must be above 0 and at most 100%, such as '20%' or 0.2, got {within!r}"
         )

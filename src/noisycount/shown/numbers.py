@@ -16,6 +16,7 @@ __all__ = [
     "percent",
     "plus_minus",
     "signed",
+    "to_one_place",
 ]
 
 _LEAST_ODDS = Decimal("0.0001")  # smaller ones have more zeros than anybody counts
@@ -40,6 +41,16 @@ def signed(number: float, digits: int = 0) -> str:
         ('−5,912', '1,234.6')
     """
     return f"{number:,.{digits}f}".replace("-", "−")
+
+
+def to_one_place(number: float) -> str:
+    """A number to one decimal place, without it where it is 0.
+
+    Example:
+        >>> to_one_place(-5912.04), to_one_place(1234.56)
+        ('−5,912', '1,234.6')
+    """
+    return signed(number, 1).removesuffix(".0")
 
 
 def plus_minus(error: float) -> str:

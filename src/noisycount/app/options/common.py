@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Callable
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import TypeVar
@@ -12,6 +11,7 @@ import click
 
 from noisycount.app.config.config import Config
 from noisycount.app.config.file import find, load, without_file
+from noisycount.model.written import written_share
 from noisycount.release.budget.exact import exact_epsilon
 from noisycount.release.ledger.chain import Head
 from noisycount.release.slot import Slot
@@ -32,7 +32,6 @@ __all__ = [
     "ungrouped",
 ]
 
-_SHARE = re.compile(r"[±+]?\s*(\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})\s*(%?)")
 _GROUPED = re.compile(r"[±+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
 _LARGEST_GUESS = 2**53
 Command = TypeVar("Command", bound=Callable[..., None])
@@ -115,8 +114,8 @@ def json_option(command: Command) -> Command:
 
 def share(text: str) -> float:
     """The share that a text stands for; nan for a text that is no share."""
-    match = _SHARE.fullmatch(text.strip())
-    return float(Decimal(match[1]) / (100 if match[2] else 1)) if match else math.nan
+    found = written_share(text)
+    return math.nan if found is None else float(found)
 
 
 def number(text: str) -> float:

@@ -15,11 +15,11 @@ from noisycount.model.half_width import (
     readable_epsilon_within,
 )
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.release.budget.exact import is_in_range
 
 __all__ = ["POSSIBLE", "Plan", "planned", "planned_epsilon", "planned_error"]
 
 POSSIBLE = 50
-_LEAST, _MOST = 1e-9, 1e6  # the prices that a ledger keeps
 _CONFIDENCES = (0.5, 0.9, 0.95, 0.99)
 
 
@@ -138,7 +138,7 @@ def _plan(  # noqa: PLR0913, PLR0917  (a goal and its words)
 ) -> Plan:
     """The plan for answers within ±error records, if a ledger keeps its price."""
     formula = epsilon_within(error, confidence, queries)
-    if not _LEAST <= formula <= _MOST:
+    if not is_in_range(formula):
         raise NoisyCountError(
             f"{goal} needs ε = {formula:.2g}, outside 1e-9 to 1e6: choose another goal"
         )

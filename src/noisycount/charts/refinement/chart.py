@@ -6,6 +6,7 @@ import altair as alt
 
 from noisycount.charts.refinement.curves import RefinementCurves
 from noisycount.charts.theme import BLUE, CONFIG, GREEN, INK, VERMILION
+from noisycount.shown.numbers import to_one_place
 
 __all__ = ["refinement_chart"]
 
@@ -46,16 +47,16 @@ def refinement_chart(
     noisy = _panel(
         [
             "What the noisy answer alone says",
-            f"dashed line: the answer, {_number(curves.answer)} {unit}",
+            f"dashed line: the answer, {to_one_place(curves.answer)} {unit}",
         ],
         inner,
         [_curve(curves.counts, curves.noisy, VERMILION), answer],
     )
-    interval = f"{_number(curves.low)} to {_number(curves.high)}"
+    interval = f"{to_one_place(curves.low)} to {to_one_place(curves.high)}"
     posterior = _panel(
         [
             "What both say together",
-            f"solid line: the estimate, {_number(curves.estimate)} {unit}",
+            f"solid line: the estimate, {to_one_place(curves.estimate)} {unit}",
             f"shaded: {interval} {unit}, {curves.level * 100:.6g}% sure",
         ],
         lowest,
@@ -106,7 +107,3 @@ def _page(title: str, subtitle: str, panels: list[alt.LayerChart]) -> alt.VConca
     return alt.VConcatChart(
         vconcat=panels, title=heading, spacing=16, resolve=resolve, config=CONFIG
     )
-
-
-def _number(value: float) -> str:
-    return f"{value:,.1f}".removesuffix(".0").replace("-", "\N{MINUS SIGN}")

@@ -14,6 +14,7 @@ __all__ = [
     "exact_epsilon",
     "exact_text",
     "exact_value",
+    "is_in_range",
     "largest_epsilon",
     "rational",
 ]
@@ -51,13 +52,23 @@ def exact_epsilon(value: Exactly, name: str = "epsilon") -> Fraction:
         (Fraction(1, 10), Fraction(1, 3))
     """
     number = written(value)
-    if number is None or not _SMALLEST <= number <= _LARGEST or not _has_short_form(number):
+    if number is None or not is_in_range(number) or not _has_short_form(number):
         raise ValueError(
             f"{name} must be a decimal of at most {_PLACES} places, or a fraction with a"
             f" denominator of at most {_LARGEST_DENOMINATOR}, between 1e-9 and 1e6,"
             f" got {_shown(value)}"
         )
     return number
+
+
+def is_in_range(epsilon: float | Fraction) -> bool:
+    """Whether a privacy loss is of a size that a ledger keeps: from 1e-9 to 1e6.
+
+    Example:
+        >>> is_in_range(0.1), is_in_range(1e-10)
+        (True, False)
+    """
+    return _SMALLEST <= epsilon <= _LARGEST
 
 
 def exact_delta(value: Exactly) -> Fraction:
