@@ -15,6 +15,7 @@ from tests.release.workers import PRICE, SURVEY
 
 MOST = 0.9  # of the processes are killed while they ask, the others wherever they are
 LONGEST_LIFE = 0.12  # seconds, unless the first answer takes a quarter of it
+LONGER = 1.1  # times as long may a life be after a kill when too few questions are answered
 LONGEST_WAR = 4  # times the kills that are asked for
 PATIENCE = 60.0  # seconds, for the first answer
 
@@ -60,8 +61,9 @@ def toll(  # noqa: PLR0913, PLR0917 - what to do to whom
         at_once: How many ask at a time.
         kind: The ledger's class; a mutant shall be found.
         meanwhile: What else happens before each kill.
-        fewest_answers: More processes are killed, up to four times as many, until more questions
-            than that are answered: a busy machine answers few in a life.
+        fewest_answers: Lives get longer while the answers to questions lag behind this many at the
+            last kill, and more processes are killed, up to four times as many, until there are
+            more: a busy machine answers few in a life.
     """
     context = desk_workers.processes()
     moments = random.Random()  # noqa: S311 - when to kill is no secret
@@ -75,8 +77,11 @@ def toll(  # noqa: PLR0913, PLR0917 - what to do to whom
     workers = [started() for _ in range(at_once)]
     longest_life = max(LONGEST_LIFE, 4 * seconds_to_an_answer(workers[0][1], log))
     for kill in range(LONGEST_WAR * kills):
-        if kill >= kills and len(answers_by_key(log)) > fewest_answers:
+        answered = len(answers_by_key(log))
+        if kill >= kills and answered > fewest_answers:
             break
+        if answered <= fewest_answers * kill / kills:
+            longest_life = min(LONGER * longest_life, PATIENCE)
         victim, asking = workers[kill % at_once]
         if moments.random() < MOST:
             while victim.is_alive() and not asking.wait(timeout=0.05):
