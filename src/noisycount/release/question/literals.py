@@ -1,8 +1,7 @@
-"""Literals as an analyst writes them, and the column beside them, as values of one kind."""
+"""Literals as an analyst writes them, as values of the kind of the column beside them."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date, datetime
 from reprlib import repr as shortened
 
@@ -11,9 +10,6 @@ from noisycount.release.question.operands import Column, Literal
 from noisycount.release.question.schema import Kind
 
 __all__ = ["beside", "fitted", "of_one_kind", "real", "signed_number"]
-
-# Reals hold every integer below it, so that no two of them become one number.
-EXACT_INTEGERS = 2**53
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(
@@ -37,43 +33,18 @@ def signed_number(numeral: str, *, negative: bool) -> Literal:
     return Literal(Kind.REAL, float(sign + numeral))
 
 
-def beside(column: Column, literals: Sequence[Literal]) -> tuple[Column, tuple[Literal, ...]]:
-    """A column and the literals that it is compared with, of kinds that compare.
-
-    The cells of a column without a stated kind are read as what the literals are: as reals beside
-    numbers, as truth values beside true and false, as texts beside texts. So what a question means
-    depends on the question, and on no record.
+def beside(column: Column, literals: Sequence[Literal]) -> tuple[Literal, ...]:
+    """The literals that a column is compared with, of a kind that compares with its own.
 
     Raises:
-        PredicateError: a text beside a date or a timestamp is none; or the column has no stated
-            kind, and the literals are of several, or an integer that reals may not tell apart.
+        PredicateError: a text beside a date or a timestamp is none.
 
     Example:
-        >>> column, (literal,) = beside(Column("age", Kind.TEXT, stated=False),
-        ...                             [signed_number("65", negative=False)])
-        >>> column.kind, literal.value
-        (<Kind.REAL: 'real'>, 65.0)
+        >>> [literal.value for literal in beside(Column("age", Kind.REAL),
+        ...                                      [signed_number("65", negative=False)])]
+        [65.0]
     """
-    if column.stated:
-        return column, of_one_kind([fitted(literal, column.kind) for literal in literals])
-    reals = [_exactly_real(column, literal) for literal in literals]
-    kinds = {literal.kind for literal in reals}
-    if len(kinds) > 1:
-        raise PredicateError(
-            f"where compares {column} with literals of several kinds: write them all as texts, "
-            "or all as numbers"
-        )
-    return replace(column, kind=next(iter(kinds), column.kind)), tuple(reals)
-
-
-def _exactly_real(column: Column, literal: Literal) -> Literal:
-    """The literal, as a real if it is an integer."""
-    if isinstance(literal.value, int) and abs(literal.value) >= EXACT_INTEGERS:
-        raise PredicateError(
-            f"where compares {column} with {literal}, which may not be told from its neighbours: "
-            "state the kind of the column in noisycount.toml"
-        )
-    return real(literal)
+    return of_one_kind([fitted(literal, column.kind) for literal in literals])
 
 
 def fitted(literal: Literal, kind: Kind) -> Literal:

@@ -75,18 +75,14 @@ class Column:
 
     Args:
         name: the name of the column.
-        kind: the kind of its values or, where none is stated, the kind that this question reads
-            each cell as; a cell that cannot be read so is missing.
-        stated: whether the kind is that of the file or of its owner.
+        kind: the kind of its values.
     """
 
     name: str
     kind: Kind
-    stated: bool = True
 
     def __str__(self) -> str:
-        kind = self.kind.value if self.stated else "no stated kind"
-        return f"column {shortened(self.name)} ({kind})"
+        return f"column {shortened(self.name)} ({self.kind.value})"
 
 
 @dataclass(frozen=True, slots=True)

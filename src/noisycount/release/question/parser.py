@@ -189,17 +189,18 @@ class _TypedSyntax:
         if isinstance(left, Literal):
             raise PredicateError("where compares two literals: put a column on one side")
         if isinstance(right, Literal):
-            left, (right,) = beside(left, [right])
+            (right,) = beside(left, [right])
         return Comparison(left, operator, right)
 
     def range(self, parts: dict[str, Any]) -> Range:
         column = self.column(parts["this"])
-        column, (low, high) = beside(column, [self.literal(parts[end]) for end in ("low", "high")])
+        low, high = beside(column, [self.literal(parts[end]) for end in ("low", "high")])
         return Range(column, low, high)
 
     def membership(self, parts: dict[str, Any]) -> Membership:
         listed = [self.literal(node) for node in parts.get("expressions", ())]
-        return Membership(*beside(self.column(parts["this"]), listed))
+        column = self.column(parts["this"])
+        return Membership(column, beside(column, listed))
 
     def pattern(self, parts: dict[str, Any]) -> Pattern:
         column, pattern = self.column(parts["this"]), self.literal(parts["expression"])
@@ -281,4 +282,4 @@ def _resolved(name: str, schema: Schema) -> Column:
             f"where names {shortened(same[0])}, whose type {schema.others[same[0]]} "
             f"no question can use: use {close_names(name, [*schema])}"
         )
-    return Column(same[0], schema[same[0]], same[0] not in schema.unstated)
+    return Column(same[0], schema[same[0]])

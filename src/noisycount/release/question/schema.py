@@ -56,8 +56,6 @@ class Schema(Mapping[str, Kind]):
     Args:
         kinds: the kind of each column.
         others: the engine's type of each column that exists but no question can use.
-        unstated: the columns of texts whose kind nobody stated: each question reads every cell of
-            them by itself, as the kind of the literal beside the column.
 
     Example:
         >>> schema = Schema({"person": Kind.INTEGER, "age": Kind.INTEGER}, {"scan": "blob"})
@@ -67,7 +65,6 @@ class Schema(Mapping[str, Kind]):
 
     kinds: Mapping[str, Kind]
     others: Mapping[str, str] = field(default_factory=dict)
-    unstated: frozenset[str] = frozenset()
 
     def __getitem__(self, name: str) -> Kind:
         return self.kinds[name]
@@ -102,7 +99,6 @@ class Schema(Mapping[str, Kind]):
         return Schema(
             {name: kind for name, kind in self.kinds.items() if name in chosen},
             {name: kind for name, kind in self.others.items() if name in chosen},
-            self.unstated & chosen,
         )
 
 

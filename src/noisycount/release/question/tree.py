@@ -38,10 +38,6 @@ class Flag:
     column: Column
 
     def __post_init__(self) -> None:
-        if not self.column.stated:
-            raise PredicateError(
-                f"where has {self.column} where a predicate belongs: write = true after it"
-            )
         if self.column.kind is not Kind.BOOLEAN:
             raise PredicateError(
                 f"where has {self.column} where a predicate belongs: "
@@ -51,7 +47,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A column compared with a literal or with another column of the same, stated kind.
+    """A column compared with a literal or with another column of the same kind.
 
     Numbers of different kinds compare as 64-bit floating-point numbers; NaN equals itself and is
     greater than every other number; texts compare by their code points.
@@ -183,11 +179,6 @@ def columns(predicate: Predicate) -> Iterator[Column]:
 
 
 def _require_comparable(column: Column, other: Column | Literal) -> None:
-    if isinstance(other, Column) and not (column.stated and other.stated):
-        raise PredicateError(
-            f"where compares {column} with {other}: compare each with a literal, "
-            "or state their kinds in noisycount.toml"
-        )
     numbers = column.kind.is_number and other.kind.is_number
     if not numbers and column.kind is not other.kind:
         raise PredicateError(

@@ -5,8 +5,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from noisycount.errors import SourceError
-from noisycount.release.question.operands import Column
-from noisycount.release.question.schema import Kind, Schema
+from noisycount.release.question.schema import Kind
 from noisycount.release.question.tree import (
     Predicate,
     columns,
@@ -75,15 +74,8 @@ def require_known_columns(predicates: Iterable[Predicate], schema: Mapping[str, 
     """
     for predicate in predicates:
         for column in columns(predicate):
-            if not _is_known(column, schema):
+            if schema.get(column.name) is not column.kind:
                 raise SourceError(
                     f"predicates read {column}, which questions may not use here: "
                     "parse them against the schema of this source"
                 )
-
-
-def _is_known(column: Column, schema: Mapping[str, Kind]) -> bool:
-    """Whether a schema has a column, of its kind or, where none is stated, read as any."""
-    if isinstance(schema, Schema) and column.name in schema.unstated:
-        return not column.stated
-    return column.stated and schema.get(column.name) is column.kind

@@ -1,14 +1,12 @@
-"""What the cells of a CSV file, which are texts, stand for."""
-# ruff: noqa: S608, as all SQL here is made of names that it quotes and of patterns of its own
+"""What the cells of a table of texts stand for, as SQL that depends on no other cell."""
 
 from collections.abc import Sequence
 
-import duckdb
-
 from noisycount.release.question.schema import Kind
-from noisycount.release.sources.duckdb.quoting import quoted_name
+from noisycount.release.sources.duckdb.quoting import quoted_name, quoted_text
+from noisycount.release.sources.forms import ZONED, ColumnForm, date_pattern
 
-__all__ = ["SQL_TYPES", "inferred_kinds", "typed_cell"]
+__all__ = ["SQL_TYPES", "given_cell", "typed_cell"]
 
 SQL_TYPES = {
     Kind.INTEGER: "BIGINT",
@@ -19,62 +17,95 @@ SQL_TYPES = {
     Kind.TIMESTAMP: "TIMESTAMP",
 }
 
-# Texts that stand for a value without doubt: a 007 may be the name of a region.
-_CERTAIN = {
-    Kind.INTEGER: "-?(0|[1-9][0-9]{0,17})",
-    Kind.REAL: r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?([eE][+-]?[0-9]{1,2})?",
-    Kind.BOOLEAN: "true|false",
-    Kind.DATE: "[0-9]{4}-[0-9]{2}-[0-9]{2}",
-}
+TRUE_WORDS = ("true", "t", "yes", "y", "1")
+FALSE_WORDS = ("false", "f", "no", "n", "0")
+ISO_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
-_POSSIBLE = {
-    Kind.INTEGER: "[+-]?[0-9]+",
-    Kind.REAL: r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|(?i:[+-]?inf(inity)?|nan)",
-    Kind.BOOLEAN: "(?i:true|false|t|f|yes|no|y|n|1|0)",
-    Kind.DATE: _CERTAIN[Kind.DATE],
-    Kind.TIMESTAMP: f"{_CERTAIN[Kind.DATE]}([ T]{_CLOCK})?",
-}
+ISO_TIMESTAMP = f"{ISO_DATE}([ T]{_CLOCK})?"
+ZONED_TIMESTAMP = f"{ISO_DATE}[ T]{_CLOCK} ?(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)"
+_EXPONENT = "([eE][+-]?[0-9]{1,3})?"
+_NO_NUMBER = "[+-]?(?i:inf(inity)?)|(?i:nan)"
 
 
-def inferred_kinds(
-    connection: duckdb.DuckDBPyConnection, table: str, names: Sequence[str]
-) -> dict[str, Kind]:
-    """The kind of each column of a public table of texts: the first for which all its cells stand.
-
-    One cell can change it, and what all others stand for: it is nothing for private records.
-
-    Args:
-        connection: Holds the table.
-        table: Its name.
-        names: Its columns.
-    """
-    tests = [_all_stand_for(name, kind) for name in names for kind in _CERTAIN]
-    fits = iter(connection.execute(f"SELECT {', '.join(tests)} FROM {table}").fetchall()[0])
-    found = {name: [kind for kind in _CERTAIN if next(fits)] for name in names}
-    return {name: next(iter(kinds), Kind.TEXT) for name, kinds in found.items()}
+def given_cell(name: str, form: ColumnForm) -> str:
+    """The SQL of whether a cell says anything: it is neither empty nor a word for missing."""
+    text = _text(name, form)
+    words = "".join(f" AND {text} <> {quoted_text(word)}" for word in form.missing)
+    return f"({quoted_name(name)} IS NOT NULL{words})"
 
 
-def typed_cell(name: str, kind: Kind) -> str:
-    """The SQL of a text as a value of a kind, null where it stands for none.
-
-    It depends on no other cell.
+def typed_cell(name: str, form: ColumnForm) -> str:
+    """The SQL of a text as the value that it stands for, null where it stands for none.
 
     Args:
         name: The column.
-        kind: Which is stated for it, or asked for by a question.
+        form: What its owner says of it.
     """
-    text = quoted_name(name)
-    if kind is Kind.TEXT:
-        return text
-    fits = f"regexp_full_match(trim({text}), '{_POSSIBLE[kind]}')"
-    return f"CASE WHEN {fits} THEN TRY_CAST(trim({text}) AS {SQL_TYPES[kind]}) END"
+    value = _value(_text(name, form), form)
+    if not form.missing:
+        return value
+    return f"CASE WHEN {given_cell(name, form)} THEN {value} END"
 
 
-def _all_stand_for(name: str, kind: Kind) -> str:
-    """The SQL of whether all cells of a column stand for a kind; null where there are none."""
-    text = quoted_name(name)
-    value = f"TRY_CAST({text} AS {SQL_TYPES[kind]})"
+def number_pattern(form: ColumnForm) -> str:
+    """The regular expression of the numbers of a column."""
+    point, group = (r"\.", ",") if form.decimal == "." else (",", r"\.")
+    whole = f"([0-9]+|[0-9]{{1,3}}({group}[0-9]{{3}})+)"
+    if form.kind is Kind.INTEGER:
+        return f"[+-]?{whole}"
+    return f"[+-]?({whole}({point}[0-9]*)?|{point}[0-9]+){_EXPONENT}|{_NO_NUMBER}"
+
+
+def _text(name: str, form: ColumnForm) -> str:
+    """The SQL of a cell without the blanks around it, where they do not belong to it."""
+    kept = form.kind is Kind.TEXT and not form.trim
+    return quoted_name(name) if kept else f"trim({quoted_name(name)})"
+
+
+def _value(text: str, form: ColumnForm) -> str:
+    match form.kind:
+        case Kind.TEXT:
+            return text
+        case Kind.INTEGER | Kind.REAL:
+            return _number(text, form)
+        case Kind.BOOLEAN:
+            return _truth(text, form)
+        case _:
+            return _moment(text, form)
+
+
+def _number(text: str, form: ColumnForm) -> str:
+    """The SQL of a number; one that DuckDB writes as it stands here needs no closer look."""
+    type_ = SQL_TYPES[form.kind]
+    group = "," if form.decimal == "." else "."
+    plain = f"replace({text}, '{group}', '')"
+    if form.decimal == ",":
+        plain = f"replace({plain}, ',', '.')"
+    fits = f"regexp_full_match({text}, '{number_pattern(form)}')"
+    return f"CASE WHEN {fits} THEN TRY_CAST({plain} AS {type_}) END"
+
+
+def _truth(text: str, form: ColumnForm) -> str:
+    true, false = form.true or TRUE_WORDS, form.false or FALSE_WORDS
     return (
-        f"bool_and(regexp_full_match({text}, '{_CERTAIN[kind]}') AND {value} IS NOT NULL) "
-        f"FILTER (WHERE {text} IS NOT NULL)"
+        f"CASE WHEN lower({text}) IN ({_listed(true)}) THEN true "
+        f"WHEN lower({text}) IN ({_listed(false)}) THEN false END"
     )
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join(f"lower({quoted_text(word)})" for word in words)
+
+
+def _moment(text: str, form: ColumnForm) -> str:
+    """The SQL of a date or a time; one of another length than ISO 8601 has is none."""
+    type_ = SQL_TYPES[form.kind]
+    if form.date_format == ZONED:
+        pattern, value = ZONED_TIMESTAMP, f"TRY_CAST({text} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'"
+    elif form.date_format is None:
+        pattern = ISO_DATE if form.kind is Kind.DATE else ISO_TIMESTAMP
+        value = f"TRY_CAST({text} AS {type_})"
+    else:
+        pattern = date_pattern(form.date_format)
+        value = f"try_strptime({text}, {quoted_text(form.date_format)})"
+    return f"CASE WHEN regexp_full_match({text}, '{pattern}') THEN CAST({value} AS {type_}) END"

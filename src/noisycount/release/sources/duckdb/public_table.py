@@ -14,18 +14,15 @@ from numpy.typing import NDArray
 from noisycount.errors import SourceError
 from noisycount.release.question.schema import close_names
 from noisycount.release.sources.closing import Closing
-from noisycount.release.sources.duckdb.cells import SQL_TYPES, inferred_kinds
+from noisycount.release.sources.duckdb.cells import SQL_TYPES
+from noisycount.release.sources.duckdb.certain_kinds import certain_kinds
 from noisycount.release.sources.duckdb.failures import without_engine_errors
-from noisycount.release.sources.duckdb.files import (
-    CSV,
-    PARQUET,
-    Connection,
-    delimiter,
-    path_pattern,
-    readable_file,
-)
+from noisycount.release.sources.duckdb.files import PARQUET, TEXTS
+from noisycount.release.sources.duckdb.paths import Connection, path_pattern, readable_file
 from noisycount.release.sources.duckdb.quoting import quoted_name, quoted_text
+from noisycount.release.sources.duckdb.text_file import TextFile
 from noisycount.release.sources.endings import by_ending
+from noisycount.release.sources.forms import FileForm
 
 __all__ = ["PublicTable", "table_format"]
 
@@ -33,13 +30,7 @@ Column: TypeAlias = NDArray[np.float64] | NDArray[np.int64]
 
 _CSV, _PARQUET = "csv", "parquet"
 _FORMATS = {".csv": _CSV, ".parquet": _PARQUET, ".pq": _PARQUET}
-_CHECKS = {_CSV: CSV.check, _PARQUET: PARQUET.check}
-# An empty cell is missing, a quoted empty one is a text.
-_CSV_OPTIONS = (
-    "header=true, skip=0, comment='', quote='\"', escape='\"', strict_mode=true, "
-    "null_padding=false, ignore_errors=false, all_varchar=true, allow_quoted_nulls=false, "
-    "hive_partitioning=false"
-)
+_CHECKS = {_CSV: TEXTS.check, _PARQUET: PARQUET.check}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +67,17 @@ class PublicTable(Closing):
             SourceError: The file cannot be read.
         """
         form, place = table_format(path), readable_file(path)
-        relation = f"read_{form}({quoted_text(path_pattern(place))}"
-        options = "hive_partitioning=false"
-        if form == _CSV:
-            options = f"delim='{delimiter(place)}', {_CSV_OPTIONS}"
         connection = duckdb.connect(":memory:")
 
         def loaded() -> tuple[str, ...]:
-            connection.execute(f"CREATE TABLE loaded AS SELECT * FROM {relation}, {options})")
+            if form == _CSV:
+                TextFile.read(place, FileForm()).load(connection, keeps_empty=True)
+            else:
+                pattern = quoted_text(path_pattern(place))
+                connection.execute(
+                    "CREATE TABLE loaded AS "
+                    f"SELECT * FROM read_parquet({pattern}, hive_partitioning=false)"
+                )
             return tuple(connection.table("loaded").columns)
 
         try:
@@ -201,7 +195,7 @@ class PublicTable(Closing):
         """The columns of the file, with the types that their texts stand for in Parquet."""
         if form == _CSV or table_format(self.path) == _PARQUET:
             return "loaded.*"
-        kinds = inferred_kinds(self.connection, "loaded", self.columns)
+        kinds = certain_kinds(self.connection, "loaded", self.columns)
         return ", ".join(
             f"CAST(loaded.{quoted_name(name)} AS {SQL_TYPES[kind]}) AS {quoted_name(name)}"
             for name, kind in kinds.items()

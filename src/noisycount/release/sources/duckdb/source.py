@@ -13,17 +13,15 @@ import duckdb
 from noisycount.errors import SourceError
 from noisycount.release.question.schema import Kind, Schema
 from noisycount.release.question.tree import Predicate
+from noisycount.release.sources.check import Check, ColumnCheck, require_readable
 from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.duckdb.cursors import Cursors
 from noisycount.release.sources.duckdb.failures import without_engine_errors
-from noisycount.release.sources.duckdb.files import (
-    CSV,
-    Connection,
-    format_of,
-    readable_file,
-)
+from noisycount.release.sources.duckdb.files import Description, Relation, format_of
+from noisycount.release.sources.duckdb.paths import Connection, readable_file
 from noisycount.release.sources.duckdb.quoting import quoted_name
 from noisycount.release.sources.duckdb.sql import duckdb_sql
+from noisycount.release.sources.forms import ColumnForm, FileForm
 from noisycount.release.sources.interface import require_known_columns
 
 __all__ = ["DuckDBSource"]
@@ -52,9 +50,6 @@ _CUT_NANOSECONDS = (
     "TRY_CAST({0} AS TIMESTAMP))"
 )
 
-# The version of a file that is read cell by cell; up to version 0.1 all cells together decided.
-_BY_CELL = " by cell"
-
 # Statistics and pushed-down filters would let the time of a count tell which values occur.
 _LOCKS = (
     "disabled_optimizers = 'statistics_propagation,filter_pushdown'",
@@ -72,10 +67,9 @@ class DuckDBSource(Closing):
     r"""The records of one file; made by ``DuckDBSource.open``.
 
     A CSV file is read once, at opening: its first line names the columns, every line has as many
-    cells, dates are ISO 8601, an empty cell is a missing value. A cell that does not fit the stated
-    kind of its column is missing too. Where no kinds are stated, a question reads each cell by
-    itself as what its literals are: as a number in ``age >= 65``, where one that is none is
-    missing; as a text in ``health = 'poor'``. Parquet and DuckDB files are read at every count.
+    cells, an empty cell is a missing value. What the cells stand for is stated, or guessed from
+    them; if cells do not fit, the file answers nothing until whoever owns it accepts them as
+    missing. Parquet and DuckDB files are read at every count.
     Integers have 8 to 64 bits; FLOAT and DECIMAL count as DOUBLE, ENUM as text, every TIMESTAMP
     without a zone as one of microseconds, finer ones cut off.
 
@@ -93,9 +87,9 @@ class DuckDBSource(Closing):
     cursors: Cursors
     path: Path
     schema: Schema
-    unit: str | None
+    told: Description
     state: str
-    reading: str = ""
+    relation: Relation
     seconds: float | None = None
 
     @classmethod
@@ -106,7 +100,8 @@ class DuckDBSource(Closing):
         unit: str | None = None,
         columns: Sequence[str] | None = None,
         table: str | None = None,
-        kinds: Mapping[str, Kind] | None = None,
+        kinds: Mapping[str, Kind | ColumnForm] | None = None,
+        form: FileForm = FileForm(),  # noqa: B008 - frozen
         seconds: float | None = None,
     ) -> Self:
         """The records of a file.
@@ -116,46 +111,114 @@ class DuckDBSource(Closing):
             unit: the column that names the person, or None where every record is one unit.
             columns: the columns that questions may use, or None for all but the unit.
             table: which table of a DuckDB file; not needed if it has only one.
-            kinds: of the columns of a CSV file; those left out are texts. None: nobody stated any,
-                and each question reads them as its literals are; the unit is text.
+            kinds: what the texts of a CSV file's columns stand for; those left out are texts.
+                None: what they most likely stand for; the unit is text.
+            form: how the texts of a CSV file are found in it.
             seconds: after which a count is given up; None: never.
 
         Raises:
-            SourceError: the file cannot be read, lacks a named column or table, or has records
-                without a unit.
+            SourceError: the file cannot be read, lacks a named column or table, has records
+                without a unit, or cells that do not fit the kinds and were not accepted so.
         """
-        path = Path(path)
-        form = format_of(path, table, kinds)
+        told = Description(unit, columns, table, _forms(kinds), form)
+        source = cls._read(Path(path), told, seconds)
+        try:
+            require_readable(repr(str(path)), source.used())
+        except BaseException:
+            source.close()
+            raise
+        return source
+
+    @classmethod
+    def checked(
+        cls,
+        path: Path | str,
+        *,
+        table: str | None = None,
+        kinds: Mapping[str, Kind | ColumnForm] | None = None,
+        form: FileForm = FileForm(),  # noqa: B008 - frozen
+        unit: str | None = None,
+    ) -> Check:
+        """What is in a file, for its owner, whether or not its cells fit.
+
+        Args:
+            path: As `open` takes it, like the rest.
+            table: Which table of a DuckDB file.
+            kinds: What is stated of the columns.
+            form: What is stated of the file.
+            unit: The column that names the person.
+
+        Raises:
+            SourceError: The file cannot be read.
+        """
+        told = Description(unit, None, table, _forms(kinds), form)
+        with cls._read(Path(path), told, None) as source:
+            return source.check()
+
+    @classmethod
+    def _read(cls, path: Path, told: Description, seconds: float | None) -> Self:
+        """The records of a file, which may have cells that do not fit."""
+        kind = format_of(path, told)
         place = readable_file(path)
         state = _state(place)
         # Nothing private may spill to a disk, where it would stay after a kill.
         connection = duckdb.connect(":memory:", config={"temp_directory": ""})
 
-        def readable() -> Schema:
-            relation = form.relation(connection, place, table, kinds)
-            schema = _view(connection, relation, unit, columns, by_cell=by_cell)
+        def readable() -> tuple[Schema, Relation]:
+            relation = kind.relation(connection, place, told)
+            schema = _view(connection, relation.sql, told.unit, told.columns)
             _read_all(connection)
             for lock in _LOCKS:
                 connection.execute(f"SET {lock}")
-            return schema
+            return schema, relation
 
-        by_cell = form is CSV and kinds is None
         try:
-            schema = without_engine_errors(
+            schema, relation = without_engine_errors(
                 readable,
-                f"{str(path)!r} cannot be read as {form.name}: check that {form.check}",
-                f"{str(path)!r} needs more memory than there is: {form.relief}",
+                f"{str(path)!r} cannot be read as {kind.name}: check that {kind.check}",
+                f"{str(path)!r} needs more memory than there is: {kind.relief}",
             )
         except BaseException:
             connection.close()
             raise
-        reading = _BY_CELL if by_cell else _reading(table, kinds)
-        return cls(Cursors(connection), place, schema, unit, state, reading, seconds)
+        return cls(Cursors(connection), place, schema, told, state, relation, seconds)
+
+    def used(self) -> list[ColumnCheck]:
+        """What is in the columns that questions may use and in the unit, where they are texts."""
+        return [
+            column
+            for column in self.relation.checks
+            if column.name in self.schema or column.name == self.unit
+        ]
+
+    def check(self) -> Check:
+        """What is in the records; see ``Source.check``."""
+        if self.relation.checks:
+            (rows,) = self._row("SELECT count(*) FROM records")
+            return Check(rows, self.relation.checks, self.relation.form)
+        names = [quoted_name(name) for name in self.schema]
+        counts = ", ".join(["count(*)", *(f"count({name})" for name in names)])
+        rows, *given = self._row(f"SELECT {counts} FROM records")
+        columns = [
+            ColumnCheck(name, kind, kind.value, None, rows - cells)
+            for (name, kind), cells in zip(self.schema.items(), given, strict=True)
+        ]
+        unused = [
+            ColumnCheck(name, None, type_, None, 0) for name, type_ in self.schema.others.items()
+        ]
+        return Check(rows, (*columns, *unused))
 
     @property
     def version(self) -> str:
         """The state of the file, and how it is read: what is counted may change with either."""
-        return f"{self.state}{self.reading}"
+        forms = {column.name: column.form.parts for column in self.relation.checks if column.form}
+        said = [self.told.table, forms]
+        return f"{self.state} {json.dumps(said, sort_keys=True)}" if any(said) else self.state
+
+    @property
+    def unit(self) -> str | None:
+        """The column that names the person, or None where every record is one unit."""
+        return self.told.unit
 
     @property
     def connection(self) -> Connection:
@@ -236,10 +299,13 @@ def _state(place: Path) -> str:
     return " ".join(f"{state.st_size}-{state.st_mtime_ns}" for state in states)
 
 
-def _reading(table: str | None, kinds: Mapping[str, Kind] | None) -> str:
-    """What the owner says of how a file is read; empty where that is nothing."""
-    said = [table, {name: kind.value for name, kind in sorted((kinds or {}).items())}]
-    return "" if table is None and kinds is None else f" {json.dumps(said)}"
+def _forms(
+    kinds: Mapping[str, Kind | ColumnForm] | None,
+) -> dict[str, ColumnForm] | None:
+    """What the texts of columns stand for; a kind alone is the usual form of its texts."""
+    if kinds is None:
+        return None
+    return {n: ColumnForm(kind) if isinstance(kind, Kind) else kind for n, kind in kinds.items()}
 
 
 def _view(
@@ -247,8 +313,6 @@ def _view(
     relation: str,
     unit: str | None,
     columns: Sequence[str] | None,
-    *,
-    by_cell: bool,
 ) -> Schema:
     """The schema of the view ``records``, made of the needed columns once it can be counted."""
     described = connection.sql(f"SELECT * FROM {relation}")
@@ -263,7 +327,6 @@ def _view(
     schema = Schema(
         {name: _KINDS[type_] for name, type_ in types.items() if type_ in _KINDS},
         {name: type_ for name, type_ in types.items() if type_ not in _KINDS},
-        frozenset(types) if by_cell else frozenset(),
     ).for_questions(unit, columns)
     if with_unit < total:
         raise SourceError(

@@ -15,7 +15,7 @@ from noisycount.release.question.tree import (
     Predicate,
     Range,
 )
-from noisycount.release.sources.duckdb.cells import SQL_TYPES, typed_cell
+from noisycount.release.sources.duckdb.cells import SQL_TYPES
 from noisycount.release.sources.duckdb.quoting import quoted_name, quoted_text
 
 __all__ = ["duckdb_sql"]
@@ -74,7 +74,5 @@ def _operand(operand: Column | Literal, kind: Kind) -> str:
     """The operand as a value of the kind, which is its own or, for an integer, real."""
     if isinstance(operand, Literal):
         return f"{quoted_text(str(operand.value))}::{SQL_TYPES[kind]}"
-    if not operand.stated:
-        return typed_cell(operand.name, kind)
     name = quoted_name(operand.name)
     return name if operand.kind is kind else f"CAST({name} AS {SQL_TYPES[kind]})"

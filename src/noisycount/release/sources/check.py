@@ -1,0 +1,81 @@
+"""What a check finds in private records, for their owner: it shows facts about the data."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from noisycount.errors import SourceError
+from noisycount.release.question.schema import Kind
+from noisycount.release.sources.forms import ColumnForm, FileForm
+
+__all__ = ["Check", "ColumnCheck", "require_readable"]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnCheck:
+    """What is in one column.
+
+    Attributes:
+        name: Of the column.
+        kind: Of its values; None: no question can use it.
+        type: What the engine calls its values.
+        form: What its texts stand for; None where the file states the type of its values.
+        missing: How many cells say nothing.
+        unreadable: How many cells do not fit the kind.
+        examples: Some of them.
+        reason: Why it has this kind.
+    """
+
+    name: str
+    kind: Kind | None
+    type: str
+    form: ColumnForm | None
+    missing: int
+    unreadable: int = 0
+    examples: tuple[str, ...] = ()
+    reason: str = "the file says so"
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether its cells keep all questions from being answered."""
+        return self.unreadable > 0 and not (self.form and self.form.accepts_unreadable)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What is in private records.
+
+    Attributes:
+        rows: How many there are.
+        columns: What is in each column.
+        form: How the texts of a file were found; None for other records.
+    """
+
+    rows: int
+    columns: tuple[ColumnCheck, ...]
+    form: FileForm | None = None
+
+    @property
+    def forms(self) -> dict[str, ColumnForm]:
+        """What the texts of each column stand for."""
+        return {column.name: column.form for column in self.columns if column.form is not None}
+
+
+def require_readable(shown: str, columns: Sequence[ColumnCheck]) -> None:
+    """The refusal of records with cells that do not fit what is stated of them.
+
+    It names no cell and no number, and is the same for every question: whether a data set answers
+    depends on its owner, and is nothing that a question could probe.
+
+    Args:
+        shown: What the records are called.
+        columns: Those that questions may use, and the unit.
+
+    Raises:
+        SourceError: There are such cells, and their owner did not accept them as missing.
+    """
+    refused = [repr(column.name) for column in columns if column.is_refused]
+    if refused:
+        raise SourceError(
+            f"{shown} answers nothing, as cells of {', '.join(refused[:8])} do not fit their kind: "
+            "whoever owns it sees them by `noisycount check`, which says how to mend that"
+        )

@@ -1,0 +1,276 @@
+"""The texts of a CSV or TSV file as a table: its characters, its delimiter, its first line."""
+# ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
+
+import csv
+import gzip
+import os
+import re
+from codecs import getincrementaldecoder
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from io import StringIO, TextIOWrapper
+from itertools import islice
+from pathlib import Path
+from threading import Thread
+from typing import BinaryIO, Self
+
+from noisycount.errors import SourceError
+from noisycount.release.sources.duckdb.paths import Connection, path_pattern
+from noisycount.release.sources.duckdb.quoting import quoted_text
+from noisycount.release.sources.forms import FileForm
+
+__all__ = ["TextFile", "fault"]
+
+_HEAD = 65536  # bytes that the form of a file is found from
+_RECORDS = 50  # lines of them that are compared
+_DELIMITERS = ",;\t|"
+_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_READ_BY_ENGINE = {"utf-8": "utf-8", "utf-16": "utf-16"}
+_CHUNK = 1 << 20
+
+# DuckDB's own detection drops lines that it takes for comments or a preamble, and reads a ragged
+# table as one column of text.
+_OPTIONS = (
+    "header=true, comment='', quote='\"', escape='\"', strict_mode=true, null_padding=false, "
+    "ignore_errors=false, hive_partitioning=false, all_varchar=true"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """A file of lines of cells, and how its texts are found in it.
+
+    Attributes:
+        place: The file, which may be compressed by gzip.
+        form: How its texts are found, with nothing left open.
+        line_end: What ends a line, where that is the carriage return of old; else None.
+        names: Of the columns.
+    """
+
+    place: Path
+    form: FileForm
+    line_end: str | None
+    names: tuple[str, ...]
+
+    @classmethod
+    def read(cls, place: Path, stated: FileForm) -> Self:
+        """The file as it is described, and found for the rest.
+
+        Args:
+            place: The file.
+            stated: What its owner says.
+
+        Raises:
+            SourceError: Its first lines cannot be read so, or name no columns, or one twice.
+        """
+        head = _head(place)
+        encoding = stated.encoding or _encoding(head)
+        text = _decoded(place, head, encoding)
+        line_end = "\r" if "\r" in text and "\n" not in text else None
+        form = _found(replace(stated, encoding=encoding), text)
+        names = _names(place, _records(text, form.delimiter or ",", form.skip or 0))
+        return cls(place, form, line_end, names)
+
+    def load(self, connection: Connection, *, keeps_empty: bool = False) -> None:
+        """The making of a table `loaded` of its texts.
+
+        Args:
+            connection: Where.
+            keeps_empty: Whether a quoted empty cell is a text, and not missing.
+        """
+        columns = ", ".join(f"{quoted_text(name)}: 'VARCHAR'" for name in self.names)
+        skip, delimiter = self.form.skip, self.form.delimiter or ","
+        options = f"delim={quoted_text(delimiter)}, skip={skip}, {_OPTIONS}"
+        if keeps_empty:
+            options += ", allow_quoted_nulls=false"
+        if self.line_end:
+            options += ", new_line='\\r'"
+        with self._readable() as (path, encoding):
+            connection.execute(
+                f"CREATE TABLE loaded AS SELECT * FROM read_csv({quoted_text(path)}, "
+                f"{options}, encoding={quoted_text(encoding)}, auto_detect=false, "
+                f"columns={{{columns}}})"
+            )
+
+    @contextmanager
+    def _readable(self) -> Iterator[tuple[str, str]]:
+        """A path and an encoding that the engine reads: of the file, or of a pipe in UTF-8."""
+        encoding = self.form.encoding or "utf-8"
+        if encoding in _READ_BY_ENGINE:
+            yield path_pattern(self.place), encoding
+            return
+        out, into = os.pipe()
+        feeder = _Feeder(self.place, encoding, into)
+        thread = Thread(target=feeder.run, daemon=True)
+        thread.start()
+        try:
+            yield f"/dev/fd/{out}", "utf-8"
+        finally:
+            os.close(out)
+            thread.join()
+        if feeder.failed:
+            raise SourceError(f"{str(self.place)!r} is not all in {encoding}: state its encoding")
+
+
+@dataclass(slots=True)
+class _Feeder:
+    """What writes the characters of a file into a pipe as UTF-8, as long as somebody reads them."""
+
+    place: Path
+    encoding: str
+    into: int
+    failed: bool = False
+
+    def run(self) -> None:
+        """The writing."""
+        try:
+            with (
+                os.fdopen(self.into, "wb") as pipe,
+                _opened(self.place) as file,
+                TextIOWrapper(file, encoding=self.encoding, newline="") as texts,
+            ):
+                while chunk := texts.read(_CHUNK):
+                    pipe.write(chunk.encode())
+        except BrokenPipeError:
+            return
+        except (UnicodeError, OSError, EOFError):
+            self.failed = True
+
+
+def _opened(place: Path) -> BinaryIO:
+    """The bytes of a file, decompressed."""
+    opened = gzip.open if place.suffix.lower() == ".gz" else open
+    return opened(place, "rb")  # type: ignore[return-value]  # a GzipFile is read as any other
+
+
+def _head(place: Path) -> bytes:
+    """The first bytes of a file."""
+    try:
+        with _opened(place) as file:
+            return file.read(_HEAD)
+    except (OSError, EOFError):
+        raise SourceError(f"{str(place)!r} cannot be read: check that the file is whole") from None
+
+
+def _encoding(head: bytes) -> str:
+    """The encoding that a mark at the beginning of a file says, else UTF-8."""
+    return next((name for mark, name in _MARKS.items() if head.startswith(mark)), "utf-8")
+
+
+def _decoded(place: Path, head: bytes, encoding: str) -> str:
+    """The first characters of a file, without a mark and without a last one that was cut."""
+    try:
+        text = getincrementaldecoder(encoding)().decode(head)
+    except UnicodeError:
+        raise SourceError(
+            f"{str(place)!r} is not in {encoding}: state its encoding in noisycount.toml, "
+            'such as encoding = "cp1252"'
+        ) from None
+    if "\0" in text or not text.strip("\ufeff \t\r\n"):
+        raise SourceError(f"{str(place)!r} has no names of columns: write them into its first line")
+    return text.removeprefix("\ufeff")
+
+
+def _records(text: str, delimiter: str, skip: int) -> list[list[str]]:
+    """The first records of a text, all but the last of them if it may have been cut."""
+    lines = StringIO(text, newline="")
+    for _ in range(skip):
+        lines.readline()
+    try:
+        found = list(islice(csv.reader(lines, delimiter=delimiter), _RECORDS))
+    except csv.Error:
+        found = []
+    was_cut = len(text) * 4 >= _HEAD and len(found) < _RECORDS  # bytes of a character: at most 4
+    return found[:-1] if was_cut and len(found) > 1 else found
+
+
+def _found(form: FileForm, text: str) -> FileForm:
+    """The form with its delimiter and how many lines are titles, from the first lines."""
+    marked = re.match(r"sep=([^\w\s\"]|\t)\r?\n", text)  # as spreadsheets write it
+    if marked is not None:
+        return replace(form, delimiter=form.delimiter or marked[1], skip=form.skip or 1)
+    tried = {
+        delimiter: _records(text, delimiter, form.skip or 0)
+        for delimiter in form.delimiter or _DELIMITERS
+    }
+    delimiter = max(tried, key=lambda each: _likelihood(tried[each]))
+    skip = _titles(tried[delimiter]) if form.skip is None else form.skip
+    return replace(form, delimiter=delimiter, skip=skip)
+
+
+def _width(records: Sequence[Sequence[str]]) -> tuple[int, int]:
+    """How many records have as many cells as most have, and how many cells that is."""
+    if not records:
+        return 0, 0
+    widths = Counter(map(len, records))
+    return max((number, width) for width, number in widths.items())
+
+
+def _likelihood(records: Sequence[Sequence[str]]) -> tuple[bool, int, int]:
+    """How much speaks for the delimiter that gave these records."""
+    number, width = _width(records)
+    return width > 1, number, width
+
+
+def _titles(records: Sequence[Sequence[str]]) -> int:
+    """How many lines of one cell stand before the names of the columns."""
+    _, width = _width(records)
+    first = next((n for n, record in enumerate(records) if len(record) == width), 0)
+    titles, names = records[:first], records[first] if records else []
+    are_titles = all(
+        len(title) <= 1 and not any("\n" in cell for cell in title) for title in titles
+    )
+    are_names = all(name.strip() and not _is_number(name) for name in names)
+    return first if width > 1 and are_titles and are_names else 0
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"[+-]?[0-9.,]+", text.strip()) is not None
+
+
+def _names(place: Path, records: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """The names of the columns: those of the first record, `column0` where one is empty.
+
+    Raises:
+        SourceError: One stands there twice, if only in another case.
+    """
+    header = records[0] if records else []
+    names = [name or f"column{number}" for number, name in enumerate(header)]
+    if not names:
+        raise SourceError(f"{str(place)!r} has no names of columns: write them into its first line")
+    twice = [name for name, number in Counter(map(str.lower, names)).items() if number > 1]
+    if twice:
+        raise SourceError(
+            f"{str(place)!r} has the name {twice[0]!r} twice, in whatever case: "
+            "give each column a name of its own"
+        )
+    return tuple(names)
+
+
+def fault(file: TextFile) -> str | None:
+    """What is wrong with the first line that is not as the others, for the owner of a file.
+
+    Returns:
+        Its number and its cells, none of them quoted; None: nothing was found.
+    """
+    form = file.form
+    with _opened(file.place) as opened:
+        texts = TextIOWrapper(opened, encoding=form.encoding, newline="")
+        number = 0
+        try:
+            for _ in range(form.skip or 0):
+                texts.readline()
+            reader = csv.reader(texts, delimiter=form.delimiter or ",", strict=True)
+            for record in reader:
+                number = (form.skip or 0) + reader.line_num
+                if record and len(record) != len(file.names):
+                    return (
+                        f"line {number:,} has {len(record):,} cells for {len(file.names):,} names"
+                    )
+        except UnicodeError:
+            return f"what follows line {number:,} is not in {form.encoding}"
+        except (csv.Error, OSError, EOFError):
+            return f"what follows line {number:,} has a quotation mark that nothing ends"
+    return None

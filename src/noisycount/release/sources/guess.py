@@ -1,0 +1,161 @@
+"""What the cells of a column of texts most likely stand for, with the reason."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from noisycount.release.question.schema import Kind
+from noisycount.release.sources.forms import ZONED, ColumnForm
+
+__all__ = ["MISSING_WORDS", "Guess", "guessed_form"]
+
+MISSING_WORDS = (
+    *("NA", "N/A", "#N/A", "NaN", "NULL", "None", "nil", "-", "--", "?", "."),
+    *("k.A.", "k. A.", "keine Angabe", "n/a", "na", "nan", "null", "none", "missing"),
+)
+"""What programs and clerks write where there is no value."""
+
+_ENOUGH = 0.8  # of the cells: with fewer the others are hardly mistakes
+_NEARLY_ALL = 0.95  # of truth values: words are also texts
+_TRUTH_WORDS = (
+    (("true", "t", "yes", "y"), ("false", "f", "no", "n")),
+    (("ja", "j", "wahr"), ("nein", "n", "falsch")),
+    (("oui", "o", "vrai"), ("non", "n", "faux")),
+    (("sí", "si", "sì", "s"), ("no", "n")),
+)
+_CLOCK = "[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?"
+_ISO = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+_DAY, _MONTH = "(0?[1-9]|[12][0-9]|3[01])", "(0?[1-9]|1[0-2])"
+_YEAR = "[0-9]{4}"
+_WHOLE = "(0|[1-9][0-9]{0,17})"
+_EXPONENT = "([eE][+-]?[0-9]{1,3})?"
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A form of a column, and why.
+
+    Attributes:
+        form: What its cells stand for.
+        reason: What speaks for it, to follow "as".
+    """
+
+    form: ColumnForm
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A form, the cells that fit it, and what they are called."""
+
+    form: ColumnForm
+    fits: Callable[[str], object]
+    cells: str
+
+    def share(self, cells: Sequence[str]) -> float:
+        """How many of the cells fit."""
+        return sum(map(bool, map(self.fits, cells))) / len(cells)
+
+
+def _pattern(form: ColumnForm, pattern: str, cells: str) -> _Candidate:
+    return _Candidate(form, re.compile(pattern).fullmatch, cells)
+
+
+# A column of numbers may have cells of either kind, so the one that most fit is taken, the first
+# among equals.
+_CANDIDATES = (
+    _pattern(ColumnForm(Kind.INTEGER), f"[+-]?{_WHOLE}", "whole numbers"),
+    _pattern(
+        ColumnForm(Kind.REAL),
+        rf"[+-]?({_WHOLE}([.][0-9]*)?|[1-9][0-9]{{0,2}}(,[0-9]{{3}})+[.][0-9]+|[.][0-9]+)"
+        + _EXPONENT,
+        "numbers",
+    ),
+    _pattern(
+        ColumnForm(Kind.REAL, decimal=","),
+        rf"[+-]?({_WHOLE}(,[0-9]*)?|[1-9][0-9]{{0,2}}([.][0-9]{{3}})+,[0-9]+|,[0-9]+){_EXPONENT}",
+        "numbers with a decimal comma",
+    ),
+    _pattern(ColumnForm(Kind.DATE), _ISO, "dates of ISO 8601"),
+    _pattern(
+        ColumnForm(Kind.DATE, date_format="%d.%m.%Y"),
+        f"{_DAY}[.]{_MONTH}[.]{_YEAR}",
+        "dates with the day first",
+    ),
+    _pattern(
+        ColumnForm(Kind.DATE, date_format="%d/%m/%Y"),
+        f"{_DAY}/{_MONTH}/{_YEAR}",
+        "dates with the day first",
+    ),
+    _pattern(
+        ColumnForm(Kind.DATE, date_format="%m/%d/%Y"),
+        f"{_MONTH}/{_DAY}/{_YEAR}",
+        "dates with the month first",
+    ),
+    _pattern(
+        ColumnForm(Kind.DATE, date_format="%Y/%m/%d"),
+        f"{_YEAR}/{_MONTH}/{_DAY}",
+        "dates with the year first",
+    ),
+    _pattern(ColumnForm(Kind.TIMESTAMP), f"{_ISO}([ T]{_CLOCK})?", "times of ISO 8601"),
+    _pattern(
+        ColumnForm(Kind.TIMESTAMP, date_format=ZONED),
+        f"{_ISO}[ T]{_CLOCK} ?(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)",
+        "times of ISO 8601 with a zone, read in UTC",
+    ),
+    _pattern(
+        ColumnForm(Kind.TIMESTAMP, date_format="%d.%m.%Y %H:%M"),
+        f"{_DAY}[.]{_MONTH}[.]{_YEAR} [0-9]{{1,2}}:[0-9]{{2}}",
+        "times with the day first",
+    ),
+)
+
+
+def guessed_form(cells: Iterable[str]) -> Guess:
+    """The form of a column, from some of its cells that are not empty.
+
+    Numbers, dates and truth values are those that at least four fifths of the cells look like;
+    cells that then do not fit are told, and change nothing for the others. Codes with leading
+    zeros are texts, and so are dates that could have their day or their month first.
+
+    Args:
+        cells: Some of the cells.
+
+    Example:
+        >>> guessed_form(["1,5", "2,25", "k.A."]).form.parts
+        {'kind': 'real', 'decimal': ',', 'missing': ['k.A.']}
+        >>> guessed_form(["01067", "99998"]).reason
+        'some have leading zeros, as codes have'
+    """
+    texts = [cell.strip() for cell in cells]
+    given = [text for text in texts if text not in MISSING_WORDS]
+    if not given:
+        return Guess(ColumnForm(Kind.TEXT), "no cell says anything")
+    if any(map(re.compile("[+-]?0[0-9]+").fullmatch, given)):
+        return Guess(ColumnForm(Kind.TEXT), "some have leading zeros, as codes have")
+    found = [(one.share(given), one) for one in (*_CANDIDATES, *_truths(given))]
+    most = max(share for share, _ in found)
+    best = [one for share, one in found if share == most]
+    if most < _ENOUGH:
+        return Guess(ColumnForm(Kind.TEXT), "they are texts")
+    if {"%d/%m/%Y", "%m/%d/%Y"} <= {one.form.date_format for one in best}:
+        reason = "they are dates with the day or the month first: state date_format"
+        return Guess(ColumnForm(Kind.TEXT), reason)
+    words = tuple(word for word in MISSING_WORDS if word in set(texts))
+    return Guess(_with_missing(best[0].form, words), f"they are {best[0].cells}")
+
+
+def _truths(cells: Sequence[str]) -> Iterator[_Candidate]:
+    """The words of truth values that nearly all cells are, with some on both sides."""
+    said = {cell.casefold() for cell in cells}
+    for true, false in _TRUTH_WORDS:
+        form = ColumnForm(Kind.BOOLEAN, true=true, false=false)
+        words = "|".join(map(re.escape, (*true, *false)))
+        one = _pattern(form, f"(?i:{words})", f"{true[0]} or {false[0]}")
+        if said & {*true} and said & {*false} and one.share(cells) >= _NEARLY_ALL:
+            yield one
+
+
+def _with_missing(form: ColumnForm, words: Sequence[str]) -> ColumnForm:
+    """The form with words for missing values."""
+    return ColumnForm.of_parts({**form.parts, "missing": list(words)}) if words else form
