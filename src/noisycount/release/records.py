@@ -11,7 +11,7 @@ from noisycount.release.ledger.entries import Analyst, Entry
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.question.normal_form import normal_form
 from noisycount.release.question.parser import parse
-from noisycount.release.question.schema import Kind, Schema
+from noisycount.release.question.schema import Kind
 from noisycount.release.question.text import canonical_text, english
 from noisycount.release.slot import Slot
 from noisycount.release.sources.closing import Closing
@@ -63,11 +63,9 @@ class Records(Shown, Closing):
         return cls(opened(place, unit=unit, columns=columns, table=table, kinds=kinds))
 
     @property
-    def columns(self) -> dict[str, Kind | None]:
-        """What questions may use, and the kind of each column; None where none is stated."""
-        schema = self._source.schema
-        unstated = schema.unstated if isinstance(schema, Schema) else frozenset()
-        return {name: None if name in unstated else kind for name, kind in schema.items()}
+    def columns(self) -> dict[str, Kind]:
+        """What questions may use, and the kind of each column."""
+        return dict(self._source.schema)
 
     def meaning(self, where: str) -> str:
         """A question in plain English, to follow "records where"; it depends on no record.
