@@ -5,6 +5,7 @@ from pathlib import Path
 
 from noisycount.release.question.schema import Kind
 from noisycount.release.sources.endings import by_ending
+from noisycount.release.sources.forms import ColumnForm, FileForm
 from noisycount.release.sources.interface import Source
 
 __all__ = ["ENGINES", "opened"]
@@ -16,8 +17,10 @@ def opened(  # noqa: PLR0913 - one argument a property of the records
     unit: str | None = None,
     columns: Sequence[str] | None = None,
     table: str | None = None,
-    kinds: Mapping[str, Kind] | None = None,
+    kinds: Mapping[str, Kind | ColumnForm] | None = None,
+    form: FileForm = FileForm(),  # noqa: B008 - frozen
     seconds: float | None = None,
+    copy: Path | None = None,
 ) -> Source:
     """The records at a place, opened by the engine that reads them.
 
@@ -26,14 +29,25 @@ def opened(  # noqa: PLR0913 - one argument a property of the records
         unit: the column that names the person, or None where every record is one unit.
         columns: the columns that questions may use, or None for all but the unit.
         table: which table of a DuckDB file; not needed if it has only one.
-        kinds: of the columns of a CSV file; None: nobody stated any.
+        kinds: what the texts of a CSV file's columns stand for; None: what they most likely do.
+        form: how the texts of a CSV file are found in it.
         seconds: after which a count is given up; None: never.
+        copy: where a file of texts leaves a copy of what they stand for.
 
     Raises:
         SourceError: no engine reads such a file, or the engine refuses it.
     """
     engine = by_ending(Path(place), ENGINES)()
-    return engine(place, unit=unit, columns=columns, table=table, kinds=kinds, seconds=seconds)
+    return engine(
+        place,
+        unit=unit,
+        columns=columns,
+        table=table,
+        kinds=kinds,
+        form=form,
+        seconds=seconds,
+        copy=copy,
+    )
 
 
 def _duckdb() -> Callable[..., Source]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from noisycount.errors import SourceError
 from noisycount.release.question.schema import close_names
 from noisycount.release.sources.check import ColumnCheck
+from noisycount.release.sources.duckdb.copies import require_copy
 from noisycount.release.sources.duckdb.paths import Connection, path_pattern
 from noisycount.release.sources.duckdb.quoting import quoted_name, quoted_text
 from noisycount.release.sources.duckdb.text_file import TextFile
@@ -14,7 +15,7 @@ from noisycount.release.sources.duckdb.typed_texts import TextTable
 from noisycount.release.sources.endings import by_ending
 from noisycount.release.sources.forms import ColumnForm, FileForm
 
-__all__ = ["FORMATS", "PARQUET", "TEXTS", "Description", "Relation", "format_of"]
+__all__ = ["COPY", "FORMATS", "PARQUET", "TEXTS", "Description", "Format", "Relation", "format_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,13 @@ class Relation:
         sql: What stands after FROM.
         checks: What is in its columns, where it was made of texts.
         form: How the texts were found.
+        is_sound: Whether all cells are known to be readable.
     """
 
     sql: str
     checks: tuple[ColumnCheck, ...] = ()
     form: FileForm | None = None
+    is_sound: bool = False
 
 
 def _texts(connection: Connection, place: Path, told: Description) -> Relation:
@@ -62,13 +65,23 @@ def _texts(connection: Connection, place: Path, told: Description) -> Relation:
             )
     checks = table.guessed(told.unit) if told.kinds is None else table.typed(told.kinds)
     connection.execute("DROP TABLE loaded")
-    return Relation("typed", tuple(checks), file.form)
+    return Relation("typed", tuple(checks), file.form, is_sound=True)
 
 
 def _parquet(connection: Connection, place: Path, _: Description) -> Relation:
+    _allow(connection, place)
+    return Relation(f"read_parquet({quoted_text(path_pattern(place))}, hive_partitioning=false)")
+
+
+def _copy(connection: Connection, place: Path, told: Description) -> Relation:
+    _allow(connection, place)
+    return Relation(require_copy(connection, place, told.kinds or {}), is_sound=True)
+
+
+def _allow(connection: Connection, place: Path) -> None:
+    """The one file that may be read behind the locks."""
     path, pattern = quoted_text(place.as_posix()), quoted_text(path_pattern(place))
     connection.execute(f"SET allowed_paths = [{path}, {pattern}]")
-    return Relation(f"read_parquet({pattern}, hive_partitioning=false)")
 
 
 def _database(connection: Connection, place: Path, told: Description) -> Relation:
@@ -96,7 +109,7 @@ def _database(connection: Connection, place: Path, told: Description) -> Relatio
 
 
 @dataclass(frozen=True, slots=True)
-class _Format:
+class Format:
     """How files of an ending are read, and what to do where they cannot be.
 
     Attributes:
@@ -104,22 +117,26 @@ class _Format:
         check: What to check where a file cannot be read.
         relief: What to do where memory does not suffice.
         relation: Makes a file a relation of a connection.
+        holds_texts: Whether its cells are texts, which are read once.
     """
 
     name: str
     check: str
     relief: str
     relation: Callable[[Connection, Path, Description], Relation]
+    holds_texts: bool = False
 
 
-TEXTS = _Format(
+TEXTS = Format(
     "CSV",
     "it is UTF-8, that its first line names the columns, and that every line has as many cells",
     "a CSV file is held in memory as a whole, so make some free, or make it a Parquet file",
     _texts,
+    holds_texts=True,
 )
-PARQUET = _Format("Parquet", "the file is whole", "make some free", _parquet)
-_DATABASE = _Format(
+PARQUET = Format("Parquet", "the file is whole", "make some free", _parquet)
+COPY = Format("Parquet", "the file is whole, or remove it", "make some free", _copy)
+_DATABASE = Format(
     "DuckDB",
     "the file is whole and that no other program is writing it",
     "make some free",
@@ -132,7 +149,7 @@ FORMATS = {
 }
 
 
-def format_of(path: Path, told: Description) -> _Format:
+def format_of(path: Path, told: Description) -> Format:
     """The format of a file by its ending.
 
     Args:

@@ -1,65 +1,32 @@
 """CSV, Parquet and DuckDB files, counted by DuckDB in a connection that can read nothing else."""
-# ruff: noqa: S608, as all SQL here is made of typed trees and of names and texts that it quotes
+# ruff: noqa: S608, as all SQL here is made of names that it quotes
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Timer
 from typing import Self
-
-import duckdb
 
 from noisycount.errors import SourceError
 from noisycount.release.question.schema import Kind, Schema
 from noisycount.release.question.tree import Predicate
 from noisycount.release.sources.check import Check, ColumnCheck, require_readable
 from noisycount.release.sources.closing import Closing
+from noisycount.release.sources.duckdb.copies import is_written
+from noisycount.release.sources.duckdb.counting import count_sql, row_within
 from noisycount.release.sources.duckdb.cursors import Cursors
 from noisycount.release.sources.duckdb.failures import without_engine_errors
-from noisycount.release.sources.duckdb.files import Description, Relation, format_of
+from noisycount.release.sources.duckdb.files import COPY, Description, Format, Relation, format_of
+from noisycount.release.sources.duckdb.locks import lock, private_connection
 from noisycount.release.sources.duckdb.paths import Connection, readable_file
 from noisycount.release.sources.duckdb.quoting import quoted_name
 from noisycount.release.sources.duckdb.sql import duckdb_sql
+from noisycount.release.sources.duckdb.states import state_of
+from noisycount.release.sources.duckdb.view import made_view, read_all
 from noisycount.release.sources.forms import ColumnForm, FileForm
 from noisycount.release.sources.interface import require_known_columns
 
 __all__ = ["DuckDBSource"]
-
-
-_TYPES = {
-    Kind.INTEGER: "tinyint smallint integer bigint utinyint usmallint uinteger ubigint",
-    Kind.REAL: "float double decimal",
-    Kind.TEXT: "varchar enum",
-    Kind.BOOLEAN: "boolean",
-    Kind.DATE: "date",
-    Kind.TIMESTAMP: "timestamp timestamp_s timestamp_ms timestamp_ns",
-}
-_KINDS = {type_: kind for kind, types in _TYPES.items() for type_ in types.split()}
-
-# How columns of a kind are brought to one type, with one order, and without an error.
-_CONVERSIONS = {
-    Kind.REAL: "CAST({} AS DOUBLE)",
-    Kind.TEXT: 'CAST({} AS VARCHAR) COLLATE "binary"',
-    Kind.TIMESTAMP: "TRY_CAST({} AS TIMESTAMP)",
-}
-# DuckDB rounds nanoseconds, over midnight too: here they are cut off, also before 1970, where the
-# remainder is negative. What has no such number is infinite, or missing.
-_CUT_NANOSECONDS = (
-    "coalesce(make_timestamp(epoch_ns({0}) // 1000 - (epoch_ns({0}) % 1000 < 0)::BIGINT), "
-    "TRY_CAST({0} AS TIMESTAMP))"
-)
-
-# Statistics and pushed-down filters would let the time of a count tell which values occur.
-_LOCKS = (
-    "disabled_optimizers = 'statistics_propagation,filter_pushdown'",
-    "autoinstall_known_extensions = false",
-    "autoload_known_extensions = false",
-    "allow_community_extensions = false",
-    "python_enable_replacements = false",
-    "enable_external_access = false",
-    "lock_configuration = true",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +58,7 @@ class DuckDBSource(Closing):
     state: str
     relation: Relation
     seconds: float | None = None
+    copied: bool = False
 
     @classmethod
     def open(  # noqa: PLR0913 - one argument a property of the file
@@ -103,6 +71,7 @@ class DuckDBSource(Closing):
         kinds: Mapping[str, Kind | ColumnForm] | None = None,
         form: FileForm = FileForm(),  # noqa: B008 - frozen
         seconds: float | None = None,
+        copy: Path | None = None,
     ) -> Self:
         """The records of a file.
 
@@ -115,19 +84,46 @@ class DuckDBSource(Closing):
                 None: what they most likely stand for; the unit is text.
             form: how the texts of a CSV file are found in it.
             seconds: after which a count is given up; None: never.
+            copy: where a file of texts leaves what they stand for, for `of_copy`; `copied` tells
+                whether it could.
 
         Raises:
             SourceError: the file cannot be read, lacks a named column or table, has records
                 without a unit, or cells that do not fit the kinds and were not accepted so.
         """
         told = Description(unit, columns, table, _forms(kinds), form)
-        source = cls._read(Path(path), told, seconds)
+        source = cls._read(format_of(Path(path), told), Path(path), told, seconds, copy)
         try:
             require_readable(repr(str(path)), source.used())
         except BaseException:
             source.close()
             raise
         return source
+
+    @classmethod
+    def of_copy(
+        cls,
+        copy: Path,
+        forms: Mapping[str, ColumnForm],
+        *,
+        unit: str | None = None,
+        columns: Sequence[str] | None = None,
+        seconds: float | None = None,
+    ) -> Self:
+        """The records of a copy that `open` made; few of its cells are read before a count.
+
+        Args:
+            copy: The file.
+            forms: What the texts of each column stood for, as the check tells it.
+            unit: As `open` took it, like the rest.
+            columns: What questions may use.
+            seconds: After which a count is given up.
+
+        Raises:
+            SourceError: The file is damaged, or a copy of something else.
+        """
+        told = Description(unit, columns, None, forms)
+        return cls._read(COPY, copy, told, seconds)
 
     @classmethod
     def checked(
@@ -152,24 +148,28 @@ class DuckDBSource(Closing):
             SourceError: The file cannot be read.
         """
         told = Description(unit, None, table, _forms(kinds), form)
-        with cls._read(Path(path), told, None) as source:
+        with cls._read(format_of(Path(path), told), Path(path), told) as source:
             return source.check()
 
     @classmethod
-    def _read(cls, path: Path, told: Description, seconds: float | None) -> Self:
+    def _read(
+        cls,
+        kind: Format,
+        path: Path,
+        told: Description,
+        seconds: float | None = None,
+        copy: Path | None = None,
+    ) -> Self:
         """The records of a file, which may have cells that do not fit."""
-        kind = format_of(path, told)
         place = readable_file(path)
-        state = _state(place)
-        # Nothing private may spill to a disk, where it would stay after a kill.
-        connection = duckdb.connect(":memory:", config={"temp_directory": ""})
+        state = state_of(place)
+        connection = private_connection()
 
         def readable() -> tuple[Schema, Relation]:
             relation = kind.relation(connection, place, told)
-            schema = _view(connection, relation.sql, told.unit, told.columns)
-            _read_all(connection)
-            for lock in _LOCKS:
-                connection.execute(f"SET {lock}")
+            schema = made_view(connection, relation.sql, told.unit, told.columns)
+            if not relation.is_sound:
+                read_all(connection)
             return schema, relation
 
         try:
@@ -178,10 +178,17 @@ class DuckDBSource(Closing):
                 f"{str(path)!r} cannot be read as {kind.name}: check that {kind.check}",
                 f"{str(path)!r} needs more memory than there is: {kind.relief}",
             )
+            copied = (
+                copy is not None
+                and kind.holds_texts
+                and not any(column.is_refused for column in relation.checks)
+                and is_written(connection, copy)
+            )
+            lock(connection)
         except BaseException:
             connection.close()
             raise
-        return cls(Cursors(connection), place, schema, told, state, relation, seconds)
+        return cls(Cursors(connection), place, schema, told, state, relation, seconds, copied)
 
     def used(self) -> list[ColumnCheck]:
         """What is in the columns that questions may use and in the unit, where they are texts."""
@@ -199,8 +206,9 @@ class DuckDBSource(Closing):
         names = [quoted_name(name) for name in self.schema]
         counts = ", ".join(["count(*)", *(f"count({name})" for name in names)])
         rows, *given = self._row(f"SELECT {counts} FROM records")
+        forms = self.told.kinds or {}
         columns = [
-            ColumnCheck(name, kind, kind.value, None, rows - cells)
+            ColumnCheck(name, kind, kind.value, forms.get(name), rows - cells)
             for (name, kind), cells in zip(self.schema.items(), given, strict=True)
         ]
         unused = [
@@ -211,7 +219,8 @@ class DuckDBSource(Closing):
     @property
     def version(self) -> str:
         """The state of the file, and how it is read: what is counted may change with either."""
-        forms = {column.name: column.form.parts for column in self.relation.checks if column.form}
+        found = {column.name: column.form for column in self.relation.checks if column.form}
+        forms = {name: form.parts for name, form in (found or self.told.kinds or {}).items()}
         said = [self.told.table, forms]
         return f"{self.state} {json.dumps(said, sort_keys=True)}" if any(said) else self.state
 
@@ -228,7 +237,7 @@ class DuckDBSource(Closing):
     def require_unchanged(self) -> None:
         """The refusal of a file that changed; see ``Source.require_unchanged``."""
         self.cursors.require_open()
-        if _state(self.path) != self.state:
+        if state_of(self.path) != self.state:
             raise SourceError(f"{str(self.path)!r} changed while it was open: open it again")
 
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
@@ -236,7 +245,7 @@ class DuckDBSource(Closing):
         require_known_columns(predicates, self.schema)
         if not predicates:
             return []
-        query = _count_sql([duckdb_sql(predicate) for predicate in predicates], self.unit)
+        query = count_sql([duckdb_sql(predicate) for predicate in predicates], self.unit)
         row = without_engine_errors(
             lambda: self._row(query),
             f"{str(self.path)!r} cannot be counted: check that the file is whole, "
@@ -248,55 +257,11 @@ class DuckDBSource(Closing):
     def _row(self, query: str) -> tuple[int, ...]:
         """The only row of a result."""
         with self.cursors.one() as cursor:
-            return _row_within(self.seconds, cursor, query)
+            return row_within(self.seconds, cursor, query)
 
     def close(self) -> None:
         """The end of their use; a count that goes on is given up, and not waited for."""
         self.cursors.close()
-
-
-def _read_all(connection: Connection) -> None:
-    """The reading of every cell that a question may use, so that a broken one is found now.
-
-    A question that fails would tell that the record is there, after the debit.
-    """
-    names = connection.view("records").columns
-    hashes = ", ".join(f"max(hash({quoted_name(name)}))" for name in names)
-    connection.execute(f"SELECT {hashes} FROM records")
-
-
-def _count_sql(conditions: Sequence[str], unit: str | None) -> str:
-    """One scan without a filter: its time does not tell how many records match."""
-    if unit is None:
-        counts = ", ".join(f"count(CASE WHEN {condition} THEN 1 END)" for condition in conditions)
-        return f"SELECT {counts} FROM records"
-    numbered = list(enumerate(conditions))
-    matches = ", ".join(f"bool_or({condition}) AS matches_{n}" for n, condition in numbered)
-    counts = ", ".join(f"count(CASE WHEN matches_{n} THEN 1 END)" for n, _ in numbered)
-    return f"SELECT {counts} FROM (SELECT {matches} FROM records GROUP BY {quoted_name(unit)})"
-
-
-def _row_within(seconds: float | None, connection: Connection, query: str) -> tuple[int, ...]:
-    """The only row of a result, unless the query takes longer."""
-    timer = Timer(0 if seconds is None else seconds, connection.interrupt)
-    timer.daemon = True
-    if seconds is not None:
-        timer.start()
-    try:
-        row: tuple[int, ...] = connection.execute(query).fetchall()[0]
-    finally:
-        timer.cancel()
-    return row
-
-
-def _state(place: Path) -> str:
-    """The size and time of the file and of the write-ahead log that a DuckDB file may have."""
-    log = place.with_name(f"{place.name}.wal")
-    try:
-        states = [file.stat() for file in (place, log) if file == place or file.exists()]
-    except OSError:
-        raise SourceError(f"{str(place)!r} cannot be read any more: open it again") from None
-    return " ".join(f"{state.st_size}-{state.st_mtime_ns}" for state in states)
 
 
 def _forms(
@@ -306,45 +271,3 @@ def _forms(
     if kinds is None:
         return None
     return {n: ColumnForm(kind) if isinstance(kind, Kind) else kind for n, kind in kinds.items()}
-
-
-def _view(
-    connection: Connection,
-    relation: str,
-    unit: str | None,
-    columns: Sequence[str] | None,
-) -> Schema:
-    """The schema of the view ``records``, made of the needed columns once it can be counted."""
-    described = connection.sql(f"SELECT * FROM {relation}")
-    types = {
-        name: "json" if str(type_) == "JSON" else type_.id  # JSON is stored as varchar
-        for name, type_ in zip(described.columns, described.types, strict=True)
-    }
-    present = "*" if unit not in types else quoted_name(unit)
-    total, with_unit = connection.execute(
-        f"SELECT count(*), count({present}) FROM {relation}"
-    ).fetchall()[0]
-    schema = Schema(
-        {name: _KINDS[type_] for name, type_ in types.items() if type_ in _KINDS},
-        {name: type_ for name, type_ in types.items() if type_ not in _KINDS},
-    ).for_questions(unit, columns)
-    if with_unit < total:
-        raise SourceError(
-            f"unit column {unit!r} has missing values, and a record without a person cannot be "
-            "counted for anybody: fill them in or remove those records"
-        )
-    selected = [
-        f"{_conversion(kind, types[name]).format(quoted_name(name))} AS {quoted_name(name)}"
-        for name, kind in schema.items()
-    ]
-    if unit is not None:
-        selected.append(quoted_name(unit))
-    connection.execute(
-        f"CREATE VIEW records AS SELECT {', '.join(selected) or '1'} FROM {relation}"
-    )
-    return schema
-
-
-def _conversion(kind: Kind, type_: str) -> str:
-    """The SQL, with a place for the name, of a column of a type as one of its kind."""
-    return _CUT_NANOSECONDS if type_ == "timestamp_ns" else _CONVERSIONS.get(kind, "{}")

@@ -1,0 +1,34 @@
+"""The query that counts, and the time that it may take."""
+# ruff: noqa: S608, as all SQL here is made of typed trees and of names that it quotes
+
+from collections.abc import Sequence
+from threading import Timer
+
+from noisycount.release.sources.duckdb.paths import Connection
+from noisycount.release.sources.duckdb.quoting import quoted_name
+
+__all__ = ["count_sql", "row_within"]
+
+
+def count_sql(conditions: Sequence[str], unit: str | None) -> str:
+    """One scan without a filter: its time does not tell how many records match."""
+    if unit is None:
+        counts = ", ".join(f"count(CASE WHEN {condition} THEN 1 END)" for condition in conditions)
+        return f"SELECT {counts} FROM records"
+    numbered = list(enumerate(conditions))
+    matches = ", ".join(f"bool_or({condition}) AS matches_{n}" for n, condition in numbered)
+    counts = ", ".join(f"count(CASE WHEN matches_{n} THEN 1 END)" for n, _ in numbered)
+    return f"SELECT {counts} FROM (SELECT {matches} FROM records GROUP BY {quoted_name(unit)})"
+
+
+def row_within(seconds: float | None, connection: Connection, query: str) -> tuple[int, ...]:
+    """The only row of a result, unless the query takes longer."""
+    timer = Timer(0 if seconds is None else seconds, connection.interrupt)
+    timer.daemon = True
+    if seconds is not None:
+        timer.start()
+    try:
+        row: tuple[int, ...] = connection.execute(query).fetchall()[0]
+    finally:
+        timer.cancel()
+    return row

@@ -1,0 +1,86 @@
+"""The view ``records`` of a relation: the columns that questions may use, each of one type."""
+# ruff: noqa: S608, as all SQL here is made of names that it quotes
+
+from collections.abc import Sequence
+
+from noisycount.errors import SourceError
+from noisycount.release.question.schema import Kind, Schema
+from noisycount.release.sources.duckdb.paths import Connection
+from noisycount.release.sources.duckdb.quoting import quoted_name
+
+__all__ = ["made_view", "read_all"]
+
+_TYPES = {
+    Kind.INTEGER: "tinyint smallint integer bigint utinyint usmallint uinteger ubigint",
+    Kind.REAL: "float double decimal",
+    Kind.TEXT: "varchar enum",
+    Kind.BOOLEAN: "boolean",
+    Kind.DATE: "date",
+    Kind.TIMESTAMP: "timestamp timestamp_s timestamp_ms timestamp_ns",
+}
+_KINDS = {type_: kind for kind, types in _TYPES.items() for type_ in types.split()}
+
+# How columns of a kind are brought to one type, with one order, and without an error.
+_CONVERSIONS = {
+    Kind.REAL: "CAST({} AS DOUBLE)",
+    Kind.TEXT: 'CAST({} AS VARCHAR) COLLATE "binary"',
+    Kind.TIMESTAMP: "TRY_CAST({} AS TIMESTAMP)",
+}
+# DuckDB rounds nanoseconds, over midnight too: here they are cut off, also before 1970, where the
+# remainder is negative. What has no such number is infinite, or missing.
+_CUT_NANOSECONDS = (
+    "coalesce(make_timestamp(epoch_ns({0}) // 1000 - (epoch_ns({0}) % 1000 < 0)::BIGINT), "
+    "TRY_CAST({0} AS TIMESTAMP))"
+)
+
+
+def made_view(
+    connection: Connection,
+    relation: str,
+    unit: str | None,
+    columns: Sequence[str] | None,
+) -> Schema:
+    """The schema of the view ``records``, made of the needed columns once it can be counted."""
+    described = connection.sql(f"SELECT * FROM {relation}")
+    types = {
+        name: "json" if str(type_) == "JSON" else type_.id  # JSON is stored as varchar
+        for name, type_ in zip(described.columns, described.types, strict=True)
+    }
+    present = "*" if unit not in types else quoted_name(unit)
+    total, with_unit = connection.execute(
+        f"SELECT count(*), count({present}) FROM {relation}"
+    ).fetchall()[0]
+    schema = Schema(
+        {name: _KINDS[type_] for name, type_ in types.items() if type_ in _KINDS},
+        {name: type_ for name, type_ in types.items() if type_ not in _KINDS},
+    ).for_questions(unit, columns)
+    if with_unit < total:
+        raise SourceError(
+            f"unit column {unit!r} has missing values, and a record without a person cannot be "
+            "counted for anybody: fill them in or remove those records"
+        )
+    selected = [
+        f"{_conversion(kind, types[name]).format(quoted_name(name))} AS {quoted_name(name)}"
+        for name, kind in schema.items()
+    ]
+    if unit is not None:
+        selected.append(quoted_name(unit))
+    connection.execute(
+        f"CREATE VIEW records AS SELECT {', '.join(selected) or '1'} FROM {relation}"
+    )
+    return schema
+
+
+def _conversion(kind: Kind, type_: str) -> str:
+    """The SQL, with a place for the name, of a column of a type as one of its kind."""
+    return _CUT_NANOSECONDS if type_ == "timestamp_ns" else _CONVERSIONS.get(kind, "{}")
+
+
+def read_all(connection: Connection) -> None:
+    """The reading of every cell that a question may use, so that a broken one is found now.
+
+    A question that fails would tell that the record is there, after the debit.
+    """
+    names = connection.view("records").columns
+    hashes = ", ".join(f"max(hash({quoted_name(name)}))" for name in names)
+    connection.execute(f"SELECT {hashes} FROM records")
