@@ -174,7 +174,7 @@ def second_key(parts: Rows) -> Row:
         (lambda _: {"epsilon": "0.5"}, "holds what no ledger writes"),
         (lambda _: {"question": 5}, "holds what no ledger writes"),
         (lambda _: {"made": None}, "holds what no ledger writes"),
-        (lambda _: {"kind": "note"}, "is neither a debit nor an answer"),
+        (lambda _: {"kind": "note"}, "is no debit, no answer and no description"),
         (lambda _: answer_columns("key 1", 5, START), "is a second answer, or one without a debit"),
         (lambda _: answer_columns("key 5", 5, START), "is a second answer, or one without a debit"),
         (

@@ -5,7 +5,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from noisycount.release.budget.loss import Loss
-from noisycount.release.ledger.chain import ANSWER, DEBIT, Head, Row, entry_of, row_hash
+from noisycount.release.ledger.chain import (
+    ANSWER,
+    DEBIT,
+    DESCRIPTION,
+    Head,
+    Row,
+    entry_of,
+    row_hash,
+)
+from noisycount.release.ledger.description import unit_of
 from noisycount.release.ledger.entries import Request
 
 __all__ = ["Book", "Verification", "verification"]
@@ -28,6 +37,7 @@ class Book:
         answers: The number of each answer's row, by the key of its debit.
         datasets: What each data set has paid.
         analysts: What each analyst has paid.
+        descriptions: What was written down last of each data set, a JSON object.
     """
 
     head: Head = field(default_factory=Head)
@@ -37,6 +47,7 @@ class Book:
     answers: dict[str, int] = field(default_factory=dict)
     datasets: dict[str, Loss] = field(default_factory=dict)
     analysts: dict[str, Loss] = field(default_factory=dict)
+    descriptions: dict[str, str] = field(default_factory=dict)
 
     def paid_for(self, dataset: str) -> Loss:
         """What a data set has paid in all."""
@@ -60,13 +71,23 @@ class Book:
             return "does not follow the row before: a row was put in another's place"
         try:
             made = _time(row["made"])
-            why = self._fault_of_debit(row) if row["kind"] == DEBIT else self._fault_of_answer(row)
-        except (ValueError, TypeError):
+            why = self._fault_of(row)
+        except (ValueError, TypeError, KeyError):
             return "holds what no ledger writes"
         if why is None:
             self.made = made
             self.head = Head(row["number"], row["hash"])
         return why
+
+    def _fault_of(self, row: Row) -> str | None:
+        faults = {
+            DEBIT: self._fault_of_debit,
+            ANSWER: self._fault_of_answer,
+            DESCRIPTION: self._fault_of_description,
+        }
+        if row["kind"] not in faults:
+            return "is no debit, no answer and no description"
+        return faults[row["kind"]](row)
 
     def _fault_of_debit(self, row: Row) -> str | None:
         entry = entry_of(row, None)
@@ -84,12 +105,18 @@ class Book:
         return None
 
     def _fault_of_answer(self, row: Row) -> str | None:
-        if row["kind"] != ANSWER:
-            return "is neither a debit nor an answer"
         if row["key"] not in self.debits or row["key"] in self.answers:
             return "is a second answer, or one without a debit"
         int(row["answer"])
         self.answers[row["key"]] = row["number"]
+        return None
+
+    def _fault_of_description(self, row: Row) -> str | None:
+        dataset, text = str(row["dataset"]), str(row["question"])
+        former = self.descriptions.get(dataset, text)
+        if unit_of(former) != unit_of(text):
+            return "changes whose records a data set holds"
+        self.descriptions[dataset] = text
         return None
 
 

@@ -16,18 +16,20 @@ __all__ = [
     "ANSWER",
     "COLUMNS",
     "DEBIT",
+    "DESCRIPTION",
     "Head",
     "Row",
     "answer_columns",
     "chained",
     "debit_columns",
+    "description_columns",
     "entry_of",
     "row_hash",
 ]
 
 Row = Mapping[str, Any]
 
-DEBIT, ANSWER = "debit", "answer"
+DEBIT, ANSWER, DESCRIPTION = "debit", "answer", "description"
 COLUMNS = (
     *("number", "kind", "key", "digest", "dataset", "analyst", "question", "epsilon"),
     *("spent", "spent_rho", "analyst_spent", "analyst_rho", "made", "answer", "previous"),
@@ -122,6 +124,17 @@ def debit_columns(entry: Entry) -> dict[str, str]:
 def answer_columns(key: str, answer: int, made: datetime) -> dict[str, str]:
     """The columns that keep the answer to the debit under a key."""
     return {"kind": ANSWER, "key": key, "answer": str(answer), "made": made.isoformat()}
+
+
+def description_columns(key: str, dataset: str, text: str, made: datetime) -> dict[str, str]:
+    """The columns that keep what is written down of a data set."""
+    return {
+        "kind": DESCRIPTION,
+        "key": key,
+        "dataset": dataset,
+        "question": text,
+        "made": made.isoformat(),
+    }
 
 
 def entry_of(row: Row, answer: str | None) -> Entry:

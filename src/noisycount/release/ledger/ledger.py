@@ -1,5 +1,6 @@
 """The durable budget: append-only debits and answers in a SQL database."""
 
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -15,8 +16,15 @@ from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.address import Address
 from noisycount.release.ledger.arguments import check_text, check_type, whole_answer
 from noisycount.release.ledger.book import Book, Verification, verification
-from noisycount.release.ledger.chain import Head, answer_columns, debit_columns, row_hash
+from noisycount.release.ledger.chain import (
+    Head,
+    answer_columns,
+    debit_columns,
+    description_columns,
+    row_hash,
+)
 from noisycount.release.ledger.debit import time_of_debit, totals
+from noisycount.release.ledger.description import check_description, unit_of
 from noisycount.release.ledger.entries import Analyst, Entry, Request
 from noisycount.release.ledger.making import check_server, make_file
 from noisycount.release.ledger.refusals import refusals
@@ -192,6 +200,41 @@ class Ledger(Shown):
                 return stored
             append(connection, head, answer_columns(entry.key, answer, made))
         return replace(stored, answer=answer)
+
+    def describe(self, dataset: str, text: str, former: str | None = None) -> str:
+        """The newest description of a data set: this one, unless another took the former's place.
+
+        Args:
+            dataset: Whose records are described.
+            text: A JSON object with the name `unit`, which is the same in all its descriptions.
+            former: The description that this one is to replace; None: there was none.
+
+        Raises:
+            ValueError: An argument is of another type or out of range; nothing was written.
+            LedgerError: It is of another unit, or the ledger cannot be written.
+        """
+        check_text("dataset", dataset)
+        check_description(text)
+        with self._transaction(self.writing) as connection:
+            book = self._book(connection)
+            head, known = book.head, book.descriptions.get(dataset)
+            if known is not None and (known != former or known == text):
+                return known
+            if known is not None and unit_of(known) != unit_of(text):
+                raise LedgerError(f"data set {dataset!r} was written down with another unit")
+            made = max(self.clock(), book.made)
+            key = secrets.token_hex(16)
+            append(connection, head, description_columns(key, dataset, text, made))
+            return text
+
+    def descriptions(self) -> dict[str, str]:
+        """What was written down last of each data set.
+
+        Raises:
+            LedgerError: The ledger cannot be read.
+        """
+        with self._transaction(self.reading) as connection:
+            return dict(self._book(connection).descriptions)
 
     def spent(self, dataset: str) -> Fraction:
         """The exact sum of the ε that a data set has paid.

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, func, insert, select
 
 from noisycount.errors import LedgerError
 from noisycount.release.ledger.book import Book
-from noisycount.release.ledger.chain import DEBIT, Head, Row, chained, entry_of, row_hash
+from noisycount.release.ledger.chain import ANSWER, DEBIT, Head, Row, chained, entry_of, row_hash
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.table import LEDGER, RESTORE, damaged
 
@@ -50,7 +50,7 @@ def entries_of(rows: Iterable[Row]) -> list[Entry]:
         _add(book, [row])
         if row["kind"] == DEBIT:
             entries[row["key"]] = entry_of(row, None)
-        else:
+        elif row["kind"] == ANSWER:
             entries[row["key"]] = replace(entries[row["key"]], answer=int(row["answer"]))
     return list(entries.values())
 

@@ -26,7 +26,7 @@ class Description:
         unit: The column that names the person; None: every row is one unit.
         columns: What questions may use; None: all but the unit.
         table: Which table of a database.
-        kinds: What the texts of columns stand for; None: what they most likely do.
+        kinds: What the texts of columns stand for; the others: what they most likely do.
         form: How texts are found in the file.
     """
 
@@ -63,7 +63,7 @@ def _texts(connection: Connection, place: Path, told: Description) -> Relation:
             raise SourceError(
                 f"kinds names {name!r}, which is no column: use {close_names(name, file.names)}"
             )
-    checks = table.guessed(told.unit) if told.kinds is None else table.typed(told.kinds)
+    checks = table.typed(told.kinds or {}, told.unit)
     connection.execute("DROP TABLE loaded")
     return Relation("typed", tuple(checks), file.form, is_sound=True)
 

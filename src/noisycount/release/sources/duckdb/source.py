@@ -80,8 +80,8 @@ class DuckDBSource(Closing):
             unit: the column that names the person, or None where every record is one unit.
             columns: the columns that questions may use, or None for all but the unit.
             table: which table of a DuckDB file; not needed if it has only one.
-            kinds: what the texts of a CSV file's columns stand for; those left out are texts.
-                None: what they most likely stand for; the unit is text.
+            kinds: what the texts of a CSV file's columns stand for; those left out stand for what
+                they most likely do, and the unit is text.
             form: how the texts of a CSV file are found in it.
             seconds: after which a count is given up; None: never.
             copy: where a file of texts leaves what they stand for, for `of_copy`; `copied` tells

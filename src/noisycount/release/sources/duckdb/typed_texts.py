@@ -33,31 +33,24 @@ class TextTable:
     connection: Connection
     names: tuple[str, ...]
 
-    def typed(self, stated: Mapping[str, ColumnForm]) -> list[ColumnCheck]:
+    def typed(self, stated: Mapping[str, ColumnForm], unit: str | None) -> list[ColumnCheck]:
         """The making of the table `typed`, and what does not fit into it.
 
         Args:
-            stated: What the texts of columns stand for; those left out are texts.
-        """
-        untold = Guess(ColumnForm(Kind.TEXT), "its kind is not stated")
-        told = {name: Guess(form, "its owner says so") for name, form in stated.items()}
-        return self._checked({name: told.get(name, untold) for name in self.names})
-
-    def guessed(self, unit: str | None) -> list[ColumnCheck]:
-        """The making of the table `typed`, of the kinds that the cells most likely have.
-
-        Args:
+            stated: What the texts of columns stand for; the others stand for what they most likely
+                do.
             unit: The column that names the person, which is text whatever its cells are.
         """
-        cells = self._sample()
-        guesses = {name: guessed_form(cells[name]) for name in self.names}
-        if unit in guesses:
-            guesses[unit] = Guess(ColumnForm(Kind.TEXT), "it names the person")
+        told = {name: Guess(form, "its owner says so") for name, form in stated.items()}
+        if unit in self.names:
+            told[unit] = Guess(ColumnForm(Kind.TEXT), "it names the person")
+        cells = {} if told.keys() >= {*self.names} else self._sample()
+        guesses = {name: told.get(name) or guessed_form(cells[name]) for name in self.names}
         columns = self._checked(guesses)
         doubtful = {
             column.name: guessed_form([*cells[column.name], *self._unreadable(column, _DOUBTFUL)])
             for column in columns
-            if column.unreadable
+            if column.unreadable and column.name not in told
         }
         if all(doubtful[name] == guesses[name] for name in doubtful):
             return columns
