@@ -41,7 +41,9 @@ SOURCES = f"{PACKAGE}.release.sources"
 COUNTERS = {
     "release/desk.py": ("interface",),
     "release/records.py": ("interface", "opening", "closing"),
+    "release/checking.py": ("opening",),  # for the owner of the records, who has them anyway
 }
+COUNTLESS = ("forms", "check", "guess", "endings")  # they describe records, and open none
 ENGINES = ("duckdb", "memory")
 OPENING = "release/sources/opening.py"
 PUBLIC_TABLE = f"{SOURCES}.duckdb.public_table"
@@ -171,7 +173,7 @@ def may_import(place: str, parts: list[str]) -> bool:
     if place.startswith("release/sources/"):
         inside = place.removeprefix("release/sources/").split("/")[0]
         return bool(parts) and (parts[0] not in ENGINES or parts[0] == inside)
-    return bool(parts) and parts[0] in COUNTERS.get(place, ())
+    return bool(parts) and parts[0] in (*COUNTLESS, *COUNTERS.get(place, ()))
 
 
 def is_below(whole: str, name: str) -> bool:

@@ -15,6 +15,7 @@ from noisycount.release.question.schema import Kind
 from noisycount.release.question.text import canonical_text, english
 from noisycount.release.slot import Slot
 from noisycount.release.sources.closing import Closing
+from noisycount.release.sources.forms import ColumnForm, FileForm
 from noisycount.release.sources.interface import Source
 from noisycount.release.sources.opening import opened
 from noisycount.shown.value import Shown
@@ -39,14 +40,15 @@ class Records(Shown, Closing):
     _source: Source
 
     @classmethod
-    def open(
+    def open(  # noqa: PLR0913 - one argument a property of the records
         cls,
         place: Path | str,
         *,
         unit: str | None = None,
         columns: Sequence[str] | None = None,
         table: str | None = None,
-        kinds: Mapping[str, Kind] | None = None,
+        kinds: Mapping[str, Kind | ColumnForm] | None = None,
+        form: FileForm = FileForm(),  # noqa: B008 - frozen
     ) -> Self:
         """The records at a place.
 
@@ -55,12 +57,13 @@ class Records(Shown, Closing):
             unit: the column that names the person, or None where every record is one unit.
             columns: the columns that questions may use, or None for all but the unit.
             table: which table of a DuckDB file; not needed if it has only one.
-            kinds: of the columns of a CSV file; None: nobody stated any.
+            kinds: what the texts of a CSV file's columns stand for; None: nobody stated any.
+            form: how the texts of a CSV file are found in it.
 
         Raises:
             SourceError: the records cannot be read.
         """
-        return cls(opened(place, unit=unit, columns=columns, table=table, kinds=kinds))
+        return cls(opened(place, unit=unit, columns=columns, table=table, kinds=kinds, form=form))
 
     @property
     def columns(self) -> dict[str, Kind]:

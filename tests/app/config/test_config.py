@@ -3,7 +3,6 @@ import re
 import tomllib
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,10 +10,18 @@ import pytest
 
 from noisycount.app.config import file as config_file
 from noisycount.app.config.config import DEFAULT_BUDGET, Config, DatasetConfig
-from noisycount.app.config.file import FILE_NAME, TEMPLATE, find, load, without_file
+from noisycount.app.config.file import (
+    DATASET_KEYS,
+    FILE_NAME,
+    TEMPLATE,
+    find,
+    load,
+    without_file,
+)
 from noisycount.errors import ConfigError
 from noisycount.release.budget.budgets import PureBudget
 from noisycount.release.question.schema import Kind
+from noisycount.release.sources.forms import ColumnForm, FileForm
 
 SURVEY = '[datasets.survey]\nsource = "data/survey.csv"\n'
 
@@ -50,7 +57,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     """What the file says of a data set arrives, exactly and with absolute paths."""
     text = SURVEY + (
         'unit = "person"\nsize = 5912\ncolumns = ["age", "health"]\ntable = "visits"\n'
-        'budget = "0.3"\nkinds = { age = "integer", born = "date" }\n'
+        'budget = "0.3"\naccount = "old"\nencoding = "cp1252"\ndelimiter = "\\t"\nskip = 0\n'
+        'kinds = { age = "integer", born = { kind = "date", missing = ["k.A."] } }\n'
     )
     loaded = load(write(tmp_path, text))
     assert loaded.path == tmp_path / FILE_NAME
@@ -62,7 +70,12 @@ def test_every_key_is_read(tmp_path: Path) -> None:
             size=5912,
             columns=("age", "health"),
             table="visits",
-            kinds={"age": Kind.INTEGER, "born": Kind.DATE},
+            kinds={
+                "age": ColumnForm(Kind.INTEGER),
+                "born": ColumnForm(Kind.DATE, missing=("k.A.",)),
+            },
+            form=FileForm("cp1252", "\t", 0),
+            account="old",
             budget=Fraction(3, 10),
         )
     }
@@ -74,6 +87,13 @@ def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
     assert dataset == DatasetConfig("survey", tmp_path / "data" / "survey.csv")
     assert dataset.budget == PureBudget(Fraction(2))
     assert (dataset.unit, dataset.size, dataset.columns, dataset.table) == (None,) * 4
+    assert (dataset.kinds, dataset.form, dataset.account) == (None, FileForm(), "survey")
+
+
+def test_rows_are_a_unit_that_is_named(tmp_path: Path) -> None:
+    """`unit = "row"` says what no unit says."""
+    stated, untold = (load(write(tmp_path, SURVEY + line)) for line in ('unit = "row"', ""))
+    assert stated.datasets == untold.datasets
 
 
 def test_whole_budget_needs_no_quotes(tmp_path: Path) -> None:
@@ -136,6 +156,27 @@ def test_data_sets_cannot_be_changed(configured: Config) -> None:
             '.kinds] a = "int": is no kind: write one of integer, real',
         ),
         (SURVEY + "kinds = {a = 3}", ".kinds] a = 3: is no kind: write one of integer, real"),
+        (
+            SURVEY + "kinds = {a = ['date']}",
+            '.kinds] a = ["date"]: is no kind: write one of integer',
+        ),
+        (SURVEY + "kinds = {a = {}}", ".kinds] a = {}: kind must be one of integer, real"),
+        (
+            SURVEY + "kinds = {a = {kind = 'date', decimal = ','}}",
+            '.kinds] a = {"kind": "date", "decimal": ","}: decimal belongs to a column of kind',
+        ),
+        (SURVEY + "kinds = {a = {kind = 'real', decimals = 2}}", "'decimals' is nothing that is"),
+        (SURVEY + "encoding = 8", " encoding = 8: must be a text in quotes"),
+        (SURVEY + 'encoding = "cp0"', ' encoding = "cp0": encoding must be one that Python knows'),
+        (SURVEY + 'delimiter = ";;"', ' delimiter = ";;": delimiter must be one character'),
+        (SURVEY + 'skip = "2"', ' skip = "2": must be a whole number, without quotes'),
+        (SURVEY + "skip = true", " skip = true: must be a whole number, without quotes"),
+        (SURVEY + "skip = -1", " skip = -1: skip must be from 0 to 1000 lines"),
+        (SURVEY + 'account = "a\\nb"', ": [datasets.survey] account must be 1 to 200 printable"),
+        (
+            SURVEY + '[datasets.b]\nsource = "b"\naccount = "survey"',
+            ": [datasets.survey] and [datasets.b] have one account, 'survey', in the ledger: give",
+        ),
         ('[datasets."a/b"]', ": [datasets.'a/b']: a name is letters, digits, - and _"),
         ('[datasets."a\\nb"]', ": [datasets.'a\\nb']: a name is letters, digits, - and _"),
         ("[ledger]\nurl =", "at end of document"),
@@ -286,7 +327,7 @@ def test_file_of_several_data_sets_needs_a_name(configured: Config, tmp_path: Pa
     assert configured.dataset(str(file)).name == "survey"
 
 
-@pytest.mark.parametrize("source", ["survay", ".", "none.csv", "", "x" * 5000, "a\0b"])
+@pytest.mark.parametrize("source", ["survay", "none.csv", "", "x" * 5000, "a\0b", "*.none", "*\0"])
 def test_source_that_is_nothing_names_what_there_is(configured: Config, source: str) -> None:
     """Neither a name nor a file: the message names the data sets."""
     with pytest.raises(ConfigError, match=r"neither a file nor a data set: .*survey") as caught:
@@ -336,8 +377,7 @@ def test_template_mentions_every_key(tmp_path: Path) -> None:
     text = re.sub(r"^# (?=\w+ = )", "", TEMPLATE, flags=re.MULTILINE)
     load(write(tmp_path, text))
     written = tomllib.loads(text)
-    keys = {field.name for field in fields(DatasetConfig)} - {"name"}
-    assert set(written["datasets"]["survey"]) == keys
+    assert set(written["datasets"]["survey"]) == set(DATASET_KEYS)
     assert set(written["ledger"]) == {"url", "head"}
 
 
@@ -378,6 +418,43 @@ def test_ledger_in_a_folder_that_is_not_utf8_is_refused(
     monkeypatch.setattr("click.get_app_dir", lambda _: str(folder))
     with pytest.raises(ConfigError, match=r"bad.udcff/ledger\.db' has a path that is not UTF-8"):
         without_file()
+
+
+@pytest.fixture
+def visits(tmp_path: Path) -> Path:
+    """A folder of two Parquet files, one of them a year below."""
+    for place in ("visits/2025/a.parquet", "visits/b.pq"):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).write_text(place)
+    (tmp_path / "visits" / "notes.txt").write_text("none")
+    return tmp_path / "visits"
+
+
+@pytest.mark.parametrize("place", ["visits", "./visits/", "visits/**/*.p*", "link"])
+def test_folders_and_patterns_are_data_sets(
+    visits: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By whatever path or pattern their very files are named, they are the configured data set."""
+    (visits.parent / "link").symlink_to(visits)
+    monkeypatch.chdir(visits.parent)
+    loaded = load(write(visits.parent, '[datasets.all]\nsource = "visits"'))
+    assert loaded.dataset(place) is loaded.datasets["all"]
+    named = Config(None, "", {}).dataset(place)
+    assert (named.name, named.source) == (str(Path(place).resolve()), Path(place).resolve())
+
+
+@pytest.mark.parametrize("place", ["visits/b.pq", "visits/2025", "visits/*.pq", "."])
+def test_a_part_of_a_data_set_has_no_budget_of_its_own(
+    visits: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some files of a folder that is configured, beside others too, are paid for by its budget."""
+    (visits.parent / "other.parquet").write_text("other")
+    monkeypatch.chdir(visits.parent)
+    loaded = load(write(visits.parent, '[datasets.all]\nsource = "visits"'))
+    with pytest.raises(ConfigError, match=r"has files of data set 'all', .*: name all"):
+        loaded.dataset(place)
+    text = f'[datasets.all]\nsource = "visits"\n[datasets.part]\nsource = "{place}"'
+    assert "are the same records" in refusal(visits.parent, text)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """What an owner configured: the ledger, the data sets, who may ask, and how to look them up."""
 
-import os.path
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -8,16 +7,20 @@ from pathlib import Path
 from types import MappingProxyType
 
 from noisycount.app.config.ledger_url import sqlite_file
+from noisycount.app.config.place import is_place, records_at
 from noisycount.app.config.toml_table import suggestion
 from noisycount.errors import ConfigError
 from noisycount.release.budget.budgets import Budget, PureBudget, budget_of
+from noisycount.release.ledger.arguments import check_text
 from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.entries import Analyst
-from noisycount.release.question.schema import Kind
+from noisycount.release.sources.forms import ColumnForm, FileForm
 
-__all__ = ["DEFAULT_BUDGET", "Config", "DatasetConfig", "is_file"]
+__all__ = ["DEFAULT_BUDGET", "ROW", "Config", "DatasetConfig"]
 
 DEFAULT_BUDGET = PureBudget(Fraction(2))
+ROW = "row"
+"""What one writes for a unit where every row is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +28,20 @@ class DatasetConfig:
     """What the owner says about one data set.
 
     Args:
-        name: The name that its spending is booked under.
-        source: The file, an absolute path.
+        name: What people call it.
+        source: The file, folder or pattern of files, an absolute path.
         unit: The column that names the person; None: every row is one unit.
         size: The number of units where it is public, else None.
         columns: What questions may use; None: all but the unit.
         table: The table of a DuckDB file; None: its only one.
-        kinds: Of the columns of a CSV file; None: nobody stated any.
+        kinds: What the texts of a file's columns stand for; None: nobody stated it of any.
+        form: How the texts are found in the file.
+        account: The name under which the ledger books its spending; empty: its own name.
         budget: The most that all answers together may cost; a number is a budget in ε.
 
     Raises:
-        ConfigError: The source is relative, or the size or the budget is not positive.
+        ConfigError: The source is relative, the size or the budget is not positive, or the ledger
+            keeps no such name.
     """
 
     name: str
@@ -44,7 +50,9 @@ class DatasetConfig:
     size: int | None = None
     columns: tuple[str, ...] | None = None
     table: str | None = None
-    kinds: Mapping[str, Kind] | None = None
+    kinds: Mapping[str, ColumnForm] | None = None
+    form: FileForm = FileForm()  # noqa: RUF009 - frozen
+    account: str = ""
     budget: Budget = DEFAULT_BUDGET
 
     def __post_init__(self) -> None:
@@ -53,19 +61,26 @@ class DatasetConfig:
             raise ConfigError(f"source must be an absolute path, got {self.source}: resolve it")
         if self.size is not None and self.size < 1:
             raise ConfigError(f"size must be above 0, got {self.size}: give None if not public")
+        object.__setattr__(self, "account", self.account or self.name)
         try:
+            check_text("account", self.account)
             object.__setattr__(self, "budget", budget_of(self.budget))
         except ValueError as error:
             raise ConfigError(str(error)) from None
 
     def lies_at(self, path: str | Path) -> bool:
-        """Whether the very file of the data set lies at `path`, links included."""
-        return is_file(self.source) and is_file(path) and self.source.samefile(path)
+        """Whether the very records of the data set lie at `path`, links included."""
+        mine = records_at(self.source)
+        return bool(mine) and mine == records_at(path)
+
+    def shares(self, path: str | Path) -> bool:
+        """Whether some of its files lie at `path`."""
+        return not records_at(self.source).isdisjoint(records_at(path))
 
     def overlaps(self, other: "DatasetConfig") -> bool:
-        """Whether the records of `other` are these; a table left out may be any."""
+        """Whether the records of `other` are some of these; a table left out may be any."""
         one_table = self.table is None or other.table is None or self.table == other.table
-        return one_table and (self.source == other.source or self.lies_at(other.source))
+        return one_table and (self.source == other.source or self.shares(other.source))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +135,15 @@ class Config:
         """The data set that `source` means: a name, or a path.
 
         A path to the very file of a configured data set is that data set, under its budget.
-        Another file is a data set of its own, named by its resolved path, under `DEFAULT_BUDGET`.
+        Another one is a data set of its own, named by its resolved path, under `DEFAULT_BUDGET`.
 
         Raises:
-            ConfigError: `source` is neither, or its file belongs to several data sets.
+            ConfigError: `source` is neither, its file belongs to several data sets, or some of its
+                files belong to one.
         """
         if source in self.datasets:
             return self.datasets[source]
-        if not is_file(source):
+        if not is_place(source):
             remedy = (
                 suggestion(source, self.datasets)
                 if self.datasets
@@ -138,6 +154,12 @@ class Config:
         if len(owners) > 1:
             names = ", ".join(owner.name for owner in owners)
             raise ConfigError(f"SOURCE {source!r} is the file of several data sets: name {names}")
+        parts = [] if owners else [one for one in self.datasets.values() if one.shares(source)]
+        if parts:
+            raise ConfigError(
+                f"SOURCE {source!r} has files of data set {parts[0].name!r}, whose budget pays for "
+                f"them: name {parts[0].name}"
+            )
         path = Path(source).resolve()
         return owners[0] if owners else DatasetConfig(name=str(path), source=path)
 
@@ -160,8 +182,3 @@ class Config:
             names = ", ".join(self.analysts)
             raise ConfigError(f"--analyst is missing: name who asks, one of {names}")
         return next(iter(self.analysts.values()), Analyst())
-
-
-def is_file(path: str | Path) -> bool:
-    """Whether a path leads to a file; no name of whatever length or characters is an error."""
-    return os.path.isfile(path)  # noqa: PTH113 - Path.is_file raises on a name that is too long

@@ -10,13 +10,15 @@ from pathlib import Path
 import click
 
 from noisycount.app.config.budget import budget_in
-from noisycount.app.config.config import DEFAULT_BUDGET, Config, DatasetConfig, is_file
+from noisycount.app.config.config import DEFAULT_BUDGET, ROW, Config, DatasetConfig
+from noisycount.app.config.forms import FILE_KEYS, file_form_in, kinds_in
 from noisycount.app.config.ledger_url import sqlite_url, url_seen_from
+from noisycount.app.config.place import is_file
 from noisycount.app.config.toml_table import TomlTable
 from noisycount.errors import ConfigError
+from noisycount.release.ledger.arguments import check_text
 from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.entries import Analyst
-from noisycount.release.question.schema import Kind
 
 __all__ = ["FILE_NAME", "TEMPLATE", "find", "load", "without_file"]
 
@@ -25,7 +27,10 @@ TEMPLATE = Path(__file__).with_name("template.toml").read_text(encoding="utf-8")
 
 LEDGER_KEYS = ("url", "head")
 ANALYST_KEYS = ("budget",)
-DATASET_KEYS = ("source", "table", "unit", "size", "columns", "kinds", "budget")
+DATASET_KEYS = (
+    *("source", "table", "unit", "size", "columns", "kinds", "budget", "account"),
+    *FILE_KEYS,
+)
 
 
 def find(start: Path) -> Path | None:
@@ -108,13 +113,25 @@ def _dataset(name: str, table: TomlTable) -> DatasetConfig:
     return DatasetConfig(
         name=name,
         source=_source(table),
-        unit=table.text("unit"),
+        unit=None if (unit := table.text("unit")) == ROW else unit,
         size=table.whole_number("size"),
         columns=table.texts("columns"),
         table=table.text("table"),
-        kinds=_kinds(table),
+        kinds=kinds_in(table),
+        form=file_form_in(table),
+        account=_account(name, table),
         budget=budget_in(table) or DEFAULT_BUDGET,
     )
+
+
+def _account(name: str, table: TomlTable) -> str:
+    """The name under which the ledger books the spending."""
+    account = table.text("account") or name
+    try:
+        check_text("account", account)
+    except ValueError as error:
+        raise ConfigError(f"{table.path}: [{table.name}] {error}") from None
+    return account
 
 
 def _source(table: TomlTable) -> Path:
@@ -143,16 +160,8 @@ def _require_apart(path: Path, datasets: Iterable[DatasetConfig]) -> None:
                 f"{path}: [datasets.{one.name}] and [datasets.{other.name}] are the same records, "
                 f"{str(one.source)!r}, with a budget each: keep one of them"
             )
-
-
-def _kinds(table: TomlTable) -> dict[str, Kind] | None:
-    """The stated kind of each column, None where none is stated."""
-    if "kinds" not in table.values:
-        return None
-    stated = table.table("kinds")
-    known = {kind.value: kind for kind in Kind}
-    kinds = {name: known.get(str(value)) for name, value in stated.values.items()}
-    for name, kind in kinds.items():
-        if kind is None:
-            raise stated.refusal(name, f"is no kind: write one of {', '.join(known)}, in quotes")
-    return {name: kind for name, kind in kinds.items() if kind is not None}
+        if one.account == other.account:
+            raise ConfigError(
+                f"{path}: [datasets.{one.name}] and [datasets.{other.name}] have one account, "
+                f"{one.account!r}, in the ledger: give each its own, or leave account out"
+            )

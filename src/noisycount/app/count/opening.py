@@ -18,4 +18,5 @@ def records_of(dataset: DatasetConfig) -> Records:
         columns=dataset.columns,
         table=dataset.table,
         kinds=dataset.kinds,
+        form=dataset.form,
     )

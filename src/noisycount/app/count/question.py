@@ -93,12 +93,12 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
         with Ledger.open(
             configuration.ledger_url, create=known_head is None, known_head=known_head
         ) as ledger:
-            paying = Dataset(dataset.name, dataset.budget)
+            paying = Dataset(dataset.account, dataset.budget)
             desk = records.desk(ledger, paying, slot, analyst)
             release = desk.release(where, epsilon, confidence=confidence)
             texts = map(json.dumps, records.wordings(where))  # as questions hold them
-            asked = [entry for text in texts for entry in ledger.asking(dataset.name, text)]
-            earlier = records.earlier(where, dataset.name, asked)
+            asked = [entry for text in texts for entry in ledger.asking(dataset.account, text)]
+            earlier = records.earlier(where, dataset.account, asked)
     return Answer(
         release=release,
         meaning=meaning,

@@ -58,7 +58,7 @@ class Trial:
         with records_of(dataset) as records:
             text, meaning = records.text(where), records.meaning(where)
             entries = debits(configuration)
-            earlier = records.earlier(where, dataset.name, entries)
+            earlier = records.earlier(where, dataset.account, entries)
         return cls(
             dataset=dataset,
             where=text,
@@ -84,7 +84,7 @@ class Trial:
 
 def _remaining(dataset: DatasetConfig, analyst: Analyst, entries: list[Entry]) -> Fraction:
     """The largest ε of one more question; the budgets of both must pay it."""
-    paid = [entry.spent for entry in entries if entry.request.dataset == dataset.name]
+    paid = [entry.spent for entry in entries if entry.request.dataset == dataset.account]
     left = dataset.budget.left(paid[-1] if paid else Loss())
     if analyst.budget is None:
         return left

@@ -18,7 +18,7 @@ class Account:
     """What somebody may spend, and has spent.
 
     Attributes:
-        name: Of the data set or of the analyst.
+        name: Of the data set, as the ledger calls it, or of the analyst.
         budget: None: no budget of its own.
         spent: What all answers have cost together.
     """
@@ -53,7 +53,7 @@ class Account:
 def accounts_of_datasets(configuration: Config, entries: Sequence[Entry]) -> list[Account]:
     """The account of each data set that is configured or was asked."""
     spent = {entry.request.dataset: entry.spent for entry in entries}
-    configured = {name: each.budget for name, each in configuration.datasets.items()}
+    configured = {each.account: each.budget for each in configuration.datasets.values()}
     return [
         Account(name, configured.get(name, DEFAULT_BUDGET), spent.get(name, Loss()))
         for name in dict.fromkeys([*configured, *spent])

@@ -77,7 +77,7 @@ def left_of(name: str, configuration: Config) -> tuple[str, Fraction]:
     """
     dataset = configuration.dataset(name)
     spent = [
-        entry.spent for entry in debits(configuration) if entry.request.dataset == dataset.name
+        entry.spent for entry in debits(configuration) if entry.request.dataset == dataset.account
     ]
     if not dataset.budget.is_a_sum:
         raise NoisyCountError(

@@ -41,7 +41,7 @@ class View:
             NoisyCountError: The file or the ledger cannot be read.
         """
         every = debits(configuration)
-        entries = tuple(entry for entry in every if entry.request.dataset == dataset.name)
+        entries = tuple(entry for entry in every if entry.request.dataset == dataset.account)
         if dataset.unit is None and entries:
             dataset = replace(dataset, unit=asked_unit(entries[-1]))
         with records_of(dataset) as records:

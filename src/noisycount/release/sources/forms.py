@@ -199,7 +199,7 @@ def _usable(name: str, value: object) -> object:
 def _is_encoding(name: str) -> bool:
     """Whether Python reads texts of an encoding."""
     try:
-        b"".decode(name)
+        "a".encode(name)  # of no character at all Python asks no encoding
     except (LookupError, ValueError):
         return False
     return True

@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from noisycount.release.question.schema import Kind
+from noisycount.release.sources.check import Check
 from noisycount.release.sources.endings import by_ending
 from noisycount.release.sources.forms import ColumnForm, FileForm
 from noisycount.release.sources.interface import Source
 
-__all__ = ["ENGINES", "opened"]
+__all__ = ["ENGINES", "checked", "opened"]
 
 
 def opened(  # noqa: PLR0913 - one argument a property of the records
@@ -48,6 +49,32 @@ def opened(  # noqa: PLR0913 - one argument a property of the records
         seconds=seconds,
         copy=copy,
     )
+
+
+def checked(
+    place: Path | str,
+    *,
+    unit: str | None = None,
+    table: str | None = None,
+    kinds: Mapping[str, Kind | ColumnForm] | None = None,
+    form: FileForm = FileForm(),  # noqa: B008 - frozen
+) -> Check:
+    """What is in the records at a place, for their owner, whether or not their cells fit.
+
+    Args:
+        place: as ``opened`` takes it, like the rest.
+        unit: the column that names the person.
+        table: which table of a DuckDB file.
+        kinds: what is stated of the columns.
+        form: what is stated of the file.
+
+    Raises:
+        SourceError: no engine reads such a file, or the engine refuses it.
+    """
+    by_ending(Path(place), ENGINES)
+    from noisycount.release.sources.duckdb.source import DuckDBSource  # noqa: PLC0415 - on first use
+
+    return DuckDBSource.checked(place, unit=unit, table=table, kinds=kinds, form=form)
 
 
 def _duckdb() -> Callable[..., Source]:
