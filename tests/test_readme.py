@@ -96,6 +96,8 @@ def test_every_transcript_is_real(tmp_path: Path) -> None:
     survey.parent.mkdir(parents=True)
     shutil.copy(survey_path(), survey)
     for language, block in BLOCK.findall(TEXT):
+        if language == "csv":
+            (clone / "visits.csv").write_text(block, encoding="utf-8")
         if language == "toml":
             (clone / "noisycount.toml").write_text(block, encoding="utf-8")
         if language == "console":

@@ -18,6 +18,7 @@ __all__ = ["COMMANDS", "main", "noisycount"]
 
 COMMANDS = {
     "demo": "Ask one private question of a real health survey, start to end.",
+    "check": "Show the owner what is in the records, and what does not fit.",
     "show": "Show what may be asked of a data set, and what was.",
     "count": "Count what satisfies a question, with noise and a budget.",
     "plan": "Choose ε from the accuracy that you need.",

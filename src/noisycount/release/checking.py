@@ -1,33 +1,56 @@
 """What is in private records, for whoever owns them: it shows facts about the data."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+from noisycount.errors import SourceError
 from noisycount.release.sources.check import Check
 from noisycount.release.sources.forms import ColumnForm, FileForm
 from noisycount.release.sources.opening import checked
 
-__all__ = ["checked_records"]
+__all__ = ["UTF", "checked_records"]
+
+UTF = {"utf-8", "utf-16"}
+"""The encodings that nobody needs to state, as UTF-16 has a mark."""
+
+_OTHER = "cp1252"  # what is not UTF-8 most often
 
 
-def checked_records(
+def checked_records(  # noqa: PLR0913 - one argument a property of the records
     place: Path | str,
     *,
     unit: str | None = None,
+    columns: Sequence[str] | None = None,
     table: str | None = None,
     kinds: Mapping[str, ColumnForm] | None = None,
     form: FileForm = FileForm(),  # noqa: B008 - frozen
 ) -> Check:
     """What is in the records at a place, whether or not their cells fit.
 
+    A file that is not UTF-8, and of which no encoding is stated, is read as Windows wrote it; its
+    owner has to state that before it can be counted.
+
     Args:
         place: As ``Records.open`` takes it, like the rest.
         unit: The column that names the person.
+        columns: What questions may use; what is in the others is told too.
         table: Which table of a DuckDB file.
         kinds: What is stated of the columns.
         form: What is stated of the file.
 
     Raises:
-        SourceError: The records cannot be read.
+        SourceError: The records cannot be read, or a column is unknown.
     """
-    return checked(place, unit=unit, table=table, kinds=kinds, form=form)
+    look = partial(checked, place, unit=unit, columns=columns, table=table, kinds=kinds)
+    try:
+        return look(form=form)
+    except SourceError:
+        if form.encoding is not None:
+            raise
+        try:
+            return look(form=replace(form, encoding=_OTHER))
+        except SourceError:
+            pass  # it was not the encoding: the first refusal tells what it was
+        raise

@@ -2,7 +2,6 @@
 
 import errno
 import os.path
-import re
 from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
@@ -13,6 +12,7 @@ from noisycount.app.config.budget import budget_in
 from noisycount.app.config.config import DEFAULT_BUDGET, ROW, Config, DatasetConfig
 from noisycount.app.config.forms import FILE_KEYS, file_form_in, kinds_in
 from noisycount.app.config.ledger_url import sqlite_url, url_seen_from
+from noisycount.app.config.naming import NAME
 from noisycount.app.config.place import is_file
 from noisycount.app.config.toml_table import TomlTable
 from noisycount.errors import ConfigError
@@ -102,7 +102,7 @@ def _analyst(name: str, table: TomlTable) -> Analyst:
 
 def _check_name(name: str, table: TomlTable) -> None:
     """The refusal of a name that could not be typed as it stands."""
-    if not re.fullmatch(r"[\w-]+", name):
+    if not NAME.fullmatch(name):
         place = f"{table.name.removesuffix(name)}{name!r}"
         raise ConfigError(f"{table.path}: [{place}]: a name is letters, digits, - and _: rename it")
 

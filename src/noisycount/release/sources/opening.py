@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from noisycount.release.question.schema import Kind
+from noisycount.release.question.schema import Kind, Schema
 from noisycount.release.sources.check import Check
 from noisycount.release.sources.endings import by_ending
 from noisycount.release.sources.forms import ColumnForm, FileForm
@@ -51,10 +51,11 @@ def opened(  # noqa: PLR0913 - one argument a property of the records
     )
 
 
-def checked(
+def checked(  # noqa: PLR0913 - one argument a property of the records
     place: Path | str,
     *,
     unit: str | None = None,
+    columns: Sequence[str] | None = None,
     table: str | None = None,
     kinds: Mapping[str, Kind | ColumnForm] | None = None,
     form: FileForm = FileForm(),  # noqa: B008 - frozen
@@ -64,17 +65,21 @@ def checked(
     Args:
         place: as ``opened`` takes it, like the rest.
         unit: the column that names the person.
+        columns: the columns that questions may use; what is in the others is told too.
         table: which table of a DuckDB file.
         kinds: what is stated of the columns.
         form: what is stated of the file.
 
     Raises:
-        SourceError: no engine reads such a file, or the engine refuses it.
+        SourceError: no engine reads such a file, the engine refuses it, or a column is unknown.
     """
     by_ending(Path(place), ENGINES)
     from noisycount.release.sources.duckdb.source import DuckDBSource  # noqa: PLC0415 - on first use
 
-    return DuckDBSource.checked(place, unit=unit, table=table, kinds=kinds, form=form)
+    check = DuckDBSource.checked(place, unit=unit, table=table, kinds=kinds, form=form)
+    names = {column.name: column.type for column in check.columns}
+    Schema({}, names).for_questions(unit, columns)
+    return check
 
 
 def _duckdb() -> Callable[..., Source]:

@@ -28,6 +28,7 @@ class Description:
         table: Which table of a database.
         kinds: What the texts of columns stand for; the others: what they most likely do.
         form: How texts are found in the file.
+        is_for_check: Whether nothing is counted but what is in each column, the unit among them.
     """
 
     unit: str | None = None
@@ -35,6 +36,7 @@ class Description:
     table: str | None = None
     kinds: Mapping[str, ColumnForm] | None = None
     form: FileForm = FileForm()  # noqa: RUF009 - frozen
+    is_for_check: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,7 +147,7 @@ class DuckDBSource(Closing):
         Raises:
             SourceError: The file cannot be read.
         """
-        told = Description(unit, None, table, _forms(kinds), form)
+        told = Description(unit, None, table, _forms(kinds), form, is_for_check=True)
         with cls._read(format_of(Path(path), told), Path(path), told) as source:
             return source.check()
 
@@ -167,7 +167,8 @@ class DuckDBSource(Closing):
 
         def readable() -> tuple[Schema, Relation]:
             relation = kind.relation(connection, place, told)
-            schema = made_view(connection, relation.sql, told.unit, told.columns)
+            unit = None if told.is_for_check else told.unit
+            schema = made_view(connection, relation.sql, unit, told.columns)
             if not relation.is_sound:
                 read_all(connection)
             return schema, relation

@@ -215,15 +215,20 @@ def _likelihood(records: Sequence[Sequence[str]]) -> tuple[bool, int, int]:
 
 
 def _titles(records: Sequence[Sequence[str]]) -> int:
-    """How many lines of one cell stand before the names of the columns."""
+    """How many lines of one cell stand before the names of the columns.
+
+    Spreadsheets fill such lines up with empty cells.
+    """
     _, width = _width(records)
-    first = next((n for n, record in enumerate(records) if len(record) == width), 0)
-    titles, names = records[:first], records[first] if records else []
-    are_titles = all(
-        len(title) <= 1 and not any("\n" in cell for cell in title) for title in titles
-    )
+    first = next((n for n, record in enumerate(records) if not _is_title(record)), 0)
+    names = records[first] if records else []
     are_names = all(name.strip() and not _is_number(name) for name in names)
-    return first if width > 1 and are_titles and are_names else 0
+    return first if len(names) == width > 1 and are_names else 0
+
+
+def _is_title(record: Sequence[str]) -> bool:
+    """Whether a line says one thing at most, and in the first cell."""
+    return not any(cell.strip() for cell in record[1:]) and "\n" not in "".join(record)
 
 
 def _is_number(text: str) -> bool:

@@ -48,7 +48,7 @@ class TextTable:
         guesses = {name: told.get(name) or guessed_form(cells[name]) for name in self.names}
         columns = self._checked(guesses)
         doubtful = {
-            column.name: guessed_form([*cells[column.name], *self._unreadable(column, _DOUBTFUL)])
+            column.name: guessed_form([*cells[column.name], *self._unseen(column, cells)])
             for column in columns
             if column.unreadable and column.name not in told
         }
@@ -112,6 +112,11 @@ class TextTable:
     def _with_examples(self, column: ColumnCheck) -> ColumnCheck:
         """A column with some of its cells that do not fit."""
         return replace(column, examples=tuple(self._unreadable(column, _EXAMPLES)))
+
+    def _unseen(self, column: ColumnCheck, cells: Mapping[str, Sequence[str]]) -> list[str]:
+        """Some different cells of a column that do not fit and are not in the sample."""
+        seen = {*cells[column.name]}
+        return [cell for cell in self._unreadable(column, _DOUBTFUL) if cell not in seen]
 
     def _unreadable(self, column: ColumnCheck, number: int) -> list[str]:
         """Some different cells of a column that do not fit."""

@@ -1,0 +1,1 @@
+"""What is in private records, for their owner."""

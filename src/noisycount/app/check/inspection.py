@@ -1,0 +1,95 @@
+"""What a check found, held against what is stated of a data set."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from noisycount.app.config.config import Config, DatasetConfig
+from noisycount.app.config.naming import source_text
+from noisycount.release.checking import UTF, checked_records
+from noisycount.release.sources.check import Check, ColumnCheck
+
+__all__ = ["Inspection"]
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What is in the records of a data set, and whether questions may be asked of it.
+
+    Attributes:
+        dataset: As its owner configured it.
+        check: What is in the records.
+        is_configured: Whether a configuration has its name.
+        folder: That of the configuration that there is, or would be.
+    """
+
+    dataset: DatasetConfig
+    check: Check
+    is_configured: bool
+    folder: Path
+
+    @classmethod
+    def of(cls, dataset: DatasetConfig, configuration: Config) -> "Inspection":
+        """The inspection of a data set.
+
+        Raises:
+            SourceError: Its records cannot be read, or lack a column that is named.
+        """
+        check = checked_records(
+            dataset.source,
+            unit=dataset.unit,
+            columns=dataset.columns,
+            table=dataset.table,
+            kinds=dataset.kinds,
+            form=dataset.form,
+        )
+        folder = Path.cwd() if configuration.path is None else configuration.path.parent
+        return cls(dataset, check, dataset.name in configuration.datasets, folder)
+
+    @property
+    def source(self) -> str:
+        """The path of the records as a configuration writes it."""
+        return source_text(self.dataset.source, self.folder)
+
+    def why_unused(self, column: ColumnCheck) -> str | None:
+        """Why questions may not use a column; None: they may."""
+        chosen = self.dataset.columns
+        if column.name == self.dataset.unit:
+            return "the unit"
+        if chosen is not None and column.name not in chosen:
+            return "not among columns"
+        if column.kind is None:
+            return f"no kind for {column.type}"
+        return "unreadable" if column.is_refused else None
+
+    @property
+    def refused(self) -> tuple[ColumnCheck, ...]:
+        """The columns whose cells keep the data set from answering."""
+        reasons = {None, "unreadable", "the unit"}
+        return tuple(
+            column
+            for column in self.check.columns
+            if column.is_refused and self.why_unused(column) in reasons
+        )
+
+    @property
+    def unstated_encoding(self) -> str | None:
+        """The encoding that must be stated before the file can be counted."""
+        form = self.check.form
+        if form is None or self.dataset.form.encoding is not None or form.encoding in UTF:
+            return None
+        return form.encoding
+
+    @property
+    def without_unit(self) -> int:
+        """How many records name no person."""
+        return sum(each.missing for each in self.check.columns if each.name == self.dataset.unit)
+
+    @property
+    def fits(self) -> bool:
+        """Whether questions are answered."""
+        return not (self.refused or self.unstated_encoding or self.without_unit)
+
+    def mended(self, column: ColumnCheck) -> ColumnCheck:
+        """A column whose cells that do not fit are accepted as missing."""
+        form = column.form and replace(column.form, accepts_unreadable=True)
+        return replace(column, form=form)

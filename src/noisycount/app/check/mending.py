@@ -1,0 +1,54 @@
+"""The lines of `noisycount.toml` that let questions be answered."""
+
+from collections.abc import Iterator
+
+from noisycount.app.check.inspection import Inspection
+from noisycount.app.config.naming import name_of
+from noisycount.app.config.toml_text import kind_line, toml_key, toml_value
+
+__all__ = ["mending"]
+
+
+def mending(inspection: Inspection) -> list[str]:
+    """What to write so that questions are answered; nothing where they are.
+
+    Of a data set that is not configured it is a table that can be pasted as it stands.
+    """
+    if not (inspection.refused or inspection.unstated_encoding):
+        return []
+    return [*_of_file(inspection), *_of_columns(inspection)]
+
+
+def _of_file(inspection: Inspection) -> Iterator[str]:
+    """What is stated of the file."""
+    dataset, encoding = inspection.dataset, inspection.unstated_encoding
+    if not inspection.is_configured:
+        yield f"[datasets.{_name(inspection)}]"
+        yield f"source = {toml_value(inspection.source)}"
+        yield f"unit = {toml_value(dataset.unit)}" if dataset.unit else _UNIT
+        if dataset.table is not None:
+            yield f"table = {toml_value(dataset.table)}"
+    elif encoding:
+        yield f"# under [datasets.{_name(inspection)}]"
+    if encoding:
+        yield f"encoding = {toml_value(encoding)}"
+
+
+def _of_columns(inspection: Inspection) -> Iterator[str]:
+    """That cells that do not fit are accepted as missing."""
+    if not inspection.refused:
+        return
+    is_stated = inspection.dataset.kinds is not None
+    told = "# under [{}], in place of what it says of these columns" if is_stated else "[{}]"
+    yield told.format(f"datasets.{_name(inspection)}.kinds")
+    for column in map(inspection.mended, inspection.refused):
+        if column.form is not None:
+            yield kind_line(column.name, column.form)
+
+
+def _name(inspection: Inspection) -> str:
+    dataset = inspection.dataset
+    return toml_key(dataset.name if inspection.is_configured else name_of(dataset.source))
+
+
+_UNIT = '# unit = "COLUMN" for the column that says whose row it is, or unit = "row"'

@@ -1,0 +1,135 @@
+"""What a check found, in words."""
+
+import shlex
+from collections.abc import Iterator
+
+from noisycount.app.check.inspection import Inspection
+from noisycount.app.check.kinds import kind_words
+from noisycount.app.config.toml_text import toml_value
+from noisycount.app.terminal.printing import Facts, seen_from_here
+from noisycount.release.sources.check import ColumnCheck
+from noisycount.shown.numbers import signed
+
+__all__ = [
+    "FOR_OWNERS",
+    "column_header",
+    "column_rows",
+    "file_words",
+    "inspection_facts",
+    "mending_words",
+    "problems",
+]
+
+FOR_OWNERS = (
+    "This shows facts about the data, cells and true counts: it is for whoever owns them, and for "
+    "nobody else."
+)
+_SHOWN = 30  # characters of a cell
+_EXAMPLES = 3  # with fewer of them there are no others
+
+
+def inspection_facts(inspection: Inspection) -> Facts:
+    """Whose records they are, and how they were read."""
+    dataset, check = inspection.dataset, inspection.check
+    facts = [
+        ("data set", seen_from_here(dataset.name)),
+        ("source", seen_from_here(dataset.source)),
+        ("rows", signed(check.rows)),
+    ]
+    if dataset.unit or inspection.is_configured:
+        facts.append(("counts", f"distinct values of {dataset.unit}" if dataset.unit else "rows"))
+    if reason := _only_reason(inspection):
+        facts.append(("kinds", f"as {reason}"))
+    if check.form is not None:
+        facts.append(("read as", file_words(inspection)))
+    return facts[1:] if dataset.name == str(dataset.source) else facts
+
+
+def file_words(inspection: Inspection) -> str:
+    """How texts were found in a file."""
+    form = inspection.check.form
+    if form is None:
+        return ""
+    lines = f"{form.skip} line{'' if form.skip == 1 else 's'}" if form.skip else "no line"
+    return (
+        f"{form.encoding} texts between {toml_value(form.delimiter)}, "
+        f"{lines} before the names of the columns"
+    )
+
+
+def column_header(inspection: Inspection) -> tuple[str, ...]:
+    """The names of the columns; why kinds are what they are is told where reasons differ."""
+    why = () if _only_reason(inspection) else ("why",)
+    return "column", "kind", "missing", "unreadable", "questions", *why
+
+
+def column_rows(inspection: Inspection) -> list[tuple[str, ...]]:
+    """One line a column, with cells as `column_header` names them."""
+    return [
+        (
+            column.name,
+            kind_words(column),
+            signed(column.missing),
+            signed(column.unreadable),
+            "yes" if (why := inspection.why_unused(column)) is None else f"no: {why}",
+            *([] if _only_reason(inspection) else [column.reason.removeprefix("they are ")]),
+        )
+        for column in inspection.check.columns
+    ]
+
+
+def _only_reason(inspection: Inspection) -> str:
+    """The reason of all kinds where there are several columns and one reason."""
+    first, *others = {column.reason for column in inspection.check.columns} or {""}
+    return "" if others or len(inspection.check.columns) == 1 else first
+
+
+def problems(inspection: Inspection) -> Iterator[str]:
+    """What does not fit, and what follows from it."""
+    if encoding := inspection.unstated_encoding:
+        yield (
+            f"The file is not in UTF-8; it was read as {encoding}, and its encoding must be stated."
+            " Look whether letters with accents are right."
+        )
+    if inspection.without_unit:
+        yield (
+            f"{_cells(inspection.without_unit, 'row')} without a value of {inspection.dataset.unit}"
+            " cannot be counted for anybody: fill them in, or remove those rows."
+        )
+    for column in inspection.check.columns:
+        if column.unreadable:
+            yield f"{column.name}: {_unreadable(column)}"
+    if inspection.fits:
+        yield "Questions are answered."
+    else:
+        yield "No question is answered until that is mended."
+
+
+def mending_words(inspection: Inspection) -> str:
+    """Where to write what mends it."""
+    if inspection.is_configured:
+        return "To mend that, write into noisycount.toml:"
+    source = seen_from_here(inspection.dataset.source)
+    return (
+        "To mend that, write into noisycount.toml what follows, or let `noisycount init "
+        f"{shlex.quote(source)}` write all of it, and change it there:"
+    )
+
+
+def _unreadable(column: ColumnCheck) -> str:
+    """What is in the cells of a column that do not fit."""
+    kind = column.kind.value if column.kind else column.type
+    fit = "does" if column.unreadable == 1 else "do"
+    told = f"{_cells(column.unreadable)} {fit} not fit the kind {kind}"
+    accepted = "" if column.is_refused else "; the owner accepted that they count as missing"
+    such = ", such as" if len(column.examples) >= _EXAMPLES else ":"
+    return f"{told}{such} {', '.join(map(_shown, column.examples))}{accepted}"
+
+
+def _cells(number: int, what: str = "cell") -> str:
+    return f"{signed(number)} {what}{'' if number == 1 else 's'}"
+
+
+def _shown(cell: str) -> str:
+    """A cell in quotes, in characters that steer nothing, and not longer than a few words."""
+    return repr(cell if len(cell) <= _SHOWN else f"{cell[:_SHOWN]}…")

@@ -1,0 +1,72 @@
+"""`noisycount check`: what is in private records, for whoever owns them."""
+
+import click
+
+from noisycount.app.check.inspection import Inspection
+from noisycount.app.check.mending import mending
+from noisycount.app.check.wire import inspection_object
+from noisycount.app.check.words import (
+    FOR_OWNERS,
+    column_header,
+    column_rows,
+    inspection_facts,
+    mending_words,
+    problems,
+)
+from noisycount.app.config.config import Config
+from noisycount.app.config.toml_text import pasteable
+from noisycount.app.options.common import config_option, json_option
+from noisycount.app.options.completion import source_names
+from noisycount.app.options.dataset import dataset_of, table_option
+from noisycount.app.terminal.printing import (
+    console,
+    print_drawing,
+    print_facts,
+    print_json,
+    print_table,
+    print_text,
+)
+from noisycount.app.terminal.refusal import STATUSES
+from noisycount.app.terminal.status import status
+from noisycount.errors import SourceError
+
+__all__ = ["command"]
+
+
+@click.command(name="check", epilog="Example: noisycount check survey.csv")
+@click.argument("source", shell_complete=source_names)
+@table_option
+@config_option
+@json_option
+@click.pass_context
+def command(
+    ctx: click.Context, source: str, table: str | None, configuration: Config, *, as_json: bool
+) -> None:
+    """Show the owner what is in the records, and what does not fit.
+
+    It shows facts about the data, cells and true counts. SOURCE is a file or a data set of
+    noisycount.toml. For every column: its kind and why, how many cells are missing, how many do not
+    fit the kind, three of them, and whether questions may use it; then what to write into
+    noisycount.toml so that questions are answered. The exit status is 4 where none is.
+    """
+    with status("reading"):
+        inspection = Inspection.of(dataset_of(source, table, configuration), configuration)
+    if as_json:
+        print_json(inspection_object(inspection))
+    else:
+        _print(inspection)
+    if not inspection.fits:
+        ctx.exit(STATUSES[SourceError])
+
+
+def _print(inspection: Inspection) -> None:
+    """All that was found."""
+    print_text(FOR_OWNERS)
+    print_facts(inspection_facts(inspection))
+    print_table(column_header(inspection), column_rows(inspection))
+    for problem in problems(inspection):
+        print_text(problem)
+    if lines := mending(inspection):
+        print_text(mending_words(inspection))
+        print_text()
+        print_drawing(pasteable(line, console().encoding) for line in lines)

@@ -1,0 +1,206 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noisycount.app.check.kinds import form_words
+from noisycount.app.config.toml_text import pasteable
+from noisycount.release.question.schema import Kind
+from noisycount.release.sources.forms import ZONED, ColumnForm
+from tests.app.conftest import Refused, Run, Told, configure
+
+ROWS = (
+    "Umfrage 2025;;;;;",
+    "Stand: 31.12.2025;;;;;",
+    'Person;Alter;"Kosten €";Raucher;Beitritt;Ort',
+    *(
+        f"P{n};{20 + n};{n}.050,75;{'ja' if n % 3 else 'nein'};0{n}.02.2024;Köln"
+        for n in range(1, 9)
+    ),
+    "P9;unbekannt;k.A.;ja;31.12.2024;Gießen",
+    "P10;;ca. 30 €;nein;Frühjahr;Münster",
+)
+
+
+@pytest.fixture
+def umfrage(here: Path) -> Path:
+    """A table as a German spreadsheet saves it, with cells that do not fit their columns."""
+    path = here / "umfrage.csv"
+    path.write_bytes("\r\n".join([*ROWS, ""]).encode("cp1252"))
+    return path
+
+
+def found(told: Told) -> dict[str, Any]:
+    """What a check told as JSON, whether or not all fitted."""
+    assert told.errors == ""
+    return dict(json.loads(told.output))
+
+
+def column(told: dict[str, Any], name: str) -> dict[str, Any]:
+    """What was told of one column."""
+    (one,) = (column for column in told["columns"] if column["name"] == name)
+    return dict(one)
+
+
+@pytest.mark.usefixtures("umfrage")
+def test_an_owner_sees_what_does_not_fit(run: Run) -> None:
+    """Kinds with their reasons, missing and unreadable cells, how the file was read, a remedy."""
+    told = run("check", "umfrage.csv")
+    assert (told.status, told.errors) == (4, "")
+    assert told.output.startswith("This shows facts about the data, cells and true counts: it is")
+    shown = " ".join(told.output.split())
+    for part in (
+        'rows 10 read as cp1252 texts between ";", 2 lines before the names of the columns',
+        "│ Person │ text │ 0 │ 0 │ yes │ texts │",
+        "Alter: 1 cell does not fit the kind integer: 'unbekannt'",
+        "Kosten €: 1 cell does not fit the kind real: 'ca. 30 €'",
+        "Beitritt: 1 cell does not fit the kind date: 'Frühjahr'",
+        "The file is not in UTF-8; it was read as cp1252, and its encoding must be stated.",
+        "No question is answered until that is mended.",
+        "let `noisycount init umfrage.csv` write all of it",
+    ):
+        assert part in shown
+
+
+@pytest.mark.usefixtures("umfrage")
+def test_machines_see_the_same(run: Run) -> None:
+    """Every column with its form, as noisycount.toml would state it."""
+    told = found(run("check", "umfrage.csv", "--json"))
+    assert (told["rows"], told["fits"], told["unit"]) == (10, False, None)
+    assert (told["encoding"], told["delimiter"], told["skip"]) == ("cp1252", ";", 2)
+    cost = column(told, "Kosten €")
+    assert cost["form"] == {"kind": "real", "decimal": ",", "missing": ["k.A."]}
+    assert (cost["missing"], cost["unreadable"], cost["examples"]) == (1, 1, ["ca. 30 €"])
+    assert (cost["usable"], cost["why_not"]) == (False, "unreadable")
+    smoker = column(told, "Raucher")
+    assert (smoker["usable"], smoker["kind"], smoker["reason"]) == (
+        True,
+        "boolean",
+        "they are ja or nein",
+    )
+
+
+def test_what_it_says_to_write_mends_it(run: Run, umfrage: Path) -> None:
+    """Pasted into noisycount.toml as it stands, it makes the data set answer."""
+    mend = found(run("check", "umfrage.csv", "--json"))["mend"]
+    (umfrage.parent / "noisycount.toml").write_text(mend, encoding="utf-8")
+    for source in ("umfrage", "umfrage.csv"):
+        told = run("check", source, "--json").object
+        assert (told["dataset"], told["fits"], told["mend"]) == ("umfrage", True, "")
+        assert column(told, "Alter")["usable"]
+        assert column(told, "Alter")["unreadable"] == 1
+    shown = " ".join(run("check", "umfrage").output.split())
+    assert "Alter: 1 cell does not fit the kind integer: 'unbekannt'; the owner accepted" in shown
+    assert shown.endswith("Questions are answered.")
+
+
+def test_a_configured_data_set_is_mended_where_it_stands(run: Run, umfrage: Path) -> None:
+    """No table is opened twice: TOML would refuse that."""
+    place = umfrage.parent / "noisycount.toml"
+    start = '[datasets.umfrage]\nsource = "umfrage.csv"\nunit = "Person"\n'
+    place.write_text(start)
+    mend = found(run("check", "umfrage", "--json"))["mend"]
+    assert mend.startswith('# under [datasets.umfrage]\nencoding = "cp1252"\n[datasets.umfrage.ki')
+    place.write_text(start + mend, encoding="utf-8")
+    assert run("check", "umfrage", "--json").object["fits"]
+    place.write_text(f'{start}encoding = "cp1252"\n[datasets.umfrage.kinds]\nAlter = "integer"\n')
+    mend = found(run("check", "umfrage", "--json"))["mend"]
+    assert mend.startswith("# under [datasets.umfrage.kinds], in place of what it says of these")
+    assert 'Alter = { kind = "integer", unreadable = "missing" }' in mend
+
+
+def test_columns_that_questions_may_not_use_are_named(run: Run, here: Path) -> None:
+    """The unit, and what the owner did not choose; a Parquet file states its kinds."""
+    configure(here, 'unit = "person"\ncolumns = ["year", "age"]')
+    told = run("check", "survey", "--json").object
+    assert (told["encoding"], told["delimiter"], told["skip"]) == (None, None, None)
+    assert column(told, "person")["why_not"] == "the unit"
+    assert column(told, "health")["why_not"] == "not among columns"
+    age = column(told, "age")
+    assert (age["usable"], age["kind"], age["form"]) == (True, "real", None)
+    shown = " ".join(run("check", "survey").output.split())
+    assert "counts distinct values of person kinds as the file says so" in shown
+    assert "│ no: the unit │" in shown
+
+
+def test_cells_outside_the_columns_that_are_used_stop_nothing(run: Run, here: Path) -> None:
+    """They are told all the same."""
+    (here / "a.csv").write_text("age,note\n" + "1,2\n" * 9 + "1,none at all\n")
+    (here / "noisycount.toml").write_text('[datasets.a]\nsource="a.csv"\ncolumns=["age"]')
+    told = run("check", "a", "--json").object
+    assert column(told, "note")["unreadable"] == 1
+    assert column(told, "note")["why_not"] == "not among columns"
+
+
+def test_rows_without_a_person_are_counted(run: Run, here: Path) -> None:
+    """The table is shown, with what to do."""
+    (here / "a.csv").write_text("person,age\n1,2\n,3\n2,4\n")
+    (here / "noisycount.toml").write_text('[datasets.a]\nsource = "a.csv"\nunit = "person"')
+    told = run("check", "a")
+    assert told.status == 4
+    assert "1 row without a value of person cannot be counted for anybody: fill them" in " ".join(
+        told.output.split()
+    )
+
+
+def test_cells_steer_no_terminal(run: Run, here: Path) -> None:
+    """Control characters are escaped, long cells cut."""
+    (here / "a.csv").write_text("age\n" + "7\n" * 19 + f"\x1b[2J\n{'x' * 500}\n")
+    told = run("check", "a.csv")
+    assert "\x1b" not in told.output
+    assert r"'\x1b[2J'" in told.output
+    assert f"'{'x' * 30}…'" in told.output
+    assert "x" * 31 not in told.output
+
+
+@pytest.mark.usefixtures("umfrage")
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_a_check_fits_its_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    """However wide it is; only what can be pasted is on lines of its own, and not broken."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown, pasted = run("check", "umfrage.csv").output.split("\n\n[")
+    assert max(map(len, shown.splitlines())) <= width
+    assert (
+        'Beitritt = { kind = "date", date_format = "%d.%m.%Y", unreadable = "missing" }' in pasted
+    )
+
+
+def test_columns_that_do_not_exist_are_refused(refused: Refused, here: Path) -> None:
+    """As a count refuses them."""
+    (here / "a.csv").write_text("person,age\n1,2\n")
+    for line, message in (
+        ('unit = "persn"', "unit names 'persn', which is no column: use 'person'"),
+        ('columns = ["agee"]', "columns names 'agee', which is no column: use 'age'"),
+        ('kinds = { agee = "integer" }', "kinds names 'agee', which is no column: use 'age'"),
+    ):
+        (here / "noisycount.toml").write_text(f'[datasets.a]\nsource = "a.csv"\n{line}')
+        assert message in refused("check", "a")
+    assert "only DuckDB files have tables" in refused("check", "survey.parquet", "--table", "b")
+    assert "data set 'a' is of no table, as its owner" in refused("check", "a", "--table", "b")
+
+
+def test_what_cannot_be_read_in_any_encoding_is_refused(refused: Refused, here: Path) -> None:
+    """By what is wrong in UTF-8: another encoding is a guess."""
+    (here / "a.csv").write_text("a,b\n1,2\n3,4,5\n")
+    assert "cannot be read as CSV: check that it is UTF-8" in refused("check", "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        (ColumnForm(Kind.INTEGER), "integer"),
+        (ColumnForm(Kind.TIMESTAMP, date_format=ZONED), "timestamp in UTC"),
+        (ColumnForm(Kind.BOOLEAN, true=("ja", "j"), false=("nein",)), "boolean, ja or nein"),
+        (ColumnForm(Kind.TEXT, trim=True, missing=("NA",)), "text, trimmed, NA missing"),
+    ],
+)
+def test_forms_have_words(form: ColumnForm, words: str) -> None:
+    """What matters to who asks."""
+    assert form_words(form) == words
+
+
+def test_lines_to_paste_survive_a_poor_terminal() -> None:
+    """A character that it lacks is escaped as TOML reads it."""
+    assert pasteable('"Größe 😀" = "text"', "cp1252") == '"Gr\\u00f6\\u00dfe \\U0001f600" = "text"'
+    assert pasteable('"Größe" = "text"', "cp1252") == '"Größe" = "text"'
