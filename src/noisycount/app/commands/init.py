@@ -4,24 +4,88 @@ from pathlib import Path
 
 import click
 
-from noisycount.app.config.file import FILE_NAME, TEMPLATE
+from noisycount.app.config.config import ROW, DatasetConfig
+from noisycount.app.config.file import FILE_NAME, TEMPLATE, without_file
+from noisycount.app.config.naming import NAME, name_of
+from noisycount.app.options.dataset import table_option
 from noisycount.app.terminal.printing import print_text
 from noisycount.errors import ConfigError
 
 __all__ = ["command"]
 
 
-@click.command(name="init", epilog="Example: noisycount init")
-@click.argument("folder", type=click.Path(path_type=Path), default=Path())
-def command(folder: Path) -> None:
-    """Write a commented noisycount.toml into FOLDER (left out: this one)."""
-    path = folder / FILE_NAME
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(TEMPLATE)
-    except FileExistsError:
-        raise ConfigError(f"{path} exists already: edit it, or remove it first") from None
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be written ({error.strerror}): name a folder") from None
+def _as_name(_: click.Context, __: click.Parameter, name: str | None) -> str | None:
+    """A name that can be typed as it stands."""
+    if name is None or NAME.fullmatch(name):
+        return name
+    raise click.BadParameter(f"must be letters, digits, - and _, got {name!r}")
+
+
+@click.command(
+    name="init",
+    epilog="\b\nExample:\n  noisycount init\n  noisycount init survey.csv --unit person",
+)
+@click.argument("place", metavar="[FILE]", type=click.Path(path_type=Path), default=Path())
+@click.option(
+    "--unit", metavar="COLUMN|row", help="The column that says whose row it is; row: each is one."
+)
+@click.option(
+    "--name", callback=_as_name, metavar="NAME", help="What to call it; left out: as the file."
+)
+@table_option
+def command(place: Path, unit: str | None, name: str | None, table: str | None) -> None:
+    """Write a commented noisycount.toml.
+
+    It goes into the current folder, and describes FILE: how it is read, its columns, and what their
+    texts most likely stand for, each with the reason. Left out, or where FILE is a folder, it is an
+    example to be edited, in that folder.
+    """
+    is_folder = place.is_dir() or not (place.suffix or place.exists())
+    if not is_folder:
+        _describe(place, unit, name, table)
+        return
+    for option, value in (("--unit", unit), ("--name", name), ("--table", table)):
+        if value is not None:
+            raise ConfigError(f"{option} {value!r} describes a file: name the file as well")
+    path = place / FILE_NAME
+    _write(path, TEMPLATE)
     print_text(f"wrote {path}")
     print_text("Edit it, then ask: noisycount count NAME --where TEXT --epsilon 0.1")
+
+
+def _describe(place: Path, unit: str | None, name: str | None, table: str | None) -> None:
+    """Write what is known of a file, and tell what is left to say."""
+    from noisycount.app.check.inspection import Inspection  # noqa: PLC0415 - loads DuckDB
+    from noisycount.app.init.draft import Draft  # noqa: PLC0415 - the same
+
+    path, source = Path(FILE_NAME), place.resolve()
+    if path.exists() or path.is_symlink():
+        raise _existing(path)
+    column = None if unit == ROW else unit
+    dataset = DatasetConfig(str(source), source, unit=column, table=table)
+    inspection = Inspection.of(dataset, without_file())
+    draft = Draft(inspection, name or name_of(source), unit)
+    _write(path, draft.text)
+    print_text(f"wrote {path}, with {len(inspection.check.columns):,} columns of {place}")
+    if unit is None:
+        print_text('Say in it whose row each one is: unit = "COLUMN", or unit = "row".')
+    if inspection.refused:
+        names = ", ".join(column.name for column in inspection.refused)
+        print_text(f"Cells of {names} do not fit: noisycount check {draft.name}")
+    print_text(f"Read it, then ask: noisycount count {draft.name} --where TEXT --epsilon 0.1")
+
+
+def _write(path: Path, text: str) -> None:
+    """A new file."""
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise _existing(path) from None
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written ({error.strerror}): name a folder") from None
+
+
+def _existing(path: Path) -> ConfigError:
+    """The refusal of a configuration that is there already."""
+    return ConfigError(f"{path} exists already: edit it, or remove it first")

@@ -1,0 +1,1 @@
+"""A configuration to start from."""

@@ -1,0 +1,124 @@
+"""A configuration for one file, of what its owner says and of what its texts look like."""
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from noisycount.app.check.inspection import Inspection
+from noisycount.app.config.toml_text import kind_line, toml_key, toml_value
+from noisycount.release.checking import UTF
+from noisycount.release.sources.check import ColumnCheck
+
+__all__ = ["Draft"]
+
+_BESIDE = 36  # where a comment begins
+_WIDTH = 100
+_HEAD = """\
+# noisycount.toml: which data may be counted, and how much may be told about it.
+# Every command looks for this file in its own folder and then in the folders above.
+# `noisycount init` guessed what stands here: read it, and mend it where it is wrong.
+
+# The ledger remembers every answer that was paid for, and so what is left to spend.
+# Keep it, and back it up: a lost or restored ledger gives spent budget away again.
+[ledger]
+url = "sqlite:///ledger.db"
+"""
+_UNIT = """\
+# Whose row is it? Name the column that says so, then answers count persons and protect them; or
+# write "row", where every row is another person. Left out, it is "row".
+# unit = "COLUMN"
+"""
+_SIZE = """\
+# How many of them there are, only where everybody may know it:
+# size = 1000
+"""
+_BUDGET = """\
+# The most that all answers together may cost, in epsilon: an exact number in quotes.
+budget = "2"
+"""
+_KINDS = """\
+# What the texts of each column stand for, and why that was guessed. Where cells do not fit, no
+# question is answered until they are accepted as missing, and every answer then says so.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The text of a `noisycount.toml` for one file.
+
+    Attributes:
+        inspection: What is in the file.
+        name: Of the data set.
+        unit: What its owner says of the unit, a column or `row`; None: nothing.
+    """
+
+    inspection: Inspection
+    name: str
+    unit: str | None
+
+    @property
+    def text(self) -> str:
+        """The whole of it."""
+        parts = [_HEAD, self._file(), self._unit(), _SIZE, self._columns(), _BUDGET, self._kinds()]
+        return "\n".join(filter(None, parts))
+
+    def _file(self) -> str:
+        """Where the records are, and how they are read."""
+        inspection, form = self.inspection, self.inspection.check.form
+        lines = [
+            f"[datasets.{toml_key(self.name)}]",
+            f"source = {toml_value(inspection.source)}",
+        ]
+        if inspection.dataset.table is not None:
+            lines.append(f"table = {toml_value(inspection.dataset.table)}")
+        if form is not None and form.encoding not in UTF:
+            lines.append(_beside(f"encoding = {toml_value(form.encoding)}", "it is not UTF-8"))
+        if form is not None and form.delimiter not in {",", None}:
+            lines.append(_beside(f"delimiter = {toml_value(form.delimiter)}", "between cells"))
+        if form is not None and form.skip:
+            lines.append(_beside(f"skip = {form.skip}", "lines before the names of the columns"))
+        return "\n".join([*lines, ""])
+
+    def _unit(self) -> str:
+        """What is counted, or a question for it."""
+        return _UNIT if self.unit is None else f"unit = {toml_value(self.unit)}\n"
+
+    def _columns(self) -> str:
+        """The columns that questions may use, to choose from."""
+        usable = [each for each in self.inspection.check.columns if each.kind is not None]
+        names = [toml_value(each.name) for each in usable if each.name != self.unit]
+        if not names:
+            return ""
+        listed = textwrap.wrap(
+            f"columns = [{', '.join(names)}]",
+            _WIDTH,
+            initial_indent="# ",
+            subsequent_indent="#     ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        return "\n".join(["# What questions may use; left out: all but the unit.", *listed, ""])
+
+    def _kinds(self) -> str:
+        """What the texts of each column stand for; nothing where the file states it itself."""
+        columns = [column for column in self.inspection.check.columns if column.form is not None]
+        if not columns:
+            return ""
+        lines = [line for column in columns for line in self._column(column)]
+        header = f"[datasets.{toml_key(self.name)}.kinds]"
+        return _KINDS + "\n".join([header, *lines, ""])
+
+    def _column(self, column: ColumnCheck) -> Iterator[str]:
+        """The line of a column, and one to put in its place where cells do not fit."""
+        if column.form is None:
+            return
+        yield _beside(kind_line(column.name, column.form), column.reason)
+        if column.is_refused:
+            mended = self.inspection.mended(column).form or column.form
+            yield "# Some cells do not fit; in place of the line above this accepts them:"
+            yield f"# {kind_line(column.name, mended)}"
+
+
+def _beside(line: str, comment: str) -> str:
+    """A line with a comment."""
+    return f"{line:{_BESIDE - 2}}  # {comment}"
