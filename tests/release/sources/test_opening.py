@@ -1,5 +1,6 @@
 """Which engine opens a file, and that nothing is loaded before."""
 
+import gzip
 import subprocess
 import sys
 from pathlib import Path
@@ -28,8 +29,18 @@ def test_a_file_is_opened_with_what_its_owner_says(tmp_path: Path) -> None:
 
 def test_a_file_of_no_engine_is_refused(tmp_path: Path) -> None:
     """The message lists the endings that can be read."""
-    with pytest.raises(SourceError, match=r"unknown extension '.xlsx': use .csv, .parquet, .pq, "):
-        opened(tmp_path / "records.xlsx")
+    with pytest.raises(SourceError, match=r"unknown extension '.xls': use .csv, .tsv, .csv.gz, "):
+        opened(tmp_path / "records.xls")
+
+
+def test_a_packed_file_is_known_by_both_its_endings(tmp_path: Path) -> None:
+    """In whatever case; a packed file of another kind is refused by name."""
+    path = tmp_path / "records.of.2020.CSV.GZ"
+    path.write_bytes(gzip.compress(b"age\n31\n"))
+    with opened(path) as source:
+        assert source.count([parse("age = 31", source.schema)]) == [1]
+    with pytest.raises(SourceError, match=r"unknown extension '.parquet.gz': use .csv, .tsv"):
+        opened(tmp_path / "records.parquet.gz")
 
 
 def test_an_engine_is_imported_when_it_opens_something() -> None:

@@ -9,6 +9,8 @@ from noisycount.release.sources.forms import ColumnForm, FileForm
 
 __all__ = ["Check", "ColumnCheck", "require_readable"]
 
+_NAMED = 8  # columns in one line
+
 
 @dataclass(frozen=True, slots=True)
 class ColumnCheck:
@@ -75,7 +77,9 @@ def require_readable(shown: str, columns: Sequence[ColumnCheck]) -> None:
     """
     refused = [repr(column.name) for column in columns if column.is_refused]
     if refused:
+        named, more = ", ".join(refused[:_NAMED]), len(refused) - _NAMED
+        others = f" and {more} other column{'s' * (more > 1)}" if more > 0 else ""
         raise SourceError(
-            f"{shown} answers nothing, as cells of {', '.join(refused[:8])} do not fit their kind: "
+            f"{shown} answers nothing, as cells of {named}{others} do not fit their kind: "
             "whoever owns it sees them by `noisycount check`, which says how to mend that"
         )

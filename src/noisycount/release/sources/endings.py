@@ -20,10 +20,14 @@ def by_ending(path: Path, choices: Mapping[str, Choice]) -> Choice:
     Example:
         >>> by_ending(Path("answers.PQ"), {".csv": "text", ".pq": "columns"})
         'columns'
+        >>> by_ending(Path("answers.csv.gz"), {".csv": "text", ".csv.gz": "packed text"})
+        'packed text'
     """
-    choice = choices.get(path.suffix.lower())
+    packed = path.suffix.lower() == ".gz"
+    ending = "".join(path.suffixes[-2:]) if packed else path.suffix
+    choice = choices.get(ending.lower())
     if choice is None:
         raise SourceError(
-            f"{str(path)!r} has the unknown extension {path.suffix!r}: use {', '.join(choices)}"
+            f"{str(path)!r} has the unknown extension {ending!r}: use {', '.join(choices)}"
         )
     return choice

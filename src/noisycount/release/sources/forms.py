@@ -8,10 +8,23 @@ from typing import Any, Self
 from noisycount.errors import SourceError
 from noisycount.release.question.schema import Kind
 
-__all__ = ["ZONED", "ColumnForm", "FileForm"]
+__all__ = [
+    "ISO_DATE",
+    "ISO_TIMESTAMP",
+    "ISO_ZONED",
+    "ZONED",
+    "ColumnForm",
+    "FileForm",
+    "date_pattern",
+]
 
 ZONED = "iso+zone"
 """The date format of moments in ISO 8601 that state their zone; they are kept in UTC."""
+
+ISO_DATE = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+_CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
+ISO_TIMESTAMP = f"{ISO_DATE}([ T]{_CLOCK})?"
+ISO_ZONED = f"{ISO_DATE}[ T]{_CLOCK} ?(Z|[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?)"
 
 _DIRECTIVES = {
     "d": "[0-9]{1,2}",

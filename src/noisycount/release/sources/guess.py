@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from noisycount.release.question.schema import Kind
-from noisycount.release.sources.forms import ZONED, ColumnForm
+from noisycount.release.sources.forms import ISO_DATE, ISO_TIMESTAMP, ISO_ZONED, ZONED, ColumnForm
 
 __all__ = ["MISSING_WORDS", "Guess", "guessed_form"]
 
@@ -23,11 +23,10 @@ _TRUTH_WORDS = (
     (("oui", "o", "vrai"), ("non", "n", "faux")),
     (("sí", "si", "sì", "s"), ("no", "n")),
 )
-_CLOCK = "[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?"
-_ISO = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
 _DAY, _MONTH = "(0?[1-9]|[12][0-9]|3[01])", "(0?[1-9]|1[0-2])"
 _YEAR = "[0-9]{4}"
 _WHOLE = "(0|[1-9][0-9]{0,17})"
+_OTHER = {".": ",", ",": "."}
 _EXPONENT = "([eE][+-]?[0-9]{1,3})?"
 
 
@@ -76,7 +75,17 @@ _CANDIDATES = (
         rf"[+-]?({_WHOLE}(,[0-9]*)?|[1-9][0-9]{{0,2}}([.][0-9]{{3}})+,[0-9]+|,[0-9]+){_EXPONENT}",
         "numbers with a decimal comma",
     ),
-    _pattern(ColumnForm(Kind.DATE), _ISO, "dates of ISO 8601"),
+    _pattern(
+        ColumnForm(Kind.INTEGER),
+        f"[+-]?({_WHOLE}|[1-9][0-9]{{0,2}}(,[0-9]{{3}})+)",
+        "whole numbers with commas between thousands",
+    ),
+    _pattern(
+        ColumnForm(Kind.INTEGER, decimal=","),
+        f"[+-]?({_WHOLE}|[1-9][0-9]{{0,2}}([.][0-9]{{3}})+)",
+        "whole numbers with points between thousands",
+    ),
+    _pattern(ColumnForm(Kind.DATE), ISO_DATE, "dates of ISO 8601"),
     _pattern(
         ColumnForm(Kind.DATE, date_format="%d.%m.%Y"),
         f"{_DAY}[.]{_MONTH}[.]{_YEAR}",
@@ -97,10 +106,10 @@ _CANDIDATES = (
         f"{_YEAR}/{_MONTH}/{_DAY}",
         "dates with the year first",
     ),
-    _pattern(ColumnForm(Kind.TIMESTAMP), f"{_ISO}([ T]{_CLOCK})?", "times of ISO 8601"),
+    _pattern(ColumnForm(Kind.TIMESTAMP), ISO_TIMESTAMP, "times of ISO 8601"),
     _pattern(
         ColumnForm(Kind.TIMESTAMP, date_format=ZONED),
-        f"{_ISO}[ T]{_CLOCK} ?(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)",
+        ISO_ZONED,
         "times of ISO 8601 with a zone, read in UTC",
     ),
     _pattern(
@@ -116,7 +125,8 @@ def guessed_form(cells: Iterable[str]) -> Guess:
 
     Numbers, dates and truth values are those that at least four fifths of the cells look like;
     cells that then do not fit are told, and change nothing for the others. Codes with leading
-    zeros are texts, and so are dates that could have their day or their month first.
+    zeros are texts, and so are dates that could have their day or their month first, and numbers
+    whose only mark could stand before decimals or between thousands.
 
     Args:
         cells: Some of the cells.
@@ -127,7 +137,7 @@ def guessed_form(cells: Iterable[str]) -> Guess:
         >>> guessed_form(["01067", "99998"]).reason
         'some have leading zeros, as codes have'
     """
-    texts = [cell.strip() for cell in cells]
+    texts = [text for cell in cells if (text := cell.strip(" "))]
     given = [text for text in texts if text not in MISSING_WORDS]
     if not given:
         return Guess(ColumnForm(Kind.TEXT), "no cell says anything")
@@ -138,11 +148,21 @@ def guessed_form(cells: Iterable[str]) -> Guess:
     best = [one for share, one in found if share == most]
     if most < _ENOUGH:
         return Guess(ColumnForm(Kind.TEXT), "they are texts")
-    if {"%d/%m/%Y", "%m/%d/%Y"} <= {one.form.date_format for one in best}:
-        reason = "they are dates with the day or the month first: state date_format"
-        return Guess(ColumnForm(Kind.TEXT), reason)
+    if doubt := _doubt([one.form for one in best]):
+        return Guess(ColumnForm(Kind.TEXT), doubt)
     words = tuple(word for word in MISSING_WORDS if word in set(texts))
     return Guess(_with_missing(best[0].form, words), f"they are {best[0].cells}")
+
+
+def _doubt(forms: Sequence[ColumnForm]) -> str | None:
+    """Why none of several forms can be chosen; None: the first can."""
+    if {"%d/%m/%Y", "%m/%d/%Y"} <= {form.date_format for form in forms}:
+        return "they are dates with the day or the month first: state date_format"
+    marks = {(form.kind, form.decimal) for form in forms}
+    if forms[0].kind is Kind.REAL and (Kind.INTEGER, _OTHER[forms[0].decimal]) in marks:
+        mark = "comma" if forms[0].decimal == "," else "point"
+        return f"their {mark} stands before decimals or between thousands: state kind and decimal"
+    return None
 
 
 def _truths(cells: Sequence[str]) -> Iterator[_Candidate]:

@@ -26,7 +26,7 @@ def opened(  # noqa: PLR0913 - one argument a property of the records
     """The records at a place, opened by the engine that reads them.
 
     Args:
-        place: a .csv, .parquet, .pq, .duckdb, .db or .ddb file, taken literally.
+        place: a CSV, TSV, Parquet or DuckDB file, as its ending tells, taken literally.
         unit: the column that names the person, or None where every record is one unit.
         columns: the columns that questions may use, or None for all but the unit.
         table: which table of a DuckDB file; not needed if it has only one.
@@ -88,5 +88,12 @@ def _duckdb() -> Callable[..., Source]:
     return DuckDBSource.open
 
 
-ENGINES = dict.fromkeys([".csv", ".parquet", ".pq", ".duckdb", ".db", ".ddb"], _duckdb)
+ENGINES = dict.fromkeys(
+    [
+        *(".csv", ".tsv", ".csv.gz", ".tsv.gz"),
+        *(".parquet", ".pq"),
+        *(".duckdb", ".db", ".ddb"),
+    ],
+    _duckdb,
+)
 """The engine of each ending of a file."""

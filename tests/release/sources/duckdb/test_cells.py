@@ -1,22 +1,28 @@
 """What cells of CSV files stand for, and that none changes what another does."""
 
+from collections.abc import Mapping
 from csv import QUOTE_ALL, QUOTE_MINIMAL, writer
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.errors import PredicateError
+from noisycount.errors import PredicateError, SourceError
 from noisycount.release.question.parser import parse
 from noisycount.release.question.schema import Kind
 from noisycount.release.sources.duckdb.source import DuckDBSource
+from noisycount.release.sources.forms import ColumnForm
+from tests.layers import examples
 from tests.release.sources.duckdb.test_source import counts, write_csv
 
 if TYPE_CHECKING:
     from noisycount.release.question.tree import Predicate
+
+Replies: TypeAlias = dict[str, int | str] | None
 
 
 @pytest.mark.parametrize(
@@ -31,95 +37,24 @@ if TYPE_CHECKING:
         (Kind.BOOLEAN, ["true", "F", "2", "on"], "x is null", 2),
     ],
 )
-def test_a_cell_that_does_not_fit_its_stated_kind_is_missing(
+def test_a_cell_that_does_not_fit_its_stated_kind_refuses_all_until_it_is_accepted(
     tmp_path: Path, kind: Kind, cells: list[str], question: str, count: int
 ) -> None:
-    """It is neither rounded, nor read without its zone, nor as a day without its hour."""
+    """Then it is missing: neither rounded, nor read without its zone, nor as a day."""
     path = write_csv(tmp_path, "x\n" + "".join(f'"{cell}"\n' for cell in cells))
-    assert counts(path, question, kinds={"x": kind}) == [count]
+    with pytest.raises(SourceError, match="cells of 'x' do not fit their kind: whoever owns it"):
+        DuckDBSource.open(path, kinds={"x": kind})
+    accepted = ColumnForm(kind, accepts_unreadable=True)
+    assert counts(path, question, kinds={"x": accepted}) == [count]
 
 
-NUMBERS = ["65", "65.0", "7e1", " 70 ", "-0", "0", "0.0", "n/a", "", "seventy", "1_0", "64.999"]
-
-
-@pytest.mark.parametrize(
-    ("cells", "question", "count"),
-    [
-        (NUMBERS, "x >= 65", 4),
-        (NUMBERS, "not x >= 65", 4),
-        (NUMBERS, "x = 0", 3),
-        (NUMBERS, "x <> 0", 5),
-        (NUMBERS, "x in (65, 70.0)", 4),
-        (NUMBERS, "x between 64.999 and 65", 3),
-        (NUMBERS, "x = '65'", 1),
-        (NUMBERS, "x like '6%'", 3),
-        (NUMBERS, "x is null", 1),
-        (["9007199254740991", "9007199254740990", "9007199254740993"], "x = 9007199254740991", 1),
-        (["0.1", ".1", "1e-1", "0.1000000000000000056"], "x = 0.1", 4),
-        (["true", "TRUE", "t", "yes", "1", "no", "f", "maybe", ""], "x = true", 5),
-        (["true", "TRUE", "t", "yes", "1", "no", "f", "maybe", ""], "x <> true", 2),
-        (["true", "TRUE", "t", "yes", "1", "no", "f", "maybe", ""], "x = 'true'", 1),
-        (["2020-01-05", "2020-02-01", "2020-1-5", "unknown"], "x < '2020-02-01'", 1),
-        (["007", "7", "7.0"], "x = '007'", 1),
-        (["007", "7", "7.0"], "x = 7", 3),
-    ],
-)
-def test_a_literal_says_what_each_cell_is_read_as(
-    tmp_path: Path, cells: list[str], question: str, count: int
-) -> None:
-    """Where no kinds are stated; a cell that is no number is missing beside a number."""
-    path = write_csv(tmp_path, "x\n" + "".join(f'"{cell}"\n' for cell in cells))
-    assert counts(path, question) == [count]
-
-
-@pytest.mark.parametrize(
-    ("question", "words"),
-    [
-        ("a < b", "column 'a' (no stated kind) with column 'b' (no stated kind): compare each"),
-        ("a = a", "compare each with a literal, or state their kinds in noisycount.toml"),
-        ("a", "column 'a' (no stated kind) where a predicate belongs: write = true after it"),
-        ("a in (1, 'x')", "literals of several kinds: write them all as texts, or all as numbers"),
-        ("a between '1' and 2", "literals of several kinds"),
-        ("a = 9007199254740992", "9007199254740992, which may not be told from its neighbours"),
-        ("a = -9007199254740993", "state the kind of the column in noisycount.toml"),
-        ("a in ()", "empty list"),
-        ("a > true", "use = or <>"),
-        ("a in (true)", "use = or <>"),
-    ],
-)
-def test_what_only_all_cells_together_could_decide_is_refused(
-    tmp_path: Path, question: str, words: str
-) -> None:
-    """Whether two columns hold numbers is nothing that a question may depend on."""
-    with (
-        DuckDBSource.open(write_csv(tmp_path, "a,b\n1,2\n")) as source,
-        pytest.raises(PredicateError) as caught,
-    ):
-        parse(question, source.schema)
-    assert words in str(caught.value)
-
-
-def test_one_record_turns_no_comparison_of_others(tmp_path: Path) -> None:
-    """A record of texts made two columns of numbers compare as texts, for all 2,000 rows."""
-    rows = "systolic,diastolic\n" + "120,80\n" * 2000
-    told = []
-    for text in (rows, rows + "n/a,n/a\n"):
-        with DuckDBSource.open(write_csv(tmp_path, text)) as source:
-            with pytest.raises(PredicateError) as caught:
-                parse("systolic < diastolic", source.schema)
-            told.append((str(caught.value), counts(source.path, "systolic < 130", "true")))
-    assert told[0][0] == told[1][0]
-    assert [counted for _, counted in told] == [[2000, 2000], [2000, 2001]]
-
-
-def test_one_record_splits_no_other_person(tmp_path: Path) -> None:
-    """Persons of no stated kind are texts, whether or not all of them could be numbers."""
-    rows = "person,x\n" + "".join(f"{n},1\n{n}.0,1\n" for n in range(1000))
-    told = [
-        counts(write_csv(tmp_path, text), "true", unit="person")
-        for text in (rows, rows + "anna,1\n")
-    ]
-    assert told == [[2000], [2001]]
+def test_cells_of_hidden_columns_refuse_nothing(tmp_path: Path) -> None:
+    """What no question may use need not fit, but persons must."""
+    path = write_csv(tmp_path, "person,x,y\n1,a,2\n")
+    kinds = dict.fromkeys(["x", "y"], Kind.INTEGER)
+    assert counts(path, "y = 2", columns=["y"], kinds=kinds) == [1]
+    with pytest.raises(SourceError, match="unit column 'x' do not fit its kind: state none"):
+        DuckDBSource.open(path, unit="x", columns=["y"], kinds=kinds)
 
 
 CELLS = st.sampled_from(
@@ -159,58 +94,91 @@ ROWS = st.lists(st.tuples(CELLS, CELLS), min_size=0, max_size=4)
 PERSONS = ["7", "7.0", "07", "anna", "-0", "0"]
 
 
+FORMS = st.sampled_from(
+    [
+        ColumnForm(Kind.INTEGER),
+        ColumnForm(Kind.REAL, missing=("n/a", "NULL")),
+        ColumnForm(Kind.REAL, decimal=","),
+        ColumnForm(Kind.TEXT, trim=True),
+        ColumnForm(Kind.TEXT),
+        ColumnForm(Kind.BOOLEAN),
+        ColumnForm(Kind.DATE),
+        ColumnForm(Kind.TIMESTAMP),
+    ]
+)
 NEIGHBOURS = (
     ROWS,
     st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=2),
     st.sampled_from(["new", "1e1", "10", " 7", "nan"]),
     st.lists(QUESTIONS, min_size=8, max_size=24),
-    st.sampled_from([QUOTE_ALL, QUOTE_MINIMAL]),
+    st.tuples(FORMS, FORMS, st.sampled_from([QUOTE_ALL, QUOTE_MINIMAL])),
 )
 
 
 @given(*NEIGHBOURS)
+@examples(30)
 def test_one_more_record_moves_a_count_by_one_at_most_and_no_refusal(
     rows: list[tuple[str, str]],
     added: list[tuple[str, str]],
     person: str,
     questions: list[str],
-    quoting: int,
+    written: tuple[ColumnForm, ColumnForm, int],
 ) -> None:
-    """Whatever its cells and those of others are, for rows, and for a person with all records."""
-    check_neighbours(rows, added, person, questions, quoting)
+    """Whatever its cells and those of others are, for rows, and for a person with all records.
 
-
-def check_neighbours(
-    rows: list[tuple[str, str]],
-    added: list[tuple[str, str]],
-    person: str,
-    questions: list[str],
-    quoting: int,
-) -> None:
-    """Assert it of one file, twenty times as long, and what is added to it."""
+    Where the owner has accepted cells that do not fit, a question is refused by its words alone;
+    where not, whether anything is answered is the same for all questions, and in the same words.
+    """
     others = [(PERSONS[n % len(PERSONS)], *row) for n, row in enumerate(rows * 20)]
     new = [(person, *row) for row in added]
+    *forms, quoting = written
+    kinds = dict(zip("ab", forms, strict=True))
+    accepted = {name: replace(form, accepts_unreadable=True) for name, form in kinds.items()}
     for unit, records in ((None, new[:1]), ("person", new)):
-        without, with_new = (
-            replies(written, questions, unit, quoting) for written in (others, [*others, *records])
-        )
-        assert without.keys() == with_new.keys()
-        for text, told in without.items():
-            if isinstance(told, str):
-                assert with_new[text] == told
-            else:
-                assert with_new[text] - told in (0, 1), text
+        with TemporaryDirectory() as folder:
+            without, with_new = (
+                File(Path(folder, "x.csv"), lines, unit, quoting)
+                for lines in (others, [*others, *records])
+            )
+            check_neighbours(
+                without.replies(questions, accepted), with_new.replies(questions, accepted)
+            )
+            assert with_new.replies(questions, kinds) in (
+                None,
+                with_new.replies(questions, accepted),
+            )
 
 
-def replies(
-    rows: list[tuple[str, str, str]], questions: list[str], unit: str | None, quoting: int
-) -> dict[str, int | str]:
-    """The count, or the words of the refusal, of each question about a file of rows."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "x.csv")
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer(file, quoting=quoting).writerows([("person", "a", "b"), *rows])
-        with DuckDBSource.open(path, unit=unit) as source:
+def check_neighbours(without: Replies, with_new: Replies) -> None:
+    """Assert it of the replies about records, and about those with what is added to them."""
+    assert without is not None
+    assert with_new is not None
+    assert without.keys() == with_new.keys()
+    for text, told in without.items():
+        if isinstance(told, str):
+            assert with_new[text] == told
+        else:
+            assert with_new[text] - told in (0, 1), text
+
+
+@dataclass(frozen=True)
+class File:
+    """A CSV file of rows."""
+
+    path: Path
+    rows: list[tuple[str, str, str]]
+    unit: str | None
+    quoting: int
+
+    def replies(self, questions: list[str], kinds: Mapping[str, ColumnForm]) -> Replies:
+        """The count, or the words of the refusal, of each question; None: all are refused."""
+        with self.path.open("w", encoding="utf-8", newline="") as file:
+            writer(file, quoting=self.quoting).writerows([("person", "a", "b"), *self.rows])
+        try:
+            source = DuckDBSource.open(self.path, unit=self.unit, kinds=kinds)
+        except SourceError:
+            return None
+        with source:
             told: dict[str, int | str] = {}
             admitted: dict[str, Predicate] = {}
             for text in questions:

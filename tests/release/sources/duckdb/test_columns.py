@@ -164,7 +164,7 @@ def test_a_column_of_no_numbers_is_refused(tmp_path: Path, value: str) -> None:
         ("missing.csv", None, "does not exist: check the path"),
         ("table.xlsx", b"PK", "unknown extension '.xlsx': use .csv, .parquet, .pq"),
         ("text.parquet", b"id,answer\n1,2\n", "cannot be read as parquet: check that the file"),
-        ("latin.csv", b"id,answer\n1,\xff\n", "cannot be read as csv: check that it is UTF-8"),
+        ("latin.csv", b"id,answer\n1,\xff\n", "is not in utf-8: state its encoding"),
     ],
 )
 def test_a_broken_file_is_refused(

@@ -14,6 +14,7 @@ from noisycount.errors import SourceError
 from noisycount.release.question.parser import parse
 from noisycount.release.question.schema import Kind
 from noisycount.release.sources.duckdb.source import DuckDBSource
+from noisycount.release.sources.forms import ColumnForm
 from tests.release.conftest import write_parquet
 
 CANARY = "canary-7c1"
@@ -211,7 +212,7 @@ def test_file_with_no_column_for_questions_still_counts_everybody(tmp_path: Path
     ("text", "expected"),
     [
         ("name,city\nbob,rome\nann,oslo\n", {"true": 2, "name = 'bob'": 1}),
-        ("a;b\n1;2,5\n2;3,5\n", {"a = 1": 1, "b = '2,5'": 1}),
+        ("a;b\n1;2,5\n2;3,5\n", {"a = 1": 1, "b = 2.5": 1, "b > 3": 1}),
         ("a\tb\n1\t2\n", {"a = 1 and b = 2": 1}),
         ("a|b\n1|2\n", {"a = 1 and b = 2": 1}),
         ('"a,1";b\n1;2\n', {'"a,1" = 1': 1}),
@@ -220,15 +221,16 @@ def test_file_with_no_column_for_questions_still_counts_everybody(tmp_path: Path
         ('a,b\n1,"x\ny"\n2,\'\n', {"b = 'x\ny'": 1, "b = ''''": 1}),
         ("a\n2020-01-31\n2020-02-01\n", {"a < '2020-02-01'": 1}),
         ("a\n2020-01-31 12:00:00\n2020-02-01T12:00:00.5\n", {"a < '2020-02-01'": 1}),
-        ("a\n01/02/2020\n13/02/2020\n", {"a like '01/02%'": 1}),
+        ("a\n01/02/2020\n13/02/2020\n", {"a = '2020-02-01'": 1}),
+        ("a\n01/02/2020\n03/02/2020\n", {"a like '01/02%'": 1}),
         ("a\n00501\n10001\n", {"a = '00501'": 1}),
-        ("a\n" + "1\n" * 30000 + "x\n", {"a = '1'": 30000, "a = 'x'": 1}),
+        ("a\n" + "1\n" * 30000 + "k.A.\n", {"a = 1": 30000, "a is null": 1}),
         ("\ufeffa,b\r\n1,2\r\n", {"a = 1 and b = 2": 1}),
         ("from,not\n1,2\n", {'from = 1 and "not" = 2': 1}),
     ],
 )
 def test_csv_reads_as_its_header_says(tmp_path: Path, text: str, expected: dict[str, int]) -> None:
-    """No line is lost, no date guessed, no delimiter but that of the header used."""
+    """No line is lost, no doubtful date guessed, no delimiter but that of the header used."""
     path = write_csv(tmp_path, text)
     assert dict(zip(expected, counts(path, *expected), strict=True)) == expected
 
@@ -241,8 +243,7 @@ def test_csv_reads_as_its_header_says(tmp_path: Path, text: str, expected: dict[
         f"a,b,c\n{CANARY},4\n",
         f'a,b\n1,"{CANARY}\n2,y\n',
         f"a,b\n1,2\n# {CANARY}\n3,4\n",
-        f"a,b\n1,{CANARY}\n".encode() + b"1,Jos\xe9\n",
-        bytes(range(256)) * 20,
+        f"a,b\n1,{CANARY}\n".encode() * 9999 + b"1,Jos\xe9\n",
     ],
 )
 def test_csv_that_does_not_parse_is_refused_without_a_cell(
@@ -258,15 +259,12 @@ def test_csv_that_does_not_parse_is_refused_without_a_cell(
 
 
 def test_table_of_a_duckdb_file_must_be_named_among_several(tmp_path: Path) -> None:
-    """One table needs no name; of several, the name decides, and views do not count."""
-    path = write_database(
-        tmp_path,
-        "CREATE TABLE ages AS SELECT 31 AS age",
-        "CREATE VIEW seen AS SELECT 1 AS x",
-    )
+    """One table needs no name; of several, views too, the name decides."""
+    path = write_database(tmp_path, "CREATE TABLE ages AS SELECT 31 AS age")
     assert counts(path, "age = 31") == [1]
     assert counts(path, "age = 31", table="ages") == [1]
     with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE VIEW seen AS SELECT age + 1 AS next FROM ages")
         connection.execute("CREATE SCHEMA s")
         connection.execute('CREATE TABLE s."a ""b" AS SELECT 32 AS age')
     with pytest.raises(
@@ -276,11 +274,12 @@ def test_table_of_a_duckdb_file_must_be_named_among_several(tmp_path: Path) -> N
     with pytest.raises(SourceError, match="got 'age': use 'ages'"):
         DuckDBSource.open(path, table="age")
     assert counts(path, "age = 32", table='s.a "b') == [1]
+    assert counts(path, "next = 32", table="seen") == [1]
 
 
 def test_duckdb_file_without_a_table_is_refused(tmp_path: Path) -> None:
-    """A file of views only holds no table."""
-    path = write_database(tmp_path, "CREATE VIEW v AS SELECT 1 AS x")
+    """A new file holds nothing."""
+    path = write_database(tmp_path)
     with pytest.raises(SourceError, match="has no table"):
         DuckDBSource.open(path)
 
@@ -550,11 +549,19 @@ def test_plan_does_not_depend_on_the_values(tmp_path: Path) -> None:
     assert "300" in plans[0]
 
 
-STATED = {"age": Kind.INTEGER, "born": Kind.DATE, "bmi": Kind.REAL, "smoker": Kind.BOOLEAN}
+STATED = {
+    name: ColumnForm(kind, accepts_unreadable=True)
+    for name, kind in {
+        "age": Kind.INTEGER,
+        "born": Kind.DATE,
+        "bmi": Kind.REAL,
+        "smoker": Kind.BOOLEAN,
+    }.items()
+}
 
 
 def test_stated_kinds_hold_whatever_the_cells_are(tmp_path: Path) -> None:
-    """A cell that does not fit is missing; a column of no stated kind is text."""
+    """A cell that does not fit, as its owner accepted, is missing; a column of no kind is text."""
     path = write_csv(
         tmp_path,
         "age,born,bmi,smoker,zip\n31,2020-01-31,2.5,true,00501\nx,y,z,w,\n,,,,1\n"
@@ -566,6 +573,7 @@ def test_stated_kinds_hold_whatever_the_cells_are(tmp_path: Path) -> None:
         "born = '2020-01-31'": 1,
         "born is null": 3,
         "bmi = 2.5": 1,
+        "bmi is null": 3,
         "smoker": 1,
         "zip = '00501'": 1,
         "zip is null": 1,
@@ -574,22 +582,24 @@ def test_stated_kinds_hold_whatever_the_cells_are(tmp_path: Path) -> None:
     assert dict(zip(questions, counts(path, *questions, kinds=STATED), strict=True)) == questions
 
 
-def test_one_record_changes_no_schema(tmp_path: Path) -> None:
-    """Neither with stated kinds nor without: no refusal can tell whether the record is there."""
-    records = "age\n31\n32\n"
-    for kinds in (None, {"age": Kind.INTEGER}):
-        schemas = []
-        for text in ("age\n", records, records + "unknown\n"):
-            with DuckDBSource.open(write_csv(tmp_path, text), kinds=kinds) as source:
-                schemas.append((dict(source.schema), source.schema.unstated))
-        assert schemas == [schemas[0]] * 3
+def test_one_record_changes_no_stated_schema(tmp_path: Path) -> None:
+    """No refusal of a question can tell whether the record is there."""
+    schemas = []
+    for text in ("age\n", "age\n31\n32\n", "age\n31\n32\nunknown\n"):
+        with DuckDBSource.open(write_csv(tmp_path, text), kinds={"age": STATED["age"]}) as source:
+            schemas.append(dict(source.schema))
+    assert schemas == [{"age": Kind.INTEGER}] * 3
 
 
 @pytest.mark.parametrize(
     ("name", "options", "words"),
     [
         ("x.csv", {"kinds": {"agee": Kind.INTEGER}}, "kinds names 'agee', which is no column"),
-        ("x.parquet", {"kinds": {"age": Kind.INTEGER}}, "only CSV files lack them"),
+        (
+            "x.parquet",
+            {"kinds": {"age": Kind.INTEGER}},
+            "leave kinds, encoding, delimiter and skip out",
+        ),
     ],
 )
 def test_kinds_that_cannot_be_stated_are_refused(
@@ -631,7 +641,7 @@ def test_files_without_records_count_none(tmp_path: Path, unit: str | None) -> N
     assert counts(table, "true", "age = 1", unit=unit) == [0, 0]
     header = write_csv(tmp_path, "person,age\n")
     assert counts(header, "true", "age = 1", unit=unit, kinds=kinds) == [0, 0]
-    assert counts(header, "true", "age = 1", unit=unit) == [0, 0]
+    assert counts(header, "true", "age = 'x'", unit=unit) == [0, 0]
 
 
 def test_a_count_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
@@ -650,7 +660,6 @@ def test_a_file_that_is_read_in_another_way_has_another_version(tmp_path: Path) 
     ways = [
         (database, {"table": "a"}),
         (database, {"table": "b"}),
-        (text, {}),
         (text, {"kinds": {}}),
         (text, {"kinds": {"x": Kind.INTEGER}}),
         (text, {"kinds": {"x": Kind.REAL}}),

@@ -4,7 +4,14 @@ from collections.abc import Sequence
 
 from noisycount.release.question.schema import Kind
 from noisycount.release.sources.duckdb.quoting import quoted_name, quoted_text
-from noisycount.release.sources.forms import ZONED, ColumnForm, date_pattern
+from noisycount.release.sources.forms import (
+    ISO_DATE,
+    ISO_TIMESTAMP,
+    ISO_ZONED,
+    ZONED,
+    ColumnForm,
+    date_pattern,
+)
 
 __all__ = ["SQL_TYPES", "given_cell", "typed_cell"]
 
@@ -19,18 +26,15 @@ SQL_TYPES = {
 
 TRUE_WORDS = ("true", "t", "yes", "y", "1")
 FALSE_WORDS = ("false", "f", "no", "n", "0")
-ISO_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_CLOCK = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
-ISO_TIMESTAMP = f"{ISO_DATE}([ T]{_CLOCK})?"
-ZONED_TIMESTAMP = f"{ISO_DATE}[ T]{_CLOCK} ?(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)"
-_EXPONENT = "([eE][+-]?[0-9]{1,3})?"
 _NO_NUMBER = "[+-]?(?i:inf(inity)?)|(?i:nan)"
 
 
 def given_cell(name: str, form: ColumnForm) -> str:
     """The SQL of whether a cell says anything: it is neither empty nor a word for missing."""
-    text = _text(name, form)
-    words = "".join(f" AND {text} <> {quoted_text(word)}" for word in form.missing)
+    silent = [word for word in form.missing if word]
+    if not _keeps_blanks(form):
+        silent.append("")
+    words = "".join(f" AND {_text(name, form)} <> {quoted_text(word)}" for word in silent)
     return f"({quoted_name(name)} IS NOT NULL{words})"
 
 
@@ -42,24 +46,28 @@ def typed_cell(name: str, form: ColumnForm) -> str:
         form: What its owner says of it.
     """
     value = _value(_text(name, form), form)
-    if not form.missing:
+    if not form.missing and not form.trim:
         return value
     return f"CASE WHEN {given_cell(name, form)} THEN {value} END"
 
 
 def number_pattern(form: ColumnForm) -> str:
-    """The regular expression of the numbers of a column."""
+    """The regular expression of the numbers of a column that are written with digits."""
     point, group = (r"\.", ",") if form.decimal == "." else (",", r"\.")
     whole = f"([0-9]+|[0-9]{{1,3}}({group}[0-9]{{3}})+)"
     if form.kind is Kind.INTEGER:
         return f"[+-]?{whole}"
-    return f"[+-]?({whole}({point}[0-9]*)?|{point}[0-9]+){_EXPONENT}|{_NO_NUMBER}"
+    return f"[+-]?({whole}({point}[0-9]*)?|{point}[0-9]+)([eE][+-]?[0-9]+)?"
+
+
+def _keeps_blanks(form: ColumnForm) -> bool:
+    """Whether the blanks around a cell belong to it."""
+    return form.kind is Kind.TEXT and not form.trim
 
 
 def _text(name: str, form: ColumnForm) -> str:
     """The SQL of a cell without the blanks around it, where they do not belong to it."""
-    kept = form.kind is Kind.TEXT and not form.trim
-    return quoted_name(name) if kept else f"trim({quoted_name(name)})"
+    return quoted_name(name) if _keeps_blanks(form) else f"trim({quoted_name(name)})"
 
 
 def _value(text: str, form: ColumnForm) -> str:
@@ -75,14 +83,19 @@ def _value(text: str, form: ColumnForm) -> str:
 
 
 def _number(text: str, form: ColumnForm) -> str:
-    """The SQL of a number; one that DuckDB writes as it stands here needs no closer look."""
-    type_ = SQL_TYPES[form.kind]
+    """The SQL of a number; one too large for its type is none."""
     group = "," if form.decimal == "." else "."
     plain = f"replace({text}, '{group}', '')"
     if form.decimal == ",":
         plain = f"replace({plain}, ',', '.')"
     fits = f"regexp_full_match({text}, '{number_pattern(form)}')"
-    return f"CASE WHEN {fits} THEN TRY_CAST({plain} AS {type_}) END"
+    value = f"TRY_CAST({plain} AS {SQL_TYPES[form.kind]})"
+    if form.kind is Kind.INTEGER:
+        return f"CASE WHEN {fits} THEN {value} END"
+    return (
+        f"CASE WHEN {fits} THEN CASE WHEN isfinite({value}) THEN {value} END "
+        f"WHEN regexp_full_match({text}, '{_NO_NUMBER}') THEN TRY_CAST({text} AS DOUBLE) END"
+    )
 
 
 def _truth(text: str, form: ColumnForm) -> str:
@@ -98,10 +111,14 @@ def _listed(words: Sequence[str]) -> str:
 
 
 def _moment(text: str, form: ColumnForm) -> str:
-    """The SQL of a date or a time; one of another length than ISO 8601 has is none."""
+    """The SQL of a date or a time."""
     type_ = SQL_TYPES[form.kind]
     if form.date_format == ZONED:
-        pattern, value = ZONED_TIMESTAMP, f"TRY_CAST({text} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'"
+        # DuckDB reads a zone only as +hh or +hh:mm, and right behind the seconds.
+        near = f"regexp_replace({text}, ' ?(Z|[+-][0-9:]+)$', '\\1')"
+        moment = f"regexp_replace({near}, '([+-][0-9]{{2}})([0-9]{{2}})$', '\\1:\\2')"
+        pattern = ISO_ZONED
+        value = f"TRY_CAST({moment} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'"
     elif form.date_format is None:
         pattern = ISO_DATE if form.kind is Kind.DATE else ISO_TIMESTAMP
         value = f"TRY_CAST({text} AS {type_})"
