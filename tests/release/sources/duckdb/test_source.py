@@ -660,7 +660,7 @@ def test_a_file_that_is_read_in_another_way_has_another_version(tmp_path: Path) 
     ways = [
         (database, {"table": "a"}),
         (database, {"table": "b"}),
-        (text, {"kinds": {}}),
+        (text, {"kinds": {"x": Kind.TEXT}}),
         (text, {"kinds": {"x": Kind.INTEGER}}),
         (text, {"kinds": {"x": Kind.REAL}}),
     ]

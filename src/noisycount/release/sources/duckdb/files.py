@@ -66,11 +66,6 @@ def _texts(connection: Connection, place: Path, told: Description) -> Relation:
                 f"kinds names {name!r}, which is no column: use {close_names(name, file.names)}"
             )
     checks = table.typed(told.kinds or {}, told.unit)
-    if not told.is_for_check and any(c.name == told.unit and c.unreadable for c in checks):
-        raise SourceError(
-            f"cells of the unit column {told.unit!r} do not fit its kind: state none, as any text "
-            "can name a person"
-        )
     connection.execute("DROP TABLE loaded")
     return Relation("typed", tuple(checks), file.form, is_sound=True)
 
