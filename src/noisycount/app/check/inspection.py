@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from noisycount.app.config.config import Config, DatasetConfig
+from noisycount.app.config.config import ROW, Config, DatasetConfig
 from noisycount.app.config.naming import source_text
 from noisycount.release.checking import UTF, checked_records
 from noisycount.release.sources.check import Check, ColumnCheck
@@ -36,7 +36,7 @@ class Inspection:
         """
         check = checked_records(
             dataset.source,
-            unit=dataset.unit,
+            unit=None if dataset.unit == ROW else dataset.unit,
             columns=dataset.columns,
             table=dataset.table,
             kinds=dataset.kinds,
@@ -46,6 +46,11 @@ class Inspection:
         return cls(dataset, check, dataset.name in configuration.datasets, folder)
 
     @property
+    def unit(self) -> str | None:
+        """The column that names the person; None where every row is one unit, or nobody said."""
+        return None if self.dataset.unit == ROW else self.dataset.unit
+
+    @property
     def source(self) -> str:
         """The path of the records as a configuration writes it."""
         return source_text(self.dataset.source, self.folder)
@@ -53,7 +58,7 @@ class Inspection:
     def why_unused(self, column: ColumnCheck) -> str | None:
         """Why questions may not use a column; None: they may."""
         chosen = self.dataset.columns
-        if column.name == self.dataset.unit:
+        if column.name == self.unit:
             return "the unit"
         if chosen is not None and column.name not in chosen:
             return "not among columns"
@@ -82,7 +87,7 @@ class Inspection:
     @property
     def without_unit(self) -> int:
         """How many records name no person."""
-        return sum(each.missing for each in self.check.columns if each.name == self.dataset.unit)
+        return sum(each.missing for each in self.check.columns if each.name == self.unit)
 
     @property
     def fits(self) -> bool:

@@ -18,7 +18,7 @@ def inspection_object(inspection: Inspection) -> dict[str, Any]:
         "about": FOR_OWNERS,
         "dataset": dataset.name,
         "source": str(dataset.source),
-        "unit": dataset.unit,
+        "unit": inspection.unit,
         "rows": check.rows,
         "encoding": form and form.encoding,
         "delimiter": form and form.delimiter,

@@ -36,13 +36,14 @@ def inspection_facts(inspection: Inspection) -> Facts:
         ("source", seen_from_here(dataset.source)),
         ("rows", signed(check.rows)),
     ]
-    if dataset.unit or inspection.is_configured:
-        facts.append(("counts", f"distinct values of {dataset.unit}" if dataset.unit else "rows"))
+    if inspection.unit or inspection.is_configured:
+        unit = inspection.unit
+        facts.append(("counts", f"distinct values of {unit}" if unit else "rows"))
     if reason := _only_reason(inspection):
         facts.append(("kinds", f"as {reason}"))
     if check.form is not None:
         facts.append(("read as", file_words(inspection)))
-    return facts[1:] if dataset.name == str(dataset.source) else facts
+    return facts if inspection.is_configured or dataset.table else facts[1:]
 
 
 def file_words(inspection: Inspection) -> str:
@@ -93,7 +94,7 @@ def problems(inspection: Inspection) -> Iterator[str]:
         )
     if inspection.without_unit:
         yield (
-            f"{_cells(inspection.without_unit, 'row')} without a value of {inspection.dataset.unit}"
+            f"{_cells(inspection.without_unit, 'row')} without a value of {inspection.unit}"
             " cannot be counted for anybody: fill them in, or remove those rows."
         )
     for column in inspection.check.columns:

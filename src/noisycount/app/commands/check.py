@@ -17,7 +17,7 @@ from noisycount.app.config.config import Config
 from noisycount.app.config.toml_text import pasteable
 from noisycount.app.options.common import config_option, json_option
 from noisycount.app.options.completion import source_names
-from noisycount.app.options.dataset import dataset_of, table_option
+from noisycount.app.options.dataset import of_table, table_option
 from noisycount.app.terminal.printing import (
     console,
     print_drawing,
@@ -50,7 +50,8 @@ def command(
     noisycount.toml so that questions are answered. The exit status is 4 where none is.
     """
     with status("reading"):
-        inspection = Inspection.of(dataset_of(source, table, configuration), configuration)
+        dataset = of_table(configuration.dataset(source), table, configuration)
+        inspection = Inspection.of(dataset, configuration)
     if as_json:
         print_json(inspection_object(inspection))
     else:

@@ -20,6 +20,7 @@ from noisycount.app.options.common import (
     json_option,
 )
 from noisycount.app.options.completion import analyst_names, source_names
+from noisycount.app.options.dataset import of_table, table_option
 from noisycount.app.plan.plan import planned
 from noisycount.app.terminal.printing import print_facts, print_json
 from noisycount.app.terminal.status import status
@@ -53,7 +54,13 @@ __all__ = ["command"]
     metavar="95%",
     help="and with what probability; errors are stated for it.",
 )
-@click.option("--unit", metavar="COLUMN", help="Count distinct values of this column, not rows.")
+@click.option(
+    "--unit",
+    metavar="COLUMN|row",
+    help="Count and protect distinct values of this column, or each row. It must be said once; the "
+    "ledger keeps it.",
+)
+@table_option
 @click.option(
     "--analyst",
     metavar="NAME",
@@ -84,6 +91,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     guess: float | None,
     confidence: float,
     unit: str | None,
+    table: str | None,
     analyst: str | None,
     slot: Slot | None,
     configuration: Config,
@@ -93,13 +101,14 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
 ) -> None:
     """Count what satisfies a question, with noise and a budget.
 
-    SOURCE is a CSV, Parquet or DuckDB file, or a data set of noisycount.toml. The price is either
+    SOURCE is a file or a data set of noisycount.toml. The price is either
     given (--epsilon) or follows from the accuracy that you need (--within and --guess). Asking the
     identical question again gives the stored answer and costs nothing. A question outside the
     language is refused before any slot: that depends on the columns, on no record.
     """
     price = _price(epsilon, within, guess, confidence)
     dataset, asker = dataset_asked(configuration, source, unit), configuration.analyst(analyst)
+    dataset = of_table(dataset, table, configuration)
     if is_trial:
         trial = Trial.of(where, dataset, configuration, price, confidence, asker)
         print_json(trial_object(trial)) if as_json else print_facts(trial_facts(trial))

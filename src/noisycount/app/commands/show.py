@@ -5,6 +5,7 @@ import click
 from noisycount.app.config.config import Config
 from noisycount.app.options.common import config_option, json_option
 from noisycount.app.options.completion import source_names
+from noisycount.app.options.dataset import of_table, table_option
 from noisycount.app.show.view import View
 from noisycount.app.show.wire import view_object
 from noisycount.app.show.words import (
@@ -21,16 +22,18 @@ __all__ = ["command"]
 
 @click.command(name="show", epilog="Example: noisycount show survey")
 @click.argument("source", shell_complete=source_names)
+@table_option
 @config_option
 @json_option
-def command(source: str, configuration: Config, *, as_json: bool) -> None:
+def command(source: str, table: str | None, configuration: Config, *, as_json: bool) -> None:
     """Show what may be asked of a data set, and what was.
 
     SOURCE is a file or a data set of noisycount.toml. Tells its columns with their kinds, what is
     counted, what is left of the budget, and every answer so far. No record is counted, nothing is
     charged.
     """
-    view = View.of(configuration.dataset(source), configuration)
+    dataset = of_table(configuration.dataset(source), table, configuration)
+    view = View.of(dataset, configuration)
     if as_json:
         print_json(view_object(view, configuration))
         return

@@ -8,7 +8,7 @@ from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.options.common import Command
 from noisycount.errors import ConfigError
 
-__all__ = ["dataset_of", "table_option"]
+__all__ = ["of_table", "table_option"]
 
 
 def table_option(command: Command) -> Command:
@@ -18,16 +18,12 @@ def table_option(command: Command) -> Command:
     )(command)
 
 
-def dataset_of(source: str, table: str | None, configuration: Config) -> DatasetConfig:
-    """The data set that SOURCE means, and the table of it that was named.
-
-    All tables of a file that nobody configured are one data set, with one budget: they may hold the
-    same persons.
+def of_table(dataset: DatasetConfig, table: str | None, configuration: Config) -> DatasetConfig:
+    """A data set, or the table of its file that was named, which is a data set of its own.
 
     Raises:
-        ConfigError: SOURCE is unknown, or its owner configured another table.
+        ConfigError: The owner of the data set configured another table.
     """
-    dataset = configuration.dataset(source)
     if table is None or table == dataset.table:
         return dataset
     if dataset.name in configuration.datasets:
@@ -36,4 +32,5 @@ def dataset_of(source: str, table: str | None, configuration: Config) -> Dataset
             f"--table {table!r}: data set {dataset.name!r} is of {chosen}, as its owner configured "
             "it; leave --table out"
         )
-    return replace(dataset, table=table)
+    name = f"{dataset.name}#{table}"
+    return replace(dataset, name=name, account=name, table=table)
