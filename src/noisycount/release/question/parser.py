@@ -16,8 +16,13 @@ from noisycount.errors import PredicateError
 from noisycount.release.question.literals import beside, signed_number
 from noisycount.release.question.operands import Column, Literal, Operator
 from noisycount.release.question.schema import Kind, Schema, close_names
-from noisycount.release.question.text import canonical_text, english
-from noisycount.release.question.tokens import KEYWORDS, Sort, Token, require_bytes, tokens
+from noisycount.release.question.text import (
+    canonical_text,
+    english,
+    written_name,
+    written_text,
+)
+from noisycount.release.question.tokens import COMMA, KEYWORDS, Sort, Token, require_bytes, tokens
 from noisycount.release.question.tree import (
     And,
     Comparison,
@@ -60,6 +65,7 @@ _OPERATORS: dict[type[exp.Expression], Operator] = {
     exp.GT: Operator.MORE,
     exp.GTE: Operator.AT_LEAST,
 }
+_SHORT = 30  # characters of a text that a message repeats
 _SHAPES: dict[type[exp.Expression], frozenset[str]] = {
     **dict.fromkeys([exp.And, exp.Or, exp.Is, *_OPERATORS], frozenset({"this", "expression"})),
     **dict.fromkeys([exp.Not, exp.Neg, exp.Paren, exp.Column, exp.Boolean], frozenset({"this"})),
@@ -114,9 +120,18 @@ def _grammar(found: Sequence[Token]) -> object:
     if len(trees) != 1:
         raise PredicateError(
             "where is no complete predicate: write comparisons such as age >= 30, "
-            "joined by and, or, not"
+            f"joined by and, or, not{_about_decimals(found)}"
         )
     return trees[0]
+
+
+def _about_decimals(found: Sequence[Token]) -> str:
+    """How to write the decimals of a number that has a comma before them, if there is one."""
+    for before, whole, comma, decimals in zip(found, found[1:], found[2:], found[3:], strict=False):
+        numbers = whole.sort is decimals.sort is Sort.NUMBER
+        if numbers and comma == COMMA and before.text in {*_TOKEN_TYPES} - {"(", ","}:
+            return f", and decimals with a point: {whole.text.replace('.', '')}.{decimals.text}"
+    return ""
 
 
 def _arguments(node: object) -> dict[str, Any]:
@@ -131,9 +146,10 @@ def _arguments(node: object) -> dict[str, Any]:
 def _outside(node: object) -> PredicateError:
     name = type(node).__name__.lower()
     what = "arithmetic" if type(node) in (exp.Sub, exp.Neg) else f"a misplaced {name}"
+    dates = ", and dates in single quotes: '2026-01-31'" if type(node) is exp.Sub else ""
     return PredicateError(
         f"where has {what}: write a column, an operator, then a literal or another column, "
-        "and join such comparisons by and, or, not"
+        f"and join such comparisons by and, or, not{dates}"
     )
 
 
@@ -187,10 +203,18 @@ class _TypedSyntax:
         if isinstance(left, Literal):
             left, operator, right = right, operator.mirrored, left
         if isinstance(left, Literal):
-            raise PredicateError("where compares two literals: put a column on one side")
+            literals = [side for side in (left, right) if isinstance(side, Literal)]
+            raise PredicateError(f"where compares two literals: {self.column_remedy(literals)}")
         if isinstance(right, Literal):
             (right,) = beside(left, [right])
         return Comparison(left, operator, right)
+
+    def column_remedy(self, literals: Sequence[Literal]) -> str:
+        """How to write a column of which there are only literals."""
+        for literal in literals:
+            if isinstance(literal.value, str) and literal.value in self.schema:
+                return f"write the column as {written_name(literal.value)}, not in single quotes"
+        return "put a column on one side"
 
     def range(self, parts: dict[str, Any]) -> Range:
         column = self.column(parts["this"])
@@ -264,22 +288,28 @@ def _flat(node: exp.Expression) -> Iterator[object]:
             yield current
 
 
+def _as_text(name: str) -> str:
+    """What was taken for a name, as a text, if it is short."""
+    return f": {written_text(name)}" if len(name) <= _SHORT else ""
+
+
 def _resolved(name: str, schema: Schema) -> Column:
     names = [*schema, *schema.others]
     same = [name] if name in names else [n for n in names if n.casefold() == name.casefold()]
     if len(same) > 1:
         raise PredicateError(
             f"where names {shortened(name)}, which could be "
-            f"{' or '.join(map(repr, same))}: write one of them exactly"
+            f"{' or '.join(map(written_name, same))}: write one of them exactly"
         )
     if not same:
         raise PredicateError(
             f"where names {shortened(name)}, which is no column: use "
-            f"{close_names(name, [*schema])}, or single quotes for a text"
+            f"{close_names(name, [*schema], written_name)}, or single quotes for a text"
+            f"{_as_text(name)}"
         )
     if same[0] in schema.others:
         raise PredicateError(
             f"where names {shortened(same[0])}, whose type {schema.others[same[0]]} "
-            f"no question can use: use {close_names(name, [*schema])}"
+            f"no question can use: use {close_names(name, [*schema], written_name)}"
         )
     return Column(same[0], schema[same[0]])

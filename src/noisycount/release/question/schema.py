@@ -1,6 +1,6 @@
 """What a question may be about: named columns, each of one kind."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
@@ -102,11 +102,18 @@ class Schema(Mapping[str, Kind]):
         )
 
 
-def close_names(name: str, names: Sequence[str]) -> str:
+def close_names(
+    name: str, names: Sequence[str], written: Callable[[str], str] | None = None
+) -> str:
     """The names most like ``name``, or the first few where none is like it.
 
     Of many or long names only those nearest in their beginning and length are compared, and only
     their beginnings.
+
+    Args:
+        name: What was written.
+        names: What there is.
+        written: How one writes a name; None: in quotes.
 
     Example:
         >>> close_names("helth", ["age", "health"])
@@ -115,7 +122,9 @@ def close_names(name: str, names: Sequence[str]) -> str:
     by_start = {other[:COMPARED_CHARACTERS]: other for other in _nearest(name, names)}
     close = get_close_matches(name[:COMPARED_CHARACTERS], by_start)
     listed = [by_start[start] for start in close] or names[:LISTED_NAMES]
-    return ", ".join(map(_shown, listed)) or "records that have columns"
+    return (
+        ", ".join(_shown(each, written or repr) for each in listed) or "records that have columns"
+    )
 
 
 def _nearest(name: str, names: Sequence[str]) -> Sequence[str]:
@@ -131,5 +140,6 @@ def _nearest(name: str, names: Sequence[str]) -> Sequence[str]:
     return nsmallest(COMPARED_NAMES, names, key=distance)
 
 
-def _shown(name: str) -> str:
-    return repr(name) if len(name) <= SHOWN_CHARACTERS else f"{name[:SHOWN_CHARACTERS]!r}…"
+def _shown(name: str, written: Callable[[str], str]) -> str:
+    cut = name[:SHOWN_CHARACTERS]
+    return written(name) if cut == name else f"{written(cut)}…"

@@ -18,7 +18,7 @@ from noisycount.release.question.tree import (
     Range,
 )
 
-__all__ = ["canonical_text", "english", "printable"]
+__all__ = ["canonical_text", "english", "printable", "written_name", "written_text"]
 
 _NUMBER_PHRASES = {
     Operator.EQUAL: "is",
@@ -99,7 +99,7 @@ def _canonical_test(test: Range | Membership | Pattern | Missing, negation: str)
         case Membership(_, choices):
             return f"{name} {negation}in ({', '.join(map(_value, choices))})"
         case Pattern(_, pattern):
-            return f"{name} {negation}like {_quoted(pattern)}"
+            return f"{name} {negation}like {written_text(pattern)}"
         case Missing():
             return f"{name} is {negation}null"
 
@@ -124,7 +124,7 @@ def _english_test(test: Range | Membership | Pattern | Missing, negation: str) -
             *most, last = map(_spoken, choices)
             return f"{subject}{', '.join(most)} or {last}" if most else f"{subject}{last}"
         case Pattern(_, pattern):
-            return f"{subject}like {printable(_quoted(pattern))}"
+            return f"{subject}like {printable(written_text(pattern))}"
         case Missing():
             return f"{subject}missing"
 
@@ -150,11 +150,32 @@ def _english_group(predicate: Predicate) -> str:
     return f"({text})" if isinstance(predicate, And | Or) else text
 
 
-def _name(column: Column) -> str:
-    if SIMPLE_NAME.fullmatch(column.name) and column.name.lower() not in KEYWORDS:
-        return column.name
-    escaped = column.name.replace('"', '""')
+def written_name(name: str) -> str:
+    """A name as one writes it in a question: in double quotes where it needs them.
+
+    Example:
+        >>> print(written_name("age"), written_name("Kosten €"))
+        age "Kosten €"
+    """
+    if SIMPLE_NAME.fullmatch(name) and name.lower() not in KEYWORDS:
+        return name
+    escaped = name.replace('"', '""')
     return f'"{escaped}"'
+
+
+def written_text(text: str) -> str:
+    """A text as one writes it in a question.
+
+    Example:
+        >>> print(written_text("O'Hara"))
+        'O''Hara'
+    """
+    escaped = text.replace("'", "''")
+    return f"'{escaped}'"
+
+
+def _name(column: Column) -> str:
+    return written_name(column.name)
 
 
 def _value(operand: Column | Literal) -> str:
@@ -168,16 +189,11 @@ def _value(operand: Column | Literal) -> str:
         case datetime() as value:
             return f"'{value.isoformat(sep=' ')}'"
         case value:
-            return _quoted(str(value))
+            return written_text(str(value))
 
 
 def _spoken(operand: Column | Literal) -> str:
     return printable(_value(operand).removesuffix(".0"))
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("'", "''")
-    return f"'{escaped}'"
 
 
 def printable(text: str) -> str:

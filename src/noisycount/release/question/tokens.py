@@ -9,7 +9,7 @@ from reprlib import repr as shortened
 
 from noisycount.errors import PredicateError
 
-__all__ = ["KEYWORDS", "SIMPLE_NAME", "Sort", "Token", "require_bytes", "tokens"]
+__all__ = ["COMMA", "KEYWORDS", "SIMPLE_NAME", "Sort", "Token", "require_bytes", "tokens"]
 
 MAXIMUM_BYTES = 4096  # a page of text: more than anybody writes by hand
 MAXIMUM_TOKENS = 500  # at most as many comparisons as a scan of a million records does in seconds
@@ -62,6 +62,7 @@ _PATTERN = re.compile(
     """,
     re.VERBOSE,
 )
+_CURVED = "„“”«»\N{SINGLE LOW-9 QUOTATION MARK}\N{LEFT SINGLE QUOTATION MARK}\u2019"
 _REFUSED = {
     ";": "ask one question, without ';'",
     "--": "leave comments out",
@@ -73,6 +74,12 @@ _REFUSED = {
     "::": "leave casts out",
     "`": "write names in double quotes",
     "\0": "leave out the NUL character",
+    "≥": "write >=",
+    "≤": "write <=",
+    "≠": "write <>",
+    "&&": "write and",
+    "||": "write or",
+    **dict.fromkeys(_CURVED, "put a text between straight single quotes, such as 'yes'"),
 }
 _OUTSIDE = "use columns, literals, comparisons, and, or, not, in, between, like, is null"
 
@@ -151,7 +158,8 @@ def _unknown_character(rest: str) -> str:
     for start, remedy in _REFUSED.items():
         if rest.startswith(start):
             return f"where has {start!r} outside the predicate language: {remedy}"
-    return f"where has {rest[0]!r} outside the predicate language: {_OUTSIDE}"
+    names = "" if rest[0].isascii() else ', and double quotes around a name that has it: "…"'
+    return f"where has {rest[0]!r} outside the predicate language: {_OUTSIDE}{names}"
 
 
 def _require_depth(found: Sequence[Token]) -> None:
@@ -183,6 +191,11 @@ def _require_neighbours(found: Sequence[Token]) -> None:
             raise PredicateError(
                 f"where has {before} before the text {after}: "
                 "write the text alone, or an operator between them"
+            )
+        if first.sort is second.sort is Sort.NUMBER:
+            raise PredicateError(
+                f"where has {after} after {before}: write one number, with one point, or a date in "
+                "single quotes: '2026-01-31'"
             )
         if (first.is_value or first == CLOSING) and second.is_value:
             raise PredicateError(

@@ -1,5 +1,6 @@
 """The typed tree of a predicate: every tree that can be built can be counted."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -22,6 +23,9 @@ __all__ = [
     "Range",
     "columns",
 ]
+
+
+_NUMERAL = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +185,20 @@ def columns(predicate: Predicate) -> Iterator[Column]:
 def _require_comparable(column: Column, other: Column | Literal) -> None:
     numbers = column.kind.is_number and other.kind.is_number
     if not numbers and column.kind is not other.kind:
-        raise PredicateError(
-            f"where compares {column} with {other}: compare it with {column.kind.example}"
+        raise PredicateError(f"where compares {column} with {other}: {_remedy(column, other)}")
+
+
+def _remedy(column: Column, other: Column | Literal) -> str:
+    """What to write in place of what a column cannot be compared with."""
+    if isinstance(other, Literal) and column.kind is Kind.TEXT and other.kind.is_number:
+        return (
+            f"write '{other.value}' for the text, which compares by its characters; where the "
+            "column holds numbers, its owner states that in noisycount.toml"
         )
+    numeral = str(other.value).strip() if isinstance(other, Literal) else ""
+    if column.kind.is_number and _NUMERAL.fullmatch(numeral):
+        return f"write {numeral} without quotes"
+    return f"compare it with {column.kind.example}"
 
 
 def _require_one_kind(literals: tuple[Literal, ...]) -> None:

@@ -165,8 +165,8 @@ def _decoded(place: Path, head: bytes, encoding: str) -> str:
         text = getincrementaldecoder(encoding)().decode(head)
     except UnicodeError:
         raise SourceError(
-            f"{str(place)!r} is not in {encoding}: state its encoding in noisycount.toml, "
-            'such as encoding = "cp1252"'
+            f"{str(place)!r} is not in {encoding}: state its encoding, such as encoding = "
+            '"cp1252", in noisycount.toml, which `noisycount init FILE` writes'
         ) from None
     if "\0" in text or not text.strip("\ufeff \t\r\n"):
         raise SourceError(f"{str(place)!r} has no names of columns: write them into its first line")
