@@ -139,9 +139,10 @@ def test_the_status_tells_what_refused(
     """2 for what was typed, 3 the budget, 4 the records, 5 the ledger; JSON says it too."""
     (here / "broken.toml").write_text('[ledger]\nurl = "sqlite:///survey.parquet"\n')
     price = () if "--epsilon" in words else ("--epsilon", "1")
-    told = run("count", "survey.parquet", *words, *price)
+    unit = () if "--unit" in words else ("--unit", "row")
+    told = run("count", "survey.parquet", *words, *unit, *price)
     assert (told.status, told.output) == (status, "")
-    also = run("count", "survey.parquet", *words, *price, "--json")
+    also = run("count", "survey.parquet", *words, *unit, *price, "--json")
     assert (also.status, also.output, also.errors.count("\n")) == (status, "", 1)
     message = told.errors.removeprefix("error: ").strip()
     assert json.loads(also.errors) == {"error": message, "kind": kind, "status": status}
@@ -190,7 +191,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 def test_the_installed_command_answers(here: Path) -> None:
     """The script on the path counts, says so again for free, and refuses with status 2."""
-    count = [SCRIPT, "count", "survey.parquet", "--where", "age > 40", "--epsilon"]
+    count = [SCRIPT, "count", "survey.parquet", "--unit", "row", "--where", "age > 40", "--epsilon"]
     answers = [
         subprocess.run([*count, "0.5"], cwd=here, check=True, capture_output=True, text=True)  # noqa: S603  (our own command)
         for _ in range(2)
@@ -204,7 +205,18 @@ def test_the_installed_command_answers(here: Path) -> None:
 
 def test_a_count_that_overruns_its_slot_ends_with_its_reply(here: Path) -> None:
     """The count is not waited for, and nothing but one line is said; a longer slot answers."""
-    words = [SCRIPT, "count", "survey.parquet", "--where", "age > 40", "--epsilon", "0.5", "--slot"]
+    words = [
+        SCRIPT,
+        "count",
+        "survey.parquet",
+        "--unit",
+        "row",
+        "--where",
+        "age > 40",
+        "--epsilon",
+        "0.5",
+        "--slot",
+    ]
     late, told = (
         subprocess.run([*words, slot], cwd=here, check=False, capture_output=True, text=True)  # noqa: S603  (our own command)
         for slot in ("0.001", "1")
@@ -222,7 +234,8 @@ def test_a_stream_that_is_not_utf8_shows_every_digit(
     encoding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An answer that was paid for is told, with names for lost signs, and JSON is exact."""
-    count = ("count", "survey.parquet", "--where", "health <> '−'", "--epsilon", "0.5")
+    where = ("--where", "health <> '−'")
+    count = ("count", "survey.parquet", "--unit", "row", *where, "--epsilon", "0.5")
 
     def told(*words: str) -> str:
         streams = [TextIOWrapper(BytesIO(), encoding=encoding) for _ in range(2)]

@@ -31,7 +31,9 @@ def everything(run: Run, *words: str) -> str:
         *("note > joined", "age + 1 > 2", "cast(note as int) = 1", "note = 'x", "true"),
     ],
 )
-@pytest.mark.parametrize("options", [(), ("--json",), ("--unit", "person"), ("--unit", "note")])
+@pytest.mark.parametrize(
+    "options", [(), ("--unit", "row", "--json"), ("--unit", "person"), ("--unit", "note")]
+)
 def test_no_cell_is_ever_shown(run: Run, here: Path, where: str, options: tuple[str, ...]) -> None:
     """Whatever is asked of columns that fail to parse, no answer or refusal quotes a cell."""
     (here / "records.csv").write_text(RECORDS)
@@ -54,7 +56,7 @@ def test_no_cell_is_ever_shown(run: Run, here: Path, where: str, options: tuple[
 def test_no_broken_file_is_quoted(run: Run, here: Path, records: str, name: str) -> None:
     """A file that cannot be read is refused by its name alone."""
     (here / name).write_text(records)
-    told = run("count", name, "--where", "age > 40", "--epsilon", "0.5")
+    told = run("count", name, "--unit", "row", "--where", "age > 40", "--epsilon", "0.5")
     assert (told.status, told.output) == (4, "")
     assert CANARY not in told.errors
     assert told.errors.count("\n") == 1
@@ -63,7 +65,7 @@ def test_no_broken_file_is_quoted(run: Run, here: Path, records: str, name: str)
 def test_what_the_asker_typed_is_shown(run: Run, here: Path) -> None:
     """A canary in the question comes back, so the search for it can fail."""
     (here / "records.csv").write_text(RECORDS)
-    words = ("--where", f"note = '{CANARY}'", "--epsilon", "0.5")
+    words = ("--unit", "row", "--where", f"note = '{CANARY}'", "--epsilon", "0.5")
     assert CANARY in everything(run, "count", "records.csv", *words)
 
 
@@ -92,7 +94,17 @@ STEERING = "\x1b[2J\x1b]0;title\x07\x9b31m\r\n\u202e\u2028\x7f"
 def test_no_question_steers_the_terminal_of_who_reads_it(run: Run, words: tuple[str, ...]) -> None:
     """An analyst's text could else clear an owner's screen, or hide a row of the ledger."""
     where = f"health = '{STEERING}'"
-    count = ("count", "survey.parquet", "--where", where, "--epsilon", "0.5", *words)
+    count = (
+        "count",
+        "survey.parquet",
+        "--unit",
+        "row",
+        "--where",
+        where,
+        "--epsilon",
+        "0.5",
+        *words,
+    )
     for told in (run(*count), run(*count), run("ledger", "show", *words)):
         assert told.status == 0
         assert "[2J" in told.output
@@ -115,7 +127,16 @@ def test_no_refusal_steers_the_terminal(run: Run) -> None:
     """Neither the name of a file nor a column that is no column."""
     for told in (
         run("count", f"missing{STEERING}.csv", "--where", "true", "--epsilon", "1"),
-        run("count", "survey.parquet", "--where", f'"{STEERING}" = 1', "--epsilon", "1"),
+        run(
+            "count",
+            "survey.parquet",
+            "--unit",
+            "row",
+            "--where",
+            f'"{STEERING}" = 1',
+            "--epsilon",
+            "1",
+        ),
         run("count", "survey.parquet", "--where", "true", "--epsilon", STEERING),
         run("count", "survey.parquet", "--where", "true", "--epsilon", "1", f"--{STEERING}"),
         run(STEERING),

@@ -18,10 +18,13 @@ from noisycount.release.ledger.entries import Analyst, Entry, Request
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.question.normal_form import normal_form
 from noisycount.release.question.parser import parse
+from noisycount.release.question.schema import Kind
 from noisycount.release.question.text import canonical_text
-from noisycount.release.question.tree import Predicate
+from noisycount.release.question.tree import Predicate, columns
 from noisycount.release.release import Release
 from noisycount.release.slot import Slot
+from noisycount.release.sources.check import Check
+from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.interface import Source
 from noisycount.shown.value import Shown
 
@@ -55,8 +58,10 @@ class Dataset(Shown):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Desk(Shown):
+class Desk(Shown, Closing):
     """Where questions about one data set are asked; the only caller of `Source.count`.
+
+    As a context manager it closes the records and the ledger.
 
     Args:
         source: The records.
@@ -96,6 +101,24 @@ class Desk(Shown):
                 shown = repr(getattr(self, name))[:80]
                 message = f"{name} must be of the class of that name, got {shown}"
                 raise ValueError(message)  # noqa: TRY004 - every unusable value is a ValueError
+
+    @property
+    def columns(self) -> dict[str, Kind]:
+        """What questions may use, and the kind of each column."""
+        return dict(self.source.schema)
+
+    def check(self) -> Check:
+        """What is in the records, for their owner: it shows facts about the data.
+
+        Raises:
+            SourceError: The records cannot be read.
+        """
+        return self.source.check()
+
+    def close(self) -> None:
+        """The end of the use of the records and of the ledger; what was written stays."""
+        self.source.close()
+        self.ledger.close()
 
     @property
     def remaining(self) -> Fraction:
@@ -172,13 +195,19 @@ class Desk(Shown):
         predicate = normal_form(asked)
         price = goal.price
         mechanism = DiscreteLaplace.for_epsilon(price)
-        request = self._request(predicate, mechanism, price)
-        former = self._request(asked, mechanism, price)  # as ledgers before normal forms hold it
+        # Older ledgers hold questions in the words of the asker, and files by their size and time.
+        request, *formers = [
+            self._request(wording, mechanism, price, version)
+            for version in (self.source.version, *self.source.former_versions)
+            for wording in (predicate, asked)
+        ]
         self.source.require_unchanged()
-        # Not the digest, which depends on the version: that is the size of the file, or its hash.
+        if not self.ledger.answers(request, formers):
+            self.source.prepare()
+        # Not the digest, which depends on the version: that tells the content of the records.
         key = secrets.token_hex(16) if key is None else key
         entry, charged = self.ledger.reserve(
-            key, request, self.dataset.budget, self.analyst, former
+            key, request, self.dataset.budget, self.analyst, formers
         )
         if entry.answer is None:
             entry, remaining = self._answered(entry, predicate, mechanism)
@@ -195,16 +224,22 @@ class Desk(Shown):
             key=entry.key,
             unit=self.source.unit,
             confidence=goal.confidence,
+            unreadable_as_missing=self._accepted(predicate),
         )
 
+    def _accepted(self, predicate: Predicate) -> tuple[str, ...]:
+        """The columns of a question whose unreadable cells count as missing."""
+        names = {column.name for column in columns(predicate)}
+        return tuple(name for name in self.source.schema if name in names & {*self.source.accepted})
+
     def _request(
-        self, predicate: Predicate, mechanism: DiscreteLaplace, epsilon: Fraction
+        self, predicate: Predicate, mechanism: DiscreteLaplace, epsilon: Fraction, version: str
     ) -> Request:
         """The request that asks for a count with this noise."""
         question = {
             "where": canonical_text(predicate),
             "unit": self.source.unit,
-            "version": self.source.version,
+            "version": version,
             "mechanism": mechanism.name,
             "scale": exact_text(mechanism.scale),
         }

@@ -1,11 +1,11 @@
 """Private records that are open: what a question about them means, and the desk that counts."""
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from noisycount.errors import SourceError
 from noisycount.release.desk import Dataset, Desk
 from noisycount.release.ledger.entries import Analyst, Entry
 from noisycount.release.ledger.ledger import Ledger
@@ -13,11 +13,16 @@ from noisycount.release.question.normal_form import normal_form
 from noisycount.release.question.parser import parse
 from noisycount.release.question.schema import Kind
 from noisycount.release.question.text import canonical_text, english
+from noisycount.release.register.asked import asked_of
+from noisycount.release.register.contents import Contents
+from noisycount.release.register.described_source import DescribedSource
+from noisycount.release.register.holding import Holding
+from noisycount.release.register.register import Register, Statement
+from noisycount.release.register.written import Written
 from noisycount.release.slot import Slot
+from noisycount.release.sources.check import Check
 from noisycount.release.sources.closing import Closing
-from noisycount.release.sources.forms import ColumnForm, FileForm
-from noisycount.release.sources.interface import Source
-from noisycount.release.sources.opening import opened
+from noisycount.release.sources.places import files_of
 from noisycount.shown.value import Shown
 
 __all__ = ["Records"]
@@ -27,43 +32,56 @@ __all__ = ["Records"]
 class Records(Shown, Closing):
     r"""Records that only a desk can count; made by ``Records.open``.
 
+    Attributes:
+        name: what the ledger calls the data set.
+
     Example:
         >>> from tempfile import TemporaryDirectory
         >>> with TemporaryDirectory() as folder:
         ...     path = Path(folder, "survey.csv")
         ...     _ = path.write_text("person,age\n1,31\n1,32\n2,29\n")
-        ...     with Records.open(path, unit="person") as records:
+        ...     with Records.open(path, Statement("survey", unit="person")) as records:
         ...         records.meaning("age >= 30")
         'age is at least 30'
     """
 
-    _source: Source
+    name: str
+    _source: DescribedSource
+    _former: Written | None
 
     @classmethod
-    def open(  # noqa: PLR0913 - one argument a property of the records
+    def open(
         cls,
         place: Path | str,
-        *,
-        unit: str | None = None,
-        columns: Sequence[str] | None = None,
-        table: str | None = None,
-        kinds: Mapping[str, Kind | ColumnForm] | None = None,
-        form: FileForm = FileForm(),  # noqa: B008 - frozen
+        stated: Statement,
+        register: Register = Register(),  # noqa: B008 - frozen
     ) -> Self:
-        """The records at a place.
+        """The records at a place, under their description.
+
+        Where all that questions need is written down already, no record is read before a count.
+        Else they are read now, and what they are is written down by the first desk or check.
 
         Args:
-            place: a CSV, Parquet or DuckDB file.
-            unit: the column that names the person, or None where every record is one unit.
-            columns: the columns that questions may use, or None for all but the unit.
-            table: which table of a DuckDB file; not needed if it has only one.
-            kinds: what the texts of a CSV file's columns stand for; None: nobody stated any.
-            form: how the texts of a CSV file are found in it.
+            place: a file, a folder or a pattern of files that an engine reads.
+            stated: what their owner says of them.
+            register: what was written down before.
 
         Raises:
             SourceError: the records cannot be read.
+            ConfigError: their unit was never said, or another is written down, or they are there
+                under another name.
         """
-        return cls(opened(place, unit=unit, columns=columns, table=table, kinds=kinds, form=form))
+        path = Path(place).absolute()
+        content = Contents(register.folder).of(files_of(path))
+        name = register.name_of(stated, content.digest)
+        holding = Holding(repr(str(place)), path, name, stated, content, register.folder)
+        unit, former = register.unit(name, stated.unit), register.written.get(name)
+        return cls(name, holding.source(unit, register.known(name, stated)), former)
+
+    @property
+    def unit(self) -> str | None:
+        """The column that names the person, or None where every record is one unit."""
+        return self._source.unit
 
     @property
     def columns(self) -> dict[str, Kind]:
@@ -95,25 +113,24 @@ class Records(Shown, Closing):
         asked = parse(where, self._source.schema)
         return {canonical_text(asked), canonical_text(normal_form(asked))}
 
-    def earlier(self, where: str, dataset: str, entries: Iterable[Entry]) -> list[Entry]:
+    def earlier(self, where: str, entries: Iterable[Entry]) -> list[Entry]:
         """Those of a ledger's entries that ask the same of these very records, at any price.
 
         Args:
             where: the question in the predicate language.
-            dataset: what the ledger calls the records.
             entries: of the ledger.
 
         Raises:
             PredicateError: the question is outside the language.
         """
         texts = self.wordings(where)
-        source = (self._source.unit, self._source.version)
+        versions = {self._source.version, *self._source.former_versions}
         return [
             entry
             for entry in entries
-            if entry.request.dataset == dataset
-            if (question := _question(entry)).get("where") in texts
-            if (question.get("unit"), question.get("version")) == source
+            if entry.request.dataset == self.name
+            if (question := asked_of(entry)).get("where") in texts
+            if question.get("unit") == self.unit and question.get("version") in versions
         ]
 
     def desk(
@@ -123,8 +140,34 @@ class Records(Shown, Closing):
         slot: Slot | None = None,
         analyst: Analyst = Analyst(),  # noqa: B008 - frozen
     ) -> Desk:
-        """The desk that counts these records; see ``Desk``."""
+        """The desk that counts these records; see ``Desk``. What they are is written down now.
+
+        Raises:
+            LedgerError: the ledger cannot be written.
+            SourceError: another process wrote something else down at the same time.
+        """
+        self.write_down(ledger)
         return Desk(self._source, ledger, dataset, slot, analyst)
+
+    def write_down(self, ledger: Ledger) -> None:
+        """The writing down of what the records are, once.
+
+        Raises:
+            LedgerError: the ledger cannot be written.
+            SourceError: another process wrote something else down at the same time.
+        """
+        if self._source.written == self._former:
+            return
+        text, former = self._source.written.text, self._former
+        newest = ledger.describe(self.name, text, None if former is None else former.text)
+        if newest != text:
+            raise SourceError(
+                f"{self._source.shown} was written down otherwise at the same moment: ask again"
+            )
+
+    def check(self) -> Check:
+        """What is in the records; see ``Source.check``."""
+        return self._source.check()
 
     def _facts(self) -> dict[str, object]:
         """What questions may use, and what is counted."""
@@ -133,12 +176,3 @@ class Records(Shown, Closing):
     def close(self) -> None:
         """The end of their use."""
         self._source.close()
-
-
-def _question(entry: Entry) -> dict[str, object]:
-    """What an entry of a ledger asks; nothing where no desk wrote it."""
-    try:
-        question = json.loads(entry.request.question)
-    except (ValueError, RecursionError):
-        return {}
-    return question if isinstance(question, dict) else {}

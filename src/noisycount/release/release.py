@@ -28,6 +28,8 @@ class Release(Shown):
         key: Under which key the ledger keeps the answer.
         unit: The column whose distinct values were counted; None: records.
         confidence: The probability with which `error` is stated.
+        unreadable_as_missing: The columns of the question whose cells, where they could not be
+            read, count as missing, as the owner accepted.
 
     Example:
         >>> from noisycount import BetaBinomial, posterior
@@ -50,6 +52,7 @@ class Release(Shown):
     key: str
     unit: str | None = None
     confidence: float = 0.95
+    unreadable_as_missing: tuple[str, ...] = ()
 
     @property
     def error(self) -> int:
@@ -85,7 +88,7 @@ class Release(Shown):
         """All of it, and what follows for a reader."""
         names = (
             *("answer", "error", "confidence", "epsilon", "odds", "charged", "remaining"),
-            *("repeated", "dataset", "unit", "where", "mechanism", "key"),
+            *("repeated", "dataset", "unit", "where", "mechanism", "key", "unreadable_as_missing"),
         )
         return {name: getattr(self, name) for name in names}
 

@@ -84,9 +84,9 @@ def test_every_key_is_read(tmp_path: Path) -> None:
 def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
     """Only the source is needed: every row is a unit, and ε = 2 may be spent."""
     dataset = load(write(tmp_path, SURVEY)).datasets["survey"]
-    assert dataset == DatasetConfig("survey", tmp_path / "data" / "survey.csv")
+    assert dataset == DatasetConfig("survey", tmp_path / "data" / "survey.csv", unit="row")
     assert dataset.budget == PureBudget(Fraction(2))
-    assert (dataset.unit, dataset.size, dataset.columns, dataset.table) == (None,) * 4
+    assert (dataset.size, dataset.columns, dataset.table) == (None, None, None)
     assert (dataset.kinds, dataset.form, dataset.account) == (None, FileForm(), "survey")
 
 

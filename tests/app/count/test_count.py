@@ -28,6 +28,9 @@ def formats(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+ROWS = ("--unit", "row")
+
+
 def bound(epsilon: float) -> int:
     """An error that discrete Laplace noise exceeds once in 1e9 answers at most."""
     return math.ceil(math.log(2e9) / epsilon)
@@ -77,6 +80,8 @@ def test_persons_are_not_rows(run: Run, here: Path) -> None:
     configure(here, 'budget = "1000"')
     rows = run(*words).object
     configure(here, 'budget = "1000"\nunit = "person"')
+    assert "ever since its first answer" in run(*words).errors
+    (here / "ledger.db").unlink()
     persons = run(*words).object
     assert (rows["answer"], persons["answer"]) == (302, 92)
     assert "about one row" in rows["odds"]
@@ -94,7 +99,9 @@ def test_accuracy_sets_the_price(run: Run) -> None:
 @pytest.mark.parametrize("spelling", ["health='poor'", "HEALTH  =  'poor'", "(health = 'poor')"])
 def test_the_same_question_is_free(run: Run, spelling: str) -> None:
     """However it is spelt, a question that was paid for gets its answer again, for nothing."""
-    first = run("count", "survey.parquet", "--where", POOR, "--epsilon", "0.1", "--json").object
+    first = run(
+        "count", "survey.parquet", *ROWS, "--where", POOR, "--epsilon", "0.1", "--json"
+    ).object
     again = run("count", "survey.parquet", "--where", spelling, "--epsilon", "0.1", "--json").object
     assert (again["answer"], again["where"]) == (first["answer"], POOR)
     assert (first["charged"], again["charged"]) == ("0.1", "0")
@@ -105,7 +112,7 @@ def test_budgets_add_up_exactly(run: Run) -> None:
     """Thirds, tenths and twentieths are spent to the last digit, and then nothing is left."""
     prices = [Fraction(price) for price in ("1/3", "0.1", "0.15", "2/3", "0.75")]
     for number, price in enumerate(prices, start=1):
-        words = ("--where", f"year = {number}", "--epsilon", str(price), "--json")
+        words = (*ROWS, "--where", f"year = {number}", "--epsilon", str(price), "--json")
         told = run("count", "survey.parquet", *words).object
         assert Fraction(told["charged"]) == price
         assert Fraction(told["remaining"]) == 2 - sum(prices[:number])
@@ -114,7 +121,7 @@ def test_budgets_add_up_exactly(run: Run) -> None:
 
 def test_without_a_configuration_the_ledger_is_the_users(run: Run, tmp_path: Path) -> None:
     """Where no file names a ledger, the answer says where it is kept."""
-    told = run("count", "survey.parquet", "--where", POOR, "--epsilon", "0.1")
+    told = run("count", "survey.parquet", *ROWS, "--where", POOR, "--epsilon", "0.1")
     assert re.search(r"^ledger +~/\.config/noisycount/ledger\.db *$", told.output, re.MULTILINE)
     assert (tmp_path / "home" / ".config" / "noisycount" / "ledger.db").is_file()
 

@@ -8,7 +8,7 @@ from noisycount.release.sources.duckdb.source import DuckDBSource
 from tests.app.conftest import Refused, Run
 
 TRUTH = 92
-FILES = ["ledger.db", "poor-health.png", "poor-health.svg"]
+FILES = ["ledger.db", "ledger.db.data", "poor-health.png", "poor-health.svg"]
 
 
 def test_the_answer_is_near_the_truth(run: Run) -> None:

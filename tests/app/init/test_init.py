@@ -41,7 +41,7 @@ def test_a_file_is_described(run: Run, umfrage: Path) -> None:
         assert part in text
     assert "unbekannt" not in text  # no cell of the data but the words that mean nothing
     dataset = load(umfrage.parent / "noisycount.toml").datasets["Umfrage-2025"]
-    assert (dataset.source, dataset.unit, dataset.size) == (umfrage, None, None)
+    assert (dataset.source, dataset.unit, dataset.size) == (umfrage, "row", None)
     assert dataset.form == FileForm("cp1252", ";", 2)
     assert dataset.kinds is not None
     assert dataset.kinds["Alter"] == ColumnForm(Kind.INTEGER)

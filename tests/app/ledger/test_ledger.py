@@ -33,9 +33,9 @@ def test_an_intact_ledger_is_verified(run: Run, here: Path) -> None:
     told = run("ledger", "verify", "--json").object
     assert (told["intact"], told["broken"], told["why"]) == (True, None, None)
     head = Head.read(told["head"])
-    assert head.number == 4
+    assert head.number == 5
     shown = run("ledger", "verify").output
-    assert "4 rows, each as it was written" in shown
+    assert "5 rows, each as it was written" in shown
     assert f"head: {head}\n" in shown
     assert "Write the head down" in shown
     again = run("ledger", "verify", "--head", f"4:{head.hash[:32]}").output
@@ -71,18 +71,18 @@ def test_a_restored_copy_is_told_by_the_head(run: Run, refused: Refused, here: P
     shutil.copy(here / "copy.db", here / "ledger.db")
     assert run("ledger", "verify").status == 0
     message = refused("ledger", "verify", "--head", head)
-    assert "row 3 of the ledger is missing, though row 4 was written down" in message
+    assert "row 4 of the ledger is missing, though row 5 was written down" in message
     text = (here / "noisycount.toml").read_text().replace("[ledger]", f'[ledger]\nhead = "{head}"')
     (here / "noisycount.toml").write_text(text)
-    assert "row 3 of the ledger is missing" in refused("ledger", "verify")
+    assert "row 4 of the ledger is missing" in refused("ledger", "verify")
     for words in (
         ("count", "survey", "--where", "age > 40", "--epsilon", "0.1"),
         ("ledger", "show"),
         ("ledger", "export"),
     ):
-        assert "does not hold row 4 as it was written down" in refused(*words)
+        assert "does not hold row 5 as it was written down" in refused(*words)
     (here / "ledger.db").unlink()
-    assert "there is no ledger, though row 4 was written down" in refused("ledger", "verify")
+    assert "there is no ledger, though row 5 was written down" in refused("ledger", "verify")
     words = ("count", "survey", "--where", "age > 40", "--epsilon", "0.1")
     assert "does not exist" in refused(*words)
 
@@ -137,7 +137,7 @@ def test_an_export_can_be_verified_by_anybody(run: Run, refused: Refused, here: 
     configure(here)
     for year in (1, 2):
         ask(run, year)
-    assert "wrote 4 rows to out.jsonl" in run("ledger", "export", "--out", "out.jsonl").output
+    assert "wrote 5 rows to out.jsonl" in run("ledger", "export", "--out", "out.jsonl").output
     lines = (here / "out.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     whole = run("ledger", "export", "--json").object
@@ -252,10 +252,11 @@ def test_a_ledger_on_a_server_serves_the_command_line(
     message = refused("count", "survey", "--where", "year = 2", "--epsilon", "0.1")
     assert "exceeds the 1/30 that is left" in message
     assert "ledger: on a server" in run("ledger", "show").output
-    assert "2 rows, each as it was written" in run("ledger", "verify").output
+    assert "3 rows, each as it was written" in run("ledger", "verify").output
     (survey,) = run("ledger", "show", "--json").object["datasets"]
     assert Fraction(survey["spent"]) == Fraction(3, 10)
-    assert sorted(path.name for path in here.iterdir()) == ["noisycount.toml", "survey.parquet"]
+    names = ["noisycount.data", "noisycount.toml", "survey.parquet"]
+    assert sorted(path.name for path in here.iterdir()) == names
 
 
 FORGED = ["{}", "[]", "5", '{"where": 5}', "year", '"where"', "[" * 90_000]

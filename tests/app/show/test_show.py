@@ -50,13 +50,14 @@ def test_what_was_asked_is_shown_with_its_error(run: Run, here: Path) -> None:
 
 
 def test_a_file_is_shown_by_the_unit_of_its_answers(run: Run, here: Path) -> None:
-    """A CSV file without stated kinds has none; its path is its name."""
+    """Its path is its name, and before the first count nobody said whose rows it holds."""
     (here / "people.csv").write_text("person,age\n1,31\n2,29\n")
     assert run("show", "people.csv", "--json").object["unit"] is None
+    assert "as the first count says by --unit" in run("show", "people.csv").output
     run("count", "people.csv", "--unit", "person", "--where", "age > 30", "--epsilon", "1")
     told = run("show", "people.csv", "--json").object
-    assert (told["unit"], told["columns"]) == ("person", {"age": None})
-    assert "│ age │ not stated │" in " ".join(run("show", "people.csv").output.split())
+    assert (told["unit"], told["columns"]) == ("person", {"age": "integer"})
+    assert "│ age │ integer │" in " ".join(run("show", "people.csv").output.split())
 
 
 @pytest.mark.parametrize("source", ["nowhere.csv", "sruvey"])

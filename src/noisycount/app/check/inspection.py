@@ -3,9 +3,10 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from noisycount.app.config.config import ROW, Config, DatasetConfig
+from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.config.naming import source_text
 from noisycount.release.checking import UTF, checked_records
+from noisycount.release.register.written import ROW
 from noisycount.release.sources.check import Check, ColumnCheck
 
 __all__ = ["Inspection"]

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import click
 
-from noisycount.app.config.config import ROW, DatasetConfig
+from noisycount.app.config.config import DatasetConfig
 from noisycount.app.config.file import FILE_NAME, TEMPLATE, without_file
 from noisycount.app.config.naming import NAME, name_of
 from noisycount.app.options.dataset import table_option
 from noisycount.app.terminal.printing import print_text
 from noisycount.errors import ConfigError
+from noisycount.release.register.written import ROW
 
 __all__ = ["command"]
 

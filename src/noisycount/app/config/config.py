@@ -16,11 +16,9 @@ from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.entries import Analyst
 from noisycount.release.sources.forms import ColumnForm, FileForm
 
-__all__ = ["DEFAULT_BUDGET", "ROW", "Config", "DatasetConfig"]
+__all__ = ["DEFAULT_BUDGET", "Config", "DatasetConfig"]
 
 DEFAULT_BUDGET = PureBudget(Fraction(2))
-ROW = "row"
-"""What one writes for a unit where every row is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,8 @@ class DatasetConfig:
     Args:
         name: What people call it.
         source: The file, folder or pattern of files, an absolute path.
-        unit: The column that names the person; None: every row is one unit.
+        unit: The column that names the person, `row` where every row is one unit; None: as it was
+            said at the first count.
         size: The number of units where it is public, else None.
         columns: What questions may use; None: all but the unit.
         table: The table of a DuckDB file; None: its only one.
@@ -67,6 +66,11 @@ class DatasetConfig:
             object.__setattr__(self, "budget", budget_of(self.budget))
         except ValueError as error:
             raise ConfigError(str(error)) from None
+
+    @property
+    def is_path(self) -> bool:
+        """Whether nobody configured it: its name is where it lies."""
+        return self.name.startswith(str(self.source))
 
     def lies_at(self, path: str | Path) -> bool:
         """Whether the very records of the data set lie at `path`, links included."""
@@ -110,6 +114,14 @@ class Config:
     def ledger_file(self) -> Path | None:
         """The file of a SQLite ledger, None for a server."""
         return sqlite_file(self.ledger_url)
+
+    @property
+    def data_folder(self) -> Path | None:
+        """Where copies of texts lie: beside the ledger, or beside what configures one elsewhere."""
+        file = self.ledger_file
+        if file is not None:
+            return file.with_name(f"{file.name}.data")
+        return None if self.path is None else self.path.with_name(f"{self.path.stem}.data")
 
     def make_ledger_folder(self) -> None:
         """Make the ledger's folder, readable by its owner alone, where nobody configured one.

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from noisycount.app.config.budget import budget_in
-from noisycount.app.config.config import DEFAULT_BUDGET, ROW, Config, DatasetConfig
+from noisycount.app.config.config import DEFAULT_BUDGET, Config, DatasetConfig
 from noisycount.app.config.forms import FILE_KEYS, file_form_in, kinds_in
 from noisycount.app.config.ledger_url import sqlite_url, url_seen_from
 from noisycount.app.config.naming import NAME
@@ -19,6 +19,7 @@ from noisycount.errors import ConfigError
 from noisycount.release.ledger.arguments import check_text
 from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.entries import Analyst
+from noisycount.release.register.written import ROW
 
 __all__ = ["FILE_NAME", "TEMPLATE", "find", "load", "without_file"]
 
@@ -113,7 +114,7 @@ def _dataset(name: str, table: TomlTable) -> DatasetConfig:
     return DatasetConfig(
         name=name,
         source=_source(table),
-        unit=None if (unit := table.text("unit")) == ROW else unit,
+        unit=table.text("unit") or ROW,
         size=table.whole_number("size"),
         columns=table.texts("columns"),
         table=table.text("table"),

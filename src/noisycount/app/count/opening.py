@@ -1,22 +1,38 @@
 """The records of a data set, opened as its owner configured them."""
 
-from noisycount.app.config.config import DatasetConfig
+from noisycount.app.config.config import Config, DatasetConfig
+from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.records import Records
+from noisycount.release.register.register import Register, Statement
 
-__all__ = ["records_of"]
+__all__ = ["records_of", "register_of"]
 
 
-def records_of(dataset: DatasetConfig) -> Records:
+def register_of(ledger: Ledger | None, configuration: Config) -> Register:
+    """What was written down of data sets; where there is no ledger, no folder is made either."""
+    return Register.of(ledger, None if ledger is None else configuration.data_folder)
+
+
+def records_of(dataset: DatasetConfig, register: Register, *, renews: bool = False) -> Records:
     """The open records of a data set.
+
+    Args:
+        dataset: As its owner configured it.
+        register: What was written down before.
+        renews: Whether what was written down of its columns is to be forgotten.
 
     Raises:
         SourceError: They cannot be read, or hold no such column.
+        ConfigError: Nobody said whose rows they are, or they have another name in this ledger.
     """
-    return Records.open(
-        dataset.source,
+    stated = Statement(
+        name=dataset.account,
+        is_path=dataset.is_path,
         unit=dataset.unit,
         columns=dataset.columns,
         table=dataset.table,
         kinds=dataset.kinds,
         form=dataset.form,
+        renews=renews,
     )
+    return Records.open(dataset.source, stated, register)

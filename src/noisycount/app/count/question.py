@@ -1,18 +1,22 @@
 """One private count from start to end: what every way of asking shares."""
 
 import json
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
 from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.count.opening import records_of
+from noisycount.app.ledger.access import existing_ledger
 from noisycount.errors import ConfigError
 from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_of_size
 from noisycount.release.desk import Dataset, Release
 from noisycount.release.ledger.entries import Analyst, Entry
 from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.register.register import Register
+from noisycount.release.register.written import ROW
 from noisycount.release.slot import Slot
 
 __all__ = ["Answer", "answer_to", "dataset_asked"]
@@ -86,23 +90,24 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
     Raises:
         NoisyCountError: The question, the file, the budget or the ledger refuses it.
     """
-    with records_of(dataset) as records:
+    with ExitStack() as opened:
+        ledger = opened.enter_context(existing_ledger(configuration, makes=True))
+        register = Register.of(ledger, configuration.data_folder)
+        records = opened.enter_context(records_of(dataset, register))
         meaning = records.meaning(where)  # a refused question makes no ledger
-        configuration.make_ledger_folder()
-        known_head = configuration.known_head
-        with Ledger.open(
-            configuration.ledger_url, create=known_head is None, known_head=known_head
-        ) as ledger:
-            paying = Dataset(dataset.account, dataset.budget)
-            desk = records.desk(ledger, paying, slot, analyst)
-            release = desk.release(where, epsilon, confidence=confidence)
-            texts = map(json.dumps, records.wordings(where))  # as questions hold them
-            asked = [entry for text in texts for entry in ledger.asking(dataset.account, text)]
-            earlier = records.earlier(where, dataset.account, asked)
+        if ledger is None:
+            configuration.make_ledger_folder()
+            ledger = opened.enter_context(Ledger.open(configuration.ledger_url))
+        paying = Dataset(records.name, dataset.budget)
+        desk = records.desk(ledger, paying, slot, analyst)
+        release = desk.release(where, epsilon, confidence=confidence)
+        texts = map(json.dumps, records.wordings(where))  # as questions hold them
+        asked = [entry for text in texts for entry in ledger.asking(records.name, text)]
+        earlier = records.earlier(where, asked)
     return Answer(
         release=release,
         meaning=meaning,
-        unit=dataset.unit,
+        unit=records.unit,
         neighbours=neighbours_of_size(dataset.size),
         budget=dataset.budget,
         analyst=analyst,
@@ -130,8 +135,8 @@ def dataset_asked(configuration: Config, source: str, unit: str | None) -> Datas
     dataset = configuration.dataset(source)
     if unit is None or unit == dataset.unit:
         return dataset
-    if dataset.name in configuration.datasets:
-        chosen = f"counts distinct {dataset.unit!r}" if dataset.unit else "counts rows"
+    if not dataset.is_path:
+        chosen = "counts rows" if dataset.unit == ROW else f"counts distinct {dataset.unit!r}"
         raise ConfigError(
             f"--unit {unit!r}: data set {dataset.name!r} {chosen}, as its owner configured it; "
             "leave --unit out"

@@ -1,11 +1,11 @@
 """What a question would cost and give, without asking it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from noisycount.app.config.config import Config, DatasetConfig
-from noisycount.app.count.opening import records_of
-from noisycount.app.ledger.access import debits
+from noisycount.app.count.opening import records_of, register_of
+from noisycount.app.ledger.access import existing_ledger
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.budget.loss import Loss
@@ -20,6 +20,7 @@ class Trial:
 
     Attributes:
         dataset: Whose records would be counted.
+        unit: The column whose distinct values would be; None for rows.
         where: The canonical text of the question.
         meaning: The question in English.
         epsilon: The price of an answer.
@@ -31,6 +32,7 @@ class Trial:
     """
 
     dataset: DatasetConfig
+    unit: str | None
     where: str
     meaning: str
     epsilon: Fraction
@@ -55,12 +57,17 @@ class Trial:
         Raises:
             NoisyCountError: The file, the question or the ledger refuses it.
         """
-        with records_of(dataset) as records:
+        with (
+            existing_ledger(configuration) as ledger,
+            records_of(dataset, register_of(ledger, configuration)) as records,
+        ):
             text, meaning = records.text(where), records.meaning(where)
-            entries = debits(configuration)
-            earlier = records.earlier(where, dataset.account, entries)
+            entries = ledger.entries() if ledger else []
+            earlier = records.earlier(where, entries)
+            dataset, unit = replace(dataset, account=records.name), records.unit
         return cls(
             dataset=dataset,
+            unit=unit,
             where=text,
             meaning=meaning,
             epsilon=epsilon,

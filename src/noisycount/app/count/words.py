@@ -51,12 +51,12 @@ def _bound(answer: Answer) -> str:
 def trial_facts(trial: Trial) -> Facts:
     """What a question would cost and give, in words."""
     scale = DiscreteLaplace.for_epsilon(trial.epsilon).scale
-    odds = odds_sentence(trial.epsilon, "person" if trial.dataset.unit else "row")
+    odds = odds_sentence(trial.epsilon, "person" if trial.unit else "row")
     left = _left(trial.remaining, trial.dataset.budget, trial.analyst)
     sure = f"with {percent(trial.confidence)} confidence"
     return [
         ("question", f"{trial.where}  ({trial.meaning})"),
-        ("data set", _counted(trial.dataset.name, trial.dataset.unit)),
+        ("data set", _counted(trial.dataset.name, trial.unit)),
         ("answer", f"would be within {plus_minus(trial.error)} of the true count {sure}"),
         ("noise", f"discrete Laplace, scale {approximately(scale)}"),
         ("privacy", f"ε = {exact_text(trial.epsilon)}: {odds}"),

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from noisycount.app.config.config import Config, DatasetConfig
-from noisycount.app.count.opening import records_of
-from noisycount.app.ledger.access import debits
-from noisycount.app.ledger.words import asked_unit
+from noisycount.app.count.opening import records_of, register_of
+from noisycount.app.ledger.access import existing_ledger
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.question.schema import Kind
+from noisycount.release.register.written import ROW
 
 __all__ = ["View"]
 
@@ -22,14 +22,18 @@ class View:
     """What may be asked of a data set, what is left to pay, and what was asked; no record's cell.
 
     Attributes:
-        dataset: As its owner configured it, by the unit of its newest answer if none is configured.
-        columns: What questions may use, by name; None where no kind is stated.
+        dataset: As its owner configured it.
+        unit: The column whose distinct values are counted; None for rows.
+        is_said: Whether anybody said so yet.
+        columns: What questions may use, by name.
         remaining: The largest ε at which one more question may be asked.
         entries: What was asked, oldest first.
     """
 
     dataset: DatasetConfig
-    columns: Mapping[str, Kind | None]
+    unit: str | None
+    is_said: bool
+    columns: Mapping[str, Kind]
     remaining: Fraction
     entries: tuple[Entry, ...]
 
@@ -40,14 +44,15 @@ class View:
         Raises:
             NoisyCountError: The file or the ledger cannot be read.
         """
-        every = debits(configuration)
-        entries = tuple(entry for entry in every if entry.request.dataset == dataset.account)
-        if dataset.unit is None and entries:
-            dataset = replace(dataset, unit=asked_unit(entries[-1]))
-        with records_of(dataset) as records:
-            columns = records.columns
+        with existing_ledger(configuration) as ledger:
+            register = register_of(ledger, configuration)
+            is_said = dataset.unit is not None or register.knows(dataset.account)
+            asked = dataset if is_said else replace(dataset, unit=ROW)
+            with records_of(asked, register) as records:
+                name, unit, columns = records.name, records.unit, records.columns
+            entries = tuple(ledger.entries(name)) if ledger else ()
         spent = entries[-1].spent if entries else Loss()
-        return cls(dataset, columns, dataset.budget.left(spent), entries)
+        return cls(dataset, unit, is_said, columns, dataset.budget.left(spent), entries)
 
     @property
     def price(self) -> Fraction:

@@ -16,7 +16,7 @@ def view_object(view: View, configuration: Config) -> dict[str, Any]:
     return {
         "dataset": dataset.name,
         "source": str(dataset.source),
-        "unit": dataset.unit,
+        "unit": view.unit,
         "size": dataset.size,
         "columns": {name: kind and kind.value for name, kind in view.columns.items()},
         "budget": dataset.budget.written,

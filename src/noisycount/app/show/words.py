@@ -22,13 +22,13 @@ __all__ = [
 CONFIDENCE = 0.95
 COLUMN_HEADER = ("column", "kind", "compare it with")
 ENTRY_HEADER = ("asked (UTC)", "question", "ε", "answer (95 %)")
-_UNSTATED = ("not stated", "a number, a text, or true or false")
 
 
 def view_facts(view: View, configuration: Config) -> Facts:
     """What is counted, and what is left to pay."""
     dataset = view.dataset
-    counts = f"distinct values of {dataset.unit}" if dataset.unit else "rows"
+    counts = f"distinct values of {view.unit}" if view.unit else "rows"
+    counts = counts if view.is_said else "rows or persons, as the first count says by --unit"
     public = f", of which there are {signed(dataset.size)}" if dataset.size else ""
     facts = [
         ("data set", seen_from_here(dataset.name)),
@@ -42,10 +42,7 @@ def view_facts(view: View, configuration: Config) -> Facts:
 
 def column_rows(view: View) -> list[tuple[str, ...]]:
     """One line a column, with cells as `COLUMN_HEADER` names them."""
-    return [
-        (name, *(_UNSTATED if kind is None else (kind.value, kind.example)))
-        for name, kind in view.columns.items()
-    ]
+    return [(name, kind.value, kind.example) for name, kind in view.columns.items()]
 
 
 def entry_rows(view: View) -> list[tuple[str, ...]]:

@@ -1,7 +1,7 @@
 """The durable budget: append-only debits and answers in a SQL database."""
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -135,7 +135,7 @@ class Ledger(Shown):
         request: Request,
         budget: Fraction | Budget,
         analyst: Analyst = Analyst(),  # noqa: B008 - frozen
-        former: Request | None = None,
+        formers: Sequence[Request] = (),
     ) -> tuple[Entry, Fraction]:
         """The debit of a request, and what this call charged for it.
 
@@ -146,7 +146,7 @@ class Ledger(Shown):
             request: What is asked, and at what price.
             budget: The most that the data set may pay in all; a number is a budget in ε.
             analyst: Who asks; the price must fit the analyst's budget as well.
-            former: The same request as an older ledger may hold it, in other words.
+            formers: The same request as an older ledger may hold it, in other words.
 
         Raises:
             ValueError: An argument is of another type or out of range; nothing was charged.
@@ -157,7 +157,6 @@ class Ledger(Shown):
         check_text("key", key)
         check_type("request", request, Request)
         check_type("analyst", analyst, Analyst)
-        check_type("former", former, Request | None)
         limit = budget_of(budget)
         with self._transaction(self.writing) as connection:
             book = self._book(connection)
@@ -165,10 +164,9 @@ class Ledger(Shown):
             # number of this one, and the database refuses it.
             head = book.head
             known = entry_under(connection, book, key)
-            if known is not None and known.request not in {request, former}:
+            if known is not None and known.request not in {request, *formers}:
                 raise LedgerError(f"key {key!r} was used for another question; choose another key")
-            for wording in filter(None, (request, former)):
-                known = known or entry_under(connection, book, book.key_of(wording))
+            known = known or _first(connection, book, (request, *formers))
             if known is not None:
                 return known, Fraction(0)
             spent, own = totals(book, request, limit, analyst)
@@ -176,6 +174,21 @@ class Ledger(Shown):
             entry = Entry(key, request, spent, made, None, analyst.name, own)
             append(connection, head, debit_columns(entry))
             return entry, request.epsilon
+
+    def answers(self, request: Request, formers: Sequence[Request] = ()) -> bool:
+        """Whether there is an answer to a request already.
+
+        Args:
+            request: What is asked, and at what price.
+            formers: The same as an older ledger may hold it, in other words.
+
+        Raises:
+            LedgerError: The ledger cannot be read.
+        """
+        with self._transaction(self.reading) as connection:
+            book = self._book(connection)
+            known = _first(connection, book, (request, *formers))
+        return known is not None and known.answer is not None
 
     def store(self, entry: Entry, answer: int) -> Entry:
         """The entry with its answer for ever: this one, unless one was stored before.
@@ -370,3 +383,9 @@ class Ledger(Shown):
                 f"{self.place} does not hold row {known_head.number} as it was written down: it is"
                 " an older copy, or another ledger; restore the newest copy"
             )
+
+
+def _first(connection: Connection, book: Book, requests: Sequence[Request]) -> Entry | None:
+    """The debit of the first of some requests that was made, if one was."""
+    keys = filter(None, map(book.key_of, requests))
+    return next((entry_under(connection, book, key) for key in keys), None)

@@ -56,6 +56,7 @@ class Schema(Mapping[str, Kind]):
     Args:
         kinds: the kind of each column.
         others: the engine's type of each column that exists but no question can use.
+        whole: all columns of the records, where these are those that their owner chose.
 
     Example:
         >>> schema = Schema({"person": Kind.INTEGER, "age": Kind.INTEGER}, {"scan": "blob"})
@@ -65,6 +66,7 @@ class Schema(Mapping[str, Kind]):
 
     kinds: Mapping[str, Kind]
     others: Mapping[str, str] = field(default_factory=dict)
+    whole: "Schema | None" = None
 
     def __getitem__(self, name: str) -> Kind:
         return self.kinds[name]
@@ -98,7 +100,8 @@ class Schema(Mapping[str, Kind]):
         chosen = set(names if columns is None else columns) - {unit}
         return Schema(
             {name: kind for name, kind in self.kinds.items() if name in chosen},
-            {name: kind for name, kind in self.others.items() if name in chosen},
+            {name: type_ for name, type_ in self.others.items() if name in chosen},
+            self.whole or self,
         )
 
 

@@ -1,17 +1,19 @@
 """What every engine offers: the columns that questions may use, and exact counts."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
 from noisycount.errors import SourceError
-from noisycount.release.question.schema import Kind
+from noisycount.release.question.schema import Kind, Schema
 from noisycount.release.question.tree import (
     Predicate,
     columns,
 )
+from noisycount.release.sources.check import Check, ColumnCheck
+from noisycount.release.sources.forms import ColumnForm, FileForm
 
-__all__ = ["Source", "require_known_columns"]
+__all__ = ["CheckedSource", "Source", "require_known_columns"]
 
 
 class Source(Protocol):
@@ -32,11 +34,30 @@ class Source(Protocol):
         """An opaque text that changes when the records may have changed."""
         ...
 
+    @property
+    def former_versions(self) -> Sequence[str]:
+        """The texts that were its version in older ledgers."""
+        ...
+
+    @property
+    def accepted(self) -> Collection[str]:
+        """The columns whose cells that do not fit count as missing, as their owner said."""
+        ...
+
     def require_unchanged(self) -> None:
         """The refusal of records that are closed, or may not be those of the version any more.
 
         Raises:
             SourceError: they are.
+        """
+        ...
+
+    def prepare(self) -> None:
+        """All that can fail before a count, and no count: it comes before the debit.
+
+        Raises:
+            SourceError: the records cannot be read, or have cells that do not fit their kinds and
+                were not accepted as missing.
         """
         ...
 
@@ -52,6 +73,14 @@ class Source(Protocol):
         """
         ...
 
+    def check(self) -> Check:
+        """What is in the records: facts about them, for their owner.
+
+        Raises:
+            SourceError: they cannot be read.
+        """
+        ...
+
     def close(self) -> None:
         """The end of their use."""
         ...
@@ -64,6 +93,29 @@ class Source(Protocol):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None: ...
+
+
+class CheckedSource(Source, Protocol):
+    """Records that are open whether or not their cells fit; what they are can be written down."""
+
+    @property
+    def schema(self) -> Schema:
+        """The columns that questions may use, and the whole that they are from."""
+        ...
+
+    @property
+    def forms(self) -> Mapping[str, ColumnForm]:
+        """What the cells of each column stand for that questions could use, and of the unit."""
+        ...
+
+    @property
+    def form(self) -> FileForm | None:
+        """How the texts of a file were found in it; None where it states its types."""
+        ...
+
+    def used(self) -> Sequence[ColumnCheck]:
+        """What is in the columns of texts that questions may use, and in the unit."""
+        ...
 
 
 def require_known_columns(predicates: Iterable[Predicate], schema: Mapping[str, Kind]) -> None:

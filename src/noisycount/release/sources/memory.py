@@ -25,6 +25,7 @@ from noisycount.release.question.tree import (
     Predicate,
     Range,
 )
+from noisycount.release.sources.check import Check, ColumnCheck
 from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.interface import require_known_columns
 
@@ -96,6 +97,28 @@ class MemorySource(Closing):
                 "counted for anybody: fill them in or remove those records"
             )
         self.version = sha256(repr(self._records).encode(errors="surrogatepass")).hexdigest()
+
+    @property
+    def former_versions(self) -> tuple[str, ...]:
+        """None: its version never had another form."""
+        return ()
+
+    @property
+    def accepted(self) -> frozenset[str]:
+        """None: every value is of its column's kind."""
+        return frozenset()
+
+    def prepare(self) -> None:
+        """Nothing: the records were checked as they were taken in."""
+
+    def check(self) -> Check:
+        """What is in the records; see ``Source.check``."""
+        records = self._open_records()
+        columns = [
+            ColumnCheck(name, kind, kind.value, None, sum(each[name] is None for each in records))
+            for name, kind in self.schema.items()
+        ]
+        return Check(len(records), tuple(columns))
 
     def require_unchanged(self) -> None:
         """The refusal of records that are closed; they cannot change."""

@@ -1,15 +1,19 @@
 """The one place that opens engines: which one reads a source, imported only when it does."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from noisycount.release.question.schema import Kind, Schema
 from noisycount.release.sources.check import Check
 from noisycount.release.sources.endings import by_ending
 from noisycount.release.sources.forms import ColumnForm, FileForm
-from noisycount.release.sources.interface import Source
+from noisycount.release.sources.interface import CheckedSource, Source
 
-__all__ = ["ENGINES", "checked", "opened"]
+if TYPE_CHECKING:
+    from noisycount.release.sources.duckdb.source import DuckDBSource
+
+__all__ = ["ENGINES", "checked", "found", "of_copy", "opened"]
 
 
 def opened(  # noqa: PLR0913 - one argument a property of the records
@@ -38,8 +42,7 @@ def opened(  # noqa: PLR0913 - one argument a property of the records
     Raises:
         SourceError: no engine reads such a file, or the engine refuses it.
     """
-    engine = by_ending(Path(place), ENGINES)()
-    return engine(
+    return _engine(Path(place)).open(
         place,
         unit=unit,
         columns=columns,
@@ -49,6 +52,47 @@ def opened(  # noqa: PLR0913 - one argument a property of the records
         seconds=seconds,
         copy=copy,
     )
+
+
+def found(  # noqa: PLR0913 - one argument a property of the records
+    place: Path | str,
+    *,
+    unit: str | None = None,
+    columns: Sequence[str] | None = None,
+    table: str | None = None,
+    kinds: Mapping[str, ColumnForm] | None = None,
+    form: FileForm = FileForm(),  # noqa: B008 - frozen
+    copy: Path | None = None,
+) -> CheckedSource:
+    """The records at a place, whether or not their cells fit; it takes what ``opened`` takes.
+
+    Raises:
+        SourceError: no engine reads such a file, or the engine refuses it.
+    """
+    return _engine(Path(place)).found(
+        place, unit=unit, columns=columns, table=table, kinds=kinds, form=form, copy=copy
+    )
+
+
+def of_copy(
+    copy: Path,
+    forms: Mapping[str, ColumnForm],
+    *,
+    unit: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> CheckedSource:
+    """The records of a copy that ``found`` made.
+
+    Args:
+        copy: the file.
+        forms: what the texts of each column stood for.
+        unit: as ``opened`` takes it, like the rest.
+        columns: what questions may use.
+
+    Raises:
+        SourceError: the file is damaged, or a copy of something else.
+    """
+    return _engine(copy).of_copy(copy, forms, unit=unit, columns=columns)
 
 
 def checked(  # noqa: PLR0913 - one argument a property of the records
@@ -73,19 +117,20 @@ def checked(  # noqa: PLR0913 - one argument a property of the records
     Raises:
         SourceError: no engine reads such a file, the engine refuses it, or a column is unknown.
     """
-    by_ending(Path(place), ENGINES)
-    from noisycount.release.sources.duckdb.source import DuckDBSource  # noqa: PLC0415 - on first use
-
-    check = DuckDBSource.checked(place, unit=unit, table=table, kinds=kinds, form=form)
+    check = _engine(Path(place)).checked(place, unit=unit, table=table, kinds=kinds, form=form)
     names = {column.name: column.type for column in check.columns}
     Schema({}, names).for_questions(unit, columns)
     return check
 
 
-def _duckdb() -> Callable[..., Source]:
+def _engine(place: Path) -> "type[DuckDBSource]":
+    return by_ending(place, ENGINES)()
+
+
+def _duckdb() -> "type[DuckDBSource]":
     from noisycount.release.sources.duckdb.source import DuckDBSource  # noqa: PLC0415 - on first use
 
-    return DuckDBSource.open
+    return DuckDBSource
 
 
 ENGINES = dict.fromkeys(

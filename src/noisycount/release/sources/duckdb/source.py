@@ -91,14 +91,44 @@ class DuckDBSource(Closing):
             SourceError: the file cannot be read, lacks a named column or table, has records
                 without a unit, or cells that do not fit the kinds and were not accepted so.
         """
-        told = Description(unit, columns, table, _forms(kinds), form)
-        source = cls._read(format_of(Path(path), told), Path(path), told, seconds, copy)
+        source = cls.found(
+            path,
+            unit=unit,
+            columns=columns,
+            table=table,
+            kinds=kinds,
+            form=form,
+            seconds=seconds,
+            copy=copy,
+        )
         try:
-            require_readable(repr(str(path)), source.used())
+            source.prepare()
         except BaseException:
             source.close()
             raise
         return source
+
+    @classmethod
+    def found(  # noqa: PLR0913 - one argument a property of the file
+        cls,
+        path: Path | str,
+        *,
+        unit: str | None = None,
+        columns: Sequence[str] | None = None,
+        table: str | None = None,
+        kinds: Mapping[str, Kind | ColumnForm] | None = None,
+        form: FileForm = FileForm(),  # noqa: B008 - frozen
+        seconds: float | None = None,
+        copy: Path | None = None,
+    ) -> Self:
+        """The records of a file, whether or not their cells fit; it takes what `open` takes.
+
+        Raises:
+            SourceError: the file cannot be read, lacks a named column or table, or has records
+                without a unit.
+        """
+        told = Description(unit, columns, table, _forms(kinds), form)
+        return cls._read(format_of(Path(path), told), Path(path), told, seconds, copy)
 
     @classmethod
     def of_copy(
@@ -191,6 +221,35 @@ class DuckDBSource(Closing):
             raise
         return cls(Cursors(connection), place, schema, told, state, relation, seconds, copied)
 
+    def prepare(self) -> None:
+        """The refusal of cells that do not fit; see ``Source.prepare``."""
+        require_readable(repr(str(self.path)), self.used())
+
+    @property
+    def former_versions(self) -> tuple[str, ...]:
+        """None: its version never had another form."""
+        return ()
+
+    @property
+    def accepted(self) -> frozenset[str]:
+        """The columns whose cells that do not fit count as missing; see ``Source.accepted``."""
+        return frozenset(name for name, form in self.forms.items() if form.accepts_unreadable)
+
+    @property
+    def forms(self) -> dict[str, ColumnForm]:
+        """What the cells of each column stand for; see ``CheckedSource.forms``."""
+        found = {column.name: column.form for column in self.relation.checks if column.form}
+        whole = self.schema.whole or self.schema
+        return found or {
+            **{name: ColumnForm(kind) for name, kind in whole.items()},
+            **(self.told.kinds or {}),
+        }
+
+    @property
+    def form(self) -> FileForm | None:
+        """How the texts were found; see ``CheckedSource.form``."""
+        return self.relation.form
+
     def used(self) -> list[ColumnCheck]:
         """What is in the columns that questions may use and in the unit, where they are texts."""
         return [
@@ -244,6 +303,7 @@ class DuckDBSource(Closing):
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
         """The true count for each predicate; see ``Source.count``."""
         require_known_columns(predicates, self.schema)
+        self.prepare()
         if not predicates:
             return []
         query = count_sql([duckdb_sql(predicate) for predicate in predicates], self.unit)

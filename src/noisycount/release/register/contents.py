@@ -1,0 +1,111 @@
+"""What files hold, told by a hash: touched, copied or renamed, they hold the same."""
+
+import hashlib
+import json
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from noisycount.errors import SourceError
+from noisycount.release.register.folder import write_private
+from noisycount.release.sources.places import state_of
+
+__all__ = ["Content", "Contents"]
+
+_FILE = "contents.json"
+_KEPT = 1000  # places, the newest: a few hundred bytes each
+_SETTLED = 2.0  # seconds: a file written again within a tick of the disk's clock keeps its state
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What some files held at one moment.
+
+    Attributes:
+        files: Where they lie.
+        state: Their sizes and times then.
+        digest: The SHA-256 of what they held, in hexadecimal digits.
+    """
+
+    files: tuple[Path, ...]
+    state: tuple[tuple[int, ...], ...]
+    digest: str
+
+    @property
+    def former_versions(self) -> tuple[str, ...]:
+        """What one file was known by before its content was hashed: its size and its time."""
+        return tuple(f"{each[0]}-{each[1]}" for each in self.state) if len(self.state) == 1 else ()
+
+    def require_same(self) -> None:
+        """The refusal of files that may hold something else by now.
+
+        Raises:
+            SourceError: They may.
+        """
+        if state_of(self.files) != self.state:
+            raise SourceError(f"{str(self.files[0])!r} changed while it was open: open it again")
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What was found in files, so that none is read again only to see that it is the same.
+
+    Attributes:
+        folder: Where it is remembered; None: nowhere.
+    """
+
+    folder: Path | None = None
+
+    def of(self, files: tuple[Path, ...]) -> Content:
+        """What the files hold.
+
+        A file is known again by its name, its size, its inode and both of its times. What was
+        written within the last two seconds is read again the next time: a disk's clock has ticks.
+
+        Raises:
+            SourceError: One of them cannot be read, or changes meanwhile.
+        """
+        state, now = state_of(files), time.time()
+        known = self._remembered()
+        place = "\n".join(map(str, files))
+        if (found := known.get(place)) and found[0] == [list(each) for each in state]:
+            return Content(files, state, str(found[1]))
+        content = Content(files, state, _digest(files))
+        content.require_same()
+        newest = max(max(each[1], each[2]) for each in state) / 1e9
+        if self.folder is not None and newest + _SETTLED < now:
+            known.pop(place, None)
+            kept = {**dict(list(known.items())[-_KEPT:]), place: [state, content.digest]}
+            with suppress(OSError):  # what cannot be remembered is read again
+                write_private(self.folder / _FILE, json.dumps(kept).encode())
+        return content
+
+    def _remembered(self) -> dict[str, list[object]]:
+        """The state and the digest that the files of each place had; nothing where none is kept."""
+        if self.folder is None:
+            return {}
+        try:
+            known = json.loads((self.folder / _FILE).read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return known if isinstance(known, dict) else {}
+
+
+def _digest(files: tuple[Path, ...]) -> str:
+    """The SHA-256 of one file, or of those of several, whatever their names and order are.
+
+    Raises:
+        SourceError: One of them cannot be read.
+    """
+    try:
+        found = []
+        for file in files:
+            with file.open("rb") as opened:
+                found.append(hashlib.file_digest(opened, "sha256").hexdigest())
+    except OSError:
+        shown = repr(str(files[0]))
+        raise SourceError(f"{shown} cannot be read: check its path and permissions") from None
+    if len(found) == 1:
+        return found[0]
+    return hashlib.sha256(" ".join(sorted(found)).encode("ascii")).hexdigest()

@@ -1,0 +1,118 @@
+"""Records under their description: opened when they are counted, and not to find an old answer."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+
+from noisycount.errors import SourceError
+from noisycount.release.question.schema import Schema
+from noisycount.release.question.tree import Predicate
+from noisycount.release.register.written import Written
+from noisycount.release.sources.check import Check, require_readable
+from noisycount.release.sources.closing import Closing
+from noisycount.release.sources.interface import CheckedSource, require_known_columns
+
+__all__ = ["DescribedSource"]
+
+
+@dataclass(slots=True)
+class DescribedSource(Closing):
+    """Records of which all is known that a question needs before they are counted.
+
+    Attributes:
+        shown: What messages call the records.
+        written: Their description.
+        schema: What questions may use of them.
+        require_same: Refuses records that may not be those of the description any more.
+        opening: Opens them.
+        former_versions: What their version was called before contents were hashed.
+        opened: The open records, from the first need of them on.
+        is_closed: Whether their use has ended.
+        lock: Held while they are opened or closed.
+    """
+
+    shown: str
+    written: Written
+    schema: Schema
+    require_same: Callable[[], None]
+    opening: Callable[[], CheckedSource]
+    former_versions: tuple[str, ...] = ()
+    opened: CheckedSource | None = None
+    is_closed: bool = False
+    lock: Lock = field(default_factory=Lock)
+
+    @property
+    def unit(self) -> str | None:
+        """The column that names the person, or None where every record is one unit."""
+        return self.written.unit
+
+    @property
+    def version(self) -> str:
+        """A text that changes with the records, and with what their cells stand for."""
+        return self.written.version
+
+    @property
+    def accepted(self) -> frozenset[str]:
+        """The columns whose cells that do not fit count as missing; see ``Source.accepted``."""
+        return self.written.accepted
+
+    def require_unchanged(self) -> None:
+        """The refusal of records that changed; see ``Source.require_unchanged``."""
+        if self.is_closed:
+            raise SourceError(f"{self.shown} is closed: open it again")
+        self.require_same()
+
+    def prepare(self) -> None:
+        """The opening of the records, and the refusal of what does not fit; see ``Source``."""
+        source = self._source()
+        _require_described(self.shown, self.written, source)
+        require_readable(self.shown, source.used())
+
+    def count(self, predicates: Sequence[Predicate]) -> list[int]:
+        """The true count for each predicate; see ``Source.count``."""
+        require_known_columns(predicates, self.schema)
+        self.prepare()
+        counts = self._source().count(predicates)
+        self.require_unchanged()
+        return counts
+
+    def check(self) -> Check:
+        """What is in the records; see ``Source.check``."""
+        return self._source().check()
+
+    def close(self) -> None:
+        """The end of their use."""
+        with self.lock:
+            self.is_closed = True
+            if self.opened is not None:
+                self.opened.close()
+
+    def _source(self) -> CheckedSource:
+        """The open records."""
+        with self.lock:
+            self.require_unchanged()
+            if self.opened is None:
+                self.opened = self.opening()
+            return self.opened
+
+
+def _require_described(shown: str, written: Written, source: CheckedSource) -> None:
+    """The refusal of records that are not as they were described.
+
+    Args:
+        shown: What messages call them.
+        written: Their description.
+        source: The records.
+
+    Raises:
+        SourceError: A column is missing, or of another kind.
+    """
+    whole = source.schema.whole or source.schema
+    for name, form in written.columns.items():
+        kind = whole.kinds.get(name)
+        if kind is not form.kind and name != written.unit:
+            found = whole.others.get(name, "missing") if kind is None else kind.value
+            raise SourceError(
+                f"column {name!r} of {shown} was written down as {form.kind.value}, and is {found} "
+                "now: mend it, or write down what it is by `noisycount check --renew`"
+            )

@@ -1,0 +1,146 @@
+"""How records come under their description: read now, or later, from their file or from a copy."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from noisycount.errors import ConfigError, SourceError
+from noisycount.release.register.contents import Content
+from noisycount.release.register.copies import Copies
+from noisycount.release.register.described_source import DescribedSource
+from noisycount.release.register.folder import make_private
+from noisycount.release.register.register import Statement
+from noisycount.release.register.written import ROW, Written
+from noisycount.release.sources.interface import CheckedSource
+from noisycount.release.sources.opening import found, of_copy
+
+__all__ = ["Holding"]
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """Records at a place, whose content is known.
+
+    Attributes:
+        shown: What messages call them.
+        place: Where they are.
+        name: What the ledger calls them.
+        stated: What their owner says of them.
+        content: What they hold.
+        folder: Beside the ledger, for a copy of texts; None: none is made.
+    """
+
+    shown: str
+    place: Path
+    name: str
+    stated: Statement
+    content: Content
+    folder: Path | None
+
+    def source(self, unit: str | None, known: Written | None) -> DescribedSource:
+        """The records under their description.
+
+        Args:
+            unit: The column that names the person; None: every row is one unit.
+            known: What is written down and stated of them; None: they are read now.
+
+        Raises:
+            SourceError: They cannot be read, or have no such column.
+            ConfigError: They have a column that is called as the unit of rows is.
+        """
+        if known is not None:
+            written = replace(known, content=self.content.digest)
+            return self._described(written, None)
+        source = self._found(unit)
+        try:
+            written = self._written(unit, source)
+            self._keep(written)
+            return self._described(written, source)
+        except BaseException:
+            source.close()
+            raise
+
+    def _described(self, written: Written, source: CheckedSource | None) -> DescribedSource:
+        return DescribedSource(
+            shown=self.shown,
+            written=written,
+            schema=written.schema(self.stated.columns),
+            require_same=self.content.require_same,
+            opening=lambda: self._opened(written),
+            former_versions=self.content.former_versions,
+            opened=source,
+        )
+
+    def _written(self, unit: str | None, source: CheckedSource) -> Written:
+        """The description of records that were just read."""
+        if self.stated.unit == ROW and ROW in (source.schema.whole or source.schema):
+            raise ConfigError(
+                f"{self.shown} has a column {ROW!r}, which as a unit means every row: rename it"
+            )
+        return Written(
+            unit=unit,
+            columns=source.forms,
+            content=self.content.digest,
+            others=(source.schema.whole or source.schema).others,
+            table=self.stated.table,
+            form=source.form,
+        )
+
+    def _opened(self, written: Written) -> CheckedSource:
+        """The records, from the copy of their texts where there is one."""
+        if written.form is None:
+            return found(
+                self.place,
+                unit=written.unit,
+                columns=self.stated.columns,
+                table=written.table,
+                kinds=self.stated.kinds,
+                form=self.stated.form,
+            )
+        copy = None if self._copies is None else self._copies.place(self.name, written.reading)
+        if copy is not None and copy.is_file():
+            try:
+                return of_copy(
+                    copy, written.columns, unit=written.unit, columns=self.stated.columns
+                )
+            except SourceError:
+                copy.unlink(missing_ok=True)  # it is damaged, and made again
+        source = self._found(written.unit, written)
+        self._keep(written)
+        return source
+
+    def _found(self, unit: str | None, written: Written | None = None) -> CheckedSource:
+        """The records, read from where they are; a copy of their texts is left as a draft."""
+        return found(
+            self.place,
+            unit=unit,
+            columns=self.stated.columns,
+            table=self.stated.table,
+            kinds=self.stated.kinds if written is None else written.columns,
+            form=self.stated.form if written is None or written.form is None else written.form,
+            copy=self._draft(),
+        )
+
+    def _draft(self) -> Path | None:
+        """Where a copy is written before it is known what it is of; None: nowhere."""
+        if self._copies is None:
+            return None
+        try:
+            make_private(self._copies.folder)
+        except OSError:
+            return None
+        return self._copies.draft(self.name)
+
+    def _keep(self, written: Written) -> None:
+        """The copy that was just made takes its place, and all older ones go."""
+        if self._copies is None:
+            return
+        draft = self._copies.draft(self.name)
+        if draft.is_file():
+            place = self._copies.place(self.name, written.reading)
+            draft.replace(place)
+            self._copies.remove(self.name, but=place)
+
+    @property
+    def _copies(self) -> Copies | None:
+        """The copies beside the ledger; None where none are kept."""
+        return None if self.folder is None else Copies(self.folder)

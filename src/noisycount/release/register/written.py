@@ -1,0 +1,113 @@
+"""What is written down of one data set, once, so that no later record changes what it means."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+from noisycount.errors import LedgerError
+from noisycount.release.question.schema import Kind, Schema
+from noisycount.release.sources.forms import ColumnForm, FileForm
+
+__all__ = ["ROW", "Written"]
+
+ROW = "row"
+"""What is said in place of a column where every row is a unit of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What is written down of a data set.
+
+    Args:
+        unit: The column that names the person; None: every row is one unit.
+        columns: What the cells of each column that questions can use stand for.
+        content: The SHA-256 of the records, in hexadecimal digits.
+        others: What the engine calls the values of each column that no question can use.
+        table: Which table of a file with several.
+        form: How the texts of a file are found in it; None where it states its types.
+
+    Example:
+        >>> written = Written(None, {"age": ColumnForm(Kind.INTEGER)}, "00")
+        >>> Written.read(written.text) == written
+        True
+    """
+
+    unit: str | None
+    columns: Mapping[str, ColumnForm]
+    content: str
+    others: Mapping[str, str] = field(default_factory=dict)
+    table: str | None = None
+    form: FileForm | None = None
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """What a text says, as `text` gives it.
+
+        Raises:
+            LedgerError: It is of another form.
+        """
+        try:
+            said: dict[str, Any] = json.loads(text)
+            columns = {name: ColumnForm.of_parts(parts) for name, parts in said["columns"].items()}
+            form = None if said["form"] is None else FileForm(**said["form"])
+            return cls(**{**said, "columns": columns, "form": form})
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise LedgerError(
+                "the ledger describes a data set in a form of a later version: install that"
+            ) from None
+
+    @property
+    def text(self) -> str:
+        """All of it, as a JSON object."""
+        return json.dumps(
+            {
+                "unit": self.unit,
+                "columns": {name: form.parts for name, form in self.columns.items()},
+                "content": self.content,
+                "others": dict(self.others),
+                "table": self.table,
+                "form": None if self.form is None else asdict(self.form),
+            }
+        )
+
+    @property
+    def version(self) -> str:
+        """A text that changes with the records, and with what their cells stand for."""
+        read = {
+            name: {part: value for part, value in form.parts.items() if part != "unreadable"}
+            for name, form in sorted(self.columns.items())
+        }
+        return f"sha256:{_digest([self.content, self.table, read])}"
+
+    @property
+    def reading(self) -> str:
+        """What tells a copy of these records, read so, from every other copy."""
+        form = None if self.form is None else asdict(self.form)
+        read = {name: form.parts for name, form in self.columns.items()}
+        return _digest([self.content, self.unit, self.table, form, read])
+
+    @property
+    def accepted(self) -> frozenset[str]:
+        """The columns whose cells that do not fit count as missing, as their owner said."""
+        return frozenset(n for n, form in self.columns.items() if form.accepts_unreadable)
+
+    def schema(self, columns: Sequence[str] | None) -> Schema:
+        """What questions may use.
+
+        Args:
+            columns: The owner's choice; None: all but the unit.
+
+        Raises:
+            SourceError: A name is unknown, or that of the unit.
+        """
+        kinds = {name: form.kind for name, form in self.columns.items()}
+        if self.unit is not None:
+            kinds.setdefault(self.unit, Kind.TEXT)
+        return Schema(kinds, self.others).for_questions(self.unit, columns)
+
+
+def _digest(said: object) -> str:
+    """The SHA-256 of a value of JSON, in hexadecimal digits."""
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode("ascii")).hexdigest()
