@@ -1,4 +1,5 @@
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -6,10 +7,12 @@ import duckdb
 import pytest
 
 from noisycount.release.question.schema import Kind
+from noisycount.release.sources.duckdb.frame import FrameSource
 from noisycount.release.sources.duckdb.quoting import quoted_name
 from noisycount.release.sources.duckdb.source import DuckDBSource
 from noisycount.release.sources.interface import Source
 from noisycount.release.sources.memory import MemorySource
+from tests.release.sources.frames import FRAMES
 
 if TYPE_CHECKING:
     from tests.postgresql import Server
@@ -40,11 +43,24 @@ def write_parquet(path: Path, records: Sequence[Record], schema: Mapping[str, Ki
         connection.table("written").write_parquet(str(path))
 
 
-@pytest.fixture(params=["memory", "duckdb"])
+def opened_frame(
+    made: Callable[..., object],
+    records: Sequence[Record],
+    schema: Mapping[str, Kind],
+    unit: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> Source:
+    """Open records as a frame."""
+    return FrameSource.open(made(records, schema), unit=unit, columns=columns)
+
+
+@pytest.fixture(params=["memory", "duckdb", "arrow", "polars"])
 def open_source(request: pytest.FixtureRequest, tmp_path: Path) -> OpenSource:
     """Open records as one kind of source; options are the unit and the columns."""
     if request.param == "memory":
         return MemorySource
+    if request.param in FRAMES:
+        return partial(opened_frame, FRAMES[request.param])
 
     def opened(records: Sequence[Record], schema: Mapping[str, Kind], **options: object) -> Source:
         path = tmp_path / "records.parquet"

@@ -13,11 +13,11 @@ __all__ = ["count_sql", "row_within"]
 def count_sql(conditions: Sequence[str], unit: str | None) -> str:
     """One scan without a filter: its time does not tell how many records match."""
     if unit is None:
-        counts = ", ".join(f"count(CASE WHEN {condition} THEN 1 END)" for condition in conditions)
+        counts = ", ".join(f"coalesce(sum({condition}), 0)" for condition in conditions)
         return f"SELECT {counts} FROM records"
     numbered = list(enumerate(conditions))
     matches = ", ".join(f"bool_or({condition}) AS matches_{n}" for n, condition in numbered)
-    counts = ", ".join(f"count(CASE WHEN matches_{n} THEN 1 END)" for n, _ in numbered)
+    counts = ", ".join(f"coalesce(sum(matches_{n}), 0)" for n, _ in numbered)
     return f"SELECT {counts} FROM (SELECT {matches} FROM records GROUP BY {quoted_name(unit)})"
 
 

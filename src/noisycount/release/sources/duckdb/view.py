@@ -1,14 +1,21 @@
 """The view ``records`` of a relation: the columns that questions may use, each of one type."""
 # ruff: noqa: S608, as all SQL here is made of names that it quotes
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from noisycount.errors import SourceError
 from noisycount.release.question.schema import Kind, Schema
 from noisycount.release.sources.duckdb.paths import Connection
 from noisycount.release.sources.duckdb.quoting import quoted_name
 
-__all__ = ["made_view", "read_all"]
+__all__ = [
+    "column_types",
+    "converted",
+    "made_view",
+    "read_all",
+    "require_units",
+    "whole_schema",
+]
 
 _TYPES = {
     Kind.INTEGER: "tinyint smallint integer bigint utinyint usmallint uinteger ubigint",
@@ -18,7 +25,10 @@ _TYPES = {
     Kind.DATE: "date",
     Kind.TIMESTAMP: "timestamp timestamp_s timestamp_ms timestamp_ns",
 }
-_KINDS = {type_: kind for kind, types in _TYPES.items() for type_ in types.split()}
+_ZONED = "timestamp with time zone"
+_KINDS = {type_: kind for kind, types in _TYPES.items() for type_ in types.split()} | {
+    _ZONED: Kind.TIMESTAMP
+}
 
 # How columns of a kind are brought to one type, with one order, and without an error.
 _CONVERSIONS = {
@@ -32,6 +42,9 @@ _CUT_NANOSECONDS = (
     "coalesce(make_timestamp(epoch_ns({0}) // 1000 - (epoch_ns({0}) % 1000 < 0)::BIGINT), "
     "TRY_CAST({0} AS TIMESTAMP))"
 )
+# Moments are read in UTC, whatever their zone; what is infinite has no number of microseconds.
+_IN_UTC = "coalesce(make_timestamp(epoch_us({0})), TRY_CAST({0} AS TIMESTAMP))"
+_OWN_CONVERSIONS = {"timestamp_ns": _CUT_NANOSECONDS, _ZONED: _IN_UTC}
 
 
 def made_view(
@@ -41,39 +54,63 @@ def made_view(
     columns: Sequence[str] | None,
 ) -> Schema:
     """The schema of the view ``records``, made of the needed columns once it can be counted."""
-    described = connection.sql(f"SELECT * FROM {relation}")
-    types = {
-        name: "json" if str(type_) == "JSON" else type_.id  # JSON is stored as varchar
-        for name, type_ in zip(described.columns, described.types, strict=True)
-    }
-    present = "*" if unit not in types else quoted_name(unit)
-    total, with_unit = connection.execute(
-        f"SELECT count(*), count({present}) FROM {relation}"
-    ).fetchall()[0]
-    schema = Schema(
-        {name: _KINDS[type_] for name, type_ in types.items() if type_ in _KINDS},
-        {name: type_ for name, type_ in types.items() if type_ not in _KINDS},
-    ).for_questions(unit, columns)
-    if with_unit < total:
-        raise SourceError(
-            f"unit column {unit!r} has missing values, and a record without a person cannot be "
-            "counted for anybody: fill them in or remove those records"
-        )
-    selected = [
-        f"{_conversion(kind, types[name]).format(quoted_name(name))} AS {quoted_name(name)}"
-        for name, kind in schema.items()
-    ]
-    if unit is not None:
-        selected.append(quoted_name(unit))
+    types = column_types(connection, relation)
+    schema = whole_schema(types).for_questions(unit, columns)
+    require_units(connection, relation, unit)
+    selected = [*converted(types, schema), *([] if unit is None else [quoted_name(unit)])]
     connection.execute(
         f"CREATE VIEW records AS SELECT {', '.join(selected) or '1'} FROM {relation}"
     )
     return schema
 
 
+def column_types(connection: Connection, relation: str) -> dict[str, str]:
+    """The type of each column of a relation, as DuckDB names it."""
+    described = connection.sql(f"SELECT * FROM {relation}")
+    return {
+        name: "json" if str(type_) == "JSON" else type_.id  # JSON is stored as varchar
+        for name, type_ in zip(described.columns, described.types, strict=True)
+    }
+
+
+def whole_schema(types: Mapping[str, str]) -> Schema:
+    """The schema of columns of these types."""
+    return Schema(
+        {name: _KINDS[type_] for name, type_ in types.items() if type_ in _KINDS},
+        {name: type_ for name, type_ in types.items() if type_ not in _KINDS},
+    )
+
+
+def require_units(connection: Connection, relation: str, unit: str | None) -> None:
+    """The refusal of records without a unit.
+
+    Raises:
+        SourceError: There are such.
+    """
+    if unit is None:
+        return
+    total, with_unit = connection.execute(
+        f"SELECT count(*), count({quoted_name(unit)}) FROM {relation}"
+    ).fetchall()[0]
+    if with_unit < total:
+        raise SourceError(
+            f"unit column {unit!r} has missing values, and a record without a person cannot be "
+            "counted for anybody: fill them in or remove those records"
+        )
+
+
+def converted(types: Mapping[str, str], names: Iterable[str]) -> list[str]:
+    """The SQL of usable columns, each brought to the one type of its kind under its own name."""
+    return [
+        f"{_conversion(_KINDS[types[name]], types[name]).format(quoted_name(name))} "
+        f"AS {quoted_name(name)}"
+        for name in names
+    ]
+
+
 def _conversion(kind: Kind, type_: str) -> str:
     """The SQL, with a place for the name, of a column of a type as one of its kind."""
-    return _CUT_NANOSECONDS if type_ == "timestamp_ns" else _CONVERSIONS.get(kind, "{}")
+    return _OWN_CONVERSIONS.get(type_) or _CONVERSIONS.get(kind, "{}")
 
 
 def read_all(connection: Connection) -> None:

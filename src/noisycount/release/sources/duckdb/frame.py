@@ -1,0 +1,253 @@
+"""Tables in memory, of pandas, Polars, Arrow or DuckDB, counted by DuckDB where they are."""
+# ruff: noqa: S608, as all SQL here is made of typed trees and of names that it quotes
+
+import os
+from collections.abc import Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Self
+
+import duckdb
+
+from noisycount.errors import SourceError
+from noisycount.release.question.operands import Column
+from noisycount.release.question.schema import Schema
+from noisycount.release.question.tree import And, Comparison, Not, Or, Predicate, columns
+from noisycount.release.sources.check import Check, ColumnCheck
+from noisycount.release.sources.closing import Closing
+from noisycount.release.sources.duckdb.counting import count_sql, row_within
+from noisycount.release.sources.duckdb.cursors import Cursors
+from noisycount.release.sources.duckdb.failures import without_engine_errors
+from noisycount.release.sources.duckdb.frame_content import ColumnContent, content_hash
+from noisycount.release.sources.duckdb.frame_snapshot import FRAME, Snapshot
+from noisycount.release.sources.duckdb.frame_stream import read_cells
+from noisycount.release.sources.duckdb.locks import lock, private_connection
+from noisycount.release.sources.duckdb.paths import Connection
+from noisycount.release.sources.duckdb.quoting import quoted_name
+from noisycount.release.sources.duckdb.sql import duckdb_sql
+from noisycount.release.sources.duckdb.view import (
+    column_types,
+    converted,
+    require_units,
+    whole_schema,
+)
+from noisycount.release.sources.interface import require_known_columns
+
+__all__ = ["FrameSource"]
+
+_FAILURE = "frame cannot be counted: check that it is not closed meanwhile, and that memory is free"
+_ZONED = "timestamp with time zone"  # the only type of which DuckDB may fail to read a cell
+_CATEGORIES = "enum"
+_UNREADABLE = "type that is not read"
+
+
+@dataclass(slots=True, eq=False)
+class FrameSource(Closing):
+    """The records of a table in memory; made by ``FrameSource.open``.
+
+    They are those that the table has at opening: what is changed in it afterwards is not counted.
+    A frame of pandas, Polars or Arrow is counted where it is; what another library computes as it
+    is read, such as a relation of DuckDB, is copied. A float that pandas knows as missing (NaN) is
+    missing; in Polars and Arrow NaN is a value. Categories and dictionaries count as what they
+    stand for, FLOAT and DECIMAL as DOUBLE, times in UTC and in microseconds, finer ones cut off.
+
+    Attributes:
+        schema: What questions may use.
+        unit: The column that names the person, or None where every record is one unit.
+        seconds: After which a count is given up; None: never.
+
+    Example:
+        >>> import polars as pl
+        >>> from noisycount.release.question.parser import parse
+        >>> frame = pl.DataFrame({"person": [1, 1, 2], "age": [31, 32, 29]})
+        >>> with FrameSource.open(frame, unit="person") as source:
+        ...     source.count([parse("age >= 30", source.schema)])
+        [1]
+    """
+
+    cursors: Cursors
+    snapshot: Snapshot
+    types: dict[str, str]
+    schema: Schema
+    unit: str | None
+    seconds: float | None = None
+    _version: str = ""
+
+    @classmethod
+    def open(
+        cls,
+        frame: Any,  # noqa: ANN401 - of any library
+        *,
+        unit: str | None,
+        columns: Sequence[str] | None = None,
+        seconds: float | None = None,
+    ) -> Self:
+        """The records of a table.
+
+        Args:
+            frame: A DataFrame of pandas or Polars, a table of Arrow, a relation of DuckDB, or
+                another table that has `__arrow_c_stream__`.
+            unit: The column that names the person, or None where every record is one unit. A named
+                index of pandas is a column.
+            columns: The columns that questions may use, or None for all but the unit.
+            seconds: After which a count is given up; None: never.
+
+        Raises:
+            SourceError: It is no such table, its columns have no names of their own, or values of
+                several types, or it has records without a unit.
+        """
+        connection = private_connection()
+        try:
+            lock(connection)
+            snapshot = Snapshot.of(frame, connection)
+            types = _types(snapshot, connection)
+            schema = whole_schema(types).for_questions(unit, columns)
+            _require_readable(snapshot, connection, types, unit)
+        except BaseException:
+            connection.close()
+            raise
+        return cls(Cursors(connection), snapshot, types, schema, unit, seconds)
+
+    @property
+    def version(self) -> str:
+        """The hash of what all columns hold that a question or a unit could use.
+
+        The same records in the same order have the same, whichever library holds them, in however
+        many parts, and after they were written to a file and read again.
+        """
+        if not self._version:
+            self._version = without_engine_errors(self._hash, _FAILURE)
+        return self._version
+
+    def _hash(self) -> str:
+        """The hash; each thread reads columns of its own."""
+        names = [n for n in self.types if n in self._whole or n == self.unit]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            found = dict(zip(names, pool.map(self._content, names), strict=True))
+        (rows,) = self._row("SELECT count(*) FROM records", ())
+        return content_hash(found, rows)
+
+    @property
+    def _whole(self) -> Schema:
+        """All columns that questions could use, were they allowed to."""
+        return whole_schema(self.types)
+
+    def _content(self, name: str) -> list[object]:
+        """What one column is, and holds."""
+        kind = self._whole.get(name)
+        (shown,) = converted(self.types, [name]) if kind else [f"{quoted_name(name)}::VARCHAR"]
+        with self.cursors.one() as cursor:
+            self.snapshot.attach(cursor, [name])
+            stream = cursor.sql(f"SELECT {shown} FROM {FRAME}")
+            content = ColumnContent.of(read_cells(stream.__arrow_c_stream__()))
+        return [kind.value if kind else self.types[name], content.format, *content.facts]
+
+    @property
+    def connection(self) -> Connection:
+        """The connection whose cursors count."""
+        return self.cursors.connection
+
+    def check(self) -> Check:
+        """What is in the records, for their owner."""
+        counts = ", ".join(["count(*)", *(f"count({quoted_name(name)})" for name in self.schema)])
+        rows, *given = without_engine_errors(
+            lambda: self._row(f"SELECT {counts} FROM records", self.schema), _FAILURE
+        )
+        used = [
+            ColumnCheck(
+                name, kind, self.types[name], None, rows - number, reason="its type says so"
+            )
+            for (name, kind), number in zip(self.schema.items(), given, strict=True)
+        ]
+        unused = [ColumnCheck(n, None, type_, None, 0) for n, type_ in self.schema.others.items()]
+        return Check(rows, (*used, *unused))
+
+    def require_unchanged(self) -> None:
+        """The refusal of records that are closed; they cannot change."""
+        self.cursors.require_open()
+
+    def count(self, predicates: Sequence[Predicate]) -> list[int]:
+        """The true count for each predicate; see ``Source.count``."""
+        require_known_columns(predicates, self.schema)
+        if not predicates:
+            return []
+        query = count_sql([duckdb_sql(predicate) for predicate in predicates], self.unit)
+        used = {column.name for predicate in predicates for column in columns(predicate)}
+        # DuckDB compares categories with a text by their numbers, much faster than as texts, but
+        # two columns of the same categories in the order of these.
+        kept = {name for name in used if self.types[name] == _CATEGORIES}
+        if any(_compares_columns(predicate) for predicate in predicates):
+            kept = set()
+        return list(without_engine_errors(lambda: self._row(query, used, kept), _FAILURE))
+
+    def _row(self, query: str, names: Iterable[str], kept: Collection[str] = ()) -> tuple[int, ...]:
+        """The only row of a query of the view `records`, which has these columns.
+
+        Those that are kept have the type that they have in the table.
+        """
+        used = list(names)
+        selected = [
+            quoted_name(name) if name in kept else converted(self.types, [name])[0] for name in used
+        ]
+        if self.unit is not None:
+            used, selected = [*used, self.unit], [*selected, quoted_name(self.unit)]
+        with self.cursors.one() as cursor:
+            self.snapshot.attach(cursor, used)
+            shown = ", ".join(selected) or "1"
+            cursor.execute(f"CREATE TEMP VIEW records AS SELECT {shown} FROM {FRAME}")
+            return row_within(self.seconds, cursor, query)
+
+    def close(self) -> None:
+        """The end of their use; a count that goes on is given up, and not waited for."""
+        self.cursors.close()
+
+
+def _compares_columns(predicate: Predicate) -> bool:
+    """Whether a column is compared with another somewhere."""
+    match predicate:
+        case Comparison(_, _, right):
+            return isinstance(right, Column)
+        case Not(operand):
+            return _compares_columns(operand)
+        case And(operands) | Or(operands):
+            return any(map(_compares_columns, operands))
+        case _:
+            return False
+
+
+def _types(snapshot: Snapshot, connection: Connection) -> dict[str, str]:
+    """The type of each column as DuckDB names it, also of those that it does not read."""
+    try:
+        snapshot.attach(connection, snapshot.names)
+        return column_types(connection, FRAME)
+    except duckdb.Error:
+        if len(snapshot.names) == 1:
+            return {snapshot.names[0]: _UNREADABLE}
+    middle = len(snapshot.names) // 2
+    halves = (snapshot.names[:middle], snapshot.names[middle:])
+    return {
+        name: type_
+        for names in halves
+        for name, type_ in _types(Snapshot(names, snapshot.table), connection).items()
+    }
+
+
+def _require_readable(
+    snapshot: Snapshot, connection: Connection, types: dict[str, str], unit: str | None
+) -> None:
+    """The refusal of cells that cannot be read, and of records without a unit."""
+    zoned = [name for name, type_ in types.items() if type_ == _ZONED]
+    try:
+        if zoned:
+            snapshot.attach(connection, zoned)
+            latest = ", ".join(f"max({quoted_name(name)})" for name in zoned)
+            connection.execute(f"SELECT {latest} FROM {FRAME}")
+        if unit is not None:
+            snapshot.attach(connection, [unit])
+            require_units(connection, FRAME, unit)
+    except duckdb.Error:
+        columns_ = ", ".join(map(repr, [*zoned, *([unit] if unit else [])]))
+        message = f"frame has cells in {columns_} that cannot be read: convert them"
+    else:
+        return
+    raise SourceError(message)
