@@ -23,7 +23,7 @@ PANDAS_TYPES = {
     Kind.REAL: "float64",
     Kind.TEXT: "str",
     Kind.BOOLEAN: "boolean",
-    Kind.DATE: "object",
+    Kind.DATE: "date32[day][pyarrow]",
     Kind.TIMESTAMP: "datetime64[us]",
 }
 

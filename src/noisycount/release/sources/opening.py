@@ -13,7 +13,7 @@ from noisycount.release.sources.interface import CheckedSource, Source
 if TYPE_CHECKING:
     from noisycount.release.sources.duckdb.source import DuckDBSource
 
-__all__ = ["ENGINES", "checked", "found", "of_copy", "opened"]
+__all__ = ["ENGINES", "checked", "found", "of_copy", "opened", "opened_frame"]
 
 
 def opened(  # noqa: PLR0913 - one argument a property of the records
@@ -93,6 +93,29 @@ def of_copy(
         SourceError: the file is damaged, or a copy of something else.
     """
     return _engine(copy).of_copy(copy, forms, unit=unit, columns=columns)
+
+
+def opened_frame(
+    frame: object,
+    *,
+    unit: str | None = None,
+    columns: Sequence[str] | None = None,
+    seconds: float | None = None,
+) -> Source:
+    """The records of a table in memory, as they are now.
+
+    Args:
+        frame: a table of pandas, Polars, Arrow or DuckDB, or another with `__arrow_c_stream__`.
+        unit: as ``opened`` takes it, like the rest.
+        columns: the columns that questions may use, or None for all but the unit.
+        seconds: after which a count is given up; None: never.
+
+    Raises:
+        SourceError: it is no such table, or is refused.
+    """
+    from noisycount.release.sources.duckdb.frame import FrameSource  # noqa: PLC0415 - on first use
+
+    return FrameSource.open(frame, unit=unit, columns=columns, seconds=seconds)
 
 
 def checked(  # noqa: PLR0913 - one argument a property of the records

@@ -36,7 +36,7 @@ from noisycount.release.sources.interface import require_known_columns
 __all__ = ["FrameSource"]
 
 _FAILURE = "frame cannot be counted: check that it is not closed meanwhile, and that memory is free"
-_ZONED = "timestamp with time zone"  # the only type of which DuckDB may fail to read a cell
+_ZONED = ("timestamp with time zone", "timestamptz_ns")  # DuckDB may fail to read cells of these
 _CATEGORIES = "enum"
 _UNREADABLE = "type that is not read"
 
@@ -217,26 +217,31 @@ def _compares_columns(predicate: Predicate) -> bool:
 
 def _types(snapshot: Snapshot, connection: Connection) -> dict[str, str]:
     """The type of each column as DuckDB names it, also of those that it does not read."""
+    found: dict[str, str] = {}
+    for names in snapshot.parts:
+        found |= _types_of(names, snapshot, connection)
+    return {name: found[name] for name in snapshot.names}
+
+
+def _types_of(names: Sequence[str], snapshot: Snapshot, connection: Connection) -> dict[str, str]:
+    """The types of some columns; if one cannot be read, halves of them are tried."""
     try:
-        snapshot.attach(connection, snapshot.names)
+        snapshot.attach(connection, names)
         return column_types(connection, FRAME)
     except duckdb.Error:
-        if len(snapshot.names) == 1:
-            return {snapshot.names[0]: _UNREADABLE}
-    middle = len(snapshot.names) // 2
-    halves = (snapshot.names[:middle], snapshot.names[middle:])
-    return {
-        name: type_
-        for names in halves
-        for name, type_ in _types(Snapshot(names, snapshot.table), connection).items()
-    }
+        if len(names) == 1:
+            return {names[0]: _UNREADABLE}
+    middle = len(names) // 2
+    return _types_of(names[:middle], snapshot, connection) | _types_of(
+        names[middle:], snapshot, connection
+    )
 
 
 def _require_readable(
     snapshot: Snapshot, connection: Connection, types: dict[str, str], unit: str | None
 ) -> None:
     """The refusal of cells that cannot be read, and of records without a unit."""
-    zoned = [name for name, type_ in types.items() if type_ == _ZONED]
+    zoned = [name for name, type_ in types.items() if type_ in _ZONED]
     try:
         if zoned:
             snapshot.attach(connection, zoned)

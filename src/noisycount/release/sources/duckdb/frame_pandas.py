@@ -53,7 +53,7 @@ class PandasTable:
         owned = frame.copy(deep=int(version.split(".")[0]) < _COPYING_ON_WRITE)
         unnamed = [n for n, name in enumerate(owned.index.names) if name is None]
         owned = owned.reset_index(level=unnamed, drop=True) if unnamed else owned
-        owned = owned.reset_index() if levels else owned
+        owned = _typed(owned.reset_index() if levels else owned)
         arrow = {
             name: _read(name, owned[name])
             for name in owned.columns
@@ -66,6 +66,13 @@ class PandasTable:
         """Its columns."""
         return tuple(self.frame.columns)
 
+    @property
+    def parts(self) -> list[tuple[str, ...]]:
+        """Its columns in groups, each of which DuckDB reads in one way."""
+        by_arrow = tuple(name for name in self.names if name in self.arrow)
+        rest = tuple(name for name in self.names if name not in self.arrow)
+        return [part for part in (rest, by_arrow) if part]
+
     def scanned(self, names: Sequence[str]) -> object:
         """What DuckDB reads some columns from."""
         if not any(name in self.arrow for name in names):
@@ -75,6 +82,17 @@ class PandasTable:
             for name in names
         }
         return Streamed(import_module("pyarrow").table(columns))
+
+
+def _typed(frame: Any) -> Any:  # noqa: ANN401 - its library is not imported
+    """The frame with a type for what has categories but none, and for halves of floats."""
+    types = {}
+    for name, dtype in frame.dtypes.items():
+        if getattr(dtype, "categories", None) is not None and not len(dtype.categories):
+            types[name] = "str"
+        elif dtype == "float16":
+            types[name] = "float32"
+    return frame.astype(types) if types else frame
 
 
 def _is_of_known_type(dtype: Any) -> bool:  # noqa: ANN401 - its library is not imported

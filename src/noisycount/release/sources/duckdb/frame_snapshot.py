@@ -76,6 +76,11 @@ class Snapshot:
         require_names(snapshot.names)
         return snapshot
 
+    @property
+    def parts(self) -> list[tuple[str, ...]]:
+        """The columns in groups, each of which is read in one way."""
+        return self.table.parts if isinstance(self.table, PandasTable) else [self.names]
+
     def attach(self, connection: Connection, names: Sequence[str]) -> None:
         """The table as `frame` on a connection, and of its columns these at least."""
         if self.table is not None:

@@ -25,9 +25,10 @@ _TYPES = {
     Kind.DATE: "date",
     Kind.TIMESTAMP: "timestamp timestamp_s timestamp_ms timestamp_ns",
 }
-_ZONED = "timestamp with time zone"
+_ZONED, _ZONED_NANOSECONDS = "timestamp with time zone", "timestamptz_ns"
 _KINDS = {type_: kind for kind, types in _TYPES.items() for type_ in types.split()} | {
-    _ZONED: Kind.TIMESTAMP
+    _ZONED: Kind.TIMESTAMP,
+    _ZONED_NANOSECONDS: Kind.TIMESTAMP,
 }
 
 # How columns of a kind are brought to one type, with one order, and without an error.
@@ -44,7 +45,10 @@ _CUT_NANOSECONDS = (
 )
 # Moments are read in UTC, whatever their zone; what is infinite has no number of microseconds.
 _IN_UTC = "coalesce(make_timestamp(epoch_us({0})), TRY_CAST({0} AS TIMESTAMP))"
-_OWN_CONVERSIONS = {"timestamp_ns": _CUT_NANOSECONDS, _ZONED: _IN_UTC}
+_OWN_CONVERSIONS = {
+    **dict.fromkeys(["timestamp_ns", _ZONED_NANOSECONDS], _CUT_NANOSECONDS),
+    _ZONED: _IN_UTC,
+}
 
 
 def made_view(
