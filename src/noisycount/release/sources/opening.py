@@ -101,7 +101,7 @@ def opened_frame(
     unit: str | None = None,
     columns: Sequence[str] | None = None,
     seconds: float | None = None,
-) -> Source:
+) -> CheckedSource:
     """The records of a table in memory, as they are now.
 
     Args:

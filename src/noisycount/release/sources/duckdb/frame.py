@@ -31,6 +31,7 @@ from noisycount.release.sources.duckdb.view import (
     require_units,
     whole_schema,
 )
+from noisycount.release.sources.forms import ColumnForm
 from noisycount.release.sources.interface import require_known_columns
 
 __all__ = ["FrameSource"]
@@ -118,6 +119,34 @@ class FrameSource(Closing):
         if not self._version:
             self._version = without_engine_errors(self._hash, _FAILURE)
         return self._version
+
+    @property
+    def former_versions(self) -> tuple[str, ...]:
+        """None: no older ledger holds a frame."""
+        return ()
+
+    @property
+    def accepted(self) -> frozenset[str]:
+        """None: the type of a column fits all of its cells."""
+        return frozenset()
+
+    @property
+    def forms(self) -> dict[str, ColumnForm]:
+        """The kind of each column; see ``CheckedSource.forms``."""
+        return {name: ColumnForm(kind) for name, kind in self._whole.items()}
+
+    @property
+    def form(self) -> None:
+        """None: a frame states its types."""
+        return
+
+    def used(self) -> list[ColumnCheck]:
+        """None: a frame has no texts that stand for something else."""
+        return []
+
+    def prepare(self) -> None:
+        """The refusal of records that are closed; all else was looked at when they were opened."""
+        self.require_unchanged()
 
     def _hash(self) -> str:
         """The hash; each thread reads columns of its own."""
