@@ -92,7 +92,7 @@ def test_what_it_says_to_write_mends_it(run: Run, umfrage: Path) -> None:
         assert column(told, "Alter")["unreadable"] == 1
     shown = " ".join(run("check", "umfrage").output.split())
     assert "Alter: 1 cell does not fit the kind integer: 'unbekannt'; the owner accepted" in shown
-    assert shown.endswith("Questions are answered.")
+    assert shown.endswith("Questions are answered, and the ledger keeps what these columns are.")
 
 
 def test_a_configured_data_set_is_mended_where_it_stands(run: Run, umfrage: Path) -> None:

@@ -1,11 +1,11 @@
 """What a check found, held against what is stated of a data set."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from noisycount.app.config.config import Config, DatasetConfig
+from noisycount.app.config.config import DatasetConfig
 from noisycount.app.config.naming import source_text
-from noisycount.release.checking import UTF, checked_records
+from noisycount.release.checking import UTF
 from noisycount.release.register.written import ROW
 from noisycount.release.sources.check import Check, ColumnCheck
 
@@ -20,31 +20,17 @@ class Inspection:
         dataset: As its owner configured it.
         check: What is in the records.
         is_configured: Whether a configuration has its name.
+        is_said: Whether anybody said whose rows these are.
+        is_changed: Whether the columns are others than the ledger has written down.
         folder: That of the configuration that there is, or would be.
     """
 
     dataset: DatasetConfig
     check: Check
     is_configured: bool
-    folder: Path
-
-    @classmethod
-    def of(cls, dataset: DatasetConfig, configuration: Config) -> "Inspection":
-        """The inspection of a data set.
-
-        Raises:
-            SourceError: Its records cannot be read, or lack a column that is named.
-        """
-        check = checked_records(
-            dataset.source,
-            unit=None if dataset.unit == ROW else dataset.unit,
-            columns=dataset.columns,
-            table=dataset.table,
-            kinds=dataset.kinds,
-            form=dataset.form,
-        )
-        folder = Path.cwd() if configuration.path is None else configuration.path.parent
-        return cls(dataset, check, dataset.name in configuration.datasets, folder)
+    is_said: bool
+    is_changed: bool = False
+    folder: Path = field(default_factory=Path.cwd)
 
     @property
     def unit(self) -> str | None:
@@ -93,7 +79,7 @@ class Inspection:
     @property
     def fits(self) -> bool:
         """Whether questions are answered."""
-        return not (self.refused or self.unstated_encoding or self.without_unit)
+        return not (self.refused or self.unstated_encoding or self.without_unit or self.is_changed)
 
     def mended(self, column: ColumnCheck) -> ColumnCheck:
         """A column whose cells that do not fit are accepted as missing."""

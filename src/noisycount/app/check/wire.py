@@ -24,6 +24,7 @@ def inspection_object(inspection: Inspection) -> dict[str, Any]:
         "delimiter": form and form.delimiter,
         "skip": form and form.skip,
         "fits": inspection.fits,
+        "changed": inspection.is_changed,
         "columns": [_column(inspection, column) for column in check.columns],
         "problems": list(problems(inspection)),
         "mend": "\n".join(mending(inspection)),

@@ -36,7 +36,7 @@ def inspection_facts(inspection: Inspection) -> Facts:
         ("source", seen_from_here(dataset.source)),
         ("rows", signed(check.rows)),
     ]
-    if inspection.unit or inspection.is_configured:
+    if inspection.is_said:
         unit = inspection.unit
         facts.append(("counts", f"distinct values of {unit}" if unit else "rows"))
     if reason := _only_reason(inspection):
@@ -100,10 +100,24 @@ def problems(inspection: Inspection) -> Iterator[str]:
     for column in inspection.check.columns:
         if column.unreadable:
             yield f"{column.name}: {_unreadable(column)}"
-    if inspection.fits:
-        yield "Questions are answered."
-    else:
-        yield "No question is answered until that is mended."
+    if inspection.is_changed:
+        yield (
+            "These are not the columns that the ledger has written down: mend them, or let "
+            "`noisycount check --renew` write down these."
+        )
+    yield _verdict(inspection)
+
+
+def _verdict(inspection: Inspection) -> str:
+    """Whether questions are answered."""
+    if not inspection.fits:
+        return "No question is answered until that is mended."
+    if inspection.is_said:
+        return "Questions are answered, and the ledger keeps what these columns are."
+    return (
+        "Questions are answered once the first one says whose rows these are: --unit COLUMN, or "
+        "--unit row."
+    )
 
 
 def mending_words(inspection: Inspection) -> str:

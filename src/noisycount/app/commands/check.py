@@ -2,6 +2,7 @@
 
 import click
 
+from noisycount.app.check.examination import examined
 from noisycount.app.check.inspection import Inspection
 from noisycount.app.check.mending import mending
 from noisycount.app.check.wire import inspection_object
@@ -36,22 +37,35 @@ __all__ = ["command"]
 @click.command(name="check", epilog="Example: noisycount check survey.csv")
 @click.argument("source", shell_complete=source_names)
 @table_option
+@click.option(
+    "--renew",
+    "renews",
+    is_flag=True,
+    help="Forget what the ledger keeps of the columns, and write down what they are now.",
+)
 @config_option
 @json_option
 @click.pass_context
-def command(
-    ctx: click.Context, source: str, table: str | None, configuration: Config, *, as_json: bool
+def command(  # noqa: PLR0913 - one argument an option
+    ctx: click.Context,
+    source: str,
+    table: str | None,
+    configuration: Config,
+    *,
+    renews: bool,
+    as_json: bool,
 ) -> None:
     """Show the owner what is in the records, and what does not fit.
 
     It shows facts about the data, cells and true counts. SOURCE is a file or a data set of
     noisycount.toml. For every column: its kind and why, how many cells are missing, how many do not
     fit the kind, three of them, and whether questions may use it; then what to write into
-    noisycount.toml so that questions are answered. The exit status is 4 where none is.
+    noisycount.toml so that questions are answered. Where all fits and the unit is known, the ledger
+    keeps what the columns are; the exit status is 4 where no question is answered.
     """
     with status("reading"):
         dataset = of_table(configuration.dataset(source), table, configuration)
-        inspection = Inspection.of(dataset, configuration)
+        inspection = examined(dataset, configuration, renews=renews)
     if as_json:
         print_json(inspection_object(inspection))
     else:

@@ -5,7 +5,7 @@ from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.records import Records
 from noisycount.release.register.register import Register, Statement
 
-__all__ = ["records_of", "register_of"]
+__all__ = ["records_of", "register_of", "statement_of"]
 
 
 def register_of(ledger: Ledger | None, configuration: Config) -> Register:
@@ -25,7 +25,12 @@ def records_of(dataset: DatasetConfig, register: Register, *, renews: bool = Fal
         SourceError: They cannot be read, or hold no such column.
         ConfigError: Nobody said whose rows they are, or they have another name in this ledger.
     """
-    stated = Statement(
+    return Records.open(dataset.source, statement_of(dataset, renews=renews), register)
+
+
+def statement_of(dataset: DatasetConfig, *, renews: bool = False) -> Statement:
+    """What the owner of a data set says of its records."""
+    return Statement(
         name=dataset.account,
         is_path=dataset.is_path,
         unit=dataset.unit,
@@ -35,4 +40,3 @@ def records_of(dataset: DatasetConfig, register: Register, *, renews: bool = Fal
         form=dataset.form,
         renews=renews,
     )
-    return Records.open(dataset.source, stated, register)

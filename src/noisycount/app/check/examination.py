@@ -1,0 +1,113 @@
+"""How an owner's check is made, and written down where all fits."""
+
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from noisycount.app.check.inspection import Inspection
+from noisycount.app.config.config import Config, DatasetConfig
+from noisycount.app.count.opening import records_of, register_of, statement_of
+from noisycount.app.ledger.access import existing_ledger
+from noisycount.errors import SourceError
+from noisycount.release.checking import checked_records
+from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.register.register import Register
+from noisycount.release.register.written import ROW, Written
+from noisycount.release.sources.check import Check, ColumnCheck
+
+__all__ = ["examined", "examined_file"]
+
+
+def examined_file(dataset: DatasetConfig) -> Inspection:
+    """The inspection of a file of which no ledger knows anything.
+
+    Raises:
+        SourceError: It cannot be read, or lacks a column that is named.
+    """
+    is_said = dataset.unit is not None
+    return Inspection(dataset, _check(dataset), is_configured=False, is_said=is_said)
+
+
+def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = False) -> Inspection:
+    """The inspection of a data set; where all fits, the ledger keeps what was found.
+
+    Args:
+        dataset: As its owner configured it.
+        configuration: Where the ledger is.
+        renews: Whether what was written down of its columns before is to be forgotten.
+
+    Raises:
+        SourceError: Its records cannot be read, or lack a column that is named.
+        ConfigError: Its owner says another unit than before.
+        LedgerError: The ledger cannot be used.
+    """
+    with existing_ledger(configuration) as ledger:
+        register = register_of(ledger, configuration)
+        is_said = dataset.unit is not None or register.knows(dataset.account)
+        if is_said:
+            dataset = replace(dataset, unit=register.unit(dataset.account, dataset.unit) or ROW)
+        written = register.known(dataset.account, statement_of(dataset, renews=renews))
+    check, is_changed = _held_against(dataset, written)
+    found = Inspection(
+        dataset=dataset if written is None else replace(dataset, form=written.form or dataset.form),
+        check=check,
+        is_configured=dataset.name in configuration.datasets,
+        is_said=is_said,
+        is_changed=is_changed,
+        folder=Path.cwd() if configuration.path is None else configuration.path.parent,
+    )
+    if found.fits and is_said:
+        _write_down(dataset, configuration, renews=renews)
+    return found
+
+
+def _check(dataset: DatasetConfig) -> Check:
+    return checked_records(
+        dataset.source,
+        unit=None if dataset.unit == ROW else dataset.unit,
+        columns=dataset.columns,
+        table=dataset.table,
+        kinds=dataset.kinds,
+        form=dataset.form,
+    )
+
+
+def _held_against(dataset: DatasetConfig, written: Written | None) -> tuple[Check, bool]:
+    """What is in the records, and whether their columns are others than were written down."""
+    if written is None:
+        return _check(dataset), False
+    described = dataset
+    if written.form is not None:
+        described = replace(dataset, form=written.form, kinds=written.columns)
+    try:
+        check = _check(described)
+    except SourceError:
+        check = _check(dataset)
+    kinds = {column.name: column.kind for column in check.columns}
+    is_changed = any(
+        kinds.get(name) is not form.kind
+        for name, form in written.columns.items()
+        if name != written.unit
+    )
+    columns = (_with_reason(column, dataset) for column in check.columns)
+    return replace(check, columns=tuple(columns)), is_changed
+
+
+def _with_reason(column: ColumnCheck, dataset: DatasetConfig) -> ColumnCheck:
+    """A column with its reason; what the ledger has written down was not said just now."""
+    is_said = column.form is None or column.name in (dataset.kinds or {})
+    if is_said or column.name == dataset.unit:
+        return column
+    return replace(column, reason="the ledger has it so")
+
+
+def _write_down(dataset: DatasetConfig, configuration: Config, *, renews: bool) -> None:
+    """The writing down of what records are, and of the copy that counts take."""
+    with ExitStack() as opened:
+        ledger = opened.enter_context(existing_ledger(configuration, makes=True))
+        if ledger is None:
+            configuration.make_ledger_folder()
+            ledger = opened.enter_context(Ledger.open(configuration.ledger_url))
+        register = Register.of(ledger, configuration.data_folder)
+        records = opened.enter_context(records_of(dataset, register, renews=renews))
+        records.write_down(ledger)

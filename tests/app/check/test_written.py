@@ -1,0 +1,96 @@
+from pathlib import Path
+
+import pytest
+
+from noisycount.app.config.file import load
+from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.register.written import Written
+from tests.app.check.test_check import column, found
+from tests.app.conftest import Run
+
+ROWS = "".join(f"{n},{20 + n},{n}.5\n" for n in range(10))
+
+
+@pytest.fixture
+def visits(here: Path) -> Path:
+    """A file of texts that is configured, and was never asked."""
+    path = here / "visits.csv"
+    path.write_text(f"person,age,cost\n{ROWS}")
+    text = '[datasets.visits]\nsource = "visits.csv"\nunit = "person"\n'
+    (here / "noisycount.toml").write_text(text)
+    return path
+
+
+def written(folder: Path) -> dict[str, Written]:
+    """What the ledger has written down."""
+    with Ledger.open(load(folder / "noisycount.toml").ledger_url, create=False) as ledger:
+        return {name: Written.read(text) for name, text in ledger.descriptions().items()}
+
+
+def test_what_an_owner_saw_is_written_down(run: Run, visits: Path) -> None:
+    """Once all fits; later cells change no kind, and are told as what does not fit."""
+    assert run("check", "visits", "--json").object["fits"]
+    (kinds,) = (each.columns for each in written(visits.parent).values())
+    assert {name: form.kind.value for name, form in kinds.items()} == {
+        "person": "text",
+        "age": "integer",
+        "cost": "real",
+    }
+    visits.write_text(f"person,age,cost\n{ROWS}" + "11,old,2\n" * 90)
+    told = found(run("check", "visits", "--json"))
+    assert (told["fits"], told["changed"]) == (False, False)
+    age = column(told, "age")
+    assert (age["kind"], age["unreadable"], age["reason"]) == (
+        "integer",
+        90,
+        "the ledger has it so",
+    )
+    assert column(told, "person")["reason"] == "it names the person"
+
+
+def test_what_does_not_fit_is_not_written_down(run: Run, visits: Path) -> None:
+    """No ledger is made for it."""
+    visits.write_text(f"person,age,cost\n{ROWS}11,old,2\n")
+    assert not found(run("check", "visits", "--json"))["fits"]
+    assert not (visits.parent / "ledger.db").exists()
+
+
+def test_a_check_of_a_path_without_a_unit_writes_nothing(run: Run, visits: Path) -> None:
+    """Whose rows these are is for the first question to say."""
+    (visits.parent / "noisycount.toml").unlink()
+    before = sorted(visits.parent.parent.rglob("*"))
+    told = run("check", "visits.csv")
+    assert told.status == 0
+    assert " ".join(told.output.split()).endswith(
+        "Questions are answered once the first one says whose rows these are: --unit COLUMN, or "
+        "--unit row."
+    )
+    assert sorted(visits.parent.parent.rglob("*")) == before
+
+
+def test_a_unit_that_was_said_is_known(run: Run, visits: Path) -> None:
+    """Of a file, by its first answer."""
+    (visits.parent / "noisycount.toml").unlink()
+    words = ("--unit", "person", "--where", "age > 30", "--epsilon", "1")
+    assert run("count", "visits.csv", *words).status == 0
+    told = run("check", "visits.csv", "--json").object
+    assert (told["unit"], told["fits"]) == ("person", True)
+    assert "counts distinct values of person" in " ".join(run("check", "visits.csv").output.split())
+
+
+def test_other_columns_are_written_down_when_the_owner_says_so(run: Run, visits: Path) -> None:
+    """A column that is gone is told, and `--renew` forgets it."""
+    run("check", "visits")
+    visits.write_text("person,years,cost\n" + ROWS.replace(".5", ""))
+    for words in (("check", "visits"), ("check", "visits", "--json")):
+        told = run(*words)
+        assert told.status == 4
+    assert found(told)["changed"]
+    assert "let `noisycount check --renew` write down these" in found(told)["problems"][0]
+    renewed = run("check", "visits", "--renew", "--json").object
+    assert (renewed["changed"], renewed["fits"]) == (False, True)
+    assert run("check", "visits", "--json").object["fits"]
+    (kinds,) = (each.columns for each in written(visits.parent).values())
+    assert [*kinds] == ["person", "years", "cost"]
+    words = ("--where", "years > 25", "--epsilon", "1", "--json")
+    assert run("count", "visits", *words).object["dataset"] == "visits"
