@@ -49,7 +49,7 @@ def test_parts_say_only_what_is_unusual() -> None:
         ({"kind": "date", "date_format": "%d.%q"}, "such as %d.%m.%Y, got '%d.%q'"),
         ({"kind": "date", "date_format": "%d'%m"}, "date_format must be made of"),
         ({"kind": "boolean", "true": ["ja"]}, "true and false must both be lists of words"),
-        ({"kind": "boolean", "true": ["a"], "false": ["a"]}, "with none in both"),
+        ({"kind": "boolean", "true": ["a"], "false": ["A"]}, "with none in both"),
         ({"kind": "boolean", "true": "ja", "false": ["a"]}, "true must be a list of texts, got"),
         ({"kind": "text", "missing": [1]}, "missing must be a list of texts, got [1]"),
         ({"kind": "text", "trim": "yes"}, "trim must be true or false, got 'yes'"),

@@ -9,6 +9,7 @@ from noisycount.errors import SourceError
 from noisycount.release.question.schema import Kind
 
 __all__ = [
+    "BLANKS",
     "ISO_DATE",
     "ISO_TIMESTAMP",
     "ISO_ZONED",
@@ -17,6 +18,9 @@ __all__ = [
     "FileForm",
     "date_pattern",
 ]
+
+BLANKS = " \t\n\v\f\r"
+"""What may stand around a value without belonging to it."""
 
 ZONED = "iso+zone"
 """The date format of moments in ISO 8601 that state their zone; they are kept in UTC."""
@@ -80,7 +84,8 @@ class ColumnForm:
     def __post_init__(self) -> None:
         if self.decimal not in {".", ","}:
             raise SourceError(f'decimal must be "." or ",", got {self.decimal!r}')
-        if bool(self.true) != bool(self.false) or set(self.true) & set(self.false):
+        true, false = ({*map(str.casefold, words)} for words in (self.true, self.false))
+        if bool(true) != bool(false) or true & false:
             raise SourceError("true and false must both be lists of words, with none in both")
         if self.date_format not in {None, ZONED}:
             date_pattern(self.date_format or "")

@@ -5,7 +5,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from noisycount.release.question.schema import Kind
-from noisycount.release.sources.forms import ISO_DATE, ISO_TIMESTAMP, ISO_ZONED, ZONED, ColumnForm
+from noisycount.release.sources.forms import (
+    BLANKS,
+    ISO_DATE,
+    ISO_TIMESTAMP,
+    ISO_ZONED,
+    ZONED,
+    ColumnForm,
+)
 
 __all__ = ["MISSING_WORDS", "Guess", "guessed_form"]
 
@@ -137,12 +144,14 @@ def guessed_form(cells: Iterable[str]) -> Guess:
         >>> guessed_form(["01067", "99998"]).reason
         'some have leading zeros, as codes have'
     """
-    texts = [text for cell in cells if (text := cell.strip(" "))]
+    texts = [text for cell in cells if (text := cell.strip(BLANKS))]
     given = [text for text in texts if text not in MISSING_WORDS]
     if not given:
         return Guess(ColumnForm(Kind.TEXT), "no cell says anything")
     if any(map(re.compile("[+-]?0[0-9]+").fullmatch, given)):
         return Guess(ColumnForm(Kind.TEXT), "some have leading zeros, as codes have")
+    if all(map(_CANDIDATES[0].fits, given)):  # nothing could be likelier, and most columns are so
+        return _guess(_CANDIDATES[0], texts)
     found = [(one.share(given), one) for one in (*_CANDIDATES, *_truths(given))]
     most = max(share for share, _ in found)
     best = [one for share, one in found if share == most]
@@ -150,8 +159,14 @@ def guessed_form(cells: Iterable[str]) -> Guess:
         return Guess(ColumnForm(Kind.TEXT), "they are texts")
     if doubt := _doubt([one.form for one in best]):
         return Guess(ColumnForm(Kind.TEXT), doubt)
-    words = tuple(word for word in MISSING_WORDS if word in set(texts))
-    return Guess(_with_missing(best[0].form, words), f"they are {best[0].cells}")
+    return _guess(best[0], texts)
+
+
+def _guess(best: _Candidate, texts: Sequence[str]) -> Guess:
+    """The guess of a form, with the words for missing values that are among the texts."""
+    said = {*texts}
+    words = tuple(word for word in MISSING_WORDS if word in said)
+    return Guess(_with_missing(best.form, words), f"they are {best.cells}")
 
 
 def _doubt(forms: Sequence[ColumnForm]) -> str | None:

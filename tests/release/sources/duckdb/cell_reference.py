@@ -22,7 +22,7 @@ def reference(cell: str | None, form: ColumnForm) -> tuple[bool, object]:
     if not cell:
         return False, None
     kept = form.kind is Kind.TEXT and not form.trim
-    text = cell if kept else cell.strip(" ")
+    text = cell if kept else cell.strip(" \t\n\v\f\r")
     if text in form.missing or not text:
         return False, None
     return True, _VALUES[form.kind](text, form)

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from noisycount.release.question.schema import Kind
 from noisycount.release.sources.duckdb.quoting import quoted_name, quoted_text
+from noisycount.release.sources.duckdb.sure_cells import sure_value, truth_words
 from noisycount.release.sources.forms import (
+    BLANKS,
     ISO_DATE,
     ISO_TIMESTAMP,
     ISO_ZONED,
@@ -24,18 +26,13 @@ SQL_TYPES = {
     Kind.TIMESTAMP: "TIMESTAMP",
 }
 
-TRUE_WORDS = ("true", "t", "yes", "y", "1")
-FALSE_WORDS = ("false", "f", "no", "n", "0")
 _NO_NUMBER = "[+-]?(?i:inf(inity)?)|(?i:nan)"
 
 
 def given_cell(name: str, form: ColumnForm) -> str:
     """The SQL of whether a cell says anything: it is neither empty nor a word for missing."""
-    silent = [word for word in form.missing if word]
-    if not _keeps_blanks(form):
-        silent.append("")
-    words = "".join(f" AND {_text(name, form)} <> {quoted_text(word)}" for word in silent)
-    return f"({quoted_name(name)} IS NOT NULL{words})"
+    words = form.missing if _keeps_blanks(form) else (*form.missing, "")
+    return f"({quoted_name(name)} IS NOT NULL{_is_none_of(_text(name, form), words)})"
 
 
 def typed_cell(name: str, form: ColumnForm) -> str:
@@ -46,9 +43,17 @@ def typed_cell(name: str, form: ColumnForm) -> str:
         form: What its owner says of it.
     """
     value = _value(_text(name, form), form)
-    if not form.missing and not form.trim:
+    if sure := sure_value(quoted_name(name), form):
+        value = f"CASE WHEN {sure[0]} THEN {sure[1]} ELSE {value} END"
+    words = (*form.missing, "") if form.trim else form.missing
+    if not words:
         return value
-    return f"CASE WHEN {given_cell(name, form)} THEN {value} END"
+    return f"CASE WHEN true{_is_none_of(_text(name, form), words)} THEN {value} END"
+
+
+def _is_none_of(text: str, words: Sequence[str]) -> str:
+    """The SQL of whether a text is none of some words, to follow another condition."""
+    return "".join(f" AND {text} <> {quoted_text(word)}" for word in words)
 
 
 def number_pattern(form: ColumnForm) -> str:
@@ -67,7 +72,7 @@ def _keeps_blanks(form: ColumnForm) -> bool:
 
 def _text(name: str, form: ColumnForm) -> str:
     """The SQL of a cell without the blanks around it, where they do not belong to it."""
-    return quoted_name(name) if _keeps_blanks(form) else f"trim({quoted_name(name)})"
+    return quoted_name(name) if _keeps_blanks(form) else f"trim({quoted_name(name)}, '{BLANKS}')"
 
 
 def _value(text: str, form: ColumnForm) -> str:
@@ -99,7 +104,7 @@ def _number(text: str, form: ColumnForm) -> str:
 
 
 def _truth(text: str, form: ColumnForm) -> str:
-    true, false = form.true or TRUE_WORDS, form.false or FALSE_WORDS
+    true, false = truth_words(form)
     return (
         f"CASE WHEN lower({text}) IN ({_listed(true)}) THEN true "
         f"WHEN lower({text}) IN ({_listed(false)}) THEN false END"

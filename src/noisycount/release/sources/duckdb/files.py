@@ -4,13 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import duckdb
+
 from noisycount.errors import SourceError
 from noisycount.release.question.schema import close_names
 from noisycount.release.sources.check import ColumnCheck
 from noisycount.release.sources.duckdb.copies import require_copy
 from noisycount.release.sources.duckdb.paths import Connection, path_pattern
 from noisycount.release.sources.duckdb.quoting import quoted_name, quoted_text
-from noisycount.release.sources.duckdb.text_file import TextFile
+from noisycount.release.sources.duckdb.text_file import TextFile, fault
 from noisycount.release.sources.duckdb.typed_texts import TextTable
 from noisycount.release.sources.endings import by_ending
 from noisycount.release.sources.forms import ColumnForm, FileForm
@@ -58,7 +60,7 @@ class Relation:
 
 def _texts(connection: Connection, place: Path, told: Description) -> Relation:
     file = TextFile.read(place, told.form)
-    file.load(connection)
+    _load(file, connection)
     table = TextTable(connection, file.names)
     for name in told.kinds or ():
         if name not in file.names:
@@ -68,6 +70,24 @@ def _texts(connection: Connection, place: Path, told: Description) -> Relation:
     checks = table.typed(told.kinds or {}, told.unit)
     connection.execute("DROP TABLE loaded")
     return Relation("typed", tuple(checks), file.form, is_sound=True)
+
+
+def _load(file: TextFile, connection: Connection) -> None:
+    """The making of the table `loaded`, or a refusal that tells the owner which line is wrong."""
+    try:
+        file.load(connection)
+    except duckdb.OutOfMemoryException:
+        raise
+    except duckdb.Error:
+        wrong = fault(file)
+    else:
+        return
+    if wrong is None:
+        wrong = "its lines cannot be told apart"
+    raise SourceError(
+        f"{str(file.place)!r} cannot be read as CSV: {wrong}: mend it there, or state delimiter, "
+        "skip or encoding in noisycount.toml"
+    )
 
 
 def _parquet(connection: Connection, place: Path, _: Description) -> Relation:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from noisycount.errors import SourceError
 from noisycount.release.question.schema import Kind, Schema
 from noisycount.release.question.tree import Predicate
 from noisycount.release.sources.check import Check, ColumnCheck, require_readable
@@ -21,7 +20,7 @@ from noisycount.release.sources.duckdb.locks import lock, private_connection
 from noisycount.release.sources.duckdb.paths import Connection, readable_file
 from noisycount.release.sources.duckdb.quoting import quoted_name
 from noisycount.release.sources.duckdb.sql import duckdb_sql
-from noisycount.release.sources.duckdb.states import state_of
+from noisycount.release.sources.duckdb.states import require_state, state_of
 from noisycount.release.sources.duckdb.view import made_view, read_all
 from noisycount.release.sources.forms import ColumnForm, FileForm
 from noisycount.release.sources.interface import require_known_columns
@@ -209,6 +208,7 @@ class DuckDBSource(Closing):
                 f"{str(path)!r} cannot be read as {kind.name}: check that {kind.check}",
                 f"{str(path)!r} needs more memory than there is: {kind.relief}",
             )
+            require_state(place, state, "was read")
             copied = (
                 copy is not None
                 and kind.holds_texts
@@ -297,8 +297,7 @@ class DuckDBSource(Closing):
     def require_unchanged(self) -> None:
         """The refusal of a file that changed; see ``Source.require_unchanged``."""
         self.cursors.require_open()
-        if state_of(self.path) != self.state:
-            raise SourceError(f"{str(self.path)!r} changed while it was open: open it again")
+        require_state(self.path, self.state, "was open")
 
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
         """The true count for each predicate; see ``Source.count``."""

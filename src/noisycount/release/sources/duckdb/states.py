@@ -4,7 +4,7 @@ from pathlib import Path
 
 from noisycount.errors import SourceError
 
-__all__ = ["state_of"]
+__all__ = ["require_state", "state_of"]
 
 
 def state_of(place: Path) -> str:
@@ -15,3 +15,18 @@ def state_of(place: Path) -> str:
     except OSError:
         raise SourceError(f"{str(place)!r} cannot be read any more: open it again") from None
     return " ".join(f"{state.st_size}-{state.st_mtime_ns}" for state in states)
+
+
+def require_state(place: Path, state: str, while_it: str) -> None:
+    """The refusal of a file that is not in its state any more.
+
+    Args:
+        place: The file.
+        state: As `state_of` told it.
+        while_it: What went on meanwhile.
+
+    Raises:
+        SourceError: It may have changed.
+    """
+    if state_of(place) != state:
+        raise SourceError(f"{str(place)!r} changed while it {while_it}: open it again")

@@ -5,10 +5,11 @@ import csv
 import gzip
 import os
 import re
+import zlib
 from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from io import StringIO, TextIOWrapper
 from itertools import islice
@@ -27,8 +28,9 @@ _HEAD = 65536  # bytes that the form of a file is found from
 _RECORDS = 50  # lines of them that are compared
 _DELIMITERS = ",;\t|"
 _MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
-_READ_BY_ENGINE = {"utf-8": "utf-8", "utf-16": "utf-16"}
+_UNMARKED = ("utf-16-le", "utf-16-be")
 _CHUNK = 1 << 20
+_UNREADABLE = (OSError, EOFError, zlib.error)
 
 # DuckDB's own detection drops lines that it takes for comments or a preamble, and reads a ragged
 # table as one column of text.
@@ -70,7 +72,8 @@ class TextFile:
         text = _decoded(place, head, encoding)
         line_end = "\r" if "\r" in text and "\n" not in text else None
         form = _found(replace(stated, encoding=encoding), text)
-        names = _names(place, _records(text, form.delimiter or ",", form.skip or 0))
+        skip = form.skip or 0
+        names = _names(place, _records(text, form.delimiter or ",", skip), skip)
         return cls(place, form, line_end, names)
 
     def load(self, connection: Connection, *, keeps_empty: bool = False) -> None:
@@ -87,26 +90,26 @@ class TextFile:
             options += ", allow_quoted_nulls=false"
         if self.line_end:
             options += ", new_line='\\r'"
-        with self._readable() as (path, encoding):
+        with self._readable() as path:
             connection.execute(
                 f"CREATE TABLE loaded AS SELECT * FROM read_csv({quoted_text(path)}, "
-                f"{options}, encoding={quoted_text(encoding)}, auto_detect=false, "
+                f"{options}, encoding='utf-8', auto_detect=false, "
                 f"columns={{{columns}}})"
             )
 
     @contextmanager
-    def _readable(self) -> Iterator[tuple[str, str]]:
-        """A path and an encoding that the engine reads: of the file, or of a pipe in UTF-8."""
+    def _readable(self) -> Iterator[str]:
+        """The path of something in UTF-8 that the engine reads: of the file, or of a pipe."""
         encoding = self.form.encoding or "utf-8"
-        if encoding in _READ_BY_ENGINE:
-            yield path_pattern(self.place), encoding
+        if encoding == "utf-8":
+            yield path_pattern(self.place)
             return
         out, into = os.pipe()
         feeder = _Feeder(self.place, encoding, into)
         thread = Thread(target=feeder.run, daemon=True)
         thread.start()
         try:
-            yield f"/dev/fd/{out}", "utf-8"
+            yield f"/dev/fd/{out}"
         finally:
             os.close(out)
             thread.join()
@@ -135,7 +138,7 @@ class _Feeder:
                     pipe.write(chunk.encode())
         except BrokenPipeError:
             return
-        except (UnicodeError, OSError, EOFError):
+        except (UnicodeError, *_UNREADABLE):
             self.failed = True
 
 
@@ -147,11 +150,9 @@ def _opened(place: Path) -> BinaryIO:
 
 def _head(place: Path) -> bytes:
     """The first bytes of a file."""
-    try:
-        with _opened(place) as file:
-            return file.read(_HEAD)
-    except (OSError, EOFError):
-        raise SourceError(f"{str(place)!r} cannot be read: check that the file is whole") from None
+    with suppress(*_UNREADABLE), _opened(place) as file:
+        return file.read(_HEAD)
+    raise SourceError(f"{str(place)!r} cannot be read: check that the file is whole")
 
 
 def _encoding(head: bytes) -> str:
@@ -161,16 +162,29 @@ def _encoding(head: bytes) -> str:
 
 def _decoded(place: Path, head: bytes, encoding: str) -> str:
     """The first characters of a file, without a mark and without a last one that was cut."""
-    try:
+    text = None
+    with suppress(UnicodeError):  # which holds the bytes
         text = getincrementaldecoder(encoding)().decode(head)
-    except UnicodeError:
-        raise SourceError(
-            f"{str(place)!r} is not in {encoding}: state its encoding, such as encoding = "
-            '"cp1252", in noisycount.toml, which `noisycount init FILE` writes'
-        ) from None
-    if "\0" in text or not text.strip("\ufeff \t\r\n"):
-        raise SourceError(f"{str(place)!r} has no names of columns: write them into its first line")
+    if text is None or "\0" in text:
+        raise SourceError(_undecoded(place, head, encoding, is_text=text is not None))
     return text.removeprefix("\ufeff")
+
+
+def _undecoded(place: Path, head: bytes, encoding: str, *, is_text: bool) -> str:
+    """The refusal of what is not in an encoding, or has NUL characters in it."""
+    likely = None if is_text else "cp1252"
+    if head.count(0) * 4 > len(head):  # as there are between letters of the alphabet
+        likely = _UNMARKED[head[::2].count(0) > head[1::2].count(0)]
+    if likely:
+        return (
+            f"{str(place)!r} is not in {encoding}: state its encoding, such as encoding = "
+            f'"{likely}", in noisycount.toml, which `noisycount init FILE` writes'
+        )
+    line = head.partition(b"\0")[0].count(b"\n") + 1
+    return (
+        f"line {line} of {str(place)!r} has a NUL character, which no text has: export the file "
+        "again, or remove that character"
+    )
 
 
 def _records(text: str, delimiter: str, skip: int) -> list[list[str]]:
@@ -235,7 +249,7 @@ def _is_number(text: str) -> bool:
     return re.fullmatch(r"[+-]?[0-9.,]+", text.strip()) is not None
 
 
-def _names(place: Path, records: Sequence[Sequence[str]]) -> tuple[str, ...]:
+def _names(place: Path, records: Sequence[Sequence[str]], skip: int) -> tuple[str, ...]:
     """The names of the columns: those of the first record, `column0` where one is empty.
 
     Raises:
@@ -243,13 +257,13 @@ def _names(place: Path, records: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """
     header = records[0] if records else []
     names = [name or f"column{number}" for number, name in enumerate(header)]
-    if not names:
+    if not any(map(str.strip, header)):
         raise SourceError(f"{str(place)!r} has no names of columns: write them into its first line")
     twice = [name for name, number in Counter(map(str.lower, names)).items() if number > 1]
     if twice:
         raise SourceError(
-            f"{str(place)!r} has the name {twice[0]!r} twice, in whatever case: "
-            "give each column a name of its own"
+            f"line {skip + 1} of {str(place)!r} names the column {twice[0]!r} twice, in whatever "
+            "case: give each column a name of its own"
         )
     return tuple(names)
 
@@ -271,11 +285,12 @@ def fault(file: TextFile) -> str | None:
             for record in reader:
                 number = (form.skip or 0) + reader.line_num
                 if record and len(record) != len(file.names):
-                    return (
-                        f"line {number:,} has {len(record):,} cells for {len(file.names):,} names"
-                    )
+                    cells = f"{len(record):,} cell{'s' * (len(record) != 1)}"
+                    return f"line {number:,} has {cells} for {len(file.names):,} names"
         except UnicodeError:
             return f"what follows line {number:,} is not in {form.encoding}"
-        except (csv.Error, OSError, EOFError):
-            return f"what follows line {number:,} has a quotation mark that nothing ends"
+        except _UNREADABLE:
+            return f"what follows line {number:,} is damaged"
+        except csv.Error:
+            return f"what follows line {number:,} has a quotation mark without its second"
     return None

@@ -1,8 +1,10 @@
 """A table of texts becomes one of values; what does not fit is counted, and lost in no silence."""
 # ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from noisycount.release.question.schema import Kind
 from noisycount.release.sources.check import ColumnCheck
@@ -41,21 +43,40 @@ class TextTable:
                 do.
             unit: The column that names the person, which is text whatever its cells are.
         """
+        with self._planned():
+            return self._typed(stated, unit)
+
+    @contextmanager
+    def _planned(self) -> Iterator[None]:
+        """Statements that are planned as they stand where planning would outlast running them."""
+        if len(self.names) <= _AT_ONCE:
+            yield
+            return
+        self.connection.execute("PRAGMA disable_optimizer")
+        yield
+        self.connection.execute("PRAGMA enable_optimizer")
+
+    def _typed(self, stated: Mapping[str, ColumnForm], unit: str | None) -> list[ColumnCheck]:
+        """The making of the table, as `typed` says."""
         told = {name: Guess(form, "its owner says so") for name, form in stated.items()}
         if unit in self.names:
             told[unit] = Guess(ColumnForm(Kind.TEXT), "it names the person")
         cells = {} if told.keys() >= {*self.names} else self._sample()
         guesses = {name: told.get(name) or guessed_form(cells[name]) for name in self.names}
-        columns = self._checked(guesses)
-        doubtful = {
-            column.name: guessed_form([*cells[column.name], *self._unseen(column, cells)])
-            for column in columns
-            if column.unreadable and column.name not in told
+        self._make(guesses)
+        found = self._counted(guesses)
+        doubtful = [name for name in found if found[name].unreadable and name not in told]
+        unseen = self._unreadable({name: guesses[name] for name in doubtful}, _DOUBTFUL)
+        better = {
+            name: guess
+            for name in doubtful
+            if (guess := guessed_form([*cells[name], *({*unseen[name]} - {*cells[name]})]))
+            != guesses[name]
         }
-        if all(doubtful[name] == guesses[name] for name in doubtful):
-            return columns
-        self.connection.execute("DROP TABLE typed")
-        return self._checked({**guesses, **doubtful})
+        if better:
+            self._make(better, {name for name in self.names if name not in better})
+            found |= self._counted(better)
+        return self._with_examples([found[name] for name in self.names])
 
     def _sample(self) -> dict[str, list[str]]:
         """Some cells of each column that are not empty."""
@@ -69,63 +90,91 @@ class TextTable:
             for name, cells in zip(self.names, columns, strict=True)
         }
 
-    def _checked(self, guesses: Mapping[str, Guess]) -> list[ColumnCheck]:
-        """The making of the table `typed` of these forms, and what does not fit into it."""
-        cells = [
-            f"{typed_cell(name, guess.form)} AS {quoted_name(name)}"
-            for name, guess in guesses.items()
-        ]
-        # From a table, not from the file: DuckDB turns a TRY_CAST of what it reads into a CAST.
-        self.connection.execute(f"CREATE TABLE typed AS SELECT {', '.join(cells)} FROM loaded")
-        return [
-            column
-            for names in _batches(self.names)
-            for column in self._counted({name: guesses[name] for name in names})
-        ]
+    def _make(self, guesses: Mapping[str, Guess], kept: Collection[str] = ()) -> None:
+        """The making of the table `typed`, with columns kept of an earlier one.
 
-    def _counted(self, guesses: Mapping[str, Guess]) -> list[ColumnCheck]:
-        """What is in some columns."""
-        given = [
-            f"count(CASE WHEN {given_cell(name, g.form)} THEN 1 END)" for name, g in guesses.items()
-        ]
-        typed = [f"count({quoted_name(name)})" for name in guesses]
-        (total, *said), (_, *read) = (
+        Args:
+            guesses: What the texts of the other columns stand for.
+            kept: The columns that stay as they are.
+        """
+        if (
+            len(self.names) > _AT_ONCE
+        ):  # it would take longer to plan such statements than to run them
+            self.connection.execute("PRAGMA disable_optimizer")
+        parts = dict.fromkeys(kept, "kept")
+        if kept:
+            self.connection.execute("ALTER TABLE typed RENAME TO kept")
+        for number, names in enumerate(_batches([*guesses])):
+            cells = [
+                f"{typed_cell(name, guesses[name].form)} AS {quoted_name(name)}" for name in names
+            ]
+            parts |= dict.fromkeys(names, f"part_{number}")
+            # From a table, not from the file: DuckDB turns a TRY_CAST of what it reads into a CAST.
             self.connection.execute(
-                f"SELECT count(*), {', '.join(counts)} FROM {table}"
-            ).fetchall()[0]
-            for table, counts in (("loaded", given), ("typed", typed))
-        )
-        columns = [
-            ColumnCheck(
+                f"CREATE TABLE part_{number} AS SELECT {', '.join(cells)} FROM loaded"
+            )
+        tables = list(dict.fromkeys(parts.values()))
+        if len(tables) == 1:
+            self.connection.execute(f"ALTER TABLE {tables[0]} RENAME TO typed")
+            return
+        columns = ", ".join(f"{parts[name]}.{quoted_name(name)}" for name in self.names)
+        joined = " POSITIONAL JOIN ".join(tables)
+        self.connection.execute(f"CREATE TABLE typed AS SELECT {columns} FROM {joined}")
+        for table in tables:
+            self.connection.execute(f"DROP TABLE {table}")
+
+    def _counted(self, guesses: Mapping[str, Guess]) -> dict[str, ColumnCheck]:
+        """What is in some columns, without examples."""
+        everywhere = {name: f"count({quoted_name(name)})" for name in guesses}
+        total = self.connection.execute("SELECT count(*) FROM loaded").fetchall()[0][0]
+        said, read = self._numbers("loaded", everywhere), self._numbers("typed", everywhere)
+        doubtful = {
+            name: f"count(CASE WHEN {given_cell(name, guesses[name].form)} THEN 1 END)"
+            for name in guesses
+            if read[name] < said[name]
+        }
+        given = read | self._numbers("loaded", doubtful)
+        return {
+            name: ColumnCheck(
                 name=name,
                 kind=guess.form.kind,
                 type="text",
                 form=guess.form,
-                missing=total - cells,
-                unreadable=cells - fitting,
+                missing=total - given[name],
+                unreadable=given[name] - read[name],
                 reason=guess.reason,
             )
-            for (name, guess), cells, fitting in zip(guesses.items(), said, read, strict=True)
-        ]
-        return [self._with_examples(column) if column.unreadable else column for column in columns]
+            for name, guess in guesses.items()
+        }
 
-    def _with_examples(self, column: ColumnCheck) -> ColumnCheck:
-        """A column with some of its cells that do not fit."""
-        return replace(column, examples=tuple(self._unreadable(column, _EXAMPLES)))
+    def _numbers(self, table: str, aggregates: Mapping[str, str]) -> dict[str, Any]:
+        """A value for each column, computed by an aggregate of the table."""
+        found: dict[str, Any] = {}
+        for names in _batches([*aggregates]):
+            selected = ", ".join(aggregates[name] for name in names)
+            row = self.connection.execute(f"SELECT {selected} FROM {table}").fetchall()[0]
+            found |= dict(zip(names, row, strict=True))
+        return found
 
-    def _unseen(self, column: ColumnCheck, cells: Mapping[str, Sequence[str]]) -> list[str]:
-        """Some different cells of a column that do not fit and are not in the sample."""
-        seen = {*cells[column.name]}
-        return [cell for cell in self._unreadable(column, _DOUBTFUL) if cell not in seen]
+    def _with_examples(self, columns: Sequence[ColumnCheck]) -> list[ColumnCheck]:
+        """The columns, with some of the cells that do not fit."""
+        forms = {
+            column.name: Guess(column.form, column.reason)
+            for column in columns
+            if column.unreadable and column.form
+        }
+        cells = self._unreadable(forms, _EXAMPLES)
+        return [replace(column, examples=tuple(cells.get(column.name, ()))) for column in columns]
 
-    def _unreadable(self, column: ColumnCheck, number: int) -> list[str]:
-        """Some different cells of a column that do not fit."""
-        name, form = column.name, column.form or ColumnForm(Kind.TEXT)
-        rows = self.connection.execute(
-            f"SELECT DISTINCT {quoted_name(name)} FROM loaded WHERE {given_cell(name, form)} "
-            f"AND ({typed_cell(name, form)}) IS NULL ORDER BY ALL LIMIT {number}"
-        ).fetchall()
-        return [cell for (cell,) in rows]
+    def _unreadable(self, guesses: Mapping[str, Guess], number: int) -> dict[str, list[str]]:
+        """So many different cells of each column, at most, that do not fit."""
+        wrong = {
+            name: f"min(DISTINCT {quoted_name(name)}, {number}) FILTER (WHERE "
+            f"{given_cell(name, guess.form)} AND ({typed_cell(name, guess.form)}) IS NULL)"
+            for name, guess in guesses.items()
+        }
+        found = self._numbers("loaded", wrong)
+        return {name: cells or [] for name, cells in found.items()}
 
 
 def _batches(names: Sequence[str]) -> Iterator[Sequence[str]]:
