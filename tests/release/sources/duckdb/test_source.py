@@ -250,9 +250,7 @@ def test_csv_that_does_not_parse_is_refused_without_a_cell(
     tmp_path: Path, content: str | bytes
 ) -> None:
     """A ragged, unquoted or binary file is refused as a whole, in our own words."""
-    with pytest.raises(
-        SourceError, match="cannot be read as CSV: check that it is UTF-8"
-    ) as caught:
+    with pytest.raises(SourceError, match=r"cannot be read as CSV: (line|what follows)") as caught:
         DuckDBSource.open(write_csv(tmp_path, content))
     assert caught.value.__context__ is None
     assert CANARY not in "".join(traceback.format_exception(caught.value))
@@ -359,7 +357,7 @@ def broken(tmp_path: Path, name: str, content: bytes = CANARY.encode()) -> Path:
         (lambda folder: broken(folder, "x.duckdb", b""), {}, "cannot be read as DuckDB"),
         (lambda folder: broken(folder, "x.parquet", b""), {}, "cannot be read as Parquet"),
         (lambda folder: broken(folder, "x.csv", b""), {}, "no names of columns: write them"),
-        (lambda folder: write_csv(folder, f"{CANARY}\0{CANARY}"), {}, "no names of columns"),
+        (lambda folder: write_csv(folder, f"{CANARY}\0{CANARY}"), {}, "a NUL character"),
         (lambda folder: write_csv(folder, "\n1\n"), {}, "no names of columns: write them"),
         (
             lambda folder: write_csv(folder, "a\n1\n"),
