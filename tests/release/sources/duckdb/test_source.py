@@ -115,6 +115,11 @@ def test_every_known_extension_counts(any_file: Path) -> None:
             )
             for type_ in ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
         ),
+        (
+            "TIMESTAMPTZ",
+            ("'2020-01-31 12:00:00+02'", "'1969-12-31 23:59:59Z'", "'infinity'", "NULL"),
+            {"x = '2020-01-31 10:00'": 1, "x < '1970-01-01'": 1, "x > '9999-12-31'": 1},
+        ),
         ("BOOLEAN", ("true", "false", "NULL"), {"x": 1, "not x": 1, "x <> true": 1}),
     ],
 )
@@ -180,7 +185,6 @@ def test_nanoseconds_are_cut_off(tmp_path: Path, suffix: str, cell: str, questio
         ("JSON", "json"),
         ("UUID", "uuid"),
         ("TIME", "time"),
-        ("TIMESTAMPTZ", "timestamp with time zone"),
         ("INTERVAL", "interval"),
         ("INTEGER[]", "list"),
         (f"ENUM('{CANARY}')[]", "list"),
