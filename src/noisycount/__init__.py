@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
     from noisycount.analysis.privacy.smallest_scale import smallest_scale
     from noisycount.analysis.utility.utility import scale_for_utility_loss, utility_loss
+    from noisycount.app.open_desk import open_desk
     from noisycount.charts.chart import chart
     from noisycount.errors import NoisyCountError
     from noisycount.model.exact import Exact
@@ -88,6 +89,7 @@ __all__ = [
     "improvement_probability",
     "iso_epsilon_curves",
     "mean_absolute_error",
+    "open_desk",
     "out_of_range_bounds",
     "out_of_range_probability",
     "posterior",
@@ -139,6 +141,7 @@ _HOMES = {
     "improvement_probability": "analysis.evaluation.evaluation",
     "iso_epsilon_curves": "analysis.accuracy.relative_error",
     "mean_absolute_error": "analysis.evaluation.evaluation",
+    "open_desk": "app.open_desk",
     "out_of_range_bounds": "analysis.accuracy.out_of_range",
     "out_of_range_probability": "analysis.accuracy.out_of_range",
     "posterior": "analysis.posterior.posterior",

@@ -12,6 +12,7 @@ from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.bare_error import bare
 from noisycount.release.budget.budgets import Budget, budget_of
 from noisycount.release.budget.exact import Exactly, exact_text
+from noisycount.release.dataset import Dataset, LateDataset
 from noisycount.release.goal import Goal
 from noisycount.release.ledger.arguments import check_text
 from noisycount.release.ledger.entries import Analyst, Entry, Request
@@ -33,30 +34,6 @@ __all__ = ["Dataset", "Desk", "Release"]
 _PAID = "the debit stays, and to ask the same again costs nothing more"
 
 
-@dataclass(frozen=True, slots=True)
-class Dataset(Shown):
-    """Whose records are counted, and what they may pay.
-
-    Args:
-        name: What the ledger calls the data set; at most 200 printable characters.
-        budget: The most that all its answers may cost together; a number is kept as a budget in ε.
-
-    Raises:
-        ValueError: The name is not printable, or the budget is out of range.
-
-    Example:
-        >>> Dataset("survey", budget_of(2)).budget
-        PureBudget(epsilon=Fraction(2, 1))
-    """
-
-    name: str
-    budget: Budget
-
-    def __post_init__(self) -> None:
-        check_text("name", self.name)
-        object.__setattr__(self, "budget", budget_of(self.budget))
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Desk(Shown, Closing):
     """Where questions about one data set are asked; the only caller of `Source.count`.
@@ -66,7 +43,7 @@ class Desk(Shown, Closing):
     Args:
         source: The records.
         ledger: Who keeps the budget and the answers.
-        dataset: The name and the budget of the records.
+        dataset: The name and the budget of the records; the name may be found at its first use.
         slot: When replies leave, refusals too; None: as soon as they are there, after a time that
             can tell something about the records.
         analyst: Who asks, and what their questions may cost together.
@@ -91,12 +68,12 @@ class Desk(Shown, Closing):
 
     source: Source
     ledger: Ledger
-    dataset: Dataset
+    dataset: Dataset | LateDataset
     slot: Slot | None = None
     analyst: Analyst = Analyst()  # noqa: RUF009 - frozen
 
     def __post_init__(self) -> None:
-        for name, kind in (("dataset", Dataset), ("analyst", Analyst), ("slot", Slot | None)):
+        for name, kind in (("dataset", Dataset | LateDataset), ("analyst", Analyst), ("slot", Slot | None)):
             if not isinstance(getattr(self, name), kind):
                 shown = repr(getattr(self, name))[:80]
                 message = f"{name} must be of the class of that name, got {shown}"
@@ -185,6 +162,7 @@ class Desk(Shown, Closing):
         return {
             "dataset": self.dataset.name,
             "unit": self.source.unit,
+            "size": self.dataset.size,
             "budget": self.dataset.budget.written,
             "columns": list(self.source.schema),
         }

@@ -32,7 +32,7 @@ def statement_of(dataset: DatasetConfig, *, renews: bool = False) -> Statement:
     """What the owner of a data set says of its records."""
     return Statement(
         name=dataset.account,
-        is_path=dataset.is_path,
+        is_path=dataset.is_path and dataset.account == dataset.name,
         unit=dataset.unit,
         columns=dataset.columns,
         table=dataset.table,

@@ -12,7 +12,7 @@ from noisycount.release.sources.check import Check, require_readable
 from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.interface import CheckedSource, require_known_columns
 
-__all__ = ["DescribedSource"]
+__all__ = ["DescribedSource", "require_described"]
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class DescribedSource(Closing):
     def prepare(self) -> None:
         """The opening of the records, and the refusal of what does not fit; see ``Source``."""
         source = self._source()
-        _require_described(self.shown, self.written, source)
+        require_described(self.shown, self.written, source)
         require_readable(self.shown, source.used())
 
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
@@ -96,7 +96,7 @@ class DescribedSource(Closing):
             return self.opened
 
 
-def _require_described(shown: str, written: Written, source: CheckedSource) -> None:
+def require_described(shown: str, written: Written, source: CheckedSource) -> None:
     """The refusal of records that are not as they were described.
 
     Args:

@@ -1,0 +1,1 @@
+"""The desk of records that are opened from Python."""

@@ -1,0 +1,128 @@
+"""What is said of records on opening them from Python, and the desk that comes of it."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from noisycount.app.config.config import DEFAULT_BUDGET, Config, DatasetConfig
+from noisycount.app.config.file import find, load, without_file
+from noisycount.app.config.ledger_url import sqlite_url
+from noisycount.app.count.opening import records_of
+from noisycount.app.count.question import dataset_asked
+from noisycount.app.options.dataset import of_table
+from noisycount.errors import ConfigError
+from noisycount.release.budget.budgets import Budget, budget_of
+from noisycount.release.desk import Dataset, Desk
+from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.register.frames import desk_of_frame
+from noisycount.release.register.register import Register, Statement
+
+__all__ = ["Wish"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is said of records on opening them; see ``open_desk``."""
+
+    unit: str | None
+    budget: str | float | Fraction | Budget
+    ledger: str | Path | None
+    name: str | None
+    size: int | None
+    columns: Sequence[str] | None
+    table: str | None
+
+    def desk(self, source: Any) -> Desk:  # noqa: ANN401 - a table of any library
+        """The desk of a file, of a configured data set, or of a table in memory.
+
+        Raises:
+            ValueError: A budget, name or size is out of range.
+            NoisyCountError: The configuration, the records or the ledger refuse it.
+        """
+        configuration = self._configuration()
+        is_place = isinstance(source, str | Path)
+        asked = self._dataset(str(source), configuration) if is_place else None
+        if self.ledger is None:
+            configuration.make_ledger_folder()
+        with ExitStack() as opened:
+            ledger = opened.enter_context(_ledger(configuration))
+            register = Register.of(ledger, configuration.data_folder)
+            if asked is None:
+                desk = desk_of_frame(source, self._statement(), self._budget(), register, ledger)
+            else:
+                records = opened.enter_context(records_of(asked, register))
+                desk = records.desk(ledger, Dataset(records.name, asked.budget, asked.size))
+            opened.pop_all()
+        return desk
+
+    def _configuration(self) -> Config:
+        """The configuration that there is, with the ledger that is named."""
+        found = find(Path.cwd())
+        configuration = without_file() if found is None else load(found)
+        if self.ledger is None:
+            return configuration
+        text = str(self.ledger)
+        url = text if "://" in text else sqlite_url(Path(text).absolute())
+        return replace(configuration, ledger_url=url, known_head=None)
+
+    def _budget(self) -> Dataset:
+        """The name, if one is said, and what may be spent."""
+        return Dataset(self.name or "frame", budget_of(self.budget), self.size)
+
+    def _statement(self) -> Statement:
+        """What is said of a table in memory.
+
+        Raises:
+            ConfigError: It has no tables.
+        """
+        if self.table is not None:
+            raise ConfigError(f"table is {self.table!r}, but a frame has no tables: leave it out")
+        return Statement(self.name or "", unit=self.unit, columns=self.columns)
+
+    def _dataset(self, source: str, configuration: Config) -> DatasetConfig:
+        """The data set that a name or a path means.
+
+        Raises:
+            ConfigError: It is none, or its owner configured it otherwise.
+        """
+        asked = dataset_asked(configuration, source, self.unit)
+        asked = of_table(asked, self.table, configuration)
+        budget = budget_of(self.budget)
+        if asked.is_path:
+            name = self.name or asked.account
+            return replace(
+                asked, account=name, budget=budget, size=self.size, columns=_tuple(self.columns)
+            )
+        said = {
+            "budget": None if budget == DEFAULT_BUDGET else budget,
+            "name": self.name,
+            "size": self.size,
+            "columns": _tuple(self.columns),
+        }
+        owned = {
+            "budget": asked.budget,
+            "name": asked.account,
+            "size": asked.size,
+            "columns": asked.columns,
+        }
+        for what, value in said.items():
+            if value not in {None, owned[what]}:
+                raise ConfigError(
+                    f"{what} {value!r}: data set {asked.name!r} has {owned[what]!r}, as its owner "
+                    f"configured it: leave {what} out"
+                )
+        return asked
+
+
+def _tuple(columns: Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if columns is None else tuple(columns)
+
+
+def _ledger(configuration: Config) -> Ledger:
+    known_head = configuration.known_head
+    return Ledger.open(
+        configuration.ledger_url, create=known_head is None, known_head=known_head
+    )

@@ -1,0 +1,59 @@
+"""Whose records are counted, and what they may pay."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from noisycount.release.budget.budgets import Budget, budget_of
+from noisycount.release.ledger.arguments import check_text
+from noisycount.shown.value import Shown
+
+__all__ = ["Dataset", "LateDataset"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset(Shown):
+    """Whose records are counted, and what they may pay.
+
+    Args:
+        name: What the ledger calls the data set; at most 200 printable characters.
+        budget: The most that all its answers may cost together; a number is kept as a budget in ε.
+        size: The number of units where it is public, else None.
+
+    Raises:
+        ValueError: The name is not printable, or the budget or the size is out of range.
+
+    Example:
+        >>> Dataset("survey", budget_of(2)).budget
+        PureBudget(epsilon=Fraction(2, 1))
+    """
+
+    name: str
+    budget: Budget
+    size: int | None = None
+
+    def __post_init__(self) -> None:
+        check_text("name", self.name)
+        object.__setattr__(self, "budget", budget_of(self.budget))
+
+
+@dataclass(slots=True, eq=False)
+class LateDataset(Shown):
+    """A data set whose name is found at its first use, as all of its records must be read for it.
+
+    Attributes:
+        finding: Finds the data set.
+        budget: The most that all its answers may cost together.
+        size: The number of units where it is public, else None.
+    """
+
+    finding: Callable[[], str] = field(repr=False)
+    budget: Budget
+    size: int | None = None
+    _found: Dataset | None = None
+
+    @property
+    def name(self) -> str:
+        """What the ledger calls it."""
+        if self._found is None:
+            self._found = Dataset(self.finding(), self.budget, self.size)
+        return self._found.name
