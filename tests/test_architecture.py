@@ -352,7 +352,7 @@ def test_right_arrows_pass(tmp_path: Path) -> None:
         "charts/plot.py": "import noisycount.analysis.accuracy",
         "study/figure.py": "import noisycount.charts.plot",
         "release/desk.py": "from noisycount.model import noise",
-        "app/cli.py": "import noisycount\nfrom noisycount import data\nfrom . import render",
+        "app/cli.py": "from noisycount import data\nfrom . import render",
         "app/render.py": "from noisycount.charts import plot\nimport noisycount.release.desk",
     }
     assert wrong_arrows(made_up(tmp_path, files)) == []

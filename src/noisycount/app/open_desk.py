@@ -19,7 +19,7 @@ def open_desk(  # noqa: PLR0913 - all that is said once of records
     source: Any,  # noqa: ANN401 - a table of any library
     *,
     unit: str | None,
-    budget: str | int | float | Fraction | Budget = "2",
+    budget: str | float | Fraction | Budget = "2",
     ledger: str | Path | None = None,
     name: str | None = None,
     size: int | None = None,

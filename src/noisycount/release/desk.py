@@ -10,11 +10,9 @@ from typing import cast
 from noisycount.errors import LedgerError, NoisyCountError, SourceError
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.bare_error import bare
-from noisycount.release.budget.budgets import Budget, budget_of
 from noisycount.release.budget.exact import Exactly, exact_text
 from noisycount.release.dataset import Dataset, LateDataset
 from noisycount.release.goal import Goal
-from noisycount.release.ledger.arguments import check_text
 from noisycount.release.ledger.entries import Analyst, Entry, Request
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.question.normal_form import normal_form
@@ -53,6 +51,7 @@ class Desk(Shown, Closing):
 
     Example:
         >>> import tempfile
+        >>> from noisycount.release.budget.budgets import budget_of
         >>> from noisycount.release.question.schema import Kind
         >>> from noisycount.release.sources.memory import MemorySource
         >>> source = MemorySource([{"age": 31}, {"age": 29}], {"age": Kind.INTEGER})
@@ -73,7 +72,8 @@ class Desk(Shown, Closing):
     analyst: Analyst = Analyst()  # noqa: RUF009 - frozen
 
     def __post_init__(self) -> None:
-        for name, kind in (("dataset", Dataset | LateDataset), ("analyst", Analyst), ("slot", Slot | None)):
+        kinds = {"dataset": Dataset | LateDataset, "analyst": Analyst, "slot": Slot | None}
+        for name, kind in kinds.items():
             if not isinstance(getattr(self, name), kind):
                 shown = repr(getattr(self, name))[:80]
                 message = f"{name} must be of the class of that name, got {shown}"
@@ -162,7 +162,7 @@ class Desk(Shown, Closing):
         return {
             "dataset": self.dataset.name,
             "unit": self.source.unit,
-            "size": self.dataset.size,
+            **({} if self.dataset.size is None else {"size": self.dataset.size}),
             "budget": self.dataset.budget.written,
             "columns": list(self.source.schema),
         }

@@ -123,6 +123,4 @@ def _tuple(columns: Sequence[str] | None) -> tuple[str, ...] | None:
 
 def _ledger(configuration: Config) -> Ledger:
     known_head = configuration.known_head
-    return Ledger.open(
-        configuration.ledger_url, create=known_head is None, known_head=known_head
-    )
+    return Ledger.open(configuration.ledger_url, create=known_head is None, known_head=known_head)

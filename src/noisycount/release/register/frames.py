@@ -10,7 +10,7 @@ from noisycount.release.register.described_source import require_described
 from noisycount.release.register.register import Register, Statement
 from noisycount.release.register.written import ROW, Written
 from noisycount.release.sources.interface import CheckedSource
-from noisycount.release.sources.opening import framed
+from noisycount.release.sources.opening import opened_frame
 
 __all__ = ["desk_of_frame"]
 
@@ -38,12 +38,9 @@ def desk_of_frame(
         SourceError: It is no such table, or cannot be counted.
         ConfigError: Nobody said whose rows it holds, or another unit is written down.
     """
-    if stated.unit is None and not register.knows(stated.name):
-        register.unit(stated.name, None)
-    unit = None if stated.unit == ROW else stated.unit
-    if register.knows(stated.name):
-        unit = register.unit(stated.name, stated.unit)
-    source = framed(frame, unit=unit, columns=stated.columns)
+    known = register if stated.name else Register()
+    unit = known.unit(stated.name or _SHOWN, stated.unit)
+    source = opened_frame(frame, unit=unit, columns=stated.columns)
     named = LateDataset(
         lambda: _described(source, unit, stated, register, ledger), paying.budget, paying.size
     )
@@ -69,7 +66,7 @@ def _described(
     whole = source.schema.whole or source.schema
     written = Written(unit, source.forms, digest, whole.others)
     if written != former:
-        text = ledger.describe(name, written.text, former and former.text)
+        text = ledger.describe(name, written.text, None if former is None else former.text)
         if text != written.text:
             raise SourceError(f"{name!r} was written down otherwise meanwhile: open it again")
     return name

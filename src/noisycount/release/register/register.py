@@ -92,8 +92,8 @@ class Register:
             return same[0]
         raise ConfigError(
             f"the records of {stated.name!r} are those of {same[0]!r} in this ledger, and a second "
-            f"name would be a second budget: ask {same[0]!r}, or say "
-            f"account = {json.dumps(same[0])} of it in noisycount.toml"
+            f"name would be a second budget: name them {same[0]!r}, in noisycount.toml by "
+            f"account = {json.dumps(same[0])}"
         )
 
     def knows(self, name: str) -> bool:
@@ -120,8 +120,8 @@ class Register:
             return unit
         else:
             raise ConfigError(
-                "say once whose rows these are: --unit COLUMN names the column that tells persons "
-                "apart, --unit row says that every row is another person"
+                "say once whose rows these are: --unit COLUMN (in Python unit=) names the column "
+                "that tells persons apart, --unit row says that every row is another person"
             )
         if said is not None and unit != known:
             counted = "rows" if known is None else f"distinct {known!r}"

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 
 from noisycount.errors import SourceError
 from noisycount.release.question.schema import Kind
 from noisycount.release.sources.forms import ColumnForm, FileForm
+from noisycount.shown.value import Shown
 
 __all__ = ["Check", "ColumnCheck", "require_readable"]
 
@@ -13,7 +15,7 @@ _NAMED = 8  # columns in one line
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnCheck:
+class ColumnCheck(Shown):
     """What is in one column.
 
     Attributes:
@@ -42,8 +44,8 @@ class ColumnCheck:
         return self.unreadable > 0 and not (self.form and self.form.accepts_unreadable)
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+@dataclass(frozen=True, slots=True, repr=False)
+class Check(Shown):
     """What is in private records.
 
     Attributes:
@@ -56,10 +58,34 @@ class Check:
     columns: tuple[ColumnCheck, ...]
     form: FileForm | None = None
 
+    def _key_facts(self) -> dict[str, object]:
+        """How much there is, and which columns have cells that do not fit."""
+        unreadable = [column.name for column in self.columns if column.unreadable]
+        return {"rows": self.rows, "columns": len(self.columns), "unreadable": unreadable}
+
+    def _repr_html_(self) -> str:
+        """A table with a row for each column; it shows facts about the data."""
+        header = "".join(f"<th>{name}</th>" for name in _HEADER)
+        rows = "".join(f"<tr>{_cells(column)}</tr>" for column in self.columns)
+        caption = f"{self.rows:,} rows: facts about the data, for their owner alone"
+        return f"<table><caption>{caption}</caption><tr>{header}</tr>{rows}</table>"
+
     @property
     def forms(self) -> dict[str, ColumnForm]:
         """What the texts of each column stand for."""
         return {column.name: column.form for column in self.columns if column.form is not None}
+
+
+_HEADER = ("column", "kind", "missing", "do not fit", "such as", "why")
+
+
+def _cells(column: ColumnCheck) -> str:
+    """A column as the cells of a row of HTML."""
+    kind = column.type if column.kind is None else column.kind.value
+    examples = ", ".join(map(repr, column.examples))
+    numbers = (f"{column.missing:,}", f"{column.unreadable:,}")
+    told = (column.name, kind, *numbers, examples, column.reason)
+    return "".join(f"<td>{escape(text)}</td>" for text in told)
 
 
 def require_readable(shown: str, columns: Sequence[ColumnCheck]) -> None:

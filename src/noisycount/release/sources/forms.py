@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from noisycount.errors import SourceError
 from noisycount.release.question.schema import Kind
+from noisycount.shown.value import Shown
 
 __all__ = [
     "BLANKS",
@@ -49,7 +50,7 @@ _NUMBERS = (Kind.INTEGER, Kind.REAL)
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnForm:
+class ColumnForm(Shown):
     """What the cells of one column of texts stand for.
 
     Args:
@@ -142,7 +143,7 @@ _DEFAULTS = {field.name: field.default for field in fields(ColumnForm) if field.
 
 
 @dataclass(frozen=True, slots=True)
-class FileForm:
+class FileForm(Shown):
     """How the texts of a file are found in it.
 
     Args:
