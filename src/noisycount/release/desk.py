@@ -27,7 +27,7 @@ from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.interface import Source
 from noisycount.shown.value import Shown
 
-__all__ = ["Dataset", "Desk", "Release"]
+__all__ = ["Dataset", "Desk", "Release", "unreadable_as_missing"]
 
 _PAID = "the debit stays, and to ask the same again costs nothing more"
 
@@ -202,13 +202,8 @@ class Desk(Shown, Closing):
             key=entry.key,
             unit=self.source.unit,
             confidence=goal.confidence,
-            unreadable_as_missing=self._accepted(predicate),
+            unreadable_as_missing=unreadable_as_missing(predicate, self.source),
         )
-
-    def _accepted(self, predicate: Predicate) -> tuple[str, ...]:
-        """The columns of a question whose unreadable cells count as missing."""
-        names = {column.name for column in columns(predicate)}
-        return tuple(name for name in self.source.schema if name in names & {*self.source.accepted})
 
     def _request(
         self, predicate: Predicate, mechanism: DiscreteLaplace, epsilon: Fraction, version: str
@@ -258,6 +253,12 @@ class Desk(Shown, Closing):
                 " ask again, which costs nothing more unless they have changed"
             )
         return answer
+
+
+def unreadable_as_missing(predicate: Predicate, source: Source) -> tuple[str, ...]:
+    """The columns of a question whose cells, where they could not be read, count as missing."""
+    names = {column.name for column in columns(predicate)} & {*source.accepted}
+    return tuple(name for name in source.schema if name in names)
 
 
 def _unless_it_fails(

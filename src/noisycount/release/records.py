@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from noisycount.errors import SourceError
-from noisycount.release.desk import Dataset, Desk
+from noisycount.release.desk import Dataset, Desk, unreadable_as_missing
 from noisycount.release.ledger.entries import Analyst, Entry
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.question.normal_form import normal_form
@@ -22,6 +22,7 @@ from noisycount.release.register.written import Written
 from noisycount.release.slot import Slot
 from noisycount.release.sources.check import Check
 from noisycount.release.sources.closing import Closing
+from noisycount.release.sources.forms import ColumnForm
 from noisycount.release.sources.places import files_of
 from noisycount.shown.value import Shown
 
@@ -88,6 +89,20 @@ class Records(Shown, Closing):
         """What questions may use, and the kind of each column."""
         return dict(self._source.schema)
 
+    @property
+    def forms(self) -> dict[str, ColumnForm]:
+        """What the cells of each column that questions may use stand for."""
+        written = self._source.written.columns
+        return {name: written[name] for name in self._source.schema}
+
+    def unreadable_as_missing(self, where: str) -> tuple[str, ...]:
+        """The columns of a question whose cells, where they could not be read, count as missing.
+
+        Raises:
+            PredicateError: the question is outside the language.
+        """
+        return unreadable_as_missing(parse(where, self._source.schema), self._source)
+
     def meaning(self, where: str) -> str:
         """A question in plain English, to follow "records where"; it depends on no record.
 
@@ -148,6 +163,10 @@ class Records(Shown, Closing):
         """
         self.write_down(ledger)
         return Desk(self._source, ledger, dataset, slot, analyst)
+
+    def prepare(self) -> None:
+        """The refusal of records with cells that do not fit; see ``Source.prepare``."""
+        self._source.prepare()
 
     def write_down(self, ledger: Ledger) -> None:
         """The writing down of what the records are, once.

@@ -1,9 +1,11 @@
 """The kind of a column in words, with what else its texts stand for."""
 
+from collections.abc import Iterator
+
 from noisycount.release.sources.check import ColumnCheck
 from noisycount.release.sources.forms import ZONED, ColumnForm
 
-__all__ = ["form_words", "kind_words"]
+__all__ = ["form_words", "kind_words", "value_words"]
 
 
 def kind_words(column: ColumnCheck) -> str:
@@ -30,12 +32,28 @@ def form_words(form: ColumnForm) -> str:
         words[0] += f" as {form.date_format}"
     if form.decimal == ",":
         words.append("decimal comma")
+    return ", ".join([*words, *_values(form)])
+
+
+def value_words(form: ColumnForm) -> str:
+    """What the values of a column are, for those who ask, not how they are written in a file.
+
+    Example:
+        >>> from noisycount.release.question.schema import Kind
+        >>> value_words(ColumnForm(Kind.DATE, date_format="%d.%m.%Y", missing=("k.A.",)))
+        'date, k.A. missing'
+    """
+    zone = " in UTC" if form.date_format == ZONED else ""
+    return ", ".join([form.kind.value + zone, *_values(form)])
+
+
+def _values(form: ColumnForm) -> Iterator[str]:
+    """What is true, and what is missing."""
     if form.true:
-        words.append(f"{form.true[0]} or {form.false[0]}")
+        yield f"{form.true[0]} or {form.false[0]}"
     if form.trim:
-        words.append("trimmed")
+        yield "trimmed"
     if form.missing:
-        words.append(f"{' or '.join(form.missing)} missing")
+        yield f"{' or '.join(form.missing)} missing"
     if form.accepts_unreadable:
-        words.append("unreadable missing")
-    return ", ".join(words)
+        yield "unreadable missing"

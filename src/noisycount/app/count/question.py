@@ -96,6 +96,7 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
         records = opened.enter_context(records_of(dataset, register))
         meaning = records.meaning(where)  # a refused question makes no ledger
         if ledger is None:
+            records.prepare()
             configuration.make_ledger_folder()
             ledger = opened.enter_context(Ledger.open(configuration.ledger_url))
         paying = Dataset(records.name, dataset.budget)

@@ -29,6 +29,8 @@ class Trial:
         analyst: Who would ask.
         remaining: The largest ε at which one more question may be asked now.
         repeated: Whether it was asked at this price before, and is free.
+        unreadable_as_missing: The columns of the question whose cells, where they could not be
+            read, count as missing.
     """
 
     dataset: DatasetConfig
@@ -41,6 +43,7 @@ class Trial:
     analyst: Analyst
     remaining: Fraction
     repeated: bool
+    unreadable_as_missing: tuple[str, ...] = ()
 
     @classmethod
     def of(  # noqa: PLR0913, PLR0917 - all that decides a price
@@ -65,6 +68,7 @@ class Trial:
             entries = ledger.entries() if ledger else []
             earlier = records.earlier(where, entries)
             dataset, unit = replace(dataset, account=records.name), records.unit
+            accepted = records.unreadable_as_missing(where)
         return cls(
             dataset=dataset,
             unit=unit,
@@ -76,6 +80,7 @@ class Trial:
             analyst=analyst,
             remaining=_remaining(dataset, analyst, entries),
             repeated=any(entry.request.epsilon == epsilon for entry in earlier),
+            unreadable_as_missing=accepted,
         )
 
     @property

@@ -1,6 +1,6 @@
 """A private count in words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from noisycount.app.count.question import Answer
@@ -31,12 +31,19 @@ def answer_facts(answer: Answer, hints: Sequence[str] = ()) -> Facts:
             "",
             f"with {percent(answer.confidence)} confidence the true count lies that near",
         ),
+        *(("", words) for words in _accepted(release.unreadable_as_missing)),
         ("noise", f"{release.mechanism.name}, scale {approximately(release.scale)}"),
         ("privacy", f"ε = {exact_text(release.epsilon)}: {answer.odds}"),
         ("budget", f"charged {paid}; {left}"),
         ("ledger", seen_from_here(answer.ledger) if answer.ledger else "on a server"),
         *(("hint", hint) for hint in hints),
     ]
+
+
+def _accepted(columns: Sequence[str]) -> Iterator[str]:
+    """That cells which do not fit were taken for missing, as their owner accepted."""
+    if columns:
+        yield f"cells of {' and '.join(columns)} that could not be read count as missing"
 
 
 def _bound(answer: Answer) -> str:
@@ -58,6 +65,7 @@ def trial_facts(trial: Trial) -> Facts:
         ("question", f"{trial.where}  ({trial.meaning})"),
         ("data set", _counted(trial.dataset.name, trial.unit)),
         ("answer", f"would be within {plus_minus(trial.error)} of the true count {sure}"),
+        *(("", words) for words in _accepted(trial.unreadable_as_missing)),
         ("noise", f"discrete Laplace, scale {approximately(scale)}"),
         ("privacy", f"ε = {exact_text(trial.epsilon)}: {odds}"),
         ("price", _price(trial)),

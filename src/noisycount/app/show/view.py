@@ -9,8 +9,8 @@ from noisycount.app.count.opening import records_of, register_of
 from noisycount.app.ledger.access import existing_ledger
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.entries import Entry
-from noisycount.release.question.schema import Kind
 from noisycount.release.register.written import ROW
+from noisycount.release.sources.forms import ColumnForm
 
 __all__ = ["View"]
 
@@ -25,7 +25,7 @@ class View:
         dataset: As its owner configured it.
         unit: The column whose distinct values are counted; None for rows.
         is_said: Whether anybody said so yet.
-        columns: What questions may use, by name.
+        columns: What questions may use, and what the cells of each stand for.
         remaining: The largest ε at which one more question may be asked.
         entries: What was asked, oldest first.
     """
@@ -33,7 +33,7 @@ class View:
     dataset: DatasetConfig
     unit: str | None
     is_said: bool
-    columns: Mapping[str, Kind]
+    columns: Mapping[str, ColumnForm]
     remaining: Fraction
     entries: tuple[Entry, ...]
 
@@ -49,7 +49,7 @@ class View:
             is_said = dataset.unit is not None or register.knows(dataset.account)
             asked = dataset if is_said else replace(dataset, unit=ROW)
             with records_of(asked, register) as records:
-                name, unit, columns = records.name, records.unit, records.columns
+                name, unit, columns = records.name, records.unit, records.forms
             entries = tuple(ledger.entries(name)) if ledger else ()
         spent = entries[-1].spent if entries else Loss()
         return cls(dataset, unit, is_said, columns, dataset.budget.left(spent), entries)

@@ -11,14 +11,17 @@ __all__ = ["view_object"]
 
 
 def view_object(view: View, configuration: Config) -> dict[str, Any]:
-    """A data set; a column without a stated kind has null, budgets are exact texts."""
+    """A data set; budgets are exact texts."""
     dataset, ledger = view.dataset, configuration.ledger_file
     return {
         "dataset": dataset.name,
         "source": str(dataset.source),
         "unit": view.unit,
         "size": dataset.size,
-        "columns": {name: kind and kind.value for name, kind in view.columns.items()},
+        "columns": {name: form.kind.value for name, form in view.columns.items()},
+        "unreadable_as_missing": [
+            name for name, form in view.columns.items() if form.accepts_unreadable
+        ],
         "budget": dataset.budget.written,
         "remaining": exact_text(view.remaining),
         "price": exact_text(view.price),

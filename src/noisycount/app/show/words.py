@@ -1,5 +1,6 @@
 """A data set in words."""
 
+from noisycount.app.check.kinds import value_words
 from noisycount.app.config.config import Config
 from noisycount.app.ledger.words import asked_where, place_words
 from noisycount.app.show.view import View
@@ -42,7 +43,7 @@ def view_facts(view: View, configuration: Config) -> Facts:
 
 def column_rows(view: View) -> list[tuple[str, ...]]:
     """One line a column, with cells as `COLUMN_HEADER` names them."""
-    return [(name, kind.value, kind.example) for name, kind in view.columns.items()]
+    return [(name, value_words(form), form.kind.example) for name, form in view.columns.items()]
 
 
 def entry_rows(view: View) -> list[tuple[str, ...]]:
