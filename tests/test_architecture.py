@@ -27,6 +27,7 @@ ARROWS = {
 }
 HOMES = {
     "duckdb": "release/sources/duckdb/",
+    "python_calamine": "release/sources/duckdb/",
     "sqlglot": "release/question/",
     "sqlalchemy": "release/ledger/",
     "psycopg": "release/ledger/",

@@ -1,7 +1,7 @@
 """What the cells of a column of texts most likely stand for, with the reason."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from noisycount.release.question.schema import Kind
@@ -14,7 +14,7 @@ from noisycount.release.sources.forms import (
     ColumnForm,
 )
 
-__all__ = ["MISSING_WORDS", "Guess", "guessed_form"]
+__all__ = ["MISSING_WORDS", "Guess", "guessed_form", "guessed_of_types"]
 
 MISSING_WORDS = (
     *("NA", "N/A", "#N/A", "NaN", "NULL", "None", "nil", "-", "--", "?", "."),
@@ -33,6 +33,11 @@ _TRUTH_WORDS = (
 _DAY, _MONTH = "(0?[1-9]|[12][0-9]|3[01])", "(0?[1-9]|1[0-2])"
 _YEAR = "[0-9]{4}"
 _WHOLE = "(0|[1-9][0-9]{0,17})"
+_FAMILIES = (
+    (Kind.REAL, Kind.INTEGER),
+    (Kind.BOOLEAN,),
+    (Kind.TIMESTAMP, Kind.DATE),
+)
 _OTHER = {".": ",", ",": "."}
 _EXPONENT = "([eE][+-]?[0-9]{1,3})?"
 
@@ -160,6 +165,33 @@ def guessed_form(cells: Iterable[str]) -> Guess:
     if doubt := _doubt([one.form for one in best]):
         return Guess(ColumnForm(Kind.TEXT), doubt)
     return _guess(best[0], texts)
+
+
+def guessed_of_types(types: Mapping[Kind, int], cells: Iterable[str]) -> Guess:
+    """The form of a column whose file tells numbers, truth values and dates from texts.
+
+    Where most cells have one of these types, the texts among them are told as those that do not
+    fit; where most are texts, they are no numbers, whatever they look like.
+
+    Args:
+        types: How many cells of a kind there are.
+        cells: Some of them.
+
+    Example:
+        >>> guessed_of_types({Kind.TEXT: 2}, ["501", "10001"]).form.kind
+        <Kind.TEXT: 'text'>
+    """
+    total = sum(types.values())
+    texts = [cell.strip(BLANKS) for cell in cells]
+    for kinds in _FAMILIES:
+        said = sum(types.get(kind, 0) for kind in kinds)
+        if total and said >= _ENOUGH * total:
+            kind = next(kind for kind in kinds if types.get(kind, 0))
+            return _guess(_Candidate(ColumnForm(kind), bool, f"of kind {kind.value}"), texts)
+    guess = guessed_form(texts)
+    if guess.form.kind.is_number:
+        return Guess(ColumnForm(Kind.TEXT), "the file says that they are texts")
+    return guess
 
 
 def _guess(best: _Candidate, texts: Sequence[str]) -> Guess:

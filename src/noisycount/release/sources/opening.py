@@ -159,6 +159,8 @@ def _duckdb() -> "type[DuckDBSource]":
 ENGINES = dict.fromkeys(
     [
         *(".csv", ".tsv", ".csv.gz", ".tsv.gz"),
+        *(".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"),
+        ".xlsx",
         *(".parquet", ".pq"),
         *(".duckdb", ".db", ".ddb"),
     ],

@@ -10,10 +10,12 @@ from noisycount.errors import SourceError
 from noisycount.release.question.schema import close_names
 from noisycount.release.sources.check import ColumnCheck
 from noisycount.release.sources.duckdb.copies import require_copy
+from noisycount.release.sources.duckdb.json_lines import JsonLines
 from noisycount.release.sources.duckdb.paths import Connection, path_pattern
 from noisycount.release.sources.duckdb.quoting import quoted_name, quoted_text
 from noisycount.release.sources.duckdb.text_file import TextFile, fault
 from noisycount.release.sources.duckdb.typed_texts import TextTable
+from noisycount.release.sources.duckdb.workbook import Workbook
 from noisycount.release.sources.endings import by_ending
 from noisycount.release.sources.forms import ColumnForm, FileForm
 
@@ -61,15 +63,29 @@ class Relation:
 def _texts(connection: Connection, place: Path, told: Description) -> Relation:
     file = TextFile.read(place, told.form)
     _load(file, connection)
-    table = TextTable(connection, file.names)
+    return _typed(TextTable(connection, file.names), told, file.form)
+
+
+def _objects(connection: Connection, place: Path, told: Description) -> Relation:
+    file = JsonLines.load(place, connection)
+    return _typed(TextTable(connection, file.names, file.types), told, FileForm())
+
+
+def _sheet(connection: Connection, place: Path, told: Description) -> Relation:
+    sheet = Workbook.load(place, connection, told.table, told.form.skip)
+    return _typed(TextTable(connection, sheet.names, sheet.types), told, FileForm(skip=sheet.skip))
+
+
+def _typed(table: TextTable, told: Description, form: FileForm) -> Relation:
+    """A table `loaded` of texts, once it is one of values."""
     for name in told.kinds or ():
-        if name not in file.names:
+        if name not in table.names:
             raise SourceError(
-                f"kinds names {name!r}, which is no column: use {close_names(name, file.names)}"
+                f"kinds names {name!r}, which is no column: use {close_names(name, table.names)}"
             )
     checks = table.typed(told.kinds or {}, told.unit)
-    connection.execute("DROP TABLE loaded")
-    return Relation("typed", tuple(checks), file.form, is_sound=True)
+    table.connection.execute("DROP TABLE loaded")
+    return Relation("typed", tuple(checks), form, is_sound=True)
 
 
 def _load(file: TextFile, connection: Connection) -> None:
@@ -140,6 +156,8 @@ class Format:
         relief: What to do where memory does not suffice.
         relation: Makes a file a relation of a connection.
         holds_texts: Whether its cells are texts, which are read once.
+        describes: What can be said of how its texts are found, beside their kinds.
+        has_tables: Whether it can have several tables.
     """
 
     name: str
@@ -147,6 +165,8 @@ class Format:
     relief: str
     relation: Callable[[Connection, Path, Description], Relation]
     holds_texts: bool = False
+    describes: frozenset[str] = frozenset()
+    has_tables: bool = False
 
 
 TEXTS = Format(
@@ -155,6 +175,23 @@ TEXTS = Format(
     "a CSV file is held in memory as a whole, so make some free, or make it a Parquet file",
     _texts,
     holds_texts=True,
+    describes=frozenset({"encoding", "delimiter", "skip"}),
+)
+_OBJECTS = Format(
+    "JSON",
+    "it is UTF-8, and that every line is an object",
+    "such a file is held in memory as a whole, so make some free, or make it a Parquet file",
+    _objects,
+    holds_texts=True,
+)
+_WORKBOOK = Format(
+    "Excel",
+    "the file is whole",
+    "a workbook is held in memory as a whole, so make some free, or make it a Parquet file",
+    _sheet,
+    holds_texts=True,
+    describes=frozenset({"skip"}),
+    has_tables=True,
 )
 PARQUET = Format("Parquet", "the file is whole", "make some free", _parquet)
 COPY = Format("Parquet", "the file is whole, or remove it", "make some free", _copy)
@@ -163,9 +200,12 @@ _DATABASE = Format(
     "the file is whole and that no other program is writing it",
     "make some free",
     _database,
+    has_tables=True,
 )
 FORMATS = {
     **dict.fromkeys([".csv", ".tsv", ".csv.gz", ".tsv.gz"], TEXTS),
+    **dict.fromkeys([".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"], _OBJECTS),
+    ".xlsx": _WORKBOOK,
     **dict.fromkeys([".parquet", ".pq"], PARQUET),
     **dict.fromkeys([".duckdb", ".db", ".ddb"], _DATABASE),
 }
@@ -181,14 +221,20 @@ def format_of(path: Path, told: Description) -> Format:
     Raises:
         SourceError: No format has this ending, or the format has no tables or states its kinds.
     """
-    form = by_ending(path, FORMATS)
-    if told.table is not None and form is not _DATABASE:
+    found = by_ending(path, FORMATS)
+    if told.table is not None and not found.has_tables:
         raise SourceError(
-            f"table is {told.table!r}, but only DuckDB files have tables: leave it out"
+            f"table is {told.table!r}, but only DuckDB files and workbooks have several: "
+            "leave it out"
         )
-    if form is not TEXTS and (told.kinds is not None or told.form != FileForm()):
+    if told.kinds is not None and not found.holds_texts:
         raise SourceError(
             f"{str(path)!r} states its kinds itself, as only texts such as CSV files do not: "
-            "leave kinds, encoding, delimiter and skip out"
+            "leave kinds out"
         )
-    return form
+    for name in ("encoding", "delimiter", "skip"):
+        if name not in found.describes and getattr(told.form, name) is not None:
+            raise SourceError(
+                f"{name} says nothing of {str(path)!r}, as {found.name} files are: leave it out"
+            )
+    return found

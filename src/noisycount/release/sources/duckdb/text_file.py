@@ -7,7 +7,6 @@ import os
 import re
 import zlib
 from codecs import getincrementaldecoder
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -18,8 +17,10 @@ from threading import Thread
 from typing import BinaryIO, Self
 
 from noisycount.errors import SourceError
+from noisycount.release.sources.duckdb.names import require_single_names
 from noisycount.release.sources.duckdb.paths import Connection, path_pattern
 from noisycount.release.sources.duckdb.quoting import quoted_text
+from noisycount.release.sources.duckdb.titles import likely_width, title_lines
 from noisycount.release.sources.forms import FileForm
 
 __all__ = ["TextFile", "fault"]
@@ -210,43 +211,14 @@ def _found(form: FileForm, text: str) -> FileForm:
         for delimiter in form.delimiter or _DELIMITERS
     }
     delimiter = max(tried, key=lambda each: _likelihood(tried[each]))
-    skip = _titles(tried[delimiter]) if form.skip is None else form.skip
+    skip = title_lines(tried[delimiter]) if form.skip is None else form.skip
     return replace(form, delimiter=delimiter, skip=skip)
-
-
-def _width(records: Sequence[Sequence[str]]) -> tuple[int, int]:
-    """How many records have as many cells as most have, and how many cells that is."""
-    if not records:
-        return 0, 0
-    widths = Counter(map(len, records))
-    return max((number, width) for width, number in widths.items())
 
 
 def _likelihood(records: Sequence[Sequence[str]]) -> tuple[bool, int, int]:
     """How much speaks for the delimiter that gave these records."""
-    number, width = _width(records)
+    number, width = likely_width(records)
     return width > 1, number, width
-
-
-def _titles(records: Sequence[Sequence[str]]) -> int:
-    """How many lines of one cell stand before the names of the columns.
-
-    Spreadsheets fill such lines up with empty cells.
-    """
-    _, width = _width(records)
-    first = next((n for n, record in enumerate(records) if not _is_title(record)), 0)
-    names = records[first] if records else []
-    are_names = all(name.strip() and not _is_number(name) for name in names)
-    return first if len(names) == width > 1 and are_names else 0
-
-
-def _is_title(record: Sequence[str]) -> bool:
-    """Whether a line says one thing at most, and in the first cell."""
-    return not any(cell.strip() for cell in record[1:]) and "\n" not in "".join(record)
-
-
-def _is_number(text: str) -> bool:
-    return re.fullmatch(r"[+-]?[0-9.,]+", text.strip()) is not None
 
 
 def _names(place: Path, records: Sequence[Sequence[str]], skip: int) -> tuple[str, ...]:
@@ -259,12 +231,7 @@ def _names(place: Path, records: Sequence[Sequence[str]], skip: int) -> tuple[st
     names = [name or f"column{number}" for number, name in enumerate(header)]
     if not any(map(str.strip, header)):
         raise SourceError(f"{str(place)!r} has no names of columns: write them into its first line")
-    twice = [name for name, number in Counter(map(str.lower, names)).items() if number > 1]
-    if twice:
-        raise SourceError(
-            f"line {skip + 1} of {str(place)!r} names the column {twice[0]!r} twice, in whatever "
-            "case: give each column a name of its own"
-        )
+    require_single_names(names, f"line {skip + 1} of {str(place)!r} has")
     return tuple(names)
 
 

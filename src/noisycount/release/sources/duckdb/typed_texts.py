@@ -3,7 +3,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from noisycount.release.question.schema import Kind
@@ -12,7 +12,7 @@ from noisycount.release.sources.duckdb.cells import given_cell, typed_cell
 from noisycount.release.sources.duckdb.paths import Connection
 from noisycount.release.sources.duckdb.quoting import quoted_name
 from noisycount.release.sources.forms import ColumnForm
-from noisycount.release.sources.guess import Guess, guessed_form
+from noisycount.release.sources.guess import Guess, guessed_form, guessed_of_types
 
 __all__ = ["TextTable"]
 
@@ -30,10 +30,12 @@ class TextTable:
     Attributes:
         connection: Holds the table.
         names: Its columns.
+        types: How many cells of a kind each column has, where the file tells kinds apart.
     """
 
     connection: Connection
     names: tuple[str, ...]
+    types: Mapping[str, Mapping[Kind, int]] = field(default_factory=dict)
 
     def typed(self, stated: Mapping[str, ColumnForm], unit: str | None) -> list[ColumnCheck]:
         """The making of the table `typed`, and what does not fit into it.
@@ -62,7 +64,7 @@ class TextTable:
         if unit in self.names:
             told[unit] = Guess(ColumnForm(Kind.TEXT), "it names the person")
         cells = {} if told.keys() >= {*self.names} else self._sample()
-        guesses = {name: told.get(name) or guessed_form(cells[name]) for name in self.names}
+        guesses = {name: told.get(name) or self._guess(name, cells[name]) for name in self.names}
         self._make(guesses)
         found = self._counted(guesses)
         doubtful = [name for name in found if found[name].unreadable and name not in told]
@@ -70,13 +72,19 @@ class TextTable:
         better = {
             name: guess
             for name in doubtful
-            if (guess := guessed_form([*cells[name], *({*unseen[name]} - {*cells[name]})]))
+            if (guess := self._guess(name, [*cells[name], *({*unseen[name]} - {*cells[name]})]))
             != guesses[name]
         }
         if better:
             self._make(better, {name for name in self.names if name not in better})
             found |= self._counted(better)
         return self._with_examples([found[name] for name in self.names])
+
+    def _guess(self, name: str, cells: Sequence[str]) -> Guess:
+        """What a column stands for, from some of its cells."""
+        if name in self.types:
+            return guessed_of_types(self.types[name], cells)
+        return guessed_form(cells)
 
     def _sample(self) -> dict[str, list[str]]:
         """Some cells of each column that are not empty."""
