@@ -157,7 +157,7 @@ def completed(words: list[str], incomplete: str) -> list[tuple[str, str]]:
 def test_a_shell_completes_commands_and_names(here: Path) -> None:
     """Commands, options, data sets of the configuration beside files, and analysts."""
     configure(here, "[analysts.alice]\n[analysts.bob]")
-    assert completed([], "co") == [("plain", "count")]
+    assert completed([], "co") == [("plain", "count"), ("plain", "copies")]
     assert completed(["ledger"], "sh") == [("plain", "show")]
     assert completed(["count"], "su") == [("file", "su"), ("plain", "survey")]
     assert completed(["show"], "") == [("file", ""), ("plain", "survey")]

@@ -26,6 +26,7 @@ COMMANDS = {
     "refine": "Estimate the true count from a noisy answer and a known rate.",
     "figures": "Draw the figures of the papers exactly, and judge their claims.",
     "ledger": "Show, verify and export what was asked and what it cost.",
+    "copies": "Show or remove the copies of texts that were read once.",
     "init": "Write a commented noisycount.toml.",
 }
 

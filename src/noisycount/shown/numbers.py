@@ -11,6 +11,7 @@ __all__ = [
     "approximately",
     "at_least",
     "at_most",
+    "in_bytes",
     "odds",
     "odds_sentence",
     "percent",
@@ -61,6 +62,20 @@ def plus_minus(error: float) -> str:
         ('±2,995,732', '±15.5')
     """
     return f"±{int(error):,}" if error == int(error) else f"±{error:,.6g}"
+
+
+def in_bytes(number: int) -> str:
+    """A number of bytes in a unit that leaves it three digits.
+
+    Example:
+        >>> in_bytes(999), in_bytes(12_345), in_bytes(2_500_000_000)
+        ('999 B', '12.3 kB', '2.50 GB')
+    """
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if number >= size:
+            whole = len(str(number // size))
+            return f"{number / size:,.{max(0, 3 - whole)}f} {unit}"
+    return f"{number} B"
 
 
 def approximately(value: Rational) -> str:

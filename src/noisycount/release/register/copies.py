@@ -10,7 +10,7 @@ from pathlib import Path
 
 from noisycount.errors import SourceError
 
-__all__ = ["Copies", "Copy"]
+__all__ = ["Copies", "Copy", "discard"]
 
 _NAME = re.compile(r"\.?(?P<dataset>[0-9a-f]{16})-[0-9a-f]{64}\.parquet(\..*\.part)?")
 
@@ -86,15 +86,24 @@ class Copies:
         Raises:
             SourceError: One cannot be removed.
         """
-        found = [copy.path for copy in self.all([dataset]) if copy.dataset and copy.path != but]
-        for path in found:
-            try:
-                path.unlink(missing_ok=True)
-            except OSError as error:
-                raise SourceError(
-                    f"{str(path)!r} cannot be removed ({error.strerror}): remove it yourself"
-                ) from None
-        return len(found)
+        return discard(c for c in self.all([dataset]) if c.dataset and c.path != but)
+
+
+def discard(copies: Iterable[Copy]) -> int:
+    """Remove copies; give how many there were.
+
+    Raises:
+        SourceError: One cannot be removed.
+    """
+    found = [copy.path for copy in copies]
+    for path in found:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise SourceError(
+                f"{str(path)!r} cannot be removed ({error.strerror}): remove it yourself"
+            ) from None
+    return len(found)
 
 
 def _stem(dataset: str) -> str:

@@ -1,0 +1,1 @@
+"""Copies of texts that were read once."""
