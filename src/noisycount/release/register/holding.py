@@ -1,5 +1,7 @@
 """How records come under their description: read now, or later, from their file or from a copy."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -50,14 +52,10 @@ class Holding:
         if known is not None:
             written = replace(known, content=self.content.digest)
             return self._described(written, None)
-        source = self._found(unit)
-        try:
+        with self._read(unit) as source:
             written = self._written(unit, source)
             self._keep(written)
             return self._described(written, source)
-        except BaseException:
-            source.close()
-            raise
 
     def _described(self, written: Written, source: CheckedSource | None) -> DescribedSource:
         return DescribedSource(
@@ -104,11 +102,29 @@ class Holding:
                 )
             except SourceError:
                 copy.unlink(missing_ok=True)  # it is damaged, and made again
-        source = self._found(written.unit, written)
-        self._keep(written)
-        return source
+        with self._read(written.unit, written) as source:
+            self._keep(written)
+            return source
 
-    def _found(self, unit: str | None, written: Written | None = None) -> CheckedSource:
+    @contextmanager
+    def _read(self, unit: str | None, written: Written | None = None) -> Iterator[CheckedSource]:
+        """The records, which are closed, and their draft removed, where they cannot be used."""
+        draft = self._draft()
+        source = None
+        try:
+            source = self._found(unit, written, draft)
+            self.content.require_same()
+            yield source
+        except BaseException:
+            if source is not None:
+                source.close()
+            if draft is not None:
+                draft.unlink(missing_ok=True)
+            raise
+
+    def _found(
+        self, unit: str | None, written: Written | None, draft: Path | None
+    ) -> CheckedSource:
         """The records, read from where they are; a copy of their texts is left as a draft."""
         return found(
             self.place,
@@ -117,7 +133,7 @@ class Holding:
             table=self.stated.table,
             kinds=self.stated.kinds if written is None else written.columns,
             form=self.stated.form if written is None or written.form is None else written.form,
-            copy=self._draft(),
+            copy=draft,
         )
 
     def _draft(self) -> Path | None:
