@@ -112,3 +112,15 @@ def test_no_fact_is_markup() -> None:
         "<tr><th>exact</th><td>1/3 ≈ 0.333</td></tr>"
         "<tr><th>yes</th><td>yes</td></tr></table>"
     )
+
+
+def test_parts_of_a_fact_have_few_digits() -> None:
+    """A table is for people, also where it tells what was assumed."""
+    facts = {"noise": [nc.DiscreteLaplace(20), nc.DiscreteLaplace(Fraction(20, 3))]}
+    facts["prior"] = nc.BetaBinomial(9, 1 / 3, 2 / 3)
+    assert table("Told", facts) == (
+        "<table><caption>Told</caption>"
+        "<tr><th>noise</th><td>DiscreteLaplace(scale=20), DiscreteLaplace(scale=20/3)</td></tr>"
+        "<tr><th>prior</th><td>BetaBinomial(size=9, alpha=0.333333, beta=0.666667)</td></tr>"
+        "</table>"
+    )

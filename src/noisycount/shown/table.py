@@ -1,12 +1,13 @@
 """Values as tables of HTML."""
 
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from functools import singledispatch
 from html import escape
 from numbers import Integral, Rational, Real
 from typing import Any
 
-from noisycount.shown.line import short
+from noisycount.shown.line import line, short
 from noisycount.shown.numbers import approximately, signed
 
 __all__ = ["table"]
@@ -28,8 +29,11 @@ def table(name: str, facts: Mapping[str, object]) -> str:
 
 @singledispatch
 def _cell(value: Any) -> str:  # noqa: ANN401  (anything has a cell)
-    """A value as people read it."""
-    return escape(short(value))
+    """A value as people read it, with its parts in few digits."""
+    if not is_dataclass(value):
+        return escape(short(value))
+    parts = {part.name: getattr(value, part.name) for part in fields(value) if part.repr}
+    return escape(line(type(value).__name__, parts))
 
 
 @_cell.register
@@ -76,7 +80,9 @@ def _(value: Mapping[Any, Any]) -> str:
 
 @_cell.register(list)
 def _(value: list[Any]) -> str:
-    """A line for each element that has parts, else all of them on one."""
+    """A line for each element that is a mapping, else all of them on one."""
     if value and all(isinstance(one, Mapping) for one in value):
         return "<br>".join(map(_cell, value))
+    if value and all(map(is_dataclass, value)):
+        return ", ".join(map(_cell, value))
     return escape(short(value))
