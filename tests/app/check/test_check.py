@@ -95,6 +95,23 @@ def test_what_it_says_to_write_mends_it(run: Run, umfrage: Path) -> None:
     assert shown.endswith("Questions are answered, and the ledger keeps what these columns are.")
 
 
+def test_words_may_also_be_said_to_be_missing(run: Run, here: Path) -> None:
+    """Where all cells that do not fit are words: a comment shows how, as only the owner knows."""
+    (here / "a.csv").write_text("age,cost\n" + "7,2.5\n" * 19 + "old,2 EUR\n")
+    mend = found(run("check", "a.csv", "--json"))["mend"]
+    (here / "noisycount.toml").write_text(mend)
+    assert run("check", "a", "--json").object["fits"]
+    lines = mend.splitlines()
+    place = lines.index('# or, if "old" means that nothing is known:')
+    assert lines[place - 1] == 'age = { kind = "integer", unreadable = "missing" }'
+    assert lines[place + 1] == '# age = { kind = "integer", missing = ["old"] }'
+    assert lines[place + 2] == 'cost = { kind = "real", unreadable = "missing" }'
+    lines[place - 1] = lines[place + 1].removeprefix("# ")
+    (here / "noisycount.toml").write_text("\n".join(lines))
+    age = column(run("check", "a", "--json").object, "age")
+    assert (age["missing"], age["unreadable"]) == (1, 0)
+
+
 def test_a_configured_data_set_is_mended_where_it_stands(run: Run, umfrage: Path) -> None:
     """No table is opened twice: TOML would refuse that."""
     place = umfrage.parent / "noisycount.toml"
@@ -176,7 +193,9 @@ def test_columns_that_do_not_exist_are_refused(refused: Refused, here: Path) -> 
     ):
         (here / "noisycount.toml").write_text(f'[datasets.a]\nsource = "a.csv"\n{line}')
         assert message in refused("check", "a")
-    assert "only DuckDB files have tables" in refused("check", "survey.parquet", "--table", "b")
+    assert "only DuckDB files and workbooks have several" in refused(
+        "check", "survey.parquet", "--table", "b"
+    )
     assert "data set 'a' is of no table, as its owner" in refused("check", "a", "--table", "b")
 
 

@@ -94,3 +94,12 @@ def test_what_cannot_be_described_is_refused(refused: Refused, run: Run, here: P
     )
     run("init", "a.csv")
     assert "noisycount.toml exists already: edit it" in refused("init", "a.csv")
+
+
+def test_another_configuration_above_is_told(run: Run, here: Path) -> None:
+    """Its ledger is not asked any more, and so its budget is begun again."""
+    other = here.parent / "noisycount.toml"
+    other.write_text("")
+    (here / "a.csv").write_text("person,age\n1,2\n")
+    told = " ".join(run("init", "a.csv").output.split())
+    assert told.startswith(f"{other} is not read in this folder any more wrote noisycount.toml")

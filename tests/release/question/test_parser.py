@@ -358,6 +358,8 @@ REMEDIES = [
     ("seen > 31.12.2025", "seen > '2026-01-31'", "a date in single quotes: '2026-01-31'"),
     ("seen > '31.12.2025'", "seen > '2026-01-31'", "write a date such as '2026-01-31'"),
     ("smoker = 'ja'", "smoker = true", "compare it with true or false"),
+    ("smoker = ja", "smoker = true", "or true or false beside a boolean column"),
+    ("seen > today", "seen > '2026-01-31'", "or a date such as '2026-01-31' beside a date column"),
     ("age ≥ 65", "age >= 65", "write >="),
     ("age ≤ 65 && age ≠ 3", "age <= 65 and age <> 3", "write <="),
     ("age > 3 || smoker", "age > 3 or smoker", "write or"),

@@ -1,6 +1,6 @@
 """What a check found, held against what is stated of a data set."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from noisycount.app.config.config import DatasetConfig
@@ -80,8 +80,3 @@ class Inspection:
     def fits(self) -> bool:
         """Whether questions are answered."""
         return not (self.refused or self.unstated_encoding or self.without_unit or self.is_changed)
-
-    def mended(self, column: ColumnCheck) -> ColumnCheck:
-        """A column whose cells that do not fit are accepted as missing."""
-        form = column.form and replace(column.form, accepts_unreadable=True)
-        return replace(column, form=form)

@@ -1,10 +1,14 @@
 """The lines of `noisycount.toml` that let questions be answered."""
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from noisycount.app.check.inspection import Inspection
 from noisycount.app.config.naming import name_of
 from noisycount.app.config.toml_text import kind_line, toml_key, toml_value
+from noisycount.release.sources.check import EXAMPLES, ColumnCheck
+from noisycount.release.sources.forms import ColumnForm
 
 __all__ = ["mending"]
 
@@ -41,9 +45,23 @@ def _of_columns(inspection: Inspection) -> Iterator[str]:
     is_stated = inspection.dataset.kinds is not None
     told = "# under [{}], in place of what it says of these columns" if is_stated else "[{}]"
     yield told.format(f"datasets.{_name(inspection)}.kinds")
-    for column in map(inspection.mended, inspection.refused):
+    for column in inspection.refused:
         if column.form is not None:
-            yield kind_line(column.name, column.form)
+            yield kind_line(column.name, replace(column.form, accepts_unreadable=True))
+            yield from _or_words(column, column.form)
+
+
+def _or_words(column: ColumnCheck, form: ColumnForm) -> Iterator[str]:
+    """Another line, where all cells that do not fit are words that may say that nothing is known.
+
+    It is a comment, as only the owner knows.
+    """
+    is_all = len(column.examples) < EXAMPLES
+    if is_all and all(_WORD.fullmatch(cell) for cell in column.examples):
+        words = " and ".join(map(toml_value, column.examples))
+        yield f"# or, if {words} means that nothing is known:"
+        mended = replace(form, missing=(*form.missing, *column.examples))
+        yield f"# {kind_line(column.name, mended)}"
 
 
 def _name(inspection: Inspection) -> str:
@@ -51,4 +69,5 @@ def _name(inspection: Inspection) -> str:
     return toml_key(dataset.name if inspection.is_configured else name_of(dataset.source))
 
 
+_WORD = re.compile(r"[^\W\d_][^\d]{0,29}")
 _UNIT = '# unit = "COLUMN" for the column that says whose row it is, or unit = "row"'

@@ -7,7 +7,7 @@ from noisycount.app.check.inspection import Inspection
 from noisycount.app.check.kinds import kind_words
 from noisycount.app.config.toml_text import toml_value
 from noisycount.app.terminal.printing import Facts, seen_from_here
-from noisycount.release.sources.check import ColumnCheck
+from noisycount.release.sources.check import EXAMPLES, ColumnCheck
 from noisycount.shown.numbers import signed
 
 __all__ = [
@@ -25,7 +25,6 @@ FOR_OWNERS = (
     "nobody else."
 )
 _SHOWN = 30  # characters of a cell
-_EXAMPLES = 3  # with fewer of them there are no others
 
 
 def inspection_facts(inspection: Inspection) -> Facts:
@@ -137,7 +136,7 @@ def _unreadable(column: ColumnCheck) -> str:
     fit = "does" if column.unreadable == 1 else "do"
     told = f"{_cells(column.unreadable)} {fit} not fit the kind {kind}"
     accepted = "" if column.is_refused else "; the owner accepted that they count as missing"
-    such = ", such as" if len(column.examples) >= _EXAMPLES else ":"
+    such = ", such as" if len(column.examples) >= EXAMPLES else ":"
     return f"{told}{such} {', '.join(map(_shown, column.examples))}{accepted}"
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import click
 
 from noisycount.app.config.config import DatasetConfig
-from noisycount.app.config.file import FILE_NAME, TEMPLATE
+from noisycount.app.config.file import FILE_NAME, TEMPLATE, find
 from noisycount.app.config.naming import NAME, name_of
 from noisycount.app.options.dataset import table_option
-from noisycount.app.terminal.printing import print_text
+from noisycount.app.terminal.printing import print_text, seen_from_here
 from noisycount.errors import ConfigError
 
 __all__ = ["command"]
@@ -74,7 +74,8 @@ def _describe(place: Path, unit: str | None, name: str | None, table: str | None
 
 
 def _write(path: Path, text: str) -> None:
-    """A new file."""
+    """Write a new file, and tell of another one whose budgets it puts out of reach."""
+    other = find(path.parent)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -82,6 +83,8 @@ def _write(path: Path, text: str) -> None:
         raise _existing(path) from None
     except OSError as error:
         raise ConfigError(f"{path} cannot be written ({error.strerror}): name a folder") from None
+    if other is not None:
+        print_text(f"{seen_from_here(other)} is not read in this folder any more")
 
 
 def _existing(path: Path) -> ConfigError:

@@ -2,7 +2,7 @@
 
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from noisycount.app.check.inspection import Inspection
 from noisycount.app.config.toml_text import kind_line, toml_key, toml_value
@@ -114,7 +114,7 @@ class Draft:
             return
         yield _beside(kind_line(column.name, column.form), column.reason)
         if column.is_refused:
-            mended = self.inspection.mended(column).form or column.form
+            mended = replace(column.form, accepts_unreadable=True)
             yield "# Some cells do not fit; in place of the line above this accepts them:"
             yield f"# {kind_line(column.name, mended)}"
 

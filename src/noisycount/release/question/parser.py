@@ -19,6 +19,7 @@ from noisycount.release.question.schema import Kind, Schema, close_names
 from noisycount.release.question.text import (
     canonical_text,
     english,
+    printable,
     written_name,
     written_text,
 )
@@ -199,7 +200,8 @@ class _TypedSyntax:
                 raise _outside(node)
 
     def comparison(self, operator: Operator, parts: dict[str, Any]) -> Predicate:
-        left, right = self.operand(parts["this"]), self.operand(parts["expression"])
+        left = self.operand(parts["this"])
+        right = self.operand(parts["expression"], left.kind)
         if isinstance(left, Literal):
             left, operator, right = right, operator.mirrored, left
         if isinstance(left, Literal):
@@ -213,7 +215,7 @@ class _TypedSyntax:
         """How to write a column of which there are only literals."""
         for literal in literals:
             if isinstance(literal.value, str) and literal.value in self.schema:
-                return f"write the column as {written_name(literal.value)}, not in single quotes"
+                return f"write the column as {_typed(literal.value)}, not in single quotes"
         return "put a column on one side"
 
     def range(self, parts: dict[str, Any]) -> Range:
@@ -237,10 +239,11 @@ class _TypedSyntax:
             raise PredicateError("where has is without null: write is null, is not null, or =")
         return Missing(self.column(parts["this"]))
 
-    def operand(self, node: object) -> Column | Literal:
-        return self.column(node) if type(_bare(node)) is exp.Column else self.literal(node)
+    def operand(self, node: object, beside: Kind = Kind.TEXT) -> Column | Literal:
+        is_column = type(_bare(node)) is exp.Column
+        return self.column(node, beside) if is_column else self.literal(node)
 
-    def column(self, node: object) -> Column:
+    def column(self, node: object, beside: Kind = Kind.TEXT) -> Column:
         node = _bare(node)
         if type(node) is exp.Literal:
             raise PredicateError("where has a literal before in, between, like or is: use a column")
@@ -252,7 +255,7 @@ class _TypedSyntax:
                 f"where has {identifier['this']!r} where a column belongs: "
                 "write a column of that name in double quotes"
             )
-        return _resolved(self.found[int(identifier["this"])].text, self.schema)
+        return _resolved(self.found[int(identifier["this"])].text, self.schema, beside)
 
     def literal(self, node: object) -> Literal:
         outer = inner = _bare(node)
@@ -288,28 +291,35 @@ def _flat(node: exp.Expression) -> Iterator[object]:
             yield current
 
 
-def _as_text(name: str) -> str:
-    """What was taken for a name, as a text, if it is short."""
-    return f": {written_text(name)}" if len(name) <= _SHORT else ""
+def _no_column(name: str, beside: Kind) -> str:
+    """What to write in place of a name that is no column, beside a value of a kind."""
+    if beside is not Kind.TEXT:
+        return f"{beside.example} beside a {beside.value} column"
+    text = f": {printable(written_text(name))}" if len(name) <= _SHORT else ""
+    return f"single quotes for a text{text}"
 
 
-def _resolved(name: str, schema: Schema) -> Column:
+def _typed(name: str) -> str:
+    """A name as one types it, for one line."""
+    return printable(written_name(name))
+
+
+def _resolved(name: str, schema: Schema, beside: Kind) -> Column:
     names = [*schema, *schema.others]
     same = [name] if name in names else [n for n in names if n.casefold() == name.casefold()]
     if len(same) > 1:
         raise PredicateError(
             f"where names {shortened(name)}, which could be "
-            f"{' or '.join(map(written_name, same))}: write one of them exactly"
+            f"{' or '.join(map(_typed, same))}: write one of them exactly"
         )
     if not same:
         raise PredicateError(
             f"where names {shortened(name)}, which is no column: use "
-            f"{close_names(name, [*schema], written_name)}, or single quotes for a text"
-            f"{_as_text(name)}"
+            f"{close_names(name, [*schema], _typed)}, or {_no_column(name, beside)}"
         )
     if same[0] in schema.others:
         raise PredicateError(
             f"where names {shortened(same[0])}, whose type {schema.others[same[0]]} "
-            f"no question can use: use {close_names(name, [*schema], written_name)}"
+            f"no question can use: use {close_names(name, [*schema], _typed)}"
         )
     return Column(same[0], schema[same[0]])

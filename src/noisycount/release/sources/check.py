@@ -9,7 +9,10 @@ from noisycount.release.question.schema import Kind
 from noisycount.release.sources.forms import ColumnForm, FileForm
 from noisycount.shown.value import Shown
 
-__all__ = ["Check", "ColumnCheck", "require_readable"]
+__all__ = ["EXAMPLES", "Check", "ColumnCheck", "require_readable"]
+
+EXAMPLES = 3
+"""How many different cells that do not fit are told; with fewer there are no others."""
 
 _NAMED = 8  # columns in one line
 
@@ -25,7 +28,7 @@ class ColumnCheck(Shown):
         form: What its texts stand for; None where the file states the type of its values.
         missing: How many cells say nothing.
         unreadable: How many cells do not fit the kind.
-        examples: Some of them.
+        examples: Some different ones, at most `EXAMPLES`.
         reason: Why it has this kind.
     """
 

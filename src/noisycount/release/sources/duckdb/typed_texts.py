@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from noisycount.release.question.schema import Kind
-from noisycount.release.sources.check import ColumnCheck
+from noisycount.release.sources.check import EXAMPLES, ColumnCheck
 from noisycount.release.sources.duckdb.cells import given_cell, typed_cell
 from noisycount.release.sources.duckdb.paths import Connection
 from noisycount.release.sources.duckdb.quoting import quoted_name
@@ -18,7 +18,6 @@ __all__ = ["TextTable"]
 
 _SAMPLE = 2000  # rows that a kind is guessed from, evenly over the table
 _SAMPLED_CELLS = 1_000_000
-_EXAMPLES = 3
 _DOUBTFUL = 1000  # cells that do not fit, of which the kind is guessed again
 _AT_ONCE = 200  # columns of one statement
 
@@ -171,7 +170,7 @@ class TextTable:
             for column in columns
             if column.unreadable and column.form
         }
-        cells = self._unreadable(forms, _EXAMPLES)
+        cells = self._unreadable(forms, EXAMPLES)
         return [replace(column, examples=tuple(cells.get(column.name, ()))) for column in columns]
 
     def _unreadable(self, guesses: Mapping[str, Guess], number: int) -> dict[str, list[str]]:
