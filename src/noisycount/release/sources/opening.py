@@ -9,6 +9,7 @@ from noisycount.release.sources.check import Check
 from noisycount.release.sources.endings import by_ending
 from noisycount.release.sources.forms import ColumnForm, FileForm
 from noisycount.release.sources.interface import CheckedSource, Source
+from noisycount.release.sources.places import is_several
 
 if TYPE_CHECKING:
     from noisycount.release.sources.duckdb.source import DuckDBSource
@@ -30,7 +31,8 @@ def opened(  # noqa: PLR0913 - one argument a property of the records
     """The records at a place, opened by the engine that reads them.
 
     Args:
-        place: a CSV, TSV, Parquet or DuckDB file, as its ending tells, taken literally.
+        place: a CSV, TSV, JSON, Excel, Parquet or DuckDB file, as its ending tells, taken
+            literally; or a folder or a pattern of Parquet files.
         unit: the column that names the person, or None where every record is one unit.
         columns: the columns that questions may use, or None for all but the unit.
         table: which table of a DuckDB file; not needed if it has only one.
@@ -147,7 +149,7 @@ def checked(  # noqa: PLR0913 - one argument a property of the records
 
 
 def _engine(place: Path) -> "type[DuckDBSource]":
-    return by_ending(place, ENGINES)()
+    return ENGINES[".parquet"]() if is_several(place) else by_ending(place, ENGINES)()
 
 
 def _duckdb() -> "type[DuckDBSource]":

@@ -1,10 +1,11 @@
 """Which files a place holds: one file, the Parquet files of a folder, or those of a pattern."""
 
+import re
 from pathlib import Path
 
 from noisycount.errors import SourceError
 
-__all__ = ["files_of", "state_of"]
+__all__ = ["files_of", "is_several", "state_of"]
 
 _COLUMNAR = (".parquet", ".pq")
 
@@ -35,6 +36,19 @@ def files_of(place: Path) -> tuple[Path, ...]:
             f"{str(place)!r} does not exist, or holds no Parquet file: check its path"
         )
     return files
+
+
+def is_several(place: Path) -> bool:
+    """Whether a path stands for several files: a folder, or a pattern that is no file itself.
+
+    Example:
+        >>> is_several(Path("data/*.parquet")), is_several(Path("data.parquet"))
+        (True, False)
+    """
+    try:
+        return place.is_dir() or (bool(re.search(r"[*?\[]", str(place))) and not place.exists())
+    except (OSError, ValueError):
+        return False
 
 
 def state_of(files: tuple[Path, ...]) -> tuple[tuple[int, ...], ...]:

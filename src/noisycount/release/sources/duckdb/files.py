@@ -1,4 +1,5 @@
 """What DuckDB reads: texts, Parquet files and databases."""
+# ruff: noqa: S608, as all SQL here is made of names that it quotes
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,13 +12,15 @@ from noisycount.release.question.schema import close_names
 from noisycount.release.sources.check import ColumnCheck
 from noisycount.release.sources.duckdb.copies import require_copy
 from noisycount.release.sources.duckdb.json_lines import JsonLines
-from noisycount.release.sources.duckdb.paths import Connection, path_pattern
+from noisycount.release.sources.duckdb.parquet_files import allow, parquet_relation
+from noisycount.release.sources.duckdb.paths import Connection
 from noisycount.release.sources.duckdb.quoting import quoted_name, quoted_text
 from noisycount.release.sources.duckdb.text_file import TextFile, fault
 from noisycount.release.sources.duckdb.typed_texts import TextTable
 from noisycount.release.sources.duckdb.workbook import Workbook
 from noisycount.release.sources.endings import by_ending
 from noisycount.release.sources.forms import ColumnForm, FileForm
+from noisycount.release.sources.places import is_several
 
 __all__ = ["COPY", "FORMATS", "PARQUET", "TEXTS", "Description", "Format", "Relation", "format_of"]
 
@@ -107,24 +110,18 @@ def _load(file: TextFile, connection: Connection) -> None:
 
 
 def _parquet(connection: Connection, place: Path, _: Description) -> Relation:
-    _allow(connection, place)
-    return Relation(f"read_parquet({quoted_text(path_pattern(place))}, hive_partitioning=false)")
+    return Relation(parquet_relation(connection, place))
 
 
 def _copy(connection: Connection, place: Path, told: Description) -> Relation:
-    _allow(connection, place)
+    allow(connection, place)
     return Relation(require_copy(connection, place, told.kinds or {}), is_sound=True)
-
-
-def _allow(connection: Connection, place: Path) -> None:
-    """The one file that may be read behind the locks."""
-    path, pattern = quoted_text(place.as_posix()), quoted_text(path_pattern(place))
-    connection.execute(f"SET allowed_paths = [{path}, {pattern}]")
 
 
 def _database(connection: Connection, place: Path, told: Description) -> Relation:
     path = quoted_text(place.as_posix())
     connection.execute(f"ATTACH {path} AS file (READ_ONLY, TYPE duckdb)")
+    connection.execute("SET enable_external_access = false")  # for views, which may read anything
     rows = connection.execute(
         "SELECT schema_name, table_name FROM duckdb_tables() "
         "WHERE database_name = 'file' AND NOT internal UNION ALL "
@@ -143,7 +140,21 @@ def _database(connection: Connection, place: Path, told: Description) -> Relatio
             f"use {close_names(table or '', [*found])}"
         )
     schema, name = found[table]
-    return Relation(f"file.{quoted_name(schema)}.{quoted_name(name)}")
+    relation = f"file.{quoted_name(schema)}.{quoted_name(name)}"
+    if _reads_others(connection, relation):
+        raise SourceError(
+            f"{table!r} of {str(place)!r} is a view that reads other files: make it a table"
+        )
+    return Relation(relation)
+
+
+def _reads_others(connection: Connection, relation: str) -> bool:
+    """Whether a view reads anything beside its database."""
+    try:
+        connection.sql(f"SELECT * FROM {relation}")
+    except duckdb.PermissionException:
+        return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +232,7 @@ def format_of(path: Path, told: Description) -> Format:
     Raises:
         SourceError: No format has this ending, or the format has no tables or states its kinds.
     """
-    found = by_ending(path, FORMATS)
+    found = PARQUET if is_several(path) else by_ending(path, FORMATS)
     if told.table is not None and not found.has_tables:
         raise SourceError(
             f"table is {told.table!r}, but only DuckDB files and workbooks have several: "

@@ -1,5 +1,6 @@
 """Paths as DuckDB reads them."""
 
+import os
 import re
 from pathlib import Path
 from typing import TypeAlias
@@ -7,10 +8,32 @@ from typing import TypeAlias
 import duckdb
 
 from noisycount.errors import SourceError
+from noisycount.release.sources.places import files_of, is_several
 
-__all__ = ["Connection", "path_pattern", "readable_file"]
+__all__ = ["Connection", "path_pattern", "readable_file", "readable_place"]
+
+_COLUMNAR = (".parquet", ".pq")
 
 Connection: TypeAlias = duckdb.DuckDBPyConnection
+
+
+def readable_place(path: Path) -> Path:
+    """The absolute path of a file that can be read, or of a folder or pattern of Parquet files.
+
+    Raises:
+        SourceError: One cannot be, is of another format, or DuckDB would read another.
+    """
+    if not is_several(path):
+        return readable_file(path)
+    place = Path(os.path.abspath(path))  # noqa: PTH100 - a pattern is resolved by no disk
+    for file in files_of(place):
+        if file.suffix.lower() not in _COLUMNAR:
+            raise SourceError(
+                f"{str(path)!r} matches {file.name!r}, but only Parquet files are read as one: "
+                "name the one file, or a pattern such as data/*.parquet"
+            )
+        readable_file(file)
+    return place
 
 
 def readable_file(path: Path) -> Path:

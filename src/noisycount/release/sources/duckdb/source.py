@@ -17,7 +17,7 @@ from noisycount.release.sources.duckdb.cursors import Cursors
 from noisycount.release.sources.duckdb.failures import without_engine_errors
 from noisycount.release.sources.duckdb.files import COPY, Description, Format, Relation, format_of
 from noisycount.release.sources.duckdb.locks import lock, private_connection
-from noisycount.release.sources.duckdb.paths import Connection, readable_file
+from noisycount.release.sources.duckdb.paths import Connection, readable_place
 from noisycount.release.sources.duckdb.quoting import quoted_name
 from noisycount.release.sources.duckdb.sql import duckdb_sql
 from noisycount.release.sources.duckdb.states import require_state, state_of
@@ -190,7 +190,7 @@ class DuckDBSource(Closing):
         copy: Path | None = None,
     ) -> Self:
         """The records of a file, which may have cells that do not fit."""
-        place = readable_file(path)
+        place = readable_place(path)
         state = state_of(place)
         connection = private_connection()
 

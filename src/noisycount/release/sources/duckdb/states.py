@@ -3,17 +3,23 @@
 from pathlib import Path
 
 from noisycount.errors import SourceError
+from noisycount.release.sources.places import files_of
 
 __all__ = ["require_state", "state_of"]
 
 
 def state_of(place: Path) -> str:
-    """The size and time of the file and of the write-ahead log that a DuckDB file may have."""
-    log = place.with_name(f"{place.name}.wal")
+    """The size and time of each file of a place, and of the write-ahead log of a database.
+
+    Raises:
+        SourceError: One cannot be read any more.
+    """
     try:
-        states = [file.stat() for file in (place, log) if file == place or file.exists()]
-    except OSError:
-        raise SourceError(f"{str(place)!r} cannot be read any more: open it again") from None
+        states = [file.stat() for file in files_of(place)]
+    except (OSError, SourceError):
+        states = []
+    if not states:
+        raise SourceError(f"{str(place)!r} cannot be read any more: open it again")
     return " ".join(f"{state.st_size}-{state.st_mtime_ns}" for state in states)
 
 

@@ -1,0 +1,71 @@
+"""Parquet files as one relation: a file, or those of a folder or a pattern."""
+# ruff: noqa: S608, as all SQL here is made of paths that it quotes
+
+from pathlib import Path
+
+from noisycount.errors import SourceError
+from noisycount.release.sources.duckdb.paths import Connection, path_pattern
+from noisycount.release.sources.duckdb.quoting import quoted_text
+from noisycount.release.sources.places import files_of, is_several
+
+__all__ = ["allow", "parquet_relation"]
+
+
+def allow(connection: Connection, *files: Path) -> None:
+    """The only files that may be read behind the locks."""
+    paths = [name for file in files for name in (file.as_posix(), path_pattern(file))]
+    connection.execute(f"SET allowed_paths = [{', '.join(map(quoted_text, paths))}]")
+
+
+def parquet_relation(connection: Connection, place: Path) -> str:
+    """The relation of all records, in which columns of one name are one column.
+
+    Args:
+        connection: Where.
+        place: A file, a folder or a pattern.
+
+    Raises:
+        SourceError: A column has several types, or folders hold one in their names.
+    """
+    if not is_several(place):
+        allow(connection, place)
+        return _read([place])
+    files = [file.resolve() for file in files_of(place)]
+    partition = next((file.parent.name for file in files if "=" in file.parent.name), None)
+    if partition is not None:
+        raise SourceError(
+            f"{str(place)!r} has folders such as {partition!r}, whose names hold a column: "
+            "write that column into the files"
+        )
+    allow(connection, *files)
+    _require_one_type(connection, place, files)
+    return _read(files)
+
+
+def _read(files: list[Path]) -> str:
+    """The relation of some files."""
+    patterns = ", ".join(quoted_text(path_pattern(file)) for file in files)
+    return f"read_parquet([{patterns}], union_by_name=true, hive_partitioning=false)"
+
+
+def _require_one_type(connection: Connection, place: Path, files: list[Path]) -> None:
+    """The refusal of a column that is not of one type in all files.
+
+    Raises:
+        SourceError: There is one, or one is named in several cases.
+    """
+    known: dict[str, tuple[str, str]] = {}
+    for file in files:
+        found = connection.sql(f"SELECT * FROM {_read([file])}")
+        for name, type_ in zip(found.columns, map(str, found.types), strict=True):
+            first = known.setdefault(name.lower(), (name, type_))
+            if first[0] != name:
+                raise SourceError(
+                    f"{str(place)!r} names a column {first[0]!r} in one file and {name!r} in "
+                    "another: name it the same in all"
+                )
+            if first[1] != type_:
+                raise SourceError(
+                    f"{str(place)!r} has files whose column {name!r} is not of one type: "
+                    f"make it {first[1]} in all"
+                )
