@@ -385,10 +385,10 @@ def test_file_that_cannot_be_counted_is_refused_at_opening(
     assert CANARY not in "".join(traceback.format_exception(caught.value))
 
 
-def test_directory_is_refused(tmp_path: Path) -> None:
+def test_an_empty_directory_is_refused(tmp_path: Path) -> None:
     """A folder with a known extension is no file."""
     (tmp_path / "x.parquet").mkdir()
-    with pytest.raises(SourceError, match="is not a file"):
+    with pytest.raises(SourceError, match="holds no Parquet file: check its path"):
         DuckDBSource.open(tmp_path / "x.parquet")
 
 

@@ -104,15 +104,13 @@ def _number(text: str, form: ColumnForm) -> str:
 
 
 def _truth(text: str, form: ColumnForm) -> str:
-    true, false = truth_words(form)
-    return (
-        f"CASE WHEN lower({text}) IN ({_listed(true)}) THEN true "
-        f"WHEN lower({text}) IN ({_listed(false)}) THEN false END"
-    )
+    true, false = (_lowered(text, words) for words in truth_words(form))
+    return f"CASE WHEN {true} THEN true WHEN {false} THEN false END"
 
 
-def _listed(words: Sequence[str]) -> str:
-    return ", ".join(f"lower({quoted_text(word)})" for word in words)
+def _lowered(text: str, words: Sequence[str]) -> str:
+    """The SQL of whether a text is one of some words in whatever case."""
+    return f"({' OR '.join(f'lower({text}) = lower({quoted_text(word)})' for word in words)})"
 
 
 def _moment(text: str, form: ColumnForm) -> str:
