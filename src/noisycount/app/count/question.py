@@ -1,8 +1,9 @@
 """One private count from start to end: what every way of asking shares."""
 
 import json
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_o
 from noisycount.release.desk import Dataset, Release
 from noisycount.release.ledger.entries import Analyst, Entry
 from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.question.schema import Kind
 from noisycount.release.register.register import Register
 from noisycount.release.register.written import ROW
 from noisycount.release.slot import Slot
@@ -37,6 +39,7 @@ class Answer:
         confidence: The probability of that.
         ledger: Where the answer is kept; None for a server.
         size: The number of units where it is public, else None.
+        guessed: The kinds of columns that this count has guessed and written down, by name.
         better: A stored answer to the same question at the largest ε above this one, if any.
     """
 
@@ -50,6 +53,7 @@ class Answer:
     confidence: float
     ledger: Path | None
     size: int | None = None
+    guessed: Mapping[str, Kind] = field(default_factory=dict)
     better: Entry | None = None
 
     @property
@@ -116,6 +120,7 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
         confidence=confidence,
         ledger=configuration.ledger_file,
         size=dataset.size,
+        guessed=records.guessed,
         better=_better(earlier, epsilon),
     )
 
