@@ -21,7 +21,7 @@ from tests.release.conftest import OpenSource, Record
 from tests.release.question.grammar import DIRTY, dirty_records, predicate_text
 
 SCHEMA = {"person": Kind.INTEGER, **DIRTY}
-ROWS_OF_A_PERSON = [1, 2, 1000]
+ROWS_OF_A_PERSON = [1, 2, 200]
 
 
 def people(
