@@ -42,7 +42,7 @@ $(VENV)/installed: pyproject.toml
 	@echo "Making the virtual environment in $(VENV) (once; about a minute) ..."
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --upgrade "pip>=25.1"
-	$(PIP) install --editable .
+	$(PIP) install --editable ".[charts]"
 	@touch $@
 
 $(VENV)/developed: $(VENV)/installed

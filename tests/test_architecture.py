@@ -1,9 +1,12 @@
 import ast
+import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from itertools import chain
 from pathlib import Path
 from typing import Self
 
@@ -12,6 +15,7 @@ import pytest
 import noisycount
 
 PACKAGE = "noisycount"
+PROJECT = Path(__file__).parents[1]
 EVERYBODY = {"errors", "data", "shown"}
 ARROWS = {
     "": {"model", "analysis", "charts", "study", "app"},  # the public names
@@ -149,6 +153,13 @@ def strayed_drivers(modules: list[Module]) -> list[str]:
     ]
 
 
+def undeclared(modules: list[Module], declared: Iterable[str]) -> set[str]:
+    """The packages that are imported, and that no installation of noisycount brings."""
+    packages = {name.split(".")[0] for module in modules for name in module.imported()}
+    known = {re.split(r"[^\w-]", text)[0].lower().replace("-", "_") for text in declared}
+    return packages - known - sys.stdlib_module_names - {PACKAGE, "(computed)"}
+
+
 def computed_imports(modules: list[Module]) -> list[str]:
     """The files whose imports cannot be read though they should be."""
     return [
@@ -256,6 +267,15 @@ def test_imports_run_one_way(modules: list[Module]) -> None:
 def test_drivers_stay_at_home(modules: list[Module]) -> None:
     """Each engine and library with a seam is imported behind that seam only."""
     assert strayed_drivers(modules) == []
+
+
+def test_imports_are_declared(modules: list[Module]) -> None:
+    """What only the tests or another package's needs bring is not there for users."""
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"].values()
+    found = undeclared(modules, chain(project["dependencies"], *extras))
+    assert found == {"vl_convert"}  # of vl-convert-python
+    assert undeclared(modules, []) > {"numpy", "altair"}
 
 
 def test_imports_can_be_read(modules: list[Module]) -> None:

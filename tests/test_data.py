@@ -59,8 +59,8 @@ def test_wheel_ships_survey_and_template(tmp_path: Path) -> None:
     """A wheel holds the survey and the template of the configuration, byte for byte."""
     if not (PROJECT / "pyproject.toml").is_file():
         pytest.skip("the tests run outside the project's folder, so there is nothing to build")
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir"]
-    subprocess.run([*build, tmp_path, PROJECT], check=True)  # noqa: S603 - our own command
+    build = [sys.executable, "-m", "hatchling", "build", "--target=wheel", "--directory"]
+    subprocess.run([*build, tmp_path], cwd=PROJECT, check=True, capture_output=True)  # noqa: S603 - our own command
     (wheel,) = tmp_path.glob("*.whl")
     with ZipFile(wheel) as archive:
         for file in (survey_path(), PROJECT / "src/noisycount/app/config/template.toml"):

@@ -1,9 +1,7 @@
 import doctest
-import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
@@ -11,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.app.cli import COMMANDS
+from noisycount.app.cli import COMMANDS, main
 from noisycount.app.config.file import load
 from noisycount.data import survey_path
 from noisycount.release.budget.approximate import ApproximateBudget
@@ -72,29 +70,33 @@ def all_pieces(block: str) -> list[list[str]]:
     return [pieces(command, printed) for command, printed in transcripts(block)]
 
 
-def output(command: str, folder: Path) -> str:
-    """What a command prints in a terminal of 80 columns, run in a folder below the home."""
-    home = folder.parent
-    environment = {"HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config"), "COLUMNS": "80"}
-    name, *words = shlex.split(command)
-    told = subprocess.run(  # noqa: S603  (the commands of our own README)
-        [Path(sys.executable).with_name(name), *words],
-        cwd=folder,
-        env=os.environ | environment,
-        check=False,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    return told.stdout
+def output(command: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """What a command of noisycount prints, run in this process, which has loaded all it needs."""
+    words = shlex.split(command)
+    assert words[0] == "noisycount"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", words)
+        with pytest.raises(SystemExit):
+            main()
+    told = capsys.readouterr()
+    return told.out + told.err
 
 
-def test_every_transcript_is_real(tmp_path: Path) -> None:
-    """Run in order in a fresh clone, every command prints what stands below it, but for noise."""
+def test_every_transcript_is_real(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Run in order in a fresh clone, every command prints what stands below it, but for noise.
+
+    The clone lies below the home of somebody with a terminal of 80 columns.
+    """
     clone = tmp_path / "clone"
     survey = clone / "src/noisycount/data/rand_hie.parquet"
     survey.parent.mkdir(parents=True)
     shutil.copy(survey_path(), survey)
+    environment = {"HOME": tmp_path, "XDG_CONFIG_HOME": tmp_path / ".config", "COLUMNS": 80}
+    for name, value in environment.items():
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.chdir(clone)
     for language, block in BLOCK.findall(TEXT):
         if language == "csv":
             (clone / "visits.csv").write_text(block, encoding="utf-8")
@@ -102,7 +104,7 @@ def test_every_transcript_is_real(tmp_path: Path) -> None:
             (clone / "noisycount.toml").write_text(block, encoding="utf-8")
         if language == "console":
             for command, printed in transcripts(block):
-                assert pieces(command, output(command, clone)) == pieces(command, printed)
+                assert pieces(command, output(command, capsys)) == pieces(command, printed)
 
 
 @pytest.mark.parametrize(

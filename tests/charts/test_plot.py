@@ -1,3 +1,4 @@
+from functools import cache
 from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -16,6 +17,7 @@ from tests.study.test_papers import CASES, KEYS, SLOW, figure
 WIDEST = 480  # pixels of a picture, of which a phone shows 360
 
 
+@cache
 def drawn(shown: Figure) -> list[dict[str, Any]]:
     """The panels as Vega-Lite, each layer with its data inside."""
     chart: dict[str, Any] = plot_chart(shown).to_dict()

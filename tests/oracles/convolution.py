@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import accumulate
 
 from flint import arb
@@ -38,7 +39,8 @@ def density(noise: Mechanism) -> Callable[[mpf], mpf]:
     if isinstance(noise, Laplace):
         return lambda error: mp.exp(-abs(error) / scale) / (2 * scale)
     if isinstance(noise, DiscreteLaplace):
-        return lambda error: mp.tanh(1 / (2 * scale)) * mp.exp(-abs(error) / scale)
+        top = mp.tanh(1 / (2 * scale))
+        return lambda error: top * mp.exp(-abs(error) / scale)
     if isinstance(noise, Gaussian):
         return lambda error: mp.npdf(error, 0, scale)
     reach = int(20 * scale) + 5
@@ -55,6 +57,14 @@ def tail(noise: Mechanism, error: mpf) -> mpf:
     return far if error >= 0 else 1 - far
 
 
+@cache
+def table(noise: Mechanism, reach: int) -> list[arb]:
+    """The probabilities of a discrete noise on −reach..reach, which are the same on both sides."""
+    law = density(noise)
+    half = [arb(law(mpf(k))) for k in range(reach + 1)]
+    return half[:0:-1] + half
+
+
 def convolved(noises: Sequence[Mechanism], reach: int) -> list[mpf]:
     """The law of a sum of discrete noises on −reach..reach, term by term."""
     width = 3 * reach
@@ -64,9 +74,7 @@ def convolved(noises: Sequence[Mechanism], reach: int) -> list[mpf]:
         half = [dot(left[k:], mirrored[: 2 * width + 1 - k]) for k in range(width + 1)]
         return half[:0:-1] + half
 
-    laws = map(density, noises)
-    tables = [[arb(law(mpf(k))) for k in range(-width, width + 1)] for law in laws]
-    *_, law = accumulate(tables, join)
+    *_, law = accumulate((table(noise, width) for noise in noises), join)
     return list(map(mpf, law[width - reach : width + reach + 1]))
 
 

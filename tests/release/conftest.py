@@ -1,5 +1,5 @@
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,11 +29,17 @@ Record = Mapping[str, object]
 OpenSource = Callable[..., Source]
 
 
+@cache
+def writing() -> duckdb.DuckDBPyConnection:
+    """An engine that writes files, started once: that takes longer than most tests."""
+    return duckdb.connect()
+
+
 def write_parquet(path: Path, records: Sequence[Record], schema: Mapping[str, Kind]) -> None:
     """Write records to a Parquet file by way of DuckDB."""
     typed = ", ".join(f"{quoted_name(name)} {COLUMN_TYPES[kind]}" for name, kind in schema.items())
-    with duckdb.connect() as connection:
-        connection.execute(f"CREATE TABLE written ({typed})")
+    with writing().cursor() as connection:
+        connection.execute(f"CREATE TEMP TABLE written ({typed})")
         if records:
             places = ", ".join("?" for _ in schema)
             connection.executemany(

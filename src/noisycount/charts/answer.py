@@ -8,6 +8,7 @@ import altair as alt
 import numpy as np
 
 from noisycount.analysis.posterior.observed import Published
+from noisycount.charts.drawing import unchecked
 from noisycount.charts.lines import as_lines
 from noisycount.charts.theme import CONFIG, GREEN, INK, VERMILION
 from noisycount.model.noises.additive import SymmetricNoise
@@ -70,6 +71,7 @@ class AnswerCurve:
         )
 
 
+@unchecked
 def answer_chart(curve: AnswerCurve, subtitle: str, unit: str = "records") -> alt.LayerChart:
     """The likelihood of each count, over the interval that holds the true one.
 

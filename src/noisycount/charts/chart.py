@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from noisycount.charts.extra import check_charts
+
 if TYPE_CHECKING:
     import altair as alt
 
@@ -15,6 +17,7 @@ def chart(result: object) -> "alt.TopLevelMixin":
         result: A `Posterior`, a `PrivacyCurve`, a `Figure`, or what a desk releases.
 
     Raises:
+        NoisyCountError: The extra `charts` is not installed.
         ValueError: It is something else, or an answer without added noise, or the posterior of one.
 
     Example:
@@ -23,6 +26,7 @@ def chart(result: object) -> "alt.TopLevelMixin":
         >>> shown.to_dict()["title"]["text"]
         'What is the true count?'
     """
+    check_charts()
     from noisycount.charts.results import chart_of  # noqa: PLC0415  (loads Altair)
 
     return chart_of(result)

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import altair as alt
 
+from noisycount.charts.drawing import png, specification, svg
+
 __all__ = ["save", "save_file"]
 
 
@@ -38,5 +40,8 @@ def save_file(chart: alt.TopLevelMixin, file: Path) -> None:
     Raises:
         OSError: The file cannot be written.
     """
-    is_svg = file.suffix.lower() == ".svg"
-    chart.save(file, format="svg" if is_svg else "png", scale_factor=2)
+    drawn = specification(chart)
+    if file.suffix.lower() == ".svg":
+        file.write_text(svg(drawn), encoding="utf-8")
+    else:
+        file.write_bytes(png(drawn))

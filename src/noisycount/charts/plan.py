@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import altair as alt
 
+from noisycount.charts.drawing import unchecked
 from noisycount.charts.theme import BLUE, CONFIG, GREEN, GRID, INK, LEVELS
 
 __all__ = ["GoalLine", "PossibleAnswers", "plan_chart"]
@@ -80,6 +81,7 @@ class GoalLine:
             )
 
 
+@unchecked
 def plan_chart(
     answers: PossibleAnswers,
     lines: Sequence[GoalLine],
@@ -177,7 +179,7 @@ def _goals(lines: Sequence[GoalLine], goal: tuple[float, float]) -> alt.LayerCha
                 dx=8,
                 fontSize=14,
                 fontWeight="bold",
-            ).encode(x=x, y=y, text=alt.value(line.name)),
+            ).encode(x=x, y=y, text=alt.TextValue(line.name)),
         ]
     mark = _chart([{"confidence": goal[0], "error": goal[1]}])
     layers.append(mark.mark_circle(color=INK, opacity=1, size=90).encode(x=x, y=y))

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from noisycount.charts.extra import check_charts
 from noisycount.charts.plot.plot import Plot
+from noisycount.errors import NoisyCountError
 from noisycount.study.claim import Claim
 
 __all__ = ["Figure"]
@@ -38,8 +40,15 @@ class Figure(Plot):
         }
 
     def _repr_html_(self) -> str:
-        """Its picture and its claims, for a notebook."""
+        """Its picture, or what to install for it, and its claims, for a notebook."""
+        claims = "".join(f"<li>{escape(claim.words)}</li>" for claim in self.claims)
+        return f"{self._picture()}<p>{escape(self.caption)}</p><ol>{claims}</ol>"
+
+    def _picture(self) -> str:
+        try:
+            check_charts()
+        except NoisyCountError as refusal:
+            return f"<p>{escape(str(refusal), quote=False)}</p>"
         from noisycount.charts.plot.chart import plot_svg  # noqa: PLC0415  (loads Altair)
 
-        claims = "".join(f"<li>{escape(claim.words)}</li>" for claim in self.claims)
-        return f"{plot_svg(self)}<p>{escape(self.caption)}</p><ol>{claims}</ol>"
+        return plot_svg(self)

@@ -346,13 +346,13 @@ class Fair(Formulated):
 
 def test_a_population_states_whether_its_law_is_smooth() -> None:
     """Cells serve whoever says so, and nobody else: not a table, nor a law with two tops."""
-    noise, answers = Laplace(40), np.linspace(99_000, 101_000, 50)
-    cells, known = (wide_cells(some(200_000), noise) for some in (Fair, lambda n: Binomial(n, 0.5)))
+    noise, answers = Laplace(40), np.linspace(49_500, 50_500, 50)
+    cells, known = (wide_cells(some(100_000), noise) for some in (Fair, lambda n: Binomial(n, 0.5)))
     assert cells is not None
     assert known is not None
     assert cells.means(answers) == pytest.approx(known.means(answers), rel=1e-12)
     told = [
-        posterior(answer, Binomial(200_000, 0.5), noise).mean for answer in answers[:3].tolist()
+        posterior(answer, Binomial(100_000, 0.5), noise).mean for answer in answers[:3].tolist()
     ]
     assert known.means(answers)[:3] == pytest.approx(told, rel=1e-12)
     assert wide_cells(Strata([200_000], [0.5]), noise) is None

@@ -1,4 +1,5 @@
 import math
+from functools import cache
 
 import pytest
 from mpmath import mp, mpf
@@ -36,8 +37,8 @@ def term(size: int, drawn: int, rate: float, epsilon: float, answer: int) -> tup
     """
     share, p, up = mpf(drawn) / size, mpf(rate), mp.exp(mpf(epsilon))
     weight = p ** (answer - 1) * (1 - p) ** (drawn - answer - 1)
-    whole = mp.binomial(drawn, answer) * (1 - p)
-    positive, negative = whole * answer / drawn, mp.binomial(drawn - 1, answer) * p
+    whole = math.comb(drawn, answer) * (1 - p)
+    positive, negative = whole * answer / drawn, math.comb(drawn - 1, answer) * p
     missed = (1 - share) * (1 - up) * whole * p
     plus = weight * (share * (positive - up * negative) + missed)
     return plus, weight * (share * (negative - up * positive) + missed)
@@ -45,8 +46,14 @@ def term(size: int, drawn: int, rate: float, epsilon: float, answer: int) -> tup
 
 def theorem(setting: Setting, first: int, last: int) -> tuple[mpf, mpf]:
     """δ₊ summed from an answer on, δ₋ summed to an answer."""
-    terms = [term(*setting, j) for j in range(setting[1] + 1)]
-    return mp.fsum(t[0] for t in terms[first:]), mp.fsum(t[1] for t in terms[: max(0, last + 1)])
+    plus, minus = zip(*terms(setting), strict=True)
+    return mp.fsum(plus[first:]), mp.fsum(minus[: max(0, last + 1)])
+
+
+@cache
+def terms(setting: Setting) -> list[tuple[mpf, mpf]]:
+    """The summands of every answer, computed once."""
+    return [term(*setting, answer) for answer in range(setting[1] + 1)]
 
 
 def curve(size: int, drawn: int, rate: float) -> nc.PrivacyCurve:

@@ -16,20 +16,9 @@ SCRIPT = Path(sys.executable).with_name("noisycount")
 @pytest.mark.parametrize("name", ["notes.parquet", "notes.csv"])
 def test_a_count_that_overruns_is_given_up_in_one_line(here: Path, name: str) -> None:
     """The scan goes on while the command ends: neither prints anything, nor is waited for."""
-    write_notes(here / name, 2_000_000)
-    words = [
-        SCRIPT,
-        "count",
-        name,
-        "--unit",
-        "row",
-        "--where",
-        SLOW,
-        "--epsilon",
-        "0.5",
-        "--slot",
-        "0.1",
-    ]
+    write_notes(here / name, 1_000_000)
+    count = ("count", name, "--unit", "row", "--where", SLOW, "--epsilon", "0.5")
+    words = [SCRIPT, *count, "--slot", "0.1"]
     told = subprocess.run(words, cwd=here, check=False, capture_output=True, text=True)  # noqa: S603  (our own command)
     assert (told.returncode, told.stdout) == (2, "")
     assert re.fullmatch(r"error: the answer was not ready when replies left; [^\n]+\n", told.stderr)

@@ -11,17 +11,15 @@ TRUTH = 92
 FILES = ["ledger.db", "ledger.db.data", "poor-health.png", "poor-health.svg"]
 
 
-def test_the_answer_is_near_the_truth(run: Run) -> None:
-    """The answer misses 92 by more than 142 once in 1e9 runs: P[|Z| >= 143] < 2e^(−143·0.15)."""
+def test_the_answer_is_near_the_truth_and_costs_what_the_plan_says(run: Run) -> None:
+    """The answer misses 92 by more than 142 once in 1e9 runs: P[|Z| >= 143] < 2e^(−143·0.15).
+
+    The plan is ε = 0.15 of a budget of 2, and the count is charged exactly that.
+    """
     told = run("demo", "--json").object
     assert 2 * math.exp(-143 * 0.15) < 1e-9
     assert abs(told["count"]["answer"] - TRUTH) <= 142
     assert told["refinement"]["answer"] == told["count"]["answer"]
-
-
-def test_the_plan_costs_what_it_says(run: Run) -> None:
-    """The plan is ε = 0.15 of a budget of 2, and the count is charged exactly that."""
-    told = run("demo", "--json").object
     count = told["count"]
     assert told["plan"]["epsilon"] == count["epsilon"] == count["charged"] == "0.15"
     assert (count["budget"], count["remaining"], count["error"]) == ("2", "1.85", 20)

@@ -1,5 +1,6 @@
 import math
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -26,12 +27,14 @@ def log_weight(value: mpf, scale: Fraction) -> mpf:
     return -(mpf(value) ** 2) * scale.denominator**2 / (2 * mpf(scale.numerator) ** 2)
 
 
+@cache
 def summed_from(first: int, scale: Fraction) -> mpf:
     """Σ e^(−z²/(2·scale²)) over z >= first, term by term."""
     last = first + math.ceil(16 * scale) + 2
     return mp.fsum(mp.exp(log_weight(mpf(z), scale)) for z in range(first, last))
 
 
+@cache
 def integrated_from(first: int, scale: Fraction) -> mpf:
     """The same by the Euler-Maclaurin formula at the midpoint below `first`, for scales >= 100."""
     width = mpf(scale.numerator) / scale.denominator

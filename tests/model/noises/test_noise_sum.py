@@ -52,7 +52,7 @@ def brute_posterior(noises: list[Mechanism], answer: int) -> tuple[mpf, mpf]:
     """The posterior mean and variance of Bin(60, 0.4) by a direct sum."""
     reach, size, rate = 300, 60, mpf(0.4)
     first, second = (
-        [density(noise)(mpf(k)) for k in range(-2 * reach, 2 * reach + 1)] for noise in noises
+        [law(mpf(k)) for k in range(-2 * reach, 2 * reach + 1)] for law in map(density, noises)
     )
 
     def convolution(error: int) -> mpf:

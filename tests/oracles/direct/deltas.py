@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom, laplace, norm
+from scipy.stats import binom, norm
 
 Reals = NDArray[np.float64]
 
@@ -38,6 +38,13 @@ def discrete_delta(pair: tuple[Reals, Reals], epsilon: float) -> float:
     )
 
 
+def density(kind: str, errors: Reals) -> Reals:
+    """The density of "Laplace" or "Gaussian" noise of scale 1."""
+    if kind == "Laplace":
+        return np.exp(-np.abs(errors)) / 2
+    return np.exp(-errors * errors / 2) / math.sqrt(2 * math.pi)
+
+
 def noisy_delta(
     pair: tuple[Reals, Reals], kind: str, scale: float, epsilon: float = 0.01, step: float = 0.05
 ) -> float:
@@ -46,10 +53,10 @@ def noisy_delta(
     shown = np.flatnonzero(plus + minus > 1e-16)
     reach = 40 * scale if kind == "Laplace" else 10 * scale
     answers = np.arange(shown[0] - reach, shown[-1] + reach, step * min(scale, 1.0)) + 1e-3
-    density = laplace.pdf if kind == "Laplace" else norm.pdf
     both = np.zeros((2, answers.size))
     for count in shown:
-        both += np.outer([plus[count], minus[count]], density(answers, count, scale))
+        both += np.outer([plus[count], minus[count]], density(kind, (answers - count) / scale))
+    both /= scale
     up, width = math.exp(epsilon), answers[1] - answers[0]
     return float(
         width

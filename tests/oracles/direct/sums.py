@@ -16,7 +16,7 @@ def metrics(
     answers, a hundred to a unit; `assumed` is what the estimate takes for the law of the count.
     """
     counts = np.arange(size + 1)
-    reach = 34 / epsilon
+    reach = 23 / epsilon  # e^−23 of the noise lies beyond
     first, last = np.floor(-reach), np.ceil(size + reach)
     answers = np.arange(first, last, 0.01) + 0.005
     law = binom.pmf(counts, size, rate)

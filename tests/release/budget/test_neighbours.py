@@ -21,7 +21,7 @@ from tests.release.conftest import OpenSource, Record
 from tests.release.question.grammar import DIRTY, dirty_records, predicate_text
 
 SCHEMA = {"person": Kind.INTEGER, **DIRTY}
-ROWS_OF_A_PERSON = [1, 2, 1000]
+ROWS_OF_A_PERSON = [1, 2, 200]
 
 
 def people(
@@ -51,7 +51,7 @@ def test_one_person_moves_a_count_by_at_most_one(open_source: OpenSource, rows: 
     chance = random.Random(rows)  # noqa: S311 - not a secret
     others = people(range(3), min(rows, 3), chance)
     one, another = people([8], rows, chance), people([9], rows, chance)
-    asked = [predicate_text(DIRTY, chance, odd=0) for _ in range(60)]
+    asked = [predicate_text(DIRTY, chance, odd=0) for _ in range(40)]
     tables = [joined({**others, **added}) for added in (one, another, {})]
     counts = []
     for unit in ("person", None):

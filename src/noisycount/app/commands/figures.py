@@ -11,6 +11,7 @@ from noisycount.app.figures.words import counted, figure_header, figure_rows
 from noisycount.app.options.common import json_option
 from noisycount.app.terminal.printing import print_facts, print_json, print_table, seen_from_here
 from noisycount.app.terminal.progress import progress
+from noisycount.charts.extra import check_charts
 from noisycount.study.papers.catalogue import chosen
 
 __all__ = ["command"]
@@ -73,6 +74,7 @@ def command(keys: list[str], formats: list[str], out: Path, *, as_json: bool) ->
     Writes each figure with its data, and one page (index.html) that shows them all with what the
     papers say, our number, and whether it holds. No data is read.
     """
+    check_charts()
     with progress("computing") as done:
         sections = computed(keys, done)
     with progress("drawing") as done:

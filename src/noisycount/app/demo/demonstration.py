@@ -9,8 +9,8 @@ from noisycount.app.config.ledger_url import sqlite_url
 from noisycount.app.count.question import Answer, answer_to
 from noisycount.app.plan.plan import Plan, planned
 from noisycount.app.refine.estimate import Refinement, refined
-from noisycount.app.refine.picture import Caption, save_picture
 from noisycount.app.terminal.status import status
+from noisycount.charts.extra import check_charts
 from noisycount.data import survey_path
 from noisycount.errors import NoisyCountError
 from noisycount.release.budget.budgets import PureBudget
@@ -21,11 +21,8 @@ WHERE = "health = 'poor'"
 GUESS, WITHIN, CONFIDENCE = 100, 0.2, 0.95
 SIZE, RATE = 5912, 0.017
 _BUDGET = PureBudget(Fraction(2))
-_CAPTION = Caption(
-    "How many persons ever rated their health poor?",
-    f"RAND Health Insurance Experiment, {SIZE:,} persons",
-    "persons",
-)
+_HEADING = "How many persons ever rated their health poor?"
+_SUBTITLE = f"RAND Health Insurance Experiment, {SIZE:,} persons"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +46,17 @@ class Demonstration:
         """The demonstration whose ledger and pictures lie in a folder.
 
         Raises:
-            NoisyCountError: The folder, its ledger or a picture cannot be written.
+            NoisyCountError: The extra `charts` is not installed, or the folder, its ledger or a
+                picture cannot be written.
         """
+        check_charts()
         plan = planned(GUESS, WITHIN, CONFIDENCE)
         answer = _answer(plan, folder)
         release = answer.release
         refinement = refined(release.answer, SIZE, RATE, release.epsilon)
         with status("drawing"):
-            pictures = save_picture(refinement, _CAPTION, folder, "poor-health")
-        return cls(plan, answer, refinement, tuple(pictures))
+            pictures = _save(refinement, folder)
+        return cls(plan, answer, refinement, pictures)
 
 
 def _answer(plan: Plan, folder: Path) -> Answer:
@@ -73,3 +72,11 @@ def _answer(plan: Plan, folder: Path) -> Answer:
     )
     configuration = Config(None, sqlite_url((folder / "ledger.db").absolute()), {})
     return answer_to(WHERE, survey, configuration, plan.epsilon, CONFIDENCE)
+
+
+def _save(refinement: Refinement, folder: Path) -> tuple[Path, ...]:
+    """The files of the picture."""
+    from noisycount.app.refine.picture import Caption, save_picture  # noqa: PLC0415  (loads Altair)
+
+    caption = Caption(_HEADING, _SUBTITLE, "persons")
+    return tuple(save_picture(refinement, caption, folder, "poor-health"))

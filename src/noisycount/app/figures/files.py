@@ -8,7 +8,6 @@ from noisycount.app.figures.page import page
 from noisycount.app.figures.sections import Section
 from noisycount.app.terminal.files import writing
 from noisycount.app.terminal.progress import Done
-from noisycount.charts.plot.chart import plot_png, plot_svg
 from noisycount.study.figure import Figure
 
 __all__ = ["FORMATS", "save_figures"]
@@ -44,15 +43,19 @@ def save_figures(
 
 def _save(figure: Figure, file: Path) -> None:
     """The file of one figure, in the format of its ending."""
+    from noisycount.charts.plot.chart import plot_png, plot_svg  # noqa: PLC0415  (loads Altair)
+
+    texts: dict[str, Callable[[Figure], str]] = {
+        ".svg": plot_svg,
+        ".csv": Figure.csv,
+        ".json": _json,
+    }
     if file.suffix == ".png":
         file.write_bytes(plot_png(figure))
     else:
-        file.write_text(_TEXTS[file.suffix.removeprefix(".")](figure), encoding="utf-8")
+        file.write_text(texts[file.suffix](figure), encoding="utf-8")
 
 
 def _json(figure: Figure) -> str:
     """A figure as one JSON object."""
     return json.dumps(figure.to_dict(), ensure_ascii=False, indent=2) + "\n"
-
-
-_TEXTS: dict[str, Callable[[Figure], str]] = {"svg": plot_svg, "csv": Figure.csv, "json": _json}

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from noisycount.app.figures.sections import Section
 from noisycount.app.figures.words import OUTSIDE, counted
-from noisycount.charts.plot.chart import plot_svg
 from noisycount.study.claim import Claim, Verdict
 from noisycount.study.figure import Figure
 
@@ -98,6 +97,8 @@ def _claims(claims: Sequence[Claim]) -> Iterator[str]:
 
 def _picture(figure: Figure) -> str:
     """The chart as part of the page: as wide as there is room, with its description."""
+    from noisycount.charts.plot.chart import plot_svg  # noqa: PLC0415  (loads Altair)
+
     svg = plot_svg(figure, is_headed=False)
     svg = re.sub(r'(<svg[^>]*?) width="\d+" height="\d+"', r"\1", svg, count=1)
     return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(figure.description)}" ', 1)

@@ -11,6 +11,7 @@ import click
 
 from noisycount.app.config.config import Config
 from noisycount.app.config.file import find, load, without_file
+from noisycount.charts.extra import check_charts
 from noisycount.model.written import written_share
 from noisycount.release.budget.exact import exact_epsilon
 from noisycount.release.ledger.chain import Head
@@ -78,10 +79,17 @@ def as_guess(_: click.Context, __: click.Parameter, text: str | None) -> float |
 
 
 def as_picture(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
-    """A file for a picture."""
-    if path is None or path.suffix.lower() in {".svg", ".png"}:
-        return path
-    raise click.BadParameter(f"must end in .svg or .png, got {str(path)!r}")
+    """A file for a picture, which can be drawn.
+
+    Raises:
+        NoisyCountError: The extra `charts` is not installed.
+    """
+    if path is None:
+        return None
+    if path.suffix.lower() not in {".svg", ".png"}:
+        raise click.BadParameter(f"must end in .svg or .png, got {str(path)!r}")
+    check_charts()
+    return path
 
 
 def as_slot(_: click.Context, __: click.Parameter, text: str | None) -> Slot | None:

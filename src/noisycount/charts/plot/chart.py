@@ -5,8 +5,8 @@ from functools import lru_cache
 from typing import Any
 
 import altair as alt
-import vl_convert
 
+from noisycount.charts.drawing import png, specification, svg, unchecked
 from noisycount.charts.plot.places import PlotScale, spread
 from noisycount.charts.plot.plot import Line, Panel, Plot
 from noisycount.charts.theme import CONFIG, MUTED, Style
@@ -19,6 +19,7 @@ _BESIDE, _SAMPLE = 12, 22  # pixels from the axes to a sample of the line, and i
 _LINE_HEIGHT, _FONT = 16.0, 13
 
 
+@unchecked
 def plot_chart(plot: Plot) -> alt.VConcatChart:
     """A plot as a chart as wide as a phone, its panels below each other.
 
@@ -49,23 +50,23 @@ def plot_chart(plot: Plot) -> alt.VConcatChart:
 
 def plot_svg(plot: Plot, *, is_headed: bool = True) -> str:
     """A plot as the text of an SVG; without its heading for a page that has it beside."""
-    return str(vl_convert.vegalite_to_svg(_specification(plot, is_headed=is_headed)))
+    return svg(_specification(plot, is_headed=is_headed))
 
 
 def plot_png(plot: Plot) -> bytes:
     """A plot as a PNG of double resolution."""
-    return bytes(vl_convert.vegalite_to_png(_specification(plot, is_headed=True), scale=2))
+    return png(_specification(plot, is_headed=True))
 
 
 def _specification(plot: Plot, *, is_headed: bool) -> dict[str, Any]:
-    """What Vega-Lite draws; to write it down takes longer than to draw it."""
+    """What Vega-Lite draws, with or without its heading."""
     whole = _whole(plot)
     return whole if is_headed else {name: part for name, part in whole.items() if name != "title"}
 
 
 @lru_cache(maxsize=64)
 def _whole(plot: Plot) -> dict[str, Any]:
-    return plot_chart(plot).to_dict()
+    return specification(plot_chart(plot))
 
 
 def _panel(plot: Plot, panel: Panel) -> alt.LayerChart:
@@ -118,7 +119,10 @@ def _rule(start: tuple[float, float], end: tuple[float, float], style: Style) ->
         color=style.colour, strokeDash=list(style.dash), strokeWidth=style.width
     )
     rule: alt.Chart = chart.encode(
-        x=alt.value(start[0]), y=alt.value(start[1]), x2=alt.value(end[0]), y2=alt.value(end[1])
+        x=alt.XValue(start[0]),
+        y=alt.YValue(start[1]),
+        x2=alt.X2Value(end[0]),
+        y2=alt.Y2Value(end[1]),
     )
     return rule
 
@@ -132,5 +136,5 @@ def _text(name: str, style: Style, x: float, y: float) -> alt.Chart:
     chart = alt.Chart(alt.InlineData([{}])).mark_text(
         align="left", baseline="middle", color=style.colour, fontSize=_FONT, fontWeight="bold"
     )
-    text: alt.Chart = chart.encode(x=alt.value(x), y=alt.value(y), text=alt.value(name))
+    text: alt.Chart = chart.encode(x=alt.XValue(x), y=alt.YValue(y), text=alt.TextValue(name))
     return text

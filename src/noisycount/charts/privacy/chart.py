@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
+from noisycount.charts.drawing import unchecked
 from noisycount.charts.lines import as_lines
 from noisycount.charts.privacy.curves import PrivacyAxes, PrivacyLine
 from noisycount.charts.privacy.labels import HEIGHT, WIDTH, labels, points
@@ -17,6 +18,7 @@ _DELTA = "δ: chance to be given away, at worst"
 _POWER = "datum.value < 1e-3 ? format(datum.value, '.0e') : format(datum.value, '~g')"
 
 
+@unchecked
 def privacy_chart(
     lines: Sequence[PrivacyLine], axes: PrivacyAxes, title: str, subtitle: str
 ) -> alt.LayerChart:
@@ -94,5 +96,5 @@ def _asked(axes: PrivacyAxes) -> list[alt.Chart]:
     )
     return [
         ends.mark_line(color=INK, strokeDash=[6, 4], strokeWidth=1.5),
-        text.encode(text=alt.value(axes.words)),
+        text.encode(text=alt.TextValue(axes.words)),
     ]

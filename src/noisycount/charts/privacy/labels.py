@@ -41,7 +41,7 @@ class Label:
             fontSize=14,
             fontWeight="bold" if side < 0 else "normal",
         )
-        return chart.encode(text=alt.value(text))
+        return chart.encode(text=alt.TextValue(text))
 
 
 def labels(lines: Sequence[PrivacyLine], axes: PrivacyAxes) -> list[Label]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
+from noisycount.charts.drawing import unchecked
 from noisycount.charts.refinement.curves import RefinementCurves
 from noisycount.charts.theme import BLUE, CONFIG, GREEN, INK, VERMILION
 from noisycount.shown.numbers import to_one_place
@@ -13,6 +14,7 @@ __all__ = ["refinement_chart"]
 WIDTH, HEIGHT = 420, 96
 
 
+@unchecked
 def refinement_chart(
     curves: RefinementCurves, title: str, subtitle: str, unit: str = "records"
 ) -> alt.VConcatChart:

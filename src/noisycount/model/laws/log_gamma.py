@@ -16,6 +16,7 @@ __all__ = [
 ]
 
 _SHIFT = 16  # from which on the series below has the digits of a double
+_STEPS = np.arange(float(_SHIFT))
 # Bernoulli's B_2k/(2k·(2k − 1)), the coefficients of x^(1−2k) in Stirling's error
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 _SMALL = 0.1  # up to which the series below has the digits of a double
@@ -39,10 +40,8 @@ def stirling_error(points: Reals) -> Reals:
         error = error * square + coefficient
     error *= inverse
     if small.any():
-        below = points[small]
-        error[small] += sum(
-            (below + step + 0.5) * np.log1p(1 / (below + step)) - 1 for step in range(_SHIFT)
-        )
+        raised = points[small][:, None] + _STEPS
+        error[small] += ((raised + 0.5) * np.log1p(1 / raised) - 1).sum(axis=1)
     return error
 
 

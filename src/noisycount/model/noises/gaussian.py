@@ -10,8 +10,8 @@ from numpy.polynomial.legendre import leggauss
 from noisycount.model.drawing.one import discrete_gaussian
 from noisycount.model.drawing.scales import check_range
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.normal import log_two_sided, normal_tail, two_sided_quantile
 from noisycount.model.noises.continuous import ContinuousNoise
-from noisycount.model.noises.error.complement import LOG_HALF
 from noisycount.model.noises.kernels.gaussian import GaussianKernel, GaussianShape
 
 __all__ = ["Gaussian", "GaussianErrors"]
@@ -60,12 +60,8 @@ class Gaussian(ContinuousNoise, GaussianKernel):
         return GaussianErrors(self.scale)
 
     def error_with_tail(self, log_beta: float) -> float:
-        """The alpha with ln P[|Y − K| >= alpha] = log_beta, by the inverse of Φ or of erf."""
-        from scipy.special import erfinv, ndtri_exp  # noqa: PLC0415  (SciPy loads slowly)
-
-        if log_beta < LOG_HALF:
-            return -self.scale * float(ndtri_exp(log_beta + LOG_HALF))
-        return self.scale * math.sqrt(2) * float(erfinv(-math.expm1(log_beta)))
+        """The alpha with ln P[|Y − K| >= alpha] = log_beta."""
+        return self.scale * two_sided_quantile(log_beta)
 
     def release(self, count: int) -> float:
         """The count plus an exact draw of the discrete Gaussian law on a public grid.
@@ -103,24 +99,15 @@ class GaussianErrors(GaussianShape):
 
     def log_tail(self, distances: Reals) -> Reals:
         """Ln erfc(z/(scale·√2))."""
-        from scipy.special import log_ndtr  # noqa: PLC0415  (SciPy loads slowly)
-
-        logs: Reals = log_ndtr(-distances / self.scale) - LOG_HALF
-        return logs
+        return log_two_sided(distances / self.scale)
 
     def tail(self, distances: Reals) -> Reals:
         """2·Φ(−z/scale)."""
-        from scipy.special import ndtr  # noqa: PLC0415  (SciPy loads slowly)
-
-        tails: Reals = 2 * ndtr(-distances / self.scale)
-        return tails
+        return 2 * normal_tail(distances / self.scale)
 
     def exceedance(self, errors: Reals) -> Reals:
         """Φ(−z/scale)."""
-        from scipy.special import ndtr  # noqa: PLC0415  (SciPy loads slowly)
-
-        tails: Reals = ndtr(-np.asarray(errors) / self.scale)
-        return tails
+        return normal_tail(np.asarray(errors) / self.scale)
 
     def within(self, reach: float) -> float:
         """Erf(reach/(scale·√2))."""

@@ -172,5 +172,5 @@ def test_every_mix_has_a_finite_even_law_that_falls(
 def test_the_law_of_one_noise_is_known(noise: Mechanism) -> None:
     """The inversion gives back the law that it starts from."""
     errors = [0.0, 1.0, 10.0, 60.0]
-    exact = [mp.log(density(noise)(mpf(error))) for error in errors]
+    exact = [mp.log(chance) for chance in map(density(noise), map(mpf, errors))]
     assert_close([NoiseSum([noise]).log_density(error) for error in errors], exact)

@@ -5,6 +5,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from noisycount.model.laws.normal import erfcx
+
 __all__ = ["WIDE", "log_sum_from", "log_sum_of_all", "sum_of_distances", "theta"]
 
 _NEGLIGIBLE = 50.0  # nats: e^−50 is far below a double's rounding of the sum
@@ -50,12 +52,10 @@ def _log_smooth_sum(units: float, scale: float) -> float:
 
     It is ∫ f + f'/24 − 7f'''/5760 + 31f'''''/967680 there, f being e^(−z²/(2·scale²)).
     """
-    from scipy.special import erfcx  # noqa: PLC0415  (SciPy loads slowly)
-
     square, inverse = units * units, 1 / scale**2
     steps = 1 / 24 - inverse * 7 / 5760 * (square - 3)
     steps += inverse**2 * 31 / 967680 * ((square - 10) * square + 15)
-    integral = scale * math.sqrt(math.pi / 2) * float(erfcx(units / math.sqrt(2)))
+    integral = scale * math.sqrt(math.pi / 2) * float(erfcx(np.asarray(units / math.sqrt(2))))
     return math.log(integral - units / scale * steps) - square / 2
 
 

@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-from scipy.optimize import brentq
 
 from noisycount.analysis.accuracy.accuracy import chan_bound, failure_probability
 from noisycount.analysis.accuracy.prices import epsilon_of_group
@@ -11,6 +10,7 @@ from noisycount.charts.plot.plot import Axis, Line, Panel
 from noisycount.charts.theme import DOTS, GUIDE, LONG, MIXED, SOLID, STYLES
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
+from noisycount.model.search import Bracket, root
 from noisycount.study.claim import Claim, Verdict
 from noisycount.study.figure import Figure
 from noisycount.study.papers.paper import number
@@ -71,7 +71,7 @@ def sums() -> Figure:
 
 
 def _claims() -> tuple[Claim, ...]:
-    breaks = float(brentq(lambda beta: failures(2, beta) - 1, 0.01, 0.3, xtol=1e-12))
+    breaks = root(lambda beta: failures(2, beta) - 1, Bracket(0.01, 0.3)).high
     two, twenty = failures(2, 0.3) * 0.3, failures(20, 0.5) * 0.5
     kept = [failures(noises, beta) <= 1 for noises in NOISES for beta in BETAS]
     added = epsilon_of_group(0.1, 2, disjoint=True)
