@@ -19,6 +19,7 @@ from noisycount.release.question.parser import parse
 from noisycount.release.question.schema import Kind
 from noisycount.release.question.tree import Not, Predicate
 from noisycount.release.sources.duckdb.frame import FrameSource
+from noisycount.release.sources.duckdb.frame_categories import Decisions
 from noisycount.release.sources.memory import MemorySource
 from tests.release.sources.frames import FRAMES
 from tests.release.sources.test_sources import DIRTY_SCHEMA, PREDICATES, RECORDS
@@ -73,14 +74,25 @@ def test_categories_count_as_their_texts_do(
     frames = [
         plain.astype(dict.fromkeys(texts, choices)),
         pl.DataFrame(table).cast(dict.fromkeys(texts, pl.Categorical)),
+        with_dictionaries(table),
+        pa.concat_tables([with_dictionaries(table)[:3], with_dictionaries(table)[3:]]),
+        pa.concat_tables([with_dictionaries(table[:3]), with_dictionaries(table[3:])]),
     ]
-    known = [[without_nan(record) for record in records], records]
+    known = [[without_nan(record) for record in records], *[records] * 4]
     for frame, expected in zip(frames, known, strict=True):
         with (
             MemorySource(expected, DIRTY_SCHEMA) as reference,
             FrameSource.open(frame, unit=None) as source,
         ):
             assert source.count(predicates) == reference.count(predicates)
+
+
+def with_dictionaries(table: pa.Table) -> pa.Table:
+    """The table with its texts as dictionaries."""
+    for place, field in enumerate(table.schema):
+        if field.type == pa.string():
+            table = table.set_column(place, field.name, table[field.name].dictionary_encode())
+    return table
 
 
 def without_nan(record: Mapping[str, object]) -> dict[str, object]:
@@ -115,6 +127,37 @@ def test_types_of_arrow_count_as_what_they_stand_for(
     table = pa.table({"x": values})
     parts = pa.concat_tables([table[:1], table[1:1], table[1:]])
     assert count(table, question) == count(parts, question) == [expected]
+
+
+def test_many_categories_count_as_few_do() -> None:
+    """More than are decided one by one, and dictionaries with a text that is missing or twice."""
+    for number in (1, 61, 62, 63, 300):
+        texts = [f"t{n:03}" for n in range(number)]
+        frame = pl.DataFrame({"x": pl.Series([*texts, None], dtype=pl.Enum(texts))})
+        last = texts[-1]
+        assert count(frame, f"x = '{last}'", f"x < '{last}'", "x = 'no'", "x is null") == [
+            1,
+            number - 1,
+            0,
+            1,
+        ]
+    odd = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None]), pa.array(["a", "a", None]))
+    table = pa.table({"x": odd})
+    assert count(table, "x = 'a'", "x is null", "not x = 'a'") == [2, 2, 0]
+
+
+def test_categories_are_decided_in_the_same_way_whoever_has_them() -> None:
+    """The query for a text that nobody has differs from another in its bits only."""
+    texts = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["a", "b", "c"]))
+    with FrameSource.open(pa.table({"x": texts}), unit=None) as source:
+        cursor = source.connection.cursor()
+        tests = []
+        for text in ("a", "c", "no"):
+            decided = Decisions(source.snapshot.texts, cursor, "_")
+            decided.of(parse(f"x = '{text}'", source.schema))
+            tests.append(next(iter(decided.tests.values())))
+    assert [text.partition("::")[0] for text in tests] == ["((1", "((4", "((0"]
+    assert len({text.partition("::")[2] for text in tests}) == 1
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])

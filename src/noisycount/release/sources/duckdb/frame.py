@@ -2,7 +2,7 @@
 # ruff: noqa: S608, as all SQL here is made of typed trees and of names that it quotes
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Self
@@ -10,14 +10,14 @@ from typing import Any, Self
 import duckdb
 
 from noisycount.errors import SourceError
-from noisycount.release.question.operands import Column
 from noisycount.release.question.schema import Schema
-from noisycount.release.question.tree import And, Comparison, Not, Or, Predicate, columns
+from noisycount.release.question.tree import Predicate, columns
 from noisycount.release.sources.check import Check, ColumnCheck
 from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.duckdb.counting import count_sql, row_within
 from noisycount.release.sources.duckdb.cursors import Cursors
 from noisycount.release.sources.duckdb.failures import without_engine_errors
+from noisycount.release.sources.duckdb.frame_categories import Decisions, compared_columns
 from noisycount.release.sources.duckdb.frame_content import ColumnContent, content_hash
 from noisycount.release.sources.duckdb.frame_snapshot import FRAME, Snapshot
 from noisycount.release.sources.duckdb.frame_stream import read_cells
@@ -200,48 +200,62 @@ class FrameSource(Closing):
         require_known_columns(predicates, self.schema)
         if not predicates:
             return []
-        query = count_sql([duckdb_sql(predicate) for predicate in predicates], self.unit)
         used = {column.name for predicate in predicates for column in columns(predicate)}
-        # DuckDB compares categories with a text by their numbers, much faster than as texts, but
-        # two columns of the same categories in the order of these.
+        # Categories are compared by their numbers, much faster than as texts; but two columns of
+        # the same ones would be compared in the order of these.
         kept = {name for name in used if self.types[name] == _CATEGORIES}
-        if any(_compares_columns(predicate) for predicate in predicates):
-            kept = set()
-        return list(without_engine_errors(lambda: self._row(query, used, kept), _FAILURE))
+        texts = {name: known for name, known in self.snapshot.texts.items() if name in used}
+        if set().union(*map(compared_columns, predicates)) & {*kept, *texts}:
+            kept, texts = set(), {}
+        return list(
+            without_engine_errors(lambda: self._counts(predicates, used, kept, texts), _FAILURE)
+        )
 
-    def _row(self, query: str, names: Iterable[str], kept: Collection[str] = ()) -> tuple[int, ...]:
-        """The only row of a query of the view `records`, which has these columns.
-
-        Those that are kept have the type that they have in the table.
-        """
-        used = list(names)
-        selected = [
-            quoted_name(name) if name in kept else converted(self.types, [name])[0] for name in used
-        ]
-        if self.unit is not None:
-            used, selected = [*used, self.unit], [*selected, quoted_name(self.unit)]
+    def _counts(
+        self,
+        predicates: Sequence[Predicate],
+        used: Collection[str],
+        kept: Collection[str],
+        texts: Mapping[str, Sequence[str]],
+    ) -> tuple[int, ...]:
+        """The counts, with columns of categories as they are kept, or as numbers of texts."""
         with self.cursors.one() as cursor:
-            self.snapshot.attach(cursor, used)
-            shown = ", ".join(selected) or "1"
+            decisions = Decisions(texts, cursor, "_" * (1 + max(map(len, self.types))))
+            asked = [decisions.of(predicate) for predicate in predicates]
+        query = count_sql([duckdb_sql(predicate) for predicate in asked], self.unit)
+        return self._row(query, used, {*kept, *texts}, texts, decisions.tests.values())
+
+    def _row(
+        self,
+        query: str,
+        names: Collection[str],
+        kept: Collection[str] = (),
+        numbered: Collection[str] = (),
+        more: Iterable[str] = (),
+    ) -> tuple[int, ...]:
+        """The only row of a query of the view `records`.
+
+        Args:
+            query: The query.
+            names: The columns that the view has.
+            kept: Those of them that have the type that they have in the table.
+            numbered: Those that are the numbers of their categories.
+            more: The SQL of columns that are computed.
+        """
+        selected = [
+            quoted_name(name) if name in kept else converted(self.types, [name])[0]
+            for name in names
+        ]
+        unit = [] if self.unit is None else [self.unit]
+        shown = ", ".join([*selected, *map(quoted_name, unit), *more]) or "1"
+        with self.cursors.one() as cursor:
+            self.snapshot.attach(cursor, [*names, *unit], numbered)
             cursor.execute(f"CREATE TEMP VIEW records AS SELECT {shown} FROM {FRAME}")
             return row_within(self.seconds, cursor, query)
 
     def close(self) -> None:
         """The end of their use; a count that goes on is given up, and not waited for."""
         self.cursors.close()
-
-
-def _compares_columns(predicate: Predicate) -> bool:
-    """Whether a column is compared with another somewhere."""
-    match predicate:
-        case Comparison(_, _, right):
-            return isinstance(right, Column)
-        case Not(operand):
-            return _compares_columns(operand)
-        case And(operands) | Or(operands):
-            return any(map(_compares_columns, operands))
-        case _:
-            return False
 
 
 def _types(snapshot: Snapshot, connection: Connection) -> dict[str, str]:

@@ -1,11 +1,17 @@
 """Tables in memory, held as they are now, so that nobody changes what will be counted."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from noisycount.errors import SourceError
 from noisycount.release.sources.duckdb.failures import without_engine_errors
+from noisycount.release.sources.duckdb.frame_categories import (
+    Categories,
+    categories_of,
+    with_numbers,
+)
 from noisycount.release.sources.duckdb.frame_names import require_names
 from noisycount.release.sources.duckdb.frame_pandas import PandasTable
 from noisycount.release.sources.duckdb.frame_stream import Streamed
@@ -21,13 +27,28 @@ _LIBRARIES = ("pandas", "polars", "pyarrow")
 
 @dataclass(frozen=True, slots=True)
 class _Selected:
-    """A table of Polars or Arrow, whose columns do not change when those of another do."""
+    """A table of Polars or Arrow, whose columns do not change when those of another do.
+
+    Attributes:
+        table: The table.
+        categories: Its columns of categories.
+    """
 
     table: Any
+    categories: dict[str, Categories]
 
-    def scanned(self, names: Sequence[str]) -> object:
-        """What DuckDB reads some columns from."""
-        return Streamed(self.table.select(list(names)))
+    @classmethod
+    def of(cls, table: Any) -> "_Selected":  # noqa: ANN401 - of Polars or Arrow
+        """The table, and its columns of categories."""
+        return cls(table, categories_of(table))
+
+    def scanned(self, names: Sequence[str], numbered: Collection[str] = ()) -> object:
+        """What DuckDB reads some columns from, some of which as the numbers of categories."""
+        chosen = self.table.select(list(names))
+        for place, name in enumerate(names):
+            if name in numbered:
+                chosen = with_numbers(chosen, place, name, self.categories[name])
+        return Streamed(chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +77,15 @@ class Snapshot:
         library, kind = _origin(frame)
         match library, kind:
             case "pandas", "DataFrame":
-                table = PandasTable.of(frame)
-                snapshot = cls(table.names, table)
+                owned = PandasTable.of(frame)
+                snapshot = cls(owned.names, owned)
             case "polars", "DataFrame":
-                snapshot = cls(tuple(frame.columns), _Selected(frame.clone()))
+                snapshot = cls(tuple(frame.columns), _Selected.of(frame.clone()))
             case "polars", "LazyFrame":
                 raise SourceError("frame is a LazyFrame of Polars: collect() it")
-            case "pyarrow", "Table" | "RecordBatch":
-                snapshot = cls(tuple(frame.schema.names), _Selected(frame))
-            case "pyarrow", "RecordBatchReader":
-                snapshot = cls(tuple(frame.schema.names), _Selected(frame.read_all()))
+            case "pyarrow", "Table" | "RecordBatch" | "RecordBatchReader":
+                table = frame if kind == "Table" else import_module("pyarrow").table(frame)
+                snapshot = cls(tuple(table.schema.names), _Selected.of(table))
             case _ if kind != "Series" and hasattr(frame, "__arrow_c_stream__"):
                 snapshot = _copied(frame, connection)
             case _:
@@ -81,10 +101,28 @@ class Snapshot:
         """The columns in groups, each of which is read in one way."""
         return self.table.parts if isinstance(self.table, PandasTable) else [self.names]
 
-    def attach(self, connection: Connection, names: Sequence[str]) -> None:
-        """The table as `frame` on a connection, and of its columns these at least."""
-        if self.table is not None:
-            connection.register(FRAME, self.table.scanned(names or self.names[:1]))
+    @property
+    def texts(self) -> dict[str, tuple[str, ...]]:
+        """What the numbers of columns of categories stand for, where they can be had."""
+        if not isinstance(self.table, _Selected):
+            return {}
+        return {name: found.texts for name, found in self.table.categories.items()}
+
+    def attach(
+        self, connection: Connection, names: Sequence[str], numbered: Collection[str] = ()
+    ) -> None:
+        """The table as `frame` on a connection.
+
+        Args:
+            connection: Where.
+            names: Its columns, at least these.
+            numbered: Those that are there as the numbers of their categories.
+        """
+        chosen = names or self.names[:1]
+        if isinstance(self.table, _Selected):
+            connection.register(FRAME, self.table.scanned(chosen, numbered))
+        elif self.table is not None:
+            connection.register(FRAME, self.table.scanned(chosen))
 
 
 def _origin(frame: object) -> tuple[str, str]:
