@@ -1,7 +1,7 @@
 import subprocess
 import sys
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -296,7 +296,6 @@ def test_columns_that_no_question_can_use_are_told_and_left_alone() -> None:
         "half": pa.array(np.array([1, 2], np.float16)),
         "wide": pa.array([Decimal(1), Decimal(2)], pa.decimal256(50, 2)),
         "nothing": pa.array([None, None]),
-        "clock": pa.array([time(1), time(2)]),
         "span": pa.array([timedelta(1), timedelta(2)]),
     }
     table = pa.table({**odd, "age": [1, 2]})

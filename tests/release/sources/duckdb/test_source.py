@@ -121,6 +121,11 @@ def test_every_known_extension_counts(any_file: Path) -> None:
             ("'2020-01-31 12:00:00+02'", "'1969-12-31 23:59:59Z'", "'infinity'", "NULL"),
             {"x = '2020-01-31 10:00'": 1, "x < '1970-01-01'": 1, "x > '9999-12-31'": 1},
         ),
+        (
+            "TIME",
+            ("'08:30'", "'17:05:09.5'", "NULL"),
+            {"x = '08:30:00'": 1, "x >= '08:30'": 2, "x > '17:05:09'": 1, "x < '12'": 1},
+        ),
         ("BOOLEAN", ("true", "false", "NULL"), {"x": 1, "not x": 1, "x <> true": 1}),
     ],
 )
@@ -185,7 +190,6 @@ def test_nanoseconds_are_cut_off(tmp_path: Path, suffix: str, cell: str, questio
         ("BLOB", "blob"),
         ("JSON", "json"),
         ("UUID", "uuid"),
-        ("TIME", "time"),
         ("INTERVAL", "interval"),
         ("INTEGER[]", "list"),
         (f"ENUM('{CANARY}')[]", "list"),
@@ -204,6 +208,21 @@ def test_column_of_another_type_is_refused_by_name_and_type(
         with pytest.raises(Exception, match=f"'x', whose type {name} ") as caught:
             parse("x = 1", source.schema)
     assert CANARY not in str(caught.value)
+
+
+def test_a_check_tells_what_is_not_kept_of_a_type(tmp_path: Path) -> None:
+    """Times of day that are texts, digits, zones and nanoseconds."""
+    reasons = {
+        "TIME": "texts such as '08:30:00' here",
+        "DECIMAL(38, 2)": "of more than 15 digits the nearest number is taken",
+        "DECIMAL(9, 2)": "the file says so",
+        "TIMESTAMPTZ": "they are read in UTC",
+        "TIMESTAMP_NS": "what is finer than microseconds is cut off",
+    }
+    columns = ", ".join(f"c{n} {type_}" for n, type_ in enumerate(reasons))
+    check = DuckDBSource.checked(write_database(tmp_path, f"CREATE TABLE t ({columns})"))
+    for column, words in zip(check.columns, reasons.values(), strict=True):
+        assert column.reason.endswith(words)
 
 
 def test_file_with_no_column_for_questions_still_counts_everybody(tmp_path: Path) -> None:

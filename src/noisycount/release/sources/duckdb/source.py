@@ -21,7 +21,7 @@ from noisycount.release.sources.duckdb.paths import Connection, readable_place
 from noisycount.release.sources.duckdb.quoting import quoted_name
 from noisycount.release.sources.duckdb.sql import duckdb_sql
 from noisycount.release.sources.duckdb.states import require_state, state_of
-from noisycount.release.sources.duckdb.view import made_view, read_all
+from noisycount.release.sources.duckdb.view import made_view, read_all, type_reason
 from noisycount.release.sources.forms import ColumnForm, FileForm
 from noisycount.release.sources.interface import require_known_columns
 
@@ -36,8 +36,8 @@ class DuckDBSource(Closing):
     cells, an empty cell is a missing value. What the cells stand for is stated, or guessed from
     them; if cells do not fit, the file answers nothing until whoever owns it accepts them as
     missing. Parquet and DuckDB files are read at every count.
-    Integers have 8 to 64 bits; FLOAT and DECIMAL count as DOUBLE, ENUM as text, every TIMESTAMP
-    without a zone as one of microseconds, finer ones cut off.
+    Integers have 8 to 64 bits; FLOAT and DECIMAL count as DOUBLE, ENUM and TIME as text, every
+    TIMESTAMP as one of microseconds, in UTC where it has a zone, finer ones cut off.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -267,8 +267,18 @@ class DuckDBSource(Closing):
         counts = ", ".join(["count(*)", *(f"count({name})" for name in names)])
         rows, *given = self._row(f"SELECT {counts} FROM records")
         forms = self.told.kinds or {}
+        with self.cursors.one() as cursor:
+            described = cursor.sql(f"SELECT * FROM {self.relation.sql}")
+            types = dict(zip(described.columns, map(str, described.types), strict=True))
         columns = [
-            ColumnCheck(name, kind, kind.value, forms.get(name), rows - cells)
+            ColumnCheck(
+                name,
+                kind,
+                kind.value,
+                forms.get(name),
+                rows - cells,
+                reason=type_reason(types[name]),
+            )
             for (name, kind), cells in zip(self.schema.items(), given, strict=True)
         ]
         unused = [

@@ -1,6 +1,7 @@
 """The view ``records`` of a relation: the columns that questions may use, each of one type."""
 # ruff: noqa: S608, as all SQL here is made of names that it quotes
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from noisycount.errors import SourceError
@@ -14,13 +15,14 @@ __all__ = [
     "made_view",
     "read_all",
     "require_units",
+    "type_reason",
     "whole_schema",
 ]
 
 _TYPES = {
     Kind.INTEGER: "tinyint smallint integer bigint utinyint usmallint uinteger ubigint",
     Kind.REAL: "float double decimal",
-    Kind.TEXT: "varchar enum",
+    Kind.TEXT: "varchar enum time",
     Kind.BOOLEAN: "boolean",
     Kind.DATE: "date",
     Kind.TIMESTAMP: "timestamp timestamp_s timestamp_ms timestamp_ns",
@@ -29,6 +31,13 @@ _ZONED, _ZONED_NANOSECONDS = "timestamp with time zone", "timestamptz_ns"
 _KINDS = {type_: kind for kind, types in _TYPES.items() for type_ in types.split()} | {
     _ZONED: Kind.TIMESTAMP,
     _ZONED_NANOSECONDS: Kind.TIMESTAMP,
+}
+
+_EXACT_DIGITS = 15  # that every double keeps
+_REASONS = {
+    "TIME": "the file says that they are times of day, which are texts such as '08:30:00' here",
+    "TIMESTAMP WITH TIME ZONE": "the file says so, and they are read in UTC",
+    "TIMESTAMP_NS": "the file says so, and what is finer than microseconds is cut off",
 }
 
 # How columns of a kind are brought to one type, with one order, and without an error.
@@ -75,6 +84,19 @@ def column_types(connection: Connection, relation: str) -> dict[str, str]:
         name: "json" if str(type_) == "JSON" else type_.id  # JSON is stored as varchar
         for name, type_ in zip(described.columns, described.types, strict=True)
     }
+
+
+def type_reason(type_: str) -> str:
+    """Why a column of a type of DuckDB has its kind, and what is not kept of it.
+
+    Example:
+        >>> type_reason("DECIMAL(38,2)")
+        'the file says so, and of more than 15 digits the nearest number is taken'
+    """
+    decimal = re.fullmatch(r"DECIMAL\(([0-9]+),[0-9]+\)", type_)
+    if decimal and int(decimal[1]) > _EXACT_DIGITS:
+        return "the file says so, and of more than 15 digits the nearest number is taken"
+    return _REASONS.get(type_, "the file says so")
 
 
 def whole_schema(types: Mapping[str, str]) -> Schema:
