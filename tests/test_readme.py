@@ -168,9 +168,8 @@ def test_every_configuration_loads(tmp_path: Path) -> None:
     assert shared.analysts["alice"].budget == PureBudget(Fraction(1))
 
 
-def test_every_example_is_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_example_is_real() -> None:
     """The Python blocks are sessions that give what they show."""
-    monkeypatch.chdir(tmp_path)
     session = doctest.DocTestParser().get_doctest("".join(blocks("python")), {}, "README", None, 0)
     assert session.examples
     assert doctest.DocTestRunner().run(session).failed == 0

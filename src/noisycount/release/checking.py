@@ -12,8 +12,8 @@ from noisycount.release.sources.opening import checked
 
 __all__ = ["UTF", "checked_records"]
 
-UTF = {"utf-8", "utf-16"}
-"""The encodings that nobody needs to state, as UTF-16 has a mark."""
+UTF = {"utf-8", "utf-16", None}
+"""The encodings that nobody needs to state, as UTF-16 has a mark; None: the file has none."""
 
 _OTHER = "cp1252"  # what is not UTF-8 most often
 

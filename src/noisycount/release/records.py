@@ -103,12 +103,6 @@ class Records(Shown, Closing):
         """
         return unreadable_as_missing(parse(where, self._source.schema), self._source)
 
-    @property
-    def guessed(self) -> dict[str, Kind]:
-        """The kinds that were guessed from texts just now, and that nothing told before."""
-        is_told = self._former is not None or self._source.written.form is None
-        return {} if is_told else self.columns
-
     def meaning(self, where: str) -> str:
         """A question in plain English, to follow "records where"; it depends on no record.
 

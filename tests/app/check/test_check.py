@@ -141,6 +141,15 @@ def test_columns_that_questions_may_not_use_are_named(run: Run, here: Path) -> N
     assert "│ no: the unit │" in shown
 
 
+def test_a_file_that_states_types_is_read_as_it_says(run: Run, here: Path) -> None:
+    """JSON lines have neither an encoding nor a delimiter to tell of."""
+    (here / "a.jsonl").write_text('{"age": 1}\n{"age": null}\n')
+    told = run("check", "a.jsonl", "--json").object
+    assert (told["encoding"], told["delimiter"]) == (None, None)
+    assert (column(told, "age")["kind"], column(told, "age")["missing"]) == ("integer", 1)
+    assert "read as" not in run("check", "a.jsonl").output
+
+
 def test_cells_outside_the_columns_that_are_used_stop_nothing(run: Run, here: Path) -> None:
     """They are told all the same."""
     (here / "a.csv").write_text("age,note\n" + "1,2\n" * 9 + "1,none at all\n")

@@ -159,15 +159,3 @@ def test_a_terminal_reads_every_fact(run: Run) -> None:
     assert "survey.parquet, counting distinct values of person" in told.output
     assert "ε = 0.5: a 50:50 guess about one person becomes at most 63:37" in told.output
     assert max(map(len, told.output.splitlines())) <= 80
-
-
-def test_guessed_kinds_are_shown_once(run: Run, here: Path) -> None:
-    """The first count of a file of texts tells what it took its columns for; later ones do not."""
-    (here / "people.csv").write_text("person,age,town\n1,31,Ulm\n2,29,Bonn\n")
-    words = ("count", "people.csv", "--unit", "person", "--epsilon", "0.1")
-    told = " ".join(run(*words, "--where", "age > 30").output.split())
-    assert "kinds age integer, town text: guessed now, and kept for good" in told
-    assert "guessed" not in run(*words, "--where", "age > 20").output
-    assert run(*words, "--where", "age > 10", "--json").object["guessed"] == {}
-    typed = run("count", "survey.parquet", *ROWS, *words[4:], "--where", POOR)
-    assert "guessed" not in typed.output

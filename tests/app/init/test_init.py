@@ -79,6 +79,15 @@ def test_a_file_that_states_its_kinds_has_none_written(run: Run, here: Path) -> 
     assert load(here / "noisycount.toml").datasets["clinic"].table == "b"
 
 
+def test_lines_of_json_are_described(run: Run, here: Path) -> None:
+    """By their kinds, as they have no encoding to state."""
+    (here / "a.jsonl").write_text('{"age": 1}\n{"age": null}\n')
+    run("init", "a.jsonl")
+    dataset = load(here / "noisycount.toml").datasets["a"]
+    assert (dataset.form, dataset.kinds) == (FileForm(), {"age": ColumnForm(Kind.INTEGER)})
+    assert run("check", "a", "--json").object["fits"]
+
+
 def test_what_cannot_be_described_is_refused(refused: Refused, run: Run, here: Path) -> None:
     """Nothing is written, and nothing overwritten."""
     (here / "a.csv").write_text("person,age\n1,2\n")

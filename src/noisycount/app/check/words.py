@@ -8,6 +8,7 @@ from noisycount.app.check.kinds import kind_words
 from noisycount.app.config.toml_text import toml_value
 from noisycount.app.terminal.printing import Facts, seen_from_here
 from noisycount.release.sources.check import EXAMPLES, ColumnCheck
+from noisycount.release.sources.forms import FileForm
 from noisycount.shown.numbers import signed
 
 __all__ = [
@@ -40,16 +41,13 @@ def inspection_facts(inspection: Inspection) -> Facts:
         facts.append(("counts", f"distinct values of {unit}" if unit else "rows"))
     if reason := _only_reason(inspection):
         facts.append(("kinds", f"as {reason}"))
-    if check.form is not None:
-        facts.append(("read as", file_words(inspection)))
+    if check.form is not None and check.form.encoding is not None:
+        facts.append(("read as", file_words(check.form)))
     return facts if inspection.is_configured or dataset.table else facts[1:]
 
 
-def file_words(inspection: Inspection) -> str:
+def file_words(form: FileForm) -> str:
     """How texts were found in a file."""
-    form = inspection.check.form
-    if form is None:
-        return ""
     lines = f"{form.skip} line{'' if form.skip == 1 else 's'}" if form.skip else "no line"
     return (
         f"{form.encoding} texts between {toml_value(form.delimiter)}, "
@@ -65,6 +63,7 @@ def column_header(inspection: Inspection) -> tuple[str, ...]:
 
 def column_rows(inspection: Inspection) -> list[tuple[str, ...]]:
     """One line a column, with cells as `column_header` names them."""
+    has_reasons = not _only_reason(inspection)
     return [
         (
             column.name,
@@ -72,7 +71,7 @@ def column_rows(inspection: Inspection) -> list[tuple[str, ...]]:
             signed(column.missing),
             signed(column.unreadable),
             "yes" if (why := inspection.why_unused(column)) is None else f"no: {why}",
-            *([] if _only_reason(inspection) else [column.reason.removeprefix("they are ")]),
+            *([column.reason.removeprefix("they are ")] if has_reasons else []),
         )
         for column in inspection.check.columns
     ]

@@ -1,12 +1,12 @@
 """Where records lie: a file, a folder, or a pattern of files."""
 
 import os.path
-from glob import glob, has_magic
 from pathlib import Path
 
-__all__ = ["is_file", "is_place", "records_at"]
+from noisycount.errors import SourceError
+from noisycount.release.sources.places import files_of
 
-_ENDINGS = {".parquet", ".pq"}  # of the files of a folder that are its records
+__all__ = ["is_file", "is_place", "records_at"]
 
 
 def is_file(path: str | Path) -> bool:
@@ -30,12 +30,13 @@ def records_at(path: str | Path) -> frozenset[tuple[int, int]]:
     return frozenset((state.st_dev, state.st_ino) for state in states)
 
 
-def _files(path: str | Path) -> list[str]:
+def _files(path: str | Path) -> tuple[str | Path, ...]:
     """The files at a place; none where there is nothing."""
     if is_file(path):
-        return [str(path)]
-    if os.path.isdir(path):  # noqa: PTH112 - as above
-        return [str(file) for file in Path(path).rglob("*") if file.suffix.lower() in _ENDINGS]
-    if "\0" in str(path) or not has_magic(str(path)):
-        return []
-    return [file for file in glob(str(path), recursive=True) if is_file(file)]  # noqa: PTH207 - a path may be absolute
+        return (path,)
+    if not str(path):  # what pathlib takes for the current folder
+        return ()
+    try:
+        return files_of(Path(path).absolute())
+    except SourceError:
+        return ()

@@ -1,9 +1,8 @@
 """One private count from start to end: what every way of asking shares."""
 
 import json
-from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_o
 from noisycount.release.desk import Dataset, Release
 from noisycount.release.ledger.entries import Analyst, Entry
 from noisycount.release.ledger.ledger import Ledger
-from noisycount.release.question.schema import Kind
 from noisycount.release.register.register import Register
 from noisycount.release.register.written import ROW
 from noisycount.release.slot import Slot
@@ -39,7 +37,6 @@ class Answer:
         confidence: The probability of that.
         ledger: Where the answer is kept; None for a server.
         size: The number of units where it is public, else None.
-        guessed: The kinds of columns that this count has guessed and written down, by name.
         better: A stored answer to the same question at the largest ε above this one, if any.
     """
 
@@ -53,7 +50,6 @@ class Answer:
     confidence: float
     ledger: Path | None
     size: int | None = None
-    guessed: Mapping[str, Kind] = field(default_factory=dict)
     better: Entry | None = None
 
     @property
@@ -120,7 +116,6 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
         confidence=confidence,
         ledger=configuration.ledger_file,
         size=dataset.size,
-        guessed=records.guessed,
         better=_better(earlier, epsilon),
     )
 

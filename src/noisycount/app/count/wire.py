@@ -36,7 +36,6 @@ def answer_object(answer: Answer, hints: Sequence[str] = ()) -> dict[str, Any]:
         "meaning": answer.meaning,
         "unit": answer.unit,
         "unreadable_as_missing": list(release.unreadable_as_missing),
-        "guessed": {name: kind.value for name, kind in answer.guessed.items()},
         "neighbours": _NEIGHBOURS[answer.neighbours],
         "mechanism": release.mechanism.name,
         "scale": exact_text(release.scale),

@@ -14,8 +14,6 @@ from noisycount.shown.numbers import approximately, odds_sentence, percent, plus
 
 __all__ = ["answer_facts", "trial_facts"]
 
-_LISTED = 8  # columns
-
 
 def answer_facts(answer: Answer, hints: Sequence[str] = ()) -> Facts:
     """A private count in words, and what to do better."""
@@ -38,18 +36,8 @@ def answer_facts(answer: Answer, hints: Sequence[str] = ()) -> Facts:
         ("privacy", f"ε = {exact_text(release.epsilon)}: {answer.odds}"),
         ("budget", f"charged {paid}; {left}"),
         ("ledger", seen_from_here(answer.ledger) if answer.ledger else "on a server"),
-        *(("kinds", words) for words in _guessed(answer)),
         *(("hint", hint) for hint in hints),
     ]
-
-
-def _guessed(answer: Answer) -> Iterator[str]:
-    """The kinds that were written down with this answer, and never change again."""
-    if answer.guessed:
-        told = [f"{name} {kind.value}" for name, kind in answer.guessed.items()]
-        more = len(told) - _LISTED
-        listed = ", ".join(told[:_LISTED]) + (f" and {more:,} more" if more > 0 else "")
-        yield f"{listed}: guessed now, and kept for good; `noisycount check` tells why"
 
 
 def _accepted(columns: Sequence[str]) -> Iterator[str]:

@@ -14,7 +14,7 @@ __all__ = ["of_table", "table_option"]
 def table_option(command: Command) -> Command:
     """The command with `--table`, which gives it a text named `table`."""
     return click.option(
-        "--table", metavar="NAME", help="Which table or view, where a DuckDB file has several."
+        "--table", metavar="NAME", help="Which table, view or sheet, where a file has several."
     )(command)
 
 
