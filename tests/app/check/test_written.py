@@ -94,3 +94,28 @@ def test_other_columns_are_written_down_when_the_owner_says_so(run: Run, visits:
     assert [*kinds] == ["person", "years", "cost"]
     words = ("--where", "years > 25", "--epsilon", "1", "--json")
     assert run("count", "visits", *words).object["dataset"] == "visits"
+
+
+@pytest.mark.parametrize("by_init", [False, True])
+def test_what_was_paid_for_stays_paid_for_when_a_file_gets_a_name(
+    run: Run, visits: Path, *, by_init: bool
+) -> None:
+    """What is to be written names the ledger and the account of the file's first answers."""
+    (visits.parent / "noisycount.toml").unlink()
+    words = ("--where", "age > 25", "--epsilon", "0.5", "--json")
+    paid = run("count", "visits.csv", "--unit", "person", *words).object
+    visits.write_text(f"person,age,cost\n{ROWS}11,old,2\n")
+    if by_init:
+        run("init", "visits.csv", "--unit", "person")
+        text = (visits.parent / "noisycount.toml").read_text()
+        text = text.replace(
+            'age = "integer"  ', 'age = { kind = "integer", unreadable = "missing" }#'
+        )
+    else:
+        text = found(run("check", "visits.csv", "--json"))["mend"]
+    (visits.parent / "noisycount.toml").write_text(text)
+    told = run("count", "visits", *words).object
+    assert (told["ledger"], told["remaining"]) == (paid["ledger"], "1")
+    assert told["unreadable_as_missing"] == ["age"]
+    visits.write_text(f"person,age,cost\n{ROWS}")
+    assert run("count", "visits", *words).object["answer"] == paid["answer"]

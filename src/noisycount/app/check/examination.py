@@ -1,31 +1,55 @@
 """How an owner's check is made, and written down where all fits."""
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from noisycount.app.check.inspection import Inspection
+from noisycount.app.check.inspection import Former, Inspection
 from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.count.opening import records_of, register_of, statement_of
 from noisycount.app.ledger.access import existing_ledger
-from noisycount.errors import SourceError
+from noisycount.errors import ConfigError, SourceError
 from noisycount.release.checking import checked_records
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.register.register import Register
 from noisycount.release.register.written import ROW, Written
 from noisycount.release.sources.check import Check, ColumnCheck
 
-__all__ = ["examined", "examined_file"]
+__all__ = ["examined", "examined_file", "former_of"]
 
 
-def examined_file(dataset: DatasetConfig) -> Inspection:
-    """The inspection of a file of which no ledger knows anything.
+def examined_file(dataset: DatasetConfig, former: Former | None = None) -> Inspection:
+    """The inspection of a file, whatever a ledger has written down of it.
+
+    Args:
+        dataset: What is said of it.
+        former: Where answers about it were paid for.
 
     Raises:
         SourceError: It cannot be read, or lacks a column that is named.
     """
     is_said = dataset.unit is not None
-    return Inspection(dataset, _check(dataset), is_configured=False, is_said=is_said)
+    check = _check(dataset)
+    return Inspection(dataset, check, is_configured=False, is_said=is_said, former=former)
+
+
+def former_of(source: str, configuration: Config) -> Former | None:
+    """Where answers about the records at a path were paid for; None: nowhere in a file.
+
+    Args:
+        source: The path.
+        configuration: What describes it so far, if anything does.
+
+    Raises:
+        LedgerError: The ledger cannot be read.
+    """
+    with suppress(ConfigError):
+        account = configuration.dataset(source).account
+        with existing_ledger(configuration) as ledger:
+            is_known = register_of(ledger, configuration).knows(account)
+        if is_known and configuration.ledger_file is not None:
+            return Former(account, configuration.ledger_url)
+    return None
 
 
 def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = False) -> Inspection:
@@ -47,6 +71,10 @@ def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = Fa
         if is_said:
             dataset = replace(dataset, unit=register.unit(dataset.account, dataset.unit) or ROW)
         written = register.known(dataset.account, statement_of(dataset, renews=renews))
+        former = None
+        if dataset.is_path and register.knows(dataset.account):
+            url = configuration.ledger_url if configuration.path is None else None
+            former = Former(dataset.account, url)
     check, is_changed = _held_against(dataset, written)
     found = Inspection(
         dataset=dataset if written is None else replace(dataset, form=written.form or dataset.form),
@@ -55,6 +83,7 @@ def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = Fa
         is_said=is_said,
         is_changed=is_changed,
         folder=Path.cwd() if configuration.path is None else configuration.path.parent,
+        former=former,
     )
     if found.fits and is_said:
         _write_down(dataset, configuration, renews=renews)

@@ -9,7 +9,20 @@ from noisycount.release.checking import UTF
 from noisycount.release.register.written import ROW
 from noisycount.release.sources.check import Check, ColumnCheck
 
-__all__ = ["Inspection"]
+__all__ = ["Former", "Inspection"]
+
+
+@dataclass(frozen=True, slots=True)
+class Former:
+    """Where answers about a file were paid for before a configuration described it.
+
+    Attributes:
+        account: What the ledger calls it.
+        url: The address of the ledger; None: that of the configuration that there is.
+    """
+
+    account: str
+    url: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +36,7 @@ class Inspection:
         is_said: Whether anybody said whose rows these are.
         is_changed: Whether the columns are others than the ledger has written down.
         folder: That of the configuration that there is, or would be.
+        former: Where answers were paid for so far; None: nowhere else.
     """
 
     dataset: DatasetConfig
@@ -31,6 +45,7 @@ class Inspection:
     is_said: bool
     is_changed: bool = False
     folder: Path = field(default_factory=Path.cwd)
+    former: Former | None = None
 
     @property
     def unit(self) -> str | None:

@@ -26,9 +26,14 @@ def mending(inspection: Inspection) -> list[str]:
 def _of_file(inspection: Inspection) -> Iterator[str]:
     """What is stated of the file."""
     dataset, encoding = inspection.dataset, inspection.unstated_encoding
+    former = inspection.former
     if not inspection.is_configured:
+        if former is not None and former.url is not None:
+            yield from ("[ledger]", f"url = {toml_value(former.url)}")
         yield f"[datasets.{_name(inspection)}]"
         yield f"source = {toml_value(inspection.source)}"
+        if former is not None:
+            yield f"account = {toml_value(former.account)}"
         yield f"unit = {toml_value(dataset.unit)}" if dataset.unit else _UNIT
         if dataset.table is not None:
             yield f"table = {toml_value(dataset.table)}"

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from noisycount.app.config.config import DatasetConfig
-from noisycount.app.config.file import FILE_NAME, TEMPLATE, find
+from noisycount.app.config.file import FILE_NAME, TEMPLATE, find, load, without_file
 from noisycount.app.config.naming import NAME, name_of
 from noisycount.app.options.dataset import table_option
 from noisycount.app.terminal.printing import print_text, seen_from_here
@@ -55,13 +55,15 @@ def command(place: Path, unit: str | None, name: str | None, table: str | None) 
 
 def _describe(place: Path, unit: str | None, name: str | None, table: str | None) -> None:
     """Write what is known of a file, and tell what is left to say."""
-    from noisycount.app.check.examination import examined_file  # noqa: PLC0415 - loads DuckDB
+    from noisycount.app.check.examination import examined_file, former_of  # noqa: PLC0415 - loads DuckDB
     from noisycount.app.init.draft import Draft  # noqa: PLC0415 - the same
 
     path, source = Path(FILE_NAME), place.resolve()
     if path.exists() or path.is_symlink():
         raise _existing(path)
-    inspection = examined_file(DatasetConfig(str(source), source, unit=unit, table=table))
+    above = find(path.absolute().parent)
+    former = former_of(str(place), load(above) if above else without_file())
+    inspection = examined_file(DatasetConfig(str(source), source, unit=unit, table=table), former)
     draft = Draft(inspection, name or name_of(source), unit)
     _write(path, draft.text)
     print_text(f"wrote {path}, with {len(inspection.check.columns):,} columns of {place}")

@@ -21,7 +21,6 @@ _HEAD = """\
 # The ledger remembers every answer that was paid for, and so what is left to spend.
 # Keep it, and back it up: a lost or restored ledger gives spent budget away again.
 [ledger]
-url = "sqlite:///ledger.db"
 """
 _UNIT = """\
 # Whose row is it? Name the column that says so, then answers count persons and protect them; or
@@ -59,7 +58,10 @@ class Draft:
     @property
     def text(self) -> str:
         """The whole of it."""
-        parts = [_HEAD, self._file(), self._unit(), _SIZE, self._columns(), _BUDGET, self._kinds()]
+        former = self.inspection.former
+        url = (former and former.url) or "sqlite:///ledger.db"
+        head = f"{_HEAD}url = {toml_value(url)}\n"
+        parts = [head, self._file(), self._unit(), _SIZE, self._columns(), _BUDGET, self._kinds()]
         return "\n".join(filter(None, parts))
 
     def _file(self) -> str:
@@ -69,6 +71,9 @@ class Draft:
             f"[datasets.{toml_key(self.name)}]",
             f"source = {toml_value(inspection.source)}",
         ]
+        if inspection.former is not None:
+            account = f"account = {toml_value(inspection.former.account)}"
+            lines.append(_beside(account, "under which answers were paid for"))
         if inspection.dataset.table is not None:
             lines.append(f"table = {toml_value(inspection.dataset.table)}")
         if form is not None and form.encoding not in UTF:
