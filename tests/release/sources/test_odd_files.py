@@ -36,6 +36,11 @@ READ: dict[str, tuple[bytes, dict[str, int]]] = {
     "utf-16": (GERMAN.encode("utf-16"), {'"Größe €" = 1.75': 1, "age = 31": 1}),
     "utf-16 be": (b"\xfe\xff" + GERMAN.encode("utf-16-be"), {'"Größe €" = 1.75': 1, "true": 2}),
     "index": (b",age\n0,31\n1,29\n", {"age = 31": 1, "column0 = 1": 1}),
+    "mixed ends": (
+        b'Report\r\nage;note\r\n31;"a, b\r\n"\n29;\r\n\n30;"x ""y"""\n',
+        {"age >= 29": 3, "note = 'a, b\r\n'": 1, "note = 'x \"y\"'": 1, "note is null": 1},
+    ),
+    "blanks": (b" age , cost \n31, 2.5\n 29,\t3.5 \n", {"age = 29 and cost = 3.5": 1}),
     "no last end": (b"age,health\n31,poor", {"age = 31": 1, "true": 1}),
 }
 REFUSED: dict[str, tuple[bytes, str]] = {
@@ -44,6 +49,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "ragged": (b"age,health\n31,poor\n29\n30,good,x\n", "line 3 has 1 cell for 2 names: mend it"),
     "open quote": (b'age,health\n31,poor\n29,"good\n', "has a quotation mark without its second"),
     "empty": (b"", "has no names of columns: write them into its first line"),
+    "no names": (b"31,2\n29,3\n", "has no names of columns: write them into its first line"),
     "blank": (b" \n\n", "has no names of columns: write them into its first line"),
     "utf-16 le": (GERMAN.encode("utf-16-le"), 'encoding = "utf-16-le"'),
     "utf-16 be": (GERMAN.encode("utf-16-be"), 'encoding = "utf-16-be"'),
@@ -198,8 +204,8 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
     path.write_text("age\n31\n")
     load = TextFile.load
 
-    def changing(file: TextFile, connection: duckdb.DuckDBPyConnection) -> None:
-        load(file, connection)
+    def changing(file: TextFile, connection: duckdb.DuckDBPyConnection, **options: bool) -> None:
+        load(file, connection, **options)
         path.write_text("age\n31\n32\n")
 
     monkeypatch.setattr(TextFile, "load", changing)

@@ -93,20 +93,27 @@ def _typed(table: TextTable, told: Description, form: FileForm) -> Relation:
 
 def _load(file: TextFile, connection: Connection) -> None:
     """The making of the table `loaded`, or a refusal that tells the owner which line is wrong."""
-    try:
-        file.load(connection)
-    except duckdb.OutOfMemoryException:
-        raise
-    except duckdb.Error:
-        wrong = fault(file)
-    else:
+    if _is_loaded(file, connection, rewrites=False):
         return
-    if wrong is None:
-        wrong = "its lines cannot be told apart"
+    wrong = fault(file)
+    if wrong is None and _is_loaded(file, connection, rewrites=True):
+        return
+    wrong = wrong or "its lines cannot be told apart"
     raise SourceError(
         f"{str(file.place)!r} cannot be read as CSV: {wrong}: mend it there, or state delimiter, "
         "skip or encoding in noisycount.toml"
     )
+
+
+def _is_loaded(file: TextFile, connection: Connection, *, rewrites: bool) -> bool:
+    """Whether the table could be made."""
+    try:
+        file.load(connection, rewrites=rewrites)
+    except duckdb.OutOfMemoryException:
+        raise
+    except duckdb.Error:
+        return False
+    return True
 
 
 def _parquet(connection: Connection, place: Path, _: Description) -> Relation:

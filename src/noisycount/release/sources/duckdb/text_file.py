@@ -14,13 +14,13 @@ from io import StringIO, TextIOWrapper
 from itertools import islice
 from pathlib import Path
 from threading import Thread
-from typing import BinaryIO, Self
+from typing import BinaryIO, Self, TextIO
 
 from noisycount.errors import SourceError
 from noisycount.release.sources.duckdb.names import require_single_names
 from noisycount.release.sources.duckdb.paths import Connection, path_pattern
 from noisycount.release.sources.duckdb.quoting import quoted_text
-from noisycount.release.sources.duckdb.titles import likely_width, title_lines
+from noisycount.release.sources.duckdb.titles import is_number, likely_width, title_lines
 from noisycount.release.sources.forms import FileForm
 
 __all__ = ["TextFile", "fault"]
@@ -77,21 +77,25 @@ class TextFile:
         names = _names(place, _records(text, form.delimiter or ",", skip), skip)
         return cls(place, form, line_end, names)
 
-    def load(self, connection: Connection, *, keeps_empty: bool = False) -> None:
+    def load(
+        self, connection: Connection, *, keeps_empty: bool = False, rewrites: bool = False
+    ) -> None:
         """The making of a table `loaded` of its texts.
 
         Args:
             connection: Where.
             keeps_empty: Whether a quoted empty cell is a text, and not missing.
+            rewrites: Whether its lines are written anew on the way, with one end and one delimiter,
+                as Python reads them: it takes longer, and several ends for lines of one file.
         """
         columns = ", ".join(f"{quoted_text(name)}: 'VARCHAR'" for name in self.names)
-        skip, delimiter = self.form.skip, self.form.delimiter or ","
+        skip, delimiter = (0, ",") if rewrites else (self.form.skip, self.form.delimiter or ",")
         options = f"delim={quoted_text(delimiter)}, skip={skip}, {_OPTIONS}"
         if keeps_empty:
             options += ", allow_quoted_nulls=false"
-        if self.line_end:
+        if self.line_end and not rewrites:
             options += ", new_line='\\r'"
-        with self._readable() as path:
+        with self._readable(rewrites=rewrites) as path:
             connection.execute(
                 f"CREATE TABLE loaded AS SELECT * FROM read_csv({quoted_text(path)}, "
                 f"{options}, encoding='utf-8', auto_detect=false, "
@@ -99,14 +103,14 @@ class TextFile:
             )
 
     @contextmanager
-    def _readable(self) -> Iterator[str]:
+    def _readable(self, *, rewrites: bool) -> Iterator[str]:
         """The path of something in UTF-8 that the engine reads: of the file, or of a pipe."""
         encoding = self.form.encoding or "utf-8"
-        if encoding == "utf-8":
+        if encoding == "utf-8" and not rewrites:
             yield path_pattern(self.place)
             return
         out, into = os.pipe()
-        feeder = _Feeder(self.place, encoding, into)
+        feeder = _Feeder(self, encoding, into, rewrites)
         thread = Thread(target=feeder.run, daemon=True)
         thread.start()
         try:
@@ -122,9 +126,10 @@ class TextFile:
 class _Feeder:
     """What writes the characters of a file into a pipe as UTF-8, as long as somebody reads them."""
 
-    place: Path
+    file: TextFile
     encoding: str
     into: int
+    rewrites: bool
     failed: bool = False
 
     def run(self) -> None:
@@ -132,15 +137,38 @@ class _Feeder:
         try:
             with (
                 os.fdopen(self.into, "wb") as pipe,
-                _opened(self.place) as file,
+                _opened(self.file.place) as file,
                 TextIOWrapper(file, encoding=self.encoding, newline="") as texts,
             ):
-                while chunk := texts.read(_CHUNK):
+                for chunk in self._rewritten(texts) if self.rewrites else _chunks(texts):
                     pipe.write(chunk.encode())
         except BrokenPipeError:
             return
         except (UnicodeError, *_UNREADABLE):
             self.failed = True
+
+    def _rewritten(self, texts: TextIO) -> Iterator[str]:
+        """The lines from the names of the columns on, written anew."""
+        for _, record in _csv_records(self.file.form, texts):
+            if record:
+                line = StringIO()
+                csv.writer(line, lineterminator="\n").writerow(record)
+                yield line.getvalue()
+
+
+def _chunks(texts: TextIO) -> Iterator[str]:
+    """The characters of a file, so many at once."""
+    return iter(lambda: texts.read(_CHUNK), "")
+
+
+def _csv_records(form: FileForm, texts: TextIO) -> Iterator[tuple[int, list[str]]]:
+    """The records of a file, behind its titles, as Python reads them; each with its last line."""
+    titles = form.skip or 0
+    for _ in range(titles):
+        texts.readline()
+    reader = csv.reader(texts, delimiter=form.delimiter or ",", strict=True)
+    for record in reader:
+        yield titles + reader.line_num, record
 
 
 def _opened(place: Path) -> BinaryIO:
@@ -228,8 +256,8 @@ def _names(place: Path, records: Sequence[Sequence[str]], skip: int) -> tuple[st
         SourceError: One stands there twice, if only in another case.
     """
     header = records[0] if records else []
-    names = [name or f"column{number}" for number, name in enumerate(header)]
-    if not any(map(str.strip, header)):
+    names = [name.strip() or f"column{number}" for number, name in enumerate(header)]
+    if not any(map(str.strip, header)) or all(map(is_number, header)):
         raise SourceError(f"{str(place)!r} has no names of columns: write them into its first line")
     require_single_names(names, f"line {skip + 1} of {str(place)!r} has")
     return tuple(names)
@@ -246,14 +274,11 @@ def fault(file: TextFile) -> str | None:
         texts = TextIOWrapper(opened, encoding=form.encoding, newline="")
         number = 0
         try:
-            for _ in range(form.skip or 0):
-                texts.readline()
-            reader = csv.reader(texts, delimiter=form.delimiter or ",", strict=True)
-            for record in reader:
-                number = (form.skip or 0) + reader.line_num
+            for number, record in _csv_records(form, texts):
                 if record and len(record) != len(file.names):
                     cells = f"{len(record):,} cell{'s' * (len(record) != 1)}"
-                    return f"line {number:,} has {cells} for {len(file.names):,} names"
+                    names = f"{len(file.names):,} name{'s' * (len(file.names) != 1)}"
+                    return f"line {number:,} has {cells} for {names}"
         except UnicodeError:
             return f"what follows line {number:,} is not in {form.encoding}"
         except _UNREADABLE:

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-__all__ = ["likely_width", "title_lines"]
+__all__ = ["is_number", "likely_width", "title_lines"]
 
 
 def likely_width(records: Sequence[Sequence[str]]) -> tuple[int, int]:
@@ -23,7 +23,7 @@ def title_lines(records: Sequence[Sequence[str]]) -> int:
     _, width = likely_width(records)
     first = next((n for n, record in enumerate(records) if not _is_title(record)), 0)
     names = records[first] if records else []
-    are_names = all(name.strip() and not _is_number(name) for name in names)
+    are_names = all(name.strip() and not is_number(name) for name in names)
     return first if len(names) == width > 1 and are_names else 0
 
 
@@ -32,5 +32,6 @@ def _is_title(record: Sequence[str]) -> bool:
     return not any(cell.strip() for cell in record[1:]) and "\n" not in "".join(record)
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether a text is made of digits, as names of columns hardly are."""
     return re.fullmatch(r"[+-]?[0-9.,]+", text.strip()) is not None
