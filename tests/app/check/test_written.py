@@ -106,7 +106,7 @@ def test_what_was_paid_for_stays_paid_for_when_a_file_gets_a_name(
     paid = run("count", "visits.csv", "--unit", "person", *words).object
     visits.write_text(f"person,age,cost\n{ROWS}11,old,2\n")
     if by_init:
-        run("init", "visits.csv", "--unit", "person")
+        run("init", "visits.csv")  # whose unit was said
         text = (visits.parent / "noisycount.toml").read_text()
         text = text.replace(
             'age = "integer"  ', 'age = { kind = "integer", unreadable = "missing" }#'

@@ -1,6 +1,6 @@
 """How an owner's check is made, and written down where all fits."""
 
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from noisycount.app.check.inspection import Former, Inspection
 from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.count.opening import records_of, register_of, statement_of
 from noisycount.app.ledger.access import existing_ledger
-from noisycount.errors import ConfigError, SourceError
+from noisycount.errors import SourceError
 from noisycount.release.checking import checked_records
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.register.register import Register
@@ -33,23 +33,24 @@ def examined_file(dataset: DatasetConfig, former: Former | None = None) -> Inspe
     return Inspection(dataset, check, is_configured=False, is_said=is_said, former=former)
 
 
-def former_of(source: str, configuration: Config) -> Former | None:
-    """Where answers about the records at a path were paid for; None: nowhere in a file.
+def former_of(dataset: DatasetConfig, configuration: Config) -> Former | None:
+    """Where answers about a data set were paid for; None: nowhere in a file.
 
     Args:
-        source: The path.
-        configuration: What describes it so far, if anything does.
+        dataset: As it is described so far.
+        configuration: What describes it, if anything does.
 
     Raises:
         LedgerError: The ledger cannot be read.
     """
-    with suppress(ConfigError):
-        account = configuration.dataset(source).account
-        with existing_ledger(configuration) as ledger:
-            is_known = register_of(ledger, configuration).knows(account)
-        if is_known and configuration.ledger_file is not None:
-            return Former(account, configuration.ledger_url)
-    return None
+    if configuration.ledger_file is None:
+        return None
+    with existing_ledger(configuration) as ledger:
+        register = register_of(ledger, configuration)
+        if not register.knows(dataset.account):
+            return None
+        unit = register.unit(dataset.account, None) or ROW
+    return Former(dataset.account, configuration.ledger_url, unit)
 
 
 def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = False) -> Inspection:
@@ -74,7 +75,7 @@ def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = Fa
         former = None
         if dataset.is_path and register.knows(dataset.account):
             url = configuration.ledger_url if configuration.path is None else None
-            former = Former(dataset.account, url)
+            former = Former(dataset.account, url, dataset.unit or ROW)
     check, is_changed = _held_against(dataset, written)
     found = Inspection(
         dataset=dataset if written is None else replace(dataset, form=written.form or dataset.form),

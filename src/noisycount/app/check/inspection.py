@@ -19,10 +19,12 @@ class Former:
     Attributes:
         account: What the ledger calls it.
         url: The address of the ledger; None: that of the configuration that there is.
+        unit: What was counted: distinct values of that column, or `row`.
     """
 
     account: str
     url: str | None
+    unit: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """`noisycount init`: a configuration to start from."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -7,7 +8,7 @@ import click
 from noisycount.app.config.config import DatasetConfig
 from noisycount.app.config.file import FILE_NAME, TEMPLATE, find, load, without_file
 from noisycount.app.config.naming import NAME, name_of
-from noisycount.app.options.dataset import table_option
+from noisycount.app.options.dataset import of_table, table_option
 from noisycount.app.terminal.printing import print_text, seen_from_here
 from noisycount.errors import ConfigError
 
@@ -62,7 +63,13 @@ def _describe(place: Path, unit: str | None, name: str | None, table: str | None
     if path.exists() or path.is_symlink():
         raise _existing(path)
     above = find(path.absolute().parent)
-    former = former_of(str(place), load(above) if above else without_file())
+    configuration = load(above) if above else without_file()
+    former = None
+    with suppress(ConfigError):  # what is not described yet, or in parts, has no account
+        known = of_table(configuration.dataset(str(place)), table, configuration)
+        former = former_of(known, configuration)
+    if unit is None and former is not None:
+        unit = former.unit
     inspection = examined_file(DatasetConfig(str(source), source, unit=unit, table=table), former)
     draft = Draft(inspection, name or name_of(source), unit)
     _write(path, draft.text)
