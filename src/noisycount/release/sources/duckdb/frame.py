@@ -47,6 +47,7 @@ class FrameSource(Closing):
     """The records of a table in memory; made by ``FrameSource.open``.
 
     They are those that the table has at opening: what is changed in it afterwards is not counted.
+    Arrays of NumPy that a table was made of without a copy must not be written to meanwhile.
     A frame of pandas, Polars or Arrow is counted where it is; what another library computes as it
     is read, such as a relation of DuckDB, is copied. A float that pandas knows as missing (NaN) is
     missing; in Polars and Arrow NaN is a value. Categories and dictionaries count as what they

@@ -50,15 +50,15 @@ def categories_of(table: Any) -> dict[str, Categories]:  # noqa: ANN401 - of Pol
 
 
 def _of_polars(frame: Any) -> Iterator[tuple[str, Categories]]:  # noqa: ANN401
-    """The categories of a frame of Polars, whose numbers may have gaps."""
+    """The categories of a frame of Polars: fixed ones, or all that were met in this process."""
     for name, type_ in frame.schema.items():
-        if not str(type_).startswith(("Categorical", "Enum")):
-            continue
-        present = frame[name].unique().drop_nulls()
-        texts = dict(zip(present.to_physical(), present.cast(str), strict=True))
-        if texts and max(texts) < _MOST:
-            known = tuple(texts.get(number, "") for number in range(max(texts) + 1))
-            yield name, Categories(known, frame[name].to_physical())
+        if str(type_).startswith(("Categorical", "Enum")):
+            texts: Any = getattr(type_, "categories", None)
+            if hasattr(texts, "to_series"):
+                texts = texts.to_series()
+            if texts is not None:
+                few = tuple(texts[: _MOST + 1])
+                yield name, Categories(few, frame[name].to_physical())
 
 
 def _of_arrow(table: Any) -> Iterator[tuple[str, Categories]]:  # noqa: ANN401
@@ -69,7 +69,7 @@ def _of_arrow(table: Any) -> Iterator[tuple[str, Categories]]:  # noqa: ANN401
         parts = table[name].chunks
         if parts and all(part.dictionary.equals(parts[0].dictionary) for part in parts):
             numbers = [part.indices for part in parts]
-            yield name, Categories(tuple(parts[0].dictionary.to_pylist()), numbers)
+            yield name, Categories(tuple(parts[0].dictionary[: _MOST + 1].to_pylist()), numbers)
 
 
 def with_numbers(table: Any, place: int, name: str, categories: Categories) -> Any:  # noqa: ANN401
