@@ -73,7 +73,7 @@ def test_what_is_written_is_what_was_guessed(
         source = Path(folder).resolve() / "Umfrage 2025 (1).csv"
         source.write_bytes(text.getvalue().encode(encoding))
         found = examined_file(DatasetConfig(str(source), source))
-        draft = Draft(found, "umfrage", None).text
+        draft = Draft(found, "umfrage", "row").text
         written, mended = (loaded(source, text) for text in (draft, ACCEPTED.sub(r"\1", draft)))
         again = examined_file(mended.datasets["umfrage"])
     stated = written.datasets["umfrage"].kinds

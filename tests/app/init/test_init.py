@@ -32,7 +32,7 @@ def test_a_file_is_described(run: Run, umfrage: Path) -> None:
     for part in (
         '[datasets.Umfrage-2025]\nsource = "Umfrage 2025.csv"\n',
         'encoding = "cp1252"                 # it is not UTF-8\n',
-        '# unit = "COLUMN"\n',
+        '\nunit = "COLUMN"\n',
         '# columns = ["Person", "Alter", "Kosten €", "Raucher", "Beitritt", "Ort"]\n',
         'Person = "text"                     # they are texts\n',
         'missing = ["k.A."] }  # they are numbers with a decimal comma\n# Some cells do not fit;',
@@ -41,10 +41,12 @@ def test_a_file_is_described(run: Run, umfrage: Path) -> None:
         assert part in text
     assert "unbekannt" not in text  # no cell of the data but the words that mean nothing
     dataset = load(umfrage.parent / "noisycount.toml").datasets["Umfrage-2025"]
-    assert (dataset.source, dataset.unit, dataset.size) == (umfrage, "row", None)
+    assert (dataset.source, dataset.unit, dataset.size) == (umfrage, "COLUMN", None)
     assert dataset.form == FileForm("cp1252", ";", 2)
     assert dataset.kinds is not None
     assert dataset.kinds["Alter"] == ColumnForm(Kind.INTEGER)
+    told = run("check", "Umfrage-2025")  # no row is taken for a person before its owner says so
+    assert "unit names 'COLUMN', which is no column: use 'Person'" in told.errors
 
 
 @pytest.mark.usefixtures("umfrage")
@@ -82,7 +84,7 @@ def test_a_file_that_states_its_kinds_has_none_written(run: Run, here: Path) -> 
 def test_lines_of_json_are_described(run: Run, here: Path) -> None:
     """By their kinds, as they have no encoding to state."""
     (here / "a.jsonl").write_text('{"age": 1}\n{"age": null}\n')
-    run("init", "a.jsonl")
+    run("init", "a.jsonl", "--unit", "row")
     dataset = load(here / "noisycount.toml").datasets["a"]
     assert (dataset.form, dataset.kinds) == (FileForm(), {"age": ColumnForm(Kind.INTEGER)})
     assert run("check", "a", "--json").object["fits"]

@@ -23,9 +23,9 @@ _HEAD = """\
 [ledger]
 """
 _UNIT = """\
-# Whose row is it? Name the column that says so, then answers count persons and protect them; or
-# write "row", where every row is another person. Left out, it is "row".
-# unit = "COLUMN"
+# Whose row is it? Put the column that says so in place of COLUMN, then answers count persons and
+# protect them; or write "row", where every row is another person.
+unit = "COLUMN"
 """
 _SIZE = """\
 # How many of them there are, only where everybody may know it:
