@@ -158,6 +158,21 @@ def test_what_is_stated_is_not_guessed(tmp_path: Path) -> None:
     assert counts(path, "age = 31", form=FileForm(skip=1)) == {"age = 31": 1}
 
 
+@pytest.mark.parametrize("name", ["x.tsv", "X.TSV", "x.tsv.gz"])
+def test_tabs_stand_between_cells_of_a_tsv_file(tmp_path: Path, name: str) -> None:
+    """However many commas and semicolons its cells have."""
+    content = b"name\tsaid\nM\xc3\xbcller, A\t1,5; 2\nMaier, B\t2,5; 3\n"
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    assert counts(tmp_path / name, "name = 'Müller, A' and said = '1,5; 2'", "true") == {
+        "name = 'Müller, A' and said = '1,5; 2'": 1,
+        "true": 2,
+    }
+    (tmp_path / name).write_bytes(
+        gzip.compress(b"x\na,b\n") if name.endswith("gz") else b"x\na,b\n"
+    )
+    assert counts(tmp_path / name, "x = 'a,b'") == {"x = 'a,b'": 1}
+
+
 def test_a_packed_file_that_is_cut_is_refused(tmp_path: Path) -> None:
     """Whatever is left of it."""
     path = tmp_path / "x.csv.gz"

@@ -72,7 +72,8 @@ class TextFile:
         encoding = stated.encoding or _encoding(head)
         text = _decoded(place, head, encoding)
         line_end = "\r" if "\r" in text and "\n" not in text else None
-        form = _found(replace(stated, encoding=encoding), text)
+        delimiter = stated.delimiter or _delimiter_of(place)
+        form = _found(replace(stated, encoding=encoding, delimiter=delimiter), text)
         skip = form.skip or 0
         names = _names(place, _records(text, form.delimiter or ",", skip), skip)
         return cls(place, form, line_end, names)
@@ -182,6 +183,11 @@ def _head(place: Path) -> bytes:
     with suppress(*_UNREADABLE), _opened(place) as file:
         return file.read(_HEAD)
     raise SourceError(f"{str(place)!r} cannot be read: check that the file is whole")
+
+
+def _delimiter_of(place: Path) -> str | None:
+    """What the ending of a file says that stands between cells."""
+    return "\t" if ".tsv" in map(str.lower, place.suffixes[-2:]) else None
 
 
 def _encoding(head: bytes) -> str:
