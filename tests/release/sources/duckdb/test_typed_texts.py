@@ -170,12 +170,16 @@ def test_a_few_odd_cells_among_many_are_told_and_change_no_kind() -> None:
     assert column.missing == 3
 
 
-def test_words_for_missing_values_are_found_wherever_they_are() -> None:
-    """Between the rows from which the kind is guessed, too."""
-    cells = [[str(number)] for number in range(9000)] + [["n/a"]]
-    _, (column,) = checked(cells, None)
-    assert column.form == ColumnForm(Kind.INTEGER, missing=("n/a",))
-    assert not column.is_refused
+@pytest.mark.parametrize("columns", [1, 2])
+def test_words_for_missing_values_are_found_wherever_they_are(columns: int) -> None:
+    """Between the rows from which the kind is guessed, too, in one column or in all."""
+    cells = [[str(number)] * columns for number in range(9000)]
+    cells[4321] = ["n/a", "5"][:columns]
+    rows, found = checked(cells, None)
+    assert found[0].form == ColumnForm(Kind.INTEGER, missing=("n/a",))
+    assert not any(column.is_refused for column in found)
+    assert rows[4321] == (None, 5)[:columns]
+    assert rows[8999] == (8999,) * columns
 
 
 @pytest.mark.parametrize("number", [1, 250])

@@ -109,8 +109,8 @@ class TextTable:
         ):  # it would take longer to plan such statements than to run them
             self.connection.execute("PRAGMA disable_optimizer")
         parts = dict.fromkeys(kept, "kept")
-        if kept:
-            self.connection.execute("ALTER TABLE typed RENAME TO kept")
+        earlier = "ALTER TABLE typed RENAME TO kept" if kept else "DROP TABLE IF EXISTS typed"
+        self.connection.execute(earlier)
         for number, names in enumerate(_batches([*guesses])):
             cells = [
                 f"{typed_cell(name, guesses[name].form)} AS {quoted_name(name)}" for name in names
