@@ -7,9 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Self
 
-import duckdb
-
-from noisycount.errors import SourceError
 from noisycount.release.question.schema import Schema
 from noisycount.release.question.tree import Predicate, columns
 from noisycount.release.sources.check import Check, ColumnCheck
@@ -21,14 +18,13 @@ from noisycount.release.sources.duckdb.frame_categories import Decisions, compar
 from noisycount.release.sources.duckdb.frame_content import ColumnContent, content_hash
 from noisycount.release.sources.duckdb.frame_snapshot import FRAME, Snapshot
 from noisycount.release.sources.duckdb.frame_stream import read_cells
+from noisycount.release.sources.duckdb.frame_types import frame_types, require_readable_cells
 from noisycount.release.sources.duckdb.locks import lock, private_connection
 from noisycount.release.sources.duckdb.paths import Connection
 from noisycount.release.sources.duckdb.quoting import quoted_name
 from noisycount.release.sources.duckdb.sql import duckdb_sql
 from noisycount.release.sources.duckdb.view import (
-    column_types,
     converted,
-    require_units,
     whole_schema,
 )
 from noisycount.release.sources.forms import ColumnForm
@@ -37,9 +33,7 @@ from noisycount.release.sources.interface import require_known_columns
 __all__ = ["FrameSource"]
 
 _FAILURE = "frame cannot be counted: check that it is not closed meanwhile, and that memory is free"
-_ZONED = ("timestamp with time zone", "timestamptz_ns")  # DuckDB may fail to read cells of these
 _CATEGORIES = "enum"
-_UNREADABLE = "type that is not read"
 
 
 @dataclass(slots=True, eq=False)
@@ -102,9 +96,9 @@ class FrameSource(Closing):
         try:
             lock(connection)
             snapshot = Snapshot.of(frame, connection)
-            types = _types(snapshot, connection)
+            types = frame_types(snapshot, connection)
             schema = whole_schema(types).for_questions(unit, columns)
-            _require_readable(snapshot, connection, types, unit)
+            require_readable_cells(snapshot, connection, types, unit)
         except BaseException:
             connection.close()
             raise
@@ -257,46 +251,3 @@ class FrameSource(Closing):
     def close(self) -> None:
         """The end of their use; a count that goes on is given up, and not waited for."""
         self.cursors.close()
-
-
-def _types(snapshot: Snapshot, connection: Connection) -> dict[str, str]:
-    """The type of each column as DuckDB names it, also of those that it does not read."""
-    found: dict[str, str] = {}
-    for names in snapshot.parts:
-        found |= _types_of(names, snapshot, connection)
-    return {name: found[name] for name in snapshot.names}
-
-
-def _types_of(names: Sequence[str], snapshot: Snapshot, connection: Connection) -> dict[str, str]:
-    """The types of some columns; if one cannot be read, halves of them are tried."""
-    try:
-        snapshot.attach(connection, names)
-        return column_types(connection, FRAME)
-    except duckdb.Error:
-        if len(names) == 1:
-            return {names[0]: _UNREADABLE}
-    middle = len(names) // 2
-    return _types_of(names[:middle], snapshot, connection) | _types_of(
-        names[middle:], snapshot, connection
-    )
-
-
-def _require_readable(
-    snapshot: Snapshot, connection: Connection, types: dict[str, str], unit: str | None
-) -> None:
-    """The refusal of cells that cannot be read, and of records without a unit."""
-    zoned = [name for name, type_ in types.items() if type_ in _ZONED]
-    try:
-        if zoned:
-            snapshot.attach(connection, zoned)
-            latest = ", ".join(f"max({quoted_name(name)})" for name in zoned)
-            connection.execute(f"SELECT {latest} FROM {FRAME}")
-        if unit is not None:
-            snapshot.attach(connection, [unit])
-            require_units(connection, FRAME, unit)
-    except duckdb.Error:
-        columns_ = ", ".join(map(repr, [*zoned, *([unit] if unit else [])]))
-        message = f"frame has cells in {columns_} that cannot be read: convert them"
-    else:
-        return
-    raise SourceError(message)
