@@ -124,7 +124,7 @@ def test_a_question_outside_the_language_is_refused(
     [
         ("missing.csv", None, "neither a file nor a data set: check its path"),
         ("empty.csv", b"", "no names of columns: write them into its first line"),
-        ("ragged.csv", b"person,age\n1,2\n3\n", "cannot be read as CSV: check that"),
+        ("ragged.csv", b"person,age\n1,2\n3\n", "as CSV: line 3 has 1 cell for 2 names: mend it"),
         (
             "latin.csv",
             b"person,age\n1,\xff\n",

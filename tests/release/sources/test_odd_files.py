@@ -44,8 +44,11 @@ READ: dict[str, tuple[bytes, dict[str, int]]] = {
     "no last end": (b"age,health\n31,poor", {"age = 31": 1, "true": 1}),
 }
 REFUSED: dict[str, tuple[bytes, str]] = {
-    "doubled": (b"age,health,age\n31,poor,1\n", "line 1 of * has the column 'age' twice"),
-    "cases": (b"Titel\nage,Age\n31,1\n", "line 2 of * has the column 'age' twice, in whatever"),
+    "doubled": (b"age,health,age\n31,poor,1\n", "line 1 of * has one name for columns 1 and 3"),
+    "cases": (
+        b"Titel\nage,Age\n31,1\n",
+        "line 2 of * has one name for columns 1 and 2, in whatever",
+    ),
     "ragged": (b"age,health\n31,poor\n29\n30,good,x\n", "line 3 has 1 cell for 2 names: mend it"),
     "open quote": (b'age,health\n31,poor\n29,"good\n', "has a quotation mark without its second"),
     "empty": (b"", "has no names of columns: write them into its first line"),

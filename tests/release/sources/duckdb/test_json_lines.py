@@ -96,7 +96,7 @@ def test_texts_can_be_stated_to_be_numbers(tmp_path: Path) -> None:
         (b'{"a": 1}\n[2]\n', "line 2 is no object: a line must be one JSON object"),
         (b'[{"a": 1},\n{"a": 2}]\n', "line 1 is no JSON: .* put no array around the lines"),
         (b'{"a": 1}\n{"b": 1, "b": 2}\n', "line 2 has a key twice: mend it there"),
-        (b'{"a": 1}\n{"A": 2}\n', "has the column 'a' twice, in whatever case: give each"),
+        (b'{"a": 1}\n{"A": 2}\n', "has one name for columns 1 and 2, in whatever case: give"),
         (b'{"a": 1}\n{"a": "\xff"}\n', "line 2 is not in utf-8: write it so"),
         (b"{}\n", "no columns: give it some"),
     ],

@@ -1,6 +1,5 @@
 """The names of columns as DuckDB tells them apart."""
 
-from collections import Counter
 from collections.abc import Iterable
 
 from noisycount.errors import SourceError
@@ -18,12 +17,13 @@ def require_single_names(names: Iterable[str], where: str) -> None:
     Raises:
         SourceError: One stands there twice, or there are none.
     """
-    numbers = Counter(map(str.lower, names))
-    if not numbers:
+    places: dict[str, int] = {}
+    for place, name in enumerate(names, start=1):
+        first = places.setdefault(name.lower(), place)
+        if first != place:  # without the name: where names were left out it is a cell
+            raise SourceError(
+                f"{where} one name for columns {first:,} and {place:,}, in whatever case: "
+                "give each a name of its own"
+            )
+    if not places:
         raise SourceError(f"{where} no columns: give it some")
-    twice = next((name for name, number in numbers.items() if number > 1), None)
-    if twice is not None:
-        raise SourceError(
-            f"{where} the column {twice!r} twice, in whatever case: give each column a name of "
-            "its own"
-        )
