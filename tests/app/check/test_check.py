@@ -232,3 +232,13 @@ def test_lines_to_paste_survive_a_poor_terminal() -> None:
     """A character that it lacks is escaped as TOML reads it."""
     assert pasteable('"Größe 😀" = "text"', "cp1252") == '"Gr\\u00f6\\u00dfe \\U0001f600" = "text"'
     assert pasteable('"Größe" = "text"', "cp1252") == '"Größe" = "text"'
+
+
+def test_a_check_may_say_the_unit(run: Run, here: Path) -> None:
+    """Then what it found is written down before anything is asked."""
+    (here / "a.csv").write_text("person,age\n1,31\n1,32\n")
+    assert run("check", "a.csv", "--unit", "person").status == 0
+    assert run("show", "a.csv", "--json").object["unit"] == "person"
+    told = run("check", "a.csv", "--unit", "row")
+    assert told.status == 2
+    assert "counts distinct 'person'" in told.errors

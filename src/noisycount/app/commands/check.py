@@ -16,9 +16,10 @@ from noisycount.app.check.words import (
 )
 from noisycount.app.config.config import Config
 from noisycount.app.config.toml_text import pasteable
+from noisycount.app.count.question import dataset_asked
 from noisycount.app.options.common import config_option, json_option
 from noisycount.app.options.completion import source_names
-from noisycount.app.options.dataset import of_table, table_option
+from noisycount.app.options.dataset import of_table, table_option, unit_option
 from noisycount.app.terminal.printing import (
     console,
     print_drawing,
@@ -34,8 +35,9 @@ from noisycount.errors import SourceError
 __all__ = ["command"]
 
 
-@click.command(name="check", epilog="Example: noisycount check survey.csv")
+@click.command(name="check", epilog="Example: noisycount check survey.csv --unit person")
 @click.argument("source", shell_complete=source_names)
+@unit_option
 @table_option
 @click.option(
     "--renew",
@@ -49,6 +51,7 @@ __all__ = ["command"]
 def command(  # noqa: PLR0913 - one argument an option
     ctx: click.Context,
     source: str,
+    unit: str | None,
     table: str | None,
     configuration: Config,
     *,
@@ -64,7 +67,7 @@ def command(  # noqa: PLR0913 - one argument an option
     keeps what the columns are; the exit status is 4 where no question is answered.
     """
     with status("reading"):
-        dataset = of_table(configuration.dataset(source), table, configuration)
+        dataset = of_table(dataset_asked(configuration, source, unit), table, configuration)
         inspection = examined(dataset, configuration, renews=renews)
     if as_json:
         print_json(inspection_object(inspection))

@@ -8,7 +8,17 @@ from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.options.common import Command
 from noisycount.errors import ConfigError
 
-__all__ = ["of_table", "table_option"]
+__all__ = ["of_table", "table_option", "unit_option"]
+
+
+def unit_option(command: Command) -> Command:
+    """The command with `--unit`, which gives it a text named `unit`."""
+    return click.option(
+        "--unit",
+        metavar="COLUMN|row",
+        help="The column that says whose row it is, or row: each row is another person. It must be "
+        "said once; the ledger keeps it.",
+    )(command)
 
 
 def table_option(command: Command) -> Command:
