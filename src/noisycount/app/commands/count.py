@@ -20,7 +20,7 @@ from noisycount.app.options.common import (
     json_option,
 )
 from noisycount.app.options.completion import analyst_names, source_names
-from noisycount.app.options.dataset import of_table, table_option
+from noisycount.app.options.dataset import of_table, table_option, unit_option
 from noisycount.app.plan.plan import planned
 from noisycount.app.terminal.printing import print_facts, print_json
 from noisycount.app.terminal.status import status
@@ -54,12 +54,7 @@ __all__ = ["command"]
     metavar="95%",
     help="and with what probability; errors are stated for it.",
 )
-@click.option(
-    "--unit",
-    metavar="COLUMN|row",
-    help="Count and protect distinct values of this column, or each row. It must be said once; the "
-    "ledger keeps it.",
-)
+@unit_option
 @table_option
 @click.option(
     "--analyst",

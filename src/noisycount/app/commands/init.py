@@ -8,7 +8,7 @@ import click
 from noisycount.app.config.config import DatasetConfig
 from noisycount.app.config.file import FILE_NAME, TEMPLATE, find, load, without_file
 from noisycount.app.config.naming import NAME, name_of
-from noisycount.app.options.dataset import of_table, table_option
+from noisycount.app.options.dataset import of_table, table_option, unit_option
 from noisycount.app.terminal.printing import print_text, seen_from_here
 from noisycount.errors import ConfigError
 
@@ -27,9 +27,7 @@ def _as_name(_: click.Context, __: click.Parameter, name: str | None) -> str | N
     epilog="\b\nExample:\n  noisycount init\n  noisycount init survey.csv --unit person",
 )
 @click.argument("place", metavar="[FILE]", type=click.Path(path_type=Path), default=Path())
-@click.option(
-    "--unit", metavar="COLUMN|row", help="The column that says whose row it is; row: each is one."
-)
+@unit_option
 @click.option(
     "--name", callback=_as_name, metavar="NAME", help="What to call it; left out: as the file."
 )
