@@ -72,7 +72,7 @@ def test_a_server_without_fsync_is_refused(postgresql: Server, database: str) ->
 
 def wait_until(shell: psycopg.Connection, query: str, value: str) -> None:
     """Wait until a setting was read."""
-    for _ in range(200):
+    for _ in range(3000):
         if shell.execute(query.encode()).fetchone() == (value,):
             return
         time.sleep(0.02)
