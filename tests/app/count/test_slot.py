@@ -13,7 +13,9 @@ SCRIPT = Path(sys.executable).with_name("noisycount")
 
 
 @pytest.mark.few(0)
-@pytest.mark.parametrize("name", ["notes.parquet", "notes.csv"])
+@pytest.mark.parametrize(
+    "name", ["notes.parquet", pytest.param("notes.csv", marks=pytest.mark.thorough)]
+)
 def test_a_count_that_overruns_is_given_up_in_one_line(here: Path, name: str) -> None:
     """The scan goes on while the command ends: neither prints anything, nor is waited for."""
     write_notes(here / name, 1_000_000)

@@ -53,7 +53,7 @@ def tables(draw: st.DrawFn) -> tuple[list[str], list[Sequence[str]]]:
     return names, list(zip(*(draw(columns()) for _ in names), strict=True))
 
 
-@examples(80)
+@examples(30)
 @given(
     table=tables(),
     delimiter=st.sampled_from(",;\t|"),

@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.errors import SourceError
@@ -21,6 +21,7 @@ from noisycount.release.question.tree import Not, Predicate
 from noisycount.release.sources.duckdb.frame import FrameSource
 from noisycount.release.sources.duckdb.frame_categories import Decisions
 from noisycount.release.sources.memory import MemorySource
+from tests.layers import examples
 from tests.release.sources.frames import FRAMES
 from tests.release.sources.test_sources import DIRTY_SCHEMA, PREDICATES, RECORDS
 
@@ -42,9 +43,10 @@ def refusal(frame: Frame, **options: object) -> str:
     return str(caught.value)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("library", FRAMES)
 @given(RECORDS, st.lists(PREDICATES, min_size=1, max_size=6), st.sampled_from([None, "person"]))
-@settings(deadline=None)
+@examples(60)
 def test_frames_count_as_the_reference_does(
     library: str,
     records: list[Mapping[str, object]],
@@ -62,7 +64,7 @@ def test_frames_count_as_the_reference_does(
 
 
 @given(RECORDS, st.lists(PREDICATES, min_size=1, max_size=6))
-@settings(deadline=None)
+@examples(25)
 def test_categories_count_as_their_texts_do(
     records: list[Mapping[str, object]], predicates: list[Predicate]
 ) -> None:

@@ -35,7 +35,7 @@ def without_nan(records: list[Mapping[str, object]]) -> list[dict[str, object]]:
 
 
 @given(RECORDS, st.integers(0, 12))
-@examples(40)
+@examples(25)
 def test_the_same_records_have_the_same_version_in_every_library(
     records: list[Mapping[str, object]], cut: int
 ) -> None:
@@ -79,7 +79,7 @@ def test_records_that_were_saved_and_read_again_have_the_same_version(
 
 
 @given(st.data())
-@examples(60)
+@examples(40)
 def test_every_changed_cell_changes_the_version(data: st.DataObject) -> None:
     """Also one that becomes missing, and one that was."""
     records = data.draw(RECORDS)
