@@ -120,3 +120,11 @@ def test_the_order_of_cells_is_nothing(turn: Callable[[list[str]], list[str]]) -
     """A sorted file is guessed as any other."""
     cells = ["1,5", "2", "k.A.", "x", "3,25", "NA", "4", "5", "6"]
     assert guessed_form(turn(cells)) == guessed_form(cells)
+
+
+@pytest.mark.parametrize(("misfits", "kind"), [(400, Kind.INTEGER), (401, Kind.TEXT)])
+@pytest.mark.parametrize("first", [True, False])
+def test_four_fifths_of_the_cells_decide(misfits: int, kind: Kind, first: bool) -> None:  # noqa: FBT001
+    """Wherever the others stand: all of them first, too."""
+    odd, whole = ["elsewhere"] * misfits, [str(number) for number in range(2000 - misfits)]
+    assert guessed_form(odd + whole if first else whole + odd).form.kind is kind

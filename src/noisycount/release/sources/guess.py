@@ -64,7 +64,10 @@ class _Candidate:
     cells: str
 
     def share(self, cells: Sequence[str]) -> float:
-        """How many of the cells fit."""
+        """How many of the cells fit; 0 where they are surely too few to matter."""
+        first = cells[: len(cells) - int(_ENOUGH * len(cells)) + 1]
+        if not any(map(self.fits, first)):
+            return 0
         return sum(map(bool, map(self.fits, cells))) / len(cells)
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from noisycount.release.question.schema import Kind
-from noisycount.release.sources.duckdb.quoting import quoted_name, quoted_text
-from noisycount.release.sources.duckdb.sure_cells import sure_value, truth_words
+from noisycount.release.sources.duckdb.quoting import quoted_text
+from noisycount.release.sources.duckdb.sure_cells import plain_cast, sure_cases, truth_words
 from noisycount.release.sources.forms import (
     BLANKS,
     ISO_DATE,
@@ -29,26 +29,27 @@ SQL_TYPES = {
 _NO_NUMBER = "[+-]?(?i:inf(inity)?)|(?i:nan)"
 
 
-def given_cell(name: str, form: ColumnForm) -> str:
+def given_cell(cell: str, form: ColumnForm) -> str:
     """The SQL of whether a cell says anything: it is neither empty nor a word for missing."""
     words = form.missing if _keeps_blanks(form) else (*form.missing, "")
-    return f"({quoted_name(name)} IS NOT NULL{_is_none_of(_text(name, form), words)})"
+    return f"({cell} IS NOT NULL{_is_none_of(_text(cell, form), words)})"
 
 
-def typed_cell(name: str, form: ColumnForm) -> str:
+def typed_cell(cell: str, form: ColumnForm, cast: str | None = None) -> str:
     """The SQL of a text as the value that it stands for, null where it stands for none.
 
     Args:
-        name: The column.
+        cell: The SQL of the text.
         form: What its owner says of it.
+        cast: The column that holds its `plain_cast`, where it is computed already.
     """
-    value = _value(_text(name, form), form)
-    if sure := sure_value(quoted_name(name), form):
-        value = f"CASE WHEN {sure[0]} THEN {sure[1]} ELSE {value} END"
+    value = _value(_text(cell, form), form)
+    if sure := sure_cases(cell, cast or plain_cast(cell, form), form):
+        value = f"CASE {sure} ELSE {value} END"
     words = (*form.missing, "") if form.trim else form.missing
     if not words:
         return value
-    return f"CASE WHEN true{_is_none_of(_text(name, form), words)} THEN {value} END"
+    return f"CASE WHEN true{_is_none_of(_text(cell, form), words)} THEN {value} END"
 
 
 def _is_none_of(text: str, words: Sequence[str]) -> str:
@@ -70,9 +71,9 @@ def _keeps_blanks(form: ColumnForm) -> bool:
     return form.kind is Kind.TEXT and not form.trim
 
 
-def _text(name: str, form: ColumnForm) -> str:
+def _text(cell: str, form: ColumnForm) -> str:
     """The SQL of a cell without the blanks around it, where they do not belong to it."""
-    return quoted_name(name) if _keeps_blanks(form) else f"trim({quoted_name(name)}, '{BLANKS}')"
+    return cell if _keeps_blanks(form) else f"trim({cell}, '{BLANKS}')"
 
 
 def _value(text: str, form: ColumnForm) -> str:

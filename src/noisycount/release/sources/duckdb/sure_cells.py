@@ -6,7 +6,7 @@ from noisycount.release.question.schema import Kind
 from noisycount.release.sources.duckdb.quoting import quoted_text
 from noisycount.release.sources.forms import ColumnForm
 
-__all__ = ["sure_value", "truth_words"]
+__all__ = ["plain_cast", "sure_cases", "truth_words"]
 
 _TRUE, _FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 
@@ -19,11 +19,8 @@ def truth_words(form: ColumnForm) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return form.true or _TRUE, form.false or _FALSE
 
 
-def sure_value(text: str, form: ColumnForm) -> tuple[str, str] | None:
-    """The SQL of whether a text is surely a value, and of that value; None: there is no such test.
-
-    Where the test is false or null, the text may be one all the same. DuckDB casts more texts than
-    it should: it rounds 1.5 to an integer, and reads 1_0, 0x10, epoch and infinity.
+def plain_cast(text: str, form: ColumnForm) -> str | None:
+    """The SQL of DuckDB's own reading of a text, which most cells agree with; None: it has none.
 
     Args:
         text: The SQL of the text, with the blanks around it.
@@ -31,22 +28,43 @@ def sure_value(text: str, form: ColumnForm) -> tuple[str, str] | None:
     """
     match form.kind:
         case Kind.INTEGER:
-            value = f"TRY_CAST({text} AS BIGINT)"
-            return f"CAST({value} AS VARCHAR) = {text}", value
+            return f"TRY_CAST({text} AS BIGINT)"
         case Kind.REAL:
-            return _real(text, form.decimal)
-        case Kind.DATE if form.date_format is None:
-            value = f"TRY_CAST({text} AS DATE)"
-            return f"CAST({value} AS VARCHAR) = {text} AND {value} {_DAYS}", value
-        case Kind.TIMESTAMP if form.date_format is None:
-            value = f"TRY_CAST({text} AS TIMESTAMP)"
-            is_same = f"CAST({value} AS VARCHAR) = replace({text}, 'T', ' ')"
-            return f"{is_same} AND {value} {_MOMENTS}", value
-        case Kind.BOOLEAN:
-            true, false = truth_words(form)
-            return _is_one_of(text, true + false), _is_one_of(text, true)
+            plain = text if form.decimal == "." else f"replace({text}, ',', '.')"
+            return f"TRY_CAST({plain} AS DOUBLE)"
+        case Kind.DATE | Kind.TIMESTAMP if form.date_format is None:
+            return f"TRY_CAST({text} AS {form.kind.name})"
         case _:
             return None
+
+
+def sure_cases(text: str, cast: str | None, form: ColumnForm) -> str:
+    """The cases of a CASE of SQL in which a text is surely a value; empty: there are none.
+
+    Where no case is true, the text may be a value all the same. DuckDB casts more texts than it
+    should: it rounds 1.5 to an integer, and reads 1_0, 0x10, epoch and infinity.
+
+    Args:
+        text: The SQL of the text, with the blanks around it.
+        cast: The SQL of its `plain_cast`, or the column that holds it.
+        form: What it is said to stand for.
+    """
+    match form.kind:
+        case Kind.BOOLEAN:
+            true, false = (_is_one_of(text, words) for words in truth_words(form))
+            return f"WHEN {true} THEN true WHEN {false} THEN false"
+        case _ if cast is None:
+            return ""
+        case Kind.REAL:
+            test = _is_plain_real(text, cast, form.decimal)
+        case Kind.DATE:
+            test = f"CAST({cast} AS VARCHAR) = {text} AND {cast} {_DAYS}"
+        case Kind.TIMESTAMP:
+            is_same = f"CAST({cast} AS VARCHAR) = replace({text}, 'T', ' ')"
+            test = f"{is_same} AND {cast} {_MOMENTS}"
+        case _:
+            test = f"CAST({cast} AS VARCHAR) = {text}"
+    return f"WHEN {test} THEN {cast}"
 
 
 def _is_one_of(text: str, words: Sequence[str]) -> str:
@@ -54,10 +72,8 @@ def _is_one_of(text: str, words: Sequence[str]) -> str:
     return f"({' OR '.join(f'{text} = {quoted_text(word)}' for word in words)})"
 
 
-def _real(text: str, decimal: str) -> tuple[str, str]:
+def _is_plain_real(text: str, cast: str, decimal: str) -> str:
     """A finite number that does not begin with a blank, a plus or a mark of groups."""
     others = ["_"] if decimal == "." else ["_", "."]
     absent = " AND ".join(f"NOT contains({text}, '{other}')" for other in others)
-    plain = text if decimal == "." else f"replace({text}, ',', '.')"
-    value = f"TRY_CAST({plain} AS DOUBLE)"
-    return f"{absent} AND {text} >= '-' AND isfinite({value})", value
+    return f"{absent} AND {text} >= '-' AND isfinite({cast})"

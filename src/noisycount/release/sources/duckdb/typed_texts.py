@@ -11,6 +11,7 @@ from noisycount.release.sources.check import EXAMPLES, ColumnCheck
 from noisycount.release.sources.duckdb.cells import given_cell, typed_cell
 from noisycount.release.sources.duckdb.paths import Connection
 from noisycount.release.sources.duckdb.quoting import quoted_name
+from noisycount.release.sources.duckdb.sure_cells import plain_cast
 from noisycount.release.sources.forms import ColumnForm
 from noisycount.release.sources.guess import Guess, guessed_form, guessed_of_types
 
@@ -112,14 +113,9 @@ class TextTable:
         earlier = "ALTER TABLE typed RENAME TO kept" if kept else "DROP TABLE IF EXISTS typed"
         self.connection.execute(earlier)
         for number, names in enumerate(_batches([*guesses])):
-            cells = [
-                f"{typed_cell(name, guesses[name].form)} AS {quoted_name(name)}" for name in names
-            ]
             parts |= dict.fromkeys(names, f"part_{number}")
-            # From a table, not from the file: DuckDB turns a TRY_CAST of what it reads into a CAST.
-            self.connection.execute(
-                f"CREATE TABLE part_{number} AS SELECT {', '.join(cells)} FROM loaded"
-            )
+            forms = {name: guesses[name].form for name in names}
+            self.connection.execute(f"CREATE TABLE part_{number} AS {_typed_query(forms)}")
         tables = list(dict.fromkeys(parts.values()))
         if len(tables) == 1:
             self.connection.execute(f"ALTER TABLE {tables[0]} RENAME TO typed")
@@ -136,7 +132,7 @@ class TextTable:
         total = self.connection.execute("SELECT count(*) FROM loaded").fetchall()[0][0]
         said, read = self._numbers("loaded", everywhere), self._numbers("typed", everywhere)
         doubtful = {
-            name: f"count(CASE WHEN {given_cell(name, guesses[name].form)} THEN 1 END)"
+            name: f"count(CASE WHEN {given_cell(quoted_name(name), guesses[name].form)} THEN 1 END)"
             for name in guesses
             if read[name] < said[name]
         }
@@ -177,11 +173,31 @@ class TextTable:
         """So many different cells of each column, at most, that do not fit."""
         wrong = {
             name: f"min(DISTINCT {quoted_name(name)}, {number}) FILTER (WHERE "
-            f"{given_cell(name, guess.form)} AND ({typed_cell(name, guess.form)}) IS NULL)"
+            f"{given_cell(quoted_name(name), guess.form)} "
+            f"AND ({typed_cell(quoted_name(name), guess.form)}) IS NULL)"
             for name, guess in guesses.items()
         }
         found = self._numbers("loaded", wrong)
         return {name: cells or [] for name, cells in found.items()}
+
+
+def _typed_query(forms: Mapping[str, ColumnForm]) -> str:
+    """The query of what the texts of some columns stand for, each cast once.
+
+    It reads a table, not the file: DuckDB turns a TRY_CAST of what it reads into a CAST.
+    """
+    columns, found = {}, []
+    for number, (name, form) in enumerate(forms.items()):
+        text, cast = f"text_{number}", f"cast_{number}"
+        columns[text] = quoted_name(name)
+        if computed := plain_cast(quoted_name(name), form):
+            columns[cast] = computed
+        typed = typed_cell(text, form, cast if computed else None)
+        found.append(f"{typed} AS {quoted_name(name)}")
+    return (
+        f"SELECT {', '.join(found)} "
+        f"FROM (SELECT {', '.join(columns.values())} FROM loaded) AS cells({', '.join(columns)})"
+    )
 
 
 def _batches(names: Sequence[str]) -> Iterator[Sequence[str]]:
