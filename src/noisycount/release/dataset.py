@@ -34,6 +34,8 @@ class Dataset(Shown):
     def __post_init__(self) -> None:
         check_text("name", self.name)
         object.__setattr__(self, "budget", budget_of(self.budget))
+        if self.size is not None and not (type(self.size) is int and self.size > 0):
+            raise ValueError(f"size must be a whole number above 0, got {self.size!r}")
 
 
 @dataclass(slots=True, eq=False)

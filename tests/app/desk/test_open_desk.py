@@ -1,0 +1,120 @@
+import os
+from fractions import Fraction
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import noisycount as nc
+from noisycount.errors import ConfigError, LedgerError, SourceError
+from noisycount.release.budget.budgets import budget_of
+from noisycount.release.ledger.ledger import Ledger
+from tests.app.conftest import Run, configure
+
+POOR = "health = 'poor'"
+FRAME = pl.DataFrame({"person": [1, 1, 2, 3], "age": [71, 72, 66, 40]})
+
+
+def test_a_file_is_counted_under_the_ledger_of_the_command_line(run: Run, here: Path) -> None:
+    """One budget and one answer, whoever asks first."""
+    with nc.open_desk("survey.parquet", unit="person", ledger="my.db") as desk:
+        first = desk.release(POOR, "0.1")
+        assert first.dataset == str(here / "survey.parquet")
+        assert (desk.remaining, "health" in desk.columns) == (Fraction("1.9"), True)
+    (here / "noisycount.toml").write_text('[ledger]\nurl = "sqlite:///my.db"\n')
+    told = run("count", "survey.parquet", "--where", POOR, "--epsilon", "0.1", "--json").object
+    assert (told["answer"], told["charged"], told["unit"]) == (first.answer, "0", "person")
+    with nc.open_desk(Path("survey.parquet"), unit=None) as desk:
+        assert desk.release(POOR, "0.1").charged == 0
+
+
+def test_a_configured_data_set_says_the_rest(here: Path) -> None:
+    """Its unit, budget and columns; whoever says otherwise is refused by name."""
+    configure(here, 'unit = "person"\nsize = 5912\nbudget = "1"\ncolumns = ["age", "health"]')
+    with nc.open_desk("survey", unit="person") as desk:
+        assert list(desk.columns) == ["age", "health"]
+        assert (desk.dataset.budget, desk.dataset.size) == (budget_of(1), 5912)
+        assert desk.to_dict()["size"] == 5912
+    said = {"budget": 3, "size": 7, "name": "mine", "columns": ["age"]}
+    for what, value in said.items():
+        with pytest.raises(ConfigError, match=f"^{what} .* as its owner configured it: leave"):
+            nc.open_desk("survey", unit="person", **{what: value})
+    with pytest.raises(ConfigError, match="counts distinct 'person', as its owner"):
+        nc.open_desk("survey", unit="row")
+    with pytest.raises(ConfigError, match="neither a file nor a data set"):
+        nc.open_desk("nowhere", unit="row")
+
+
+def test_a_path_has_what_is_said_of_it(here: Path) -> None:
+    """A name, a budget, a size and the columns that questions may use."""
+    words = {"name": "mine", "budget": "1/2", "size": 5912, "columns": ["age"]}
+    with nc.open_desk(
+        here / "survey.parquet", unit="person", ledger=here / "l.db", **words
+    ) as desk:
+        release = desk.release("age > 40", Fraction(1, 4))
+        assert (release.dataset, release.remaining) == ("mine", Fraction(1, 4))
+        assert list(desk.columns) == ["age"]
+    with Ledger.open(f"sqlite:///{here}/l.db") as ledger:
+        assert [*ledger.descriptions()] == ["mine"]
+
+
+def test_a_frame_is_known_by_its_content(here: Path) -> None:
+    """Whatever it is called by, and whichever unit is said, it has one budget."""
+    with nc.open_desk(FRAME, unit="person", ledger="l.db") as desk:
+        release = desk.release("age >= 65", 1)
+        assert release.dataset == desk.dataset.name
+        assert desk.dataset.name.startswith("frame ")
+    with nc.open_desk(FRAME.clone(), unit="person", ledger="l.db") as desk:
+        assert desk.release("age >= 65", 1).charged == 0
+    with (
+        nc.open_desk(FRAME, unit="person", ledger="l.db", name="mine") as desk,
+        pytest.raises(ConfigError, match="second name would be a second budget"),
+    ):
+        desk.release("age > 65", 1)
+    with (
+        nc.open_desk(FRAME, unit="row", ledger="l.db") as desk,
+        pytest.raises(ConfigError, match="counts distinct 'person' ever since"),
+    ):
+        desk.release("age > 65", 1)
+    assert sorted(path.name for path in here.iterdir() if path.suffix == ".db") == ["l.db"]
+
+
+def test_a_named_frame_keeps_its_unit_and_kinds(here: Path) -> None:
+    """Its next content is under the same budget, if its columns are of the same kinds."""
+    url = f"sqlite:///{here}/l.db"
+    with nc.open_desk(FRAME, unit="person", ledger=url, name="visits") as desk:
+        assert desk.release("age >= 65", 1).remaining == 1
+    more = pl.concat([FRAME, pl.DataFrame({"person": [4], "age": [90]})])
+    with nc.open_desk(more, unit=None, ledger=url, name="visits") as desk:
+        assert desk.release("age >= 65", "1/2").remaining == Fraction(1, 2)
+    with pytest.raises(ConfigError, match="counts distinct 'person' ever since"):
+        nc.open_desk(more, unit="row", ledger=url, name="visits")
+    texts = FRAME.cast({"age": pl.String})
+    with (
+        nc.open_desk(texts, unit=None, ledger=url, name="visits") as desk,
+        pytest.raises(SourceError, match="was written down as integer, and is text now"),
+    ):
+        desk.release("age = '71'", "1/2")
+
+
+def test_what_is_said_wrongly_is_refused(here: Path) -> None:
+    """By name, before anything is charged."""
+    with pytest.raises(ConfigError, match="say once whose rows these are"):
+        nc.open_desk(FRAME, unit=None, ledger="l.db")
+    with pytest.raises(ConfigError, match="a frame has no tables: leave it out"):
+        nc.open_desk(FRAME, unit="row", ledger="l.db", table="visits")
+    with pytest.raises(ValueError, match="size must be a whole number above 0, got 0"):
+        nc.open_desk(FRAME, unit="row", ledger="l.db", size=0)
+    with pytest.raises(SourceError, match="unit names 'persn'"):
+        nc.open_desk(FRAME, unit="persn", ledger="l.db")
+    with pytest.raises(LedgerError, match="ledger must be a file"):
+        nc.open_desk(FRAME, unit="row", ledger="mysql://user@host/name")
+    assert not os.path.exists(here / "noisycount.toml")  # noqa: PTH110 - nothing is configured
+
+
+def test_the_ledger_is_that_of_the_user_where_nobody_names_one(here: Path, tmp_path: Path) -> None:
+    """As the command line has it."""
+    with nc.open_desk("survey.parquet", unit="person") as desk:
+        desk.release(POOR, "0.1")
+    assert (tmp_path / "home" / ".config" / "noisycount" / "ledger.db").is_file()
+    assert here.is_dir()
