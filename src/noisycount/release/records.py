@@ -75,8 +75,8 @@ class Records(Shown, Closing):
         path = Path(place).absolute()
         content = Contents(register.folder).of(files_of(path))
         name = register.name_of(stated, content.digest)
-        holding = Holding(repr(str(place)), path, name, stated, content, register.folder)
         unit, former = register.unit(name, stated.unit), register.written.get(name)
+        holding = Holding(repr(str(place)), path, name, stated, content, former, register.folder)
         return cls(name, holding.source(unit, register.known(name, stated)), former)
 
     @property

@@ -148,6 +148,35 @@ def test_texts_are_copied_once(
     assert len(list(Copies(folder).all())) == 1
 
 
+def test_a_copy_that_is_removed_meanwhile_is_made_again(
+    survey: Path, asked: Asked, folder: Path
+) -> None:
+    """No question is charged that could then not be counted."""
+    asked(survey, unit="person").release(OLD, EXACTLY)
+    desk = asked(survey)
+    assert desk.release("age > 31", EXACTLY).answer == 2
+    assert Copies(folder).remove("survey") == 1
+    assert desk.release("age > 30", EXACTLY).answer == 2
+    assert len(list(Copies(folder).all())) == 1
+
+
+def test_records_are_known_by_all_that_they_ever_were(
+    survey: Path, opened: Opened, asked: Asked
+) -> None:
+    """An older copy has the budget of what became of it, also after kinds were renewed."""
+    asked(survey, unit="person")
+    old = Path(shutil.copy(survey, survey.with_name("old.csv")))
+    for number, renews in enumerate((False, True)):
+        survey.write_text(f"{SURVEY}{number + 4},90,Ulm\n")
+        asked(survey, renews=renews)
+    assert opened(old, name=str(old), is_path=True).name == "survey"
+    with pytest.raises(ConfigError, match="second name would be a second budget"):
+        opened(old, name="old", unit="person")
+    shutil.copy(old, survey)
+    asked(survey)
+    assert opened(old, name=str(old), is_path=True).name == "survey"
+
+
 def test_older_copies_go(survey: Path, asked: Asked, folder: Path) -> None:
     """Of each data set the copy of its newest content is kept, and no other."""
     for ages in ("70", "71", "72"):

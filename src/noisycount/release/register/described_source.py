@@ -88,12 +88,24 @@ class DescribedSource(Closing):
                 self.opened.close()
 
     def _source(self) -> CheckedSource:
-        """The open records."""
+        """The open records; a copy that was removed meanwhile is made again."""
         with self.lock:
             self.require_unchanged()
+            if self.opened is not None and not _is_there(self.opened):
+                self.opened.close()
+                self.opened = None
             if self.opened is None:
                 self.opened = self.opening()
             return self.opened
+
+
+def _is_there(source: CheckedSource) -> bool:
+    """Whether open records are what they were at opening."""
+    try:
+        source.require_unchanged()
+    except SourceError:
+        return False
+    return True
 
 
 def require_described(shown: str, written: Written, source: CheckedSource) -> None:

@@ -64,7 +64,7 @@ def _described(
     if former is not None:
         require_described(_SHOWN, former, source)
     whole = source.schema.whole or source.schema
-    written = Written(unit, source.forms, digest, whole.others)
+    written = Written(unit, source.forms, digest, whole.others).after(former)
     if written != former:
         text = ledger.describe(name, written.text, None if former is None else former.text)
         if text != written.text:

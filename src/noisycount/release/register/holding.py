@@ -28,6 +28,7 @@ class Holding:
         name: What the ledger calls them.
         stated: What their owner says of them.
         content: What they hold.
+        former: What was written down of them before.
         folder: Beside the ledger, for a copy of texts; None: none is made.
     """
 
@@ -36,6 +37,7 @@ class Holding:
     name: str
     stated: Statement
     content: Content
+    former: Written | None
     folder: Path | None
 
     def source(self, unit: str | None, known: Written | None) -> DescribedSource:
@@ -51,9 +53,9 @@ class Holding:
         """
         if known is not None:
             written = replace(known, content=self.content.digest)
-            return self._described(written, None)
+            return self._described(written.after(self.former), None)
         with self._read(unit) as source:
-            written = self._written(unit, source)
+            written = self._written(unit, source).after(self.former)
             self._keep(written)
             return self._described(written, source)
 
@@ -64,7 +66,7 @@ class Holding:
             schema=written.schema(self.stated.columns),
             require_same=self.content.require_same,
             opening=lambda: self._opened(written),
-            former_versions=self.content.former_versions,
+            former_versions=self.content.former_versions if written.form is None else (),
             opened=source,
         )
 

@@ -81,11 +81,7 @@ class Register:
         Raises:
             ConfigError: The same records are there under another name, with a budget of its own.
         """
-        same = [
-            name
-            for name, written in self.written.items()
-            if (written.content, written.table) == (digest, stated.table)
-        ]
+        same = [name for name, it in self.written.items() if it.held(digest, stated.table)]
         if not same or stated.name in same:
             return stated.name
         if stated.is_path and stated.name not in self.written:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 from noisycount.errors import LedgerError
@@ -27,6 +27,7 @@ class Written:
         others: What the engine calls the values of each column that no question can use.
         table: Which table of a file with several.
         form: How the texts of a file are found in it; None where it states its types.
+        earlier: What its content was before, the oldest first.
 
     Example:
         >>> written = Written(None, {"age": ColumnForm(Kind.INTEGER)}, "00")
@@ -40,6 +41,7 @@ class Written:
     others: Mapping[str, str] = field(default_factory=dict)
     table: str | None = None
     form: FileForm | None = None
+    earlier: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, text: str) -> Self:
@@ -52,7 +54,8 @@ class Written:
             said: dict[str, Any] = json.loads(text)
             columns = {name: ColumnForm.of_parts(parts) for name, parts in said["columns"].items()}
             form = None if said["form"] is None else FileForm(**said["form"])
-            return cls(**{**said, "columns": columns, "form": form})
+            earlier = tuple(said.get("earlier", ()))
+            return cls(**{**said, "columns": columns, "form": form, "earlier": earlier})
         except (ValueError, TypeError, KeyError, AttributeError):
             raise LedgerError(
                 "the ledger describes a data set in a form of a later version: install that"
@@ -69,8 +72,25 @@ class Written:
                 "others": dict(self.others),
                 "table": self.table,
                 "form": None if self.form is None else asdict(self.form),
+                "earlier": list(self.earlier),
             }
         )
+
+    def after(self, former: Self | None) -> Self:
+        """The same, with all contents that the data set ever had.
+
+        Args:
+            former: What was written down of it before.
+        """
+        if former is None:
+            return self
+        contents = dict.fromkeys((*former.earlier, former.content))
+        contents.pop(self.content, None)
+        return replace(self, earlier=tuple(contents))
+
+    def held(self, digest: str, table: str | None) -> bool:
+        """Whether these were its records once, or are."""
+        return self.table == table and digest in {self.content, *self.earlier}
 
     @property
     def version(self) -> str:
