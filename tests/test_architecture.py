@@ -398,14 +398,14 @@ def test_computed_import_is_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("place", "line"),
     [
-        ("app/cli.py", "from noisycount.release.sources.opening import opened"),
+        ("app/cli.py", "from noisycount.release.sources.opening import found"),
         ("app/cli.py", "from noisycount.release.sources.interface import Source"),
         ("app/cli.py", "from noisycount.release.sources.duckdb.source import DuckDBSource"),
         ("app/cli.py", "from noisycount.release import sources"),
         ("app/cli.py", "import noisycount.release.sources"),
         ("app/cli.py", "def f():\n    import noisycount.release.sources.memory"),
         ("release/slot.py", "from noisycount.release.sources.interface import Source"),
-        ("release/desk.py", "from noisycount.release.sources.opening import opened"),
+        ("release/desk.py", "from noisycount.release.sources.opening import found"),
         ("release/desk.py", "from noisycount.release.sources.memory import MemorySource"),
         ("release/records.py", "from .sources.duckdb.source import DuckDBSource"),
         ("release/sources/interface.py", "from .duckdb.source import DuckDBSource"),
@@ -423,7 +423,7 @@ def test_sources_pass_where_they_belong(tmp_path: Path) -> None:
     files = {
         "__init__.py": "",
         "release/desk.py": "from noisycount.release.sources.interface import Source",
-        "release/register/holding.py": "from noisycount.release.sources.opening import opened",
+        "release/register/holding.py": "from noisycount.release.sources.opening import found",
         "release/sources/opening.py": "def f():\n    from .duckdb.source import DuckDBSource",
         "release/sources/duckdb/source.py": "from noisycount.release.sources.duckdb import sql",
         "release/sources/memory.py": "from noisycount.release.sources.closing import Closing",

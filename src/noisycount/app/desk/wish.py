@@ -51,7 +51,7 @@ class Wish:
             ledger = opened.enter_context(_ledger(configuration))
             register = Register.of(ledger, configuration.data_folder)
             if asked is None:
-                desk = desk_of_frame(source, self._statement(), self._budget(), register, ledger)
+                desk = desk_of_frame(source, self._statement(), self._paying(), register, ledger)
             else:
                 records = opened.enter_context(records_of(asked, register))
                 desk = records.desk(ledger, Dataset(records.name, asked.budget, asked.size))
@@ -68,7 +68,7 @@ class Wish:
         url = text if "://" in text else sqlite_url(Path(text).absolute())
         return replace(configuration, ledger_url=url, known_head=None)
 
-    def _budget(self) -> Dataset:
+    def _paying(self) -> Dataset:
         """The name, if one is said, and what may be spent."""
         return Dataset(self.name or "frame", budget_of(self.budget), self.size)
 

@@ -8,52 +8,13 @@ from noisycount.release.question.schema import Kind, Schema
 from noisycount.release.sources.check import Check
 from noisycount.release.sources.endings import by_ending
 from noisycount.release.sources.forms import ColumnForm, FileForm
-from noisycount.release.sources.interface import CheckedSource, Source
+from noisycount.release.sources.interface import CheckedSource
 from noisycount.release.sources.places import is_several
 
 if TYPE_CHECKING:
     from noisycount.release.sources.duckdb.source import DuckDBSource
 
-__all__ = ["ENGINES", "checked", "found", "of_copy", "opened", "opened_frame"]
-
-
-def opened(  # noqa: PLR0913 - one argument a property of the records
-    place: Path | str,
-    *,
-    unit: str | None = None,
-    columns: Sequence[str] | None = None,
-    table: str | None = None,
-    kinds: Mapping[str, Kind | ColumnForm] | None = None,
-    form: FileForm = FileForm(),  # noqa: B008 - frozen
-    seconds: float | None = None,
-    copy: Path | None = None,
-) -> Source:
-    """The records at a place, opened by the engine that reads them.
-
-    Args:
-        place: a CSV, TSV, JSON, Excel, Parquet or DuckDB file, as its ending tells, taken
-            literally; or a folder or a pattern of Parquet files.
-        unit: the column that names the person, or None where every record is one unit.
-        columns: the columns that questions may use, or None for all but the unit.
-        table: which table of a DuckDB file; not needed if it has only one.
-        kinds: what the texts of a CSV file's columns stand for; None: what they most likely do.
-        form: how the texts of a CSV file are found in it.
-        seconds: after which a count is given up; None: never.
-        copy: where a file of texts leaves a copy of what they stand for.
-
-    Raises:
-        SourceError: no engine reads such a file, or the engine refuses it.
-    """
-    return _engine(Path(place)).open(
-        place,
-        unit=unit,
-        columns=columns,
-        table=table,
-        kinds=kinds,
-        form=form,
-        seconds=seconds,
-        copy=copy,
-    )
+__all__ = ["ENGINES", "checked", "found", "of_copy", "opened_frame"]
 
 
 def found(  # noqa: PLR0913 - one argument a property of the records
@@ -66,7 +27,18 @@ def found(  # noqa: PLR0913 - one argument a property of the records
     form: FileForm = FileForm(),  # noqa: B008 - frozen
     copy: Path | None = None,
 ) -> CheckedSource:
-    """The records at a place, whether or not their cells fit; it takes what ``opened`` takes.
+    """The records at a place, whether or not their cells fit, by the engine that reads them.
+
+    Args:
+        place: a CSV, TSV, JSON, Excel, Parquet or DuckDB file, as its ending tells, taken
+            literally; or a folder or a pattern of Parquet files.
+        unit: the column that names the person, or None where every record is one unit.
+        columns: the columns that questions may use, or None for all but the unit.
+        table: which table of a DuckDB file; not needed if it has only one.
+        kinds: what the texts of columns stand for; those left out stand for what they most likely
+            do.
+        form: how the texts of a file are found in it.
+        copy: where a file of texts leaves a copy of what they stand for.
 
     Raises:
         SourceError: no engine reads such a file, or the engine refuses it.
@@ -88,7 +60,7 @@ def of_copy(
     Args:
         copy: the file.
         forms: what the texts of each column stood for.
-        unit: as ``opened`` takes it, like the rest.
+        unit: as ``found`` takes it, like the rest.
         columns: what questions may use.
 
     Raises:
@@ -108,7 +80,7 @@ def opened_frame(
 
     Args:
         frame: a table of pandas, Polars, Arrow or DuckDB, or another with `__arrow_c_stream__`.
-        unit: as ``opened`` takes it, like the rest.
+        unit: as ``found`` takes it, like the rest.
         columns: the columns that questions may use, or None for all but the unit.
         seconds: after which a count is given up; None: never.
 
@@ -132,7 +104,7 @@ def checked(  # noqa: PLR0913 - one argument a property of the records
     """What is in the records at a place, for their owner, whether or not their cells fit.
 
     Args:
-        place: as ``opened`` takes it, like the rest.
+        place: as ``found`` takes it, like the rest.
         unit: the column that names the person.
         columns: the columns that questions may use; what is in the others is told too.
         table: which table of a DuckDB file.
