@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from noisycount.app.check.kinds import form_words
-from noisycount.app.config.toml_text import pasteable
 from noisycount.release.question.schema import Kind
 from noisycount.release.sources.forms import ZONED, ColumnForm
+from noisycount.shown.toml_text import pasteable
 from tests.app.conftest import Refused, Run, Told, configure
 
 ROWS = (

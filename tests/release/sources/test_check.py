@@ -40,3 +40,16 @@ def test_a_check_knows_the_forms_of_columns_of_texts() -> None:
     """To be written down."""
     check = Check(3, (column("a", AGE, 0), column("b", None, 0)))
     assert check.forms == {"a": AGE}
+
+
+def test_a_check_shows_what_mends_it() -> None:
+    """In plain data and in a notebook; what a cell says is no HTML."""
+    odd = ColumnCheck("age <b>", Kind.INTEGER, "text", AGE, 10, 3, ("<b>old</b>",))
+    check = Check(20, (odd, column("b", AGE, 0)))
+    line = '"age <b>" = { kind = "integer", unreadable = "missing" }'
+    assert [one["mending"] for one in check.to_dict()["columns"]] == [line, None]
+    assert repr(check) == "Check(rows=20, columns=2, unreadable=['age <b>'])"
+    html = check._repr_html_()
+    assert html.count("<tr>") == 3
+    assert "<b>" not in html
+    assert "for their owner alone" in html

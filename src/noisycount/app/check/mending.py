@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from noisycount.app.check.inspection import Inspection
 from noisycount.app.config.naming import name_of
-from noisycount.app.config.toml_text import kind_line, toml_key, toml_value
 from noisycount.release.sources.check import EXAMPLES, ColumnCheck
 from noisycount.release.sources.forms import ColumnForm
+from noisycount.shown.toml_text import toml_key, toml_value
 
 __all__ = ["mending"]
 
@@ -51,8 +51,8 @@ def _of_columns(inspection: Inspection) -> Iterator[str]:
     told = "# under [{}], in place of what it says of these columns" if is_stated else "[{}]"
     yield told.format(f"datasets.{_name(inspection)}.kinds")
     for column in inspection.refused:
-        if column.form is not None:
-            yield kind_line(column.name, replace(column.form, accepts_unreadable=True))
+        if column.form is not None and column.mending is not None:
+            yield column.mending
             yield from _or_words(column, column.form)
 
 
@@ -66,7 +66,7 @@ def _or_words(column: ColumnCheck, form: ColumnForm) -> Iterator[str]:
         words = " and ".join(map(toml_value, column.examples))
         yield f"# or, if {words} means that nothing is known:"
         mended = replace(form, missing=(*form.missing, *column.examples))
-        yield f"# {kind_line(column.name, mended)}"
+        yield f"# {mended.line(column.name)}"
 
 
 def _name(inspection: Inspection) -> str:

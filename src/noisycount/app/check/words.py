@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 from noisycount.app.check.inspection import Inspection
 from noisycount.app.check.kinds import kind_words
-from noisycount.app.config.toml_text import toml_value
 from noisycount.app.terminal.printing import Facts, seen_from_here
 from noisycount.release.sources.check import EXAMPLES, ColumnCheck
 from noisycount.release.sources.forms import FileForm
 from noisycount.shown.numbers import signed
+from noisycount.shown.toml_text import toml_value
 
 __all__ = [
     "FOR_OWNERS",

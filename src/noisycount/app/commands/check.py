@@ -15,7 +15,6 @@ from noisycount.app.check.words import (
     problems,
 )
 from noisycount.app.config.config import Config
-from noisycount.app.config.toml_text import pasteable
 from noisycount.app.count.question import dataset_asked
 from noisycount.app.options.common import config_option, json_option
 from noisycount.app.options.completion import source_names
@@ -31,6 +30,7 @@ from noisycount.app.terminal.printing import (
 from noisycount.app.terminal.refusal import STATUSES
 from noisycount.app.terminal.status import status
 from noisycount.errors import SourceError
+from noisycount.shown.toml_text import pasteable
 
 __all__ = ["command"]
 

@@ -2,12 +2,12 @@
 
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from noisycount.app.check.inspection import Inspection
-from noisycount.app.config.toml_text import kind_line, toml_key, toml_value
 from noisycount.release.checking import UTF
 from noisycount.release.sources.check import ColumnCheck
+from noisycount.shown.toml_text import toml_key, toml_value
 
 __all__ = ["Draft"]
 
@@ -117,11 +117,10 @@ class Draft:
         """The line of a column, and one to put in its place where cells do not fit."""
         if column.form is None:
             return
-        yield _beside(kind_line(column.name, column.form), column.reason)
-        if column.is_refused:
-            mended = replace(column.form, accepts_unreadable=True)
+        yield _beside(column.form.line(column.name), column.reason)
+        if column.mending is not None:
             yield "# Some cells do not fit; in place of the line above this accepts them:"
-            yield f"# {kind_line(column.name, mended)}"
+            yield f"# {column.mending}"
 
 
 def _beside(line: str, comment: str) -> str:

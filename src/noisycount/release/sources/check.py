@@ -1,7 +1,7 @@
 """What a check finds in private records, for their owner: it shows facts about the data."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from html import escape
 
 from noisycount.errors import SourceError
@@ -41,6 +41,21 @@ class ColumnCheck(Shown):
     examples: tuple[str, ...] = ()
     reason: str = "the file says so"
 
+    def _facts(self) -> dict[str, object]:
+        """All of it, and the line that mends it."""
+        said = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**said, "mending": self.mending}
+
+    @property
+    def mending(self) -> str | None:
+        """The line below `[datasets.NAME.kinds]` that accepts what does not fit as missing.
+
+        None where there is nothing to mend.
+        """
+        if self.form is None or not self.is_refused:
+            return None
+        return replace(self.form, accepts_unreadable=True).line(self.name)
+
     @property
     def is_refused(self) -> bool:
         """Whether its cells keep all questions from being answered."""
@@ -79,7 +94,7 @@ class Check(Shown):
         return {column.name: column.form for column in self.columns if column.form is not None}
 
 
-_HEADER = ("column", "kind", "missing", "do not fit", "such as", "why")
+_HEADER = ("column", "kind", "missing", "do not fit", "such as", "why", "accepted by")
 
 
 def _cells(column: ColumnCheck) -> str:
@@ -87,7 +102,7 @@ def _cells(column: ColumnCheck) -> str:
     kind = column.type if column.kind is None else column.kind.value
     examples = ", ".join(map(repr, column.examples))
     numbers = (f"{column.missing:,}", f"{column.unreadable:,}")
-    told = (column.name, kind, *numbers, examples, column.reason)
+    told = (column.name, kind, *numbers, examples, column.reason, column.mending or "")
     return "".join(f"<td>{escape(text)}</td>" for text in told)
 
 

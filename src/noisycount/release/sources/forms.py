@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from noisycount.errors import SourceError
 from noisycount.release.question.schema import Kind
+from noisycount.shown.toml_text import toml_key, toml_value
 from noisycount.shown.value import Shown
 
 __all__ = [
@@ -114,6 +115,21 @@ class ColumnForm(Shown):
             "kind": self.kind.value,
             **{n: list(value) if isinstance(value, tuple) else value for n, value in parts.items()},
         }
+
+    def line(self, name: str) -> str:
+        """What is said of a column, as a line of the table `kinds` of a configuration.
+
+        Args:
+            name: Of the column.
+
+        Example:
+            >>> print(ColumnForm(Kind.REAL, decimal=",").line("cost"))
+            cost = { kind = "real", decimal = "," }
+            >>> print(ColumnForm(Kind.INTEGER).line("age"))
+            age = "integer"
+        """
+        parts = self.parts
+        return f"{toml_key(name)} = {toml_value(parts if len(parts) > 1 else parts['kind'])}"
 
     @classmethod
     def of_parts(cls, parts: Mapping[str, Any]) -> Self:

@@ -3,9 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from noisycount.release.sources.forms import ColumnForm
-
-__all__ = ["kind_line", "pasteable", "toml_key", "toml_value"]
+__all__ = ["pasteable", "toml_key", "toml_value"]
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
@@ -36,20 +34,6 @@ def toml_value(value: object) -> str:
     if isinstance(value, Sequence):
         return f"[{', '.join(map(toml_value, value))}]"
     return str(value).lower()
-
-
-def kind_line(name: str, form: ColumnForm) -> str:
-    """What is stated of a column, as a line of the table `kinds`.
-
-    Example:
-        >>> from noisycount.release.question.schema import Kind
-        >>> print(kind_line("cost", ColumnForm(Kind.REAL, decimal=",")))
-        cost = { kind = "real", decimal = "," }
-        >>> print(kind_line("age", ColumnForm(Kind.INTEGER)))
-        age = "integer"
-    """
-    parts = form.parts
-    return f"{toml_key(name)} = {toml_value(parts if len(parts) > 1 else parts['kind'])}"
 
 
 def pasteable(line: str, encoding: str) -> str:
