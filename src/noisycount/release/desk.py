@@ -180,7 +180,7 @@ class Desk(Shown, Closing):
             for wording in (predicate, asked)
         ]
         self.source.require_unchanged()
-        if not self.ledger.answers(request, formers):
+        if not self.ledger.has_answer(request, formers):
             self.source.prepare()
         # Not the digest, which depends on the version: that tells the content of the records.
         key = secrets.token_hex(16) if key is None else key

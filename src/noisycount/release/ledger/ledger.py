@@ -175,7 +175,7 @@ class Ledger(Shown):
             append(connection, head, debit_columns(entry))
             return entry, request.epsilon
 
-    def answers(self, request: Request, formers: Sequence[Request] = ()) -> bool:
+    def has_answer(self, request: Request, formers: Sequence[Request] = ()) -> bool:
         """Whether there is an answer to a request already.
 
         Args:
