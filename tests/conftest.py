@@ -10,7 +10,7 @@ __all__ = ["postgresql", "pytest_collection_modifyitems", "pytest_report_header"
 
 # No deadline: shared machines pause; speed is benchmarked. What decides whether a change lands is
 # the same for all changes; `make test` and `make audit` look at random.
-settings.register_profile("fast", deadline=None, max_examples=20)
+settings.register_profile("fast", deadline=None, max_examples=10)
 settings.register_profile("thorough", deadline=None, max_examples=100, derandomize=True)
 settings.load_profile("fast")
 

@@ -10,7 +10,7 @@ from noisycount.errors import SourceError
 from noisycount.release.question.parser import parse
 from noisycount.release.question.schema import Kind
 from noisycount.release.sources.duckdb.source import DuckDBSource
-from noisycount.release.sources.opening import opened
+from noisycount.release.sources.opening import found
 from tests.release.sources.duckdb.test_source import counts
 
 QUESTIONS = {"true": 5, "age >= 31": 4, "cost > 2": 2, "cost is null": 3, "note = 'it''s'": 3}
@@ -51,7 +51,7 @@ def test_files_of_a_place_count_as_one_table(folder: Path, named: Callable[[Path
     write(folder / "3.parquet", "SELECT 3 AS person, 29 AS age, NULL::VARCHAR AS note LIMIT 0")
     assert dict(zip(QUESTIONS, counts(named(folder), *QUESTIONS), strict=True)) == QUESTIONS
     assert counts(named(folder), "true", unit="person") == [2]
-    with opened(named(folder)) as source:
+    with found(named(folder)) as source:
         assert dict(source.schema)["cost"] is Kind.REAL
 
 
@@ -100,7 +100,7 @@ def test_a_place_without_parquet_files_is_refused(tmp_path: Path, path: str, wor
     (tmp_path / "nothing").mkdir()
     (tmp_path / "x.csv").write_text("a\n1\n")
     with pytest.raises(SourceError) as caught:
-        opened(tmp_path / path)
+        found(tmp_path / path)
     assert words in str(caught.value)
 
 
