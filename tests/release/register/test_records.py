@@ -227,6 +227,20 @@ def test_a_typed_file_keeps_its_kinds(tmp_path: Path, asked: Asked, folder: Path
     assert asked(path).release("age = '70'", EXACTLY).answer == 1
 
 
+def test_a_file_that_joins_a_folder_changes_its_records(tmp_path: Path, asked: Asked) -> None:
+    """Nothing is counted under the version of the files that were there before."""
+    data = tmp_path / "data"
+    data.mkdir()
+    records = duckdb.sql("SELECT 1 AS person, 70 AS age")
+    records.write_parquet(str(data / "a.parquet"))
+    asked(data, unit="person").release(OLD, EXACTLY)
+    desk = asked(data)
+    duckdb.sql("SELECT 2 AS person, 71 AS age").write_parquet(str(data / "b.parquet"))
+    with pytest.raises(SourceError, match="changed while it was open"):
+        desk.release("age > 70", EXACTLY)
+    assert asked(data).release("age > 70", EXACTLY).answer == 1
+
+
 def test_new_columns_wait_for_their_owner(survey: Path, asked: Asked) -> None:
     """A column that was not there is nothing that a question can use, until it is written down."""
     asked(survey, unit="person")

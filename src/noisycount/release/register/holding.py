@@ -14,6 +14,7 @@ from noisycount.release.register.register import Statement
 from noisycount.release.register.written import ROW, Written
 from noisycount.release.sources.interface import CheckedSource
 from noisycount.release.sources.opening import found, of_copy
+from noisycount.release.sources.places import files_of
 
 __all__ = ["Holding"]
 
@@ -64,7 +65,7 @@ class Holding:
             shown=self.shown,
             written=written,
             schema=written.schema(self.stated.columns),
-            require_same=self.content.require_same,
+            require_same=self._require_same,
             opening=lambda: self._opened(written),
             former_versions=self.content.former_versions if written.form is None else (),
             opened=source,
@@ -115,7 +116,7 @@ class Holding:
         source = None
         try:
             source = self._found(unit, written, draft)
-            self.content.require_same()
+            self._require_same()
             yield source
         except BaseException:
             if source is not None:
@@ -157,6 +158,16 @@ class Holding:
             place = self._copies.place(self.name, written.reading)
             draft.replace(place)
             self._copies.remove(self.name, but=place)
+
+    def _require_same(self) -> None:
+        """The refusal of records of which a file is another, or that have one more or less.
+
+        Raises:
+            SourceError: They may have changed.
+        """
+        if files_of(self.place) != self.content.files:
+            raise SourceError(f"{self.shown} changed while it was open: open it again")
+        self.content.require_same()
 
     @property
     def _copies(self) -> Copies | None:
