@@ -15,7 +15,6 @@ from noisycount.shown.numbers import signed
 __all__ = [
     "account_header",
     "account_rows",
-    "asked_unit",
     "asked_where",
     "entry_header",
     "entry_rows",
@@ -71,18 +70,6 @@ def asked_where(entry: Entry) -> str:
     where = _asked(entry, "where")
     if isinstance(where, str):
         return where
-    raise _forged(entry)
-
-
-def asked_unit(entry: Entry) -> str | None:
-    """The column whose distinct values an entry counts; None for rows.
-
-    Raises:
-        LedgerError: No command wrote the entry.
-    """
-    unit = _asked(entry, "unit")
-    if unit is None or isinstance(unit, str):
-        return unit
     raise _forged(entry)
 
 
