@@ -1,8 +1,6 @@
 """What a ledger says, in words."""
 
-import json
 from collections.abc import Sequence
-from contextlib import suppress
 
 from noisycount.app.config.config import Config
 from noisycount.app.ledger.accounts import Account
@@ -10,6 +8,7 @@ from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import LedgerError
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.ledger.entries import Entry
+from noisycount.release.register.asked import asked_part
 from noisycount.shown.numbers import signed
 
 __all__ = [
@@ -67,17 +66,10 @@ def asked_where(entry: Entry) -> str:
     Raises:
         LedgerError: No command wrote the entry.
     """
-    where = _asked(entry, "where")
-    if isinstance(where, str):
-        return where
-    raise _forged(entry)
-
-
-def _asked(entry: Entry, part: str) -> object:
-    """A part of what an entry asks; None where it has none."""
-    with suppress(ValueError, TypeError, KeyError, RecursionError):
-        return json.loads(entry.request.question)[part]
-    return None
+    where = asked_part(entry, "where")
+    if where is None:
+        raise _forged(entry)
+    return where
 
 
 def _forged(entry: Entry) -> LedgerError:
