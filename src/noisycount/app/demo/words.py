@@ -23,7 +23,7 @@ INTRODUCTION = (
     f"The RAND Health Insurance Experiment followed {signed(SIZE)} persons for up to five years. "
     "Nobody may learn from the answer whether one of them was in poor health."
 )
-NEXT = 'noisycount count FILE.csv --where "age >= 65" --within 20% --guess 100'
+NEXT = 'noisycount count FILE.csv --unit COLUMN --where "age >= 65" --within 20% --guess 100'
 
 
 class Step(NamedTuple):
