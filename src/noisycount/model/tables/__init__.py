@@ -1,0 +1,1 @@
+"""Tables of counts: their levels, and how noise is shared among them."""
