@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Level", "Nodes"]
+__all__ = ["Codes", "Level", "Nodes"]
 
 Nodes = NDArray[np.int32]
+Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,8 +19,12 @@ class Level:
         name: what a reader calls it, such as "town" or "total".
         of_cell: the node of each cell, from 0; −1: of none; shape (cells,).
         size: how many nodes there are.
+        codes: the places of each node's keys among the values of the parts, −1 where a part is
+            summed over, shape (keyed nodes, parts); None: nodes are no combinations of keys. A
+            node beyond them has no keys: "other".
     """
 
     name: str
     of_cell: Nodes = field(repr=False)
     size: int
+    codes: Codes | None = field(default=None, repr=False)

@@ -1,0 +1,115 @@
+"""Hidden keys: the noisy count from which on a key is shown, and what that leaves to chance."""
+
+import math
+from fractions import Fraction
+
+from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.model.search import first_true
+from noisycount.model.validation import fraction_of_one, whole_number
+
+__all__ = ["delta_of_threshold", "surely_shown", "threshold"]
+
+_TAIL_ERROR = 1e-10  # relative, well above that of the tails of noise: δ is rounded up by it
+_SMALLEST_DELTA = Fraction(1, 10**300)  # below, tails lose their digits
+
+
+def threshold(noise: AdditiveNoise, delta: Fraction | float, groups: int, sensitivity: int) -> int:
+    """The smallest threshold T at which keys of one unit appear with a chance of at most δ.
+
+    Only keys that the records have get noise, and only noisy counts of at least T are shown. A key
+    that one unit alone has is shown with probability p = P[Z >= T − 1], and at least one of the g
+    keys that it can have with δ(T) = 1 − (1 − p)^g. Where none of them is shown, an answer comes
+    from counts in which the unit moves shared keys only; `docs/hidden-keys.md` proves from it
+
+        P[M(D) in S] <= e^ε·P[M(D') in S] + δ(T)
+
+    in both directions, for units that come, go, or are replaced.
+
+    Args:
+        noise: The noise of each count, on the integers.
+        delta: The bound on δ(T), in [1e-300, 1).
+        groups: In how many groups a unit can be, g, at least 1.
+        sensitivity: By how much a unit moves all counts together, at least g.
+
+    Raises:
+        ValueError: If an argument is outside its range.
+
+    Numerical error: T is never too small; it is one too large where δ(T) is below δ by less than
+    one part in 1e10.
+
+    Example:
+        >>> from noisycount import DiscreteLaplace
+        >>> threshold(DiscreteLaplace(10), Fraction(1, 10**6), groups=1, sensitivity=1)
+        133
+    """
+    if not _SMALLEST_DELTA <= delta < 1:
+        raise ValueError(f"delta must be at least 1e-300 and below 1, got {delta}")
+    _check(noise, groups)
+    moves = whole_number(sensitivity, "sensitivity", smallest=1)
+
+    def keeps(place: int) -> bool:
+        """Whether T = place is enough."""
+        alone = math.exp(noise.log_exceedance(place - 1)) * (1 + _TAIL_ERROR)
+        return alone * moves <= 1 and delta_of_threshold(noise, place, groups) <= delta
+
+    high = 2
+    while not keeps(high):
+        high *= 2
+    return first_true(keeps, 1, high)
+
+
+def delta_of_threshold(noise: AdditiveNoise, threshold: int, groups: int = 1) -> float:
+    """The chance δ(T) = 1 − P[Z < T − 1]^g that keys of one unit alone are shown, rounded up.
+
+    Args:
+        noise: The noise of each count, on the integers.
+        threshold: The smallest noisy count that is shown, T.
+        groups: In how many groups a unit can be, g, at least 1.
+
+    Raises:
+        ValueError: If noise is continuous, or groups is no positive whole number.
+
+    Numerical error: never below δ(T), and above by at most one part in 1e10 down to 1e-300.
+
+    Example:
+        >>> from noisycount import DiscreteLaplace
+        >>> f"{delta_of_threshold(DiscreteLaplace(10), 133):.3g}"
+        '9.72e-07'
+    """
+    _check(noise, groups)
+    hidden = groups * noise.log_exceedance(2 - threshold)  # P[Z < T − 1] = P[Z > 1 − T]
+    return min(1.0, -math.expm1(hidden) * (1 + _TAIL_ERROR))
+
+
+def surely_shown(noise: AdditiveNoise, threshold: int, confidence: float) -> int:
+    """The smallest count of at least 1 whose key appears with that probability, P[c + Z >= T].
+
+    Args:
+        noise: The noise of each count, on the integers.
+        threshold: The smallest noisy count that is shown, T.
+        confidence: The probability, in (0, 1).
+
+    Raises:
+        ValueError: If noise is continuous, or the confidence is not in (0, 1).
+
+    Example:
+        >>> from noisycount import DiscreteLaplace
+        >>> surely_shown(DiscreteLaplace(10), 133, 0.95)
+        156
+    """
+    _check(noise, 1)
+    log_confidence = math.log(fraction_of_one(confidence, "confidence"))
+
+    def appears(count: int) -> bool:
+        return noise.log_exceedance(threshold - count) >= log_confidence
+
+    high = max(1, threshold)
+    while not appears(high):
+        high *= 2
+    return first_true(appears, 1, high)
+
+
+def _check(noise: AdditiveNoise, groups: int) -> None:
+    if not noise.is_discrete:
+        raise ValueError(f"noise must be on the integers, got {noise!r}")
+    whole_number(groups, "groups", smallest=1)
