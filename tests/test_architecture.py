@@ -53,7 +53,7 @@ COUNTERS = {
 COUNTLESS = ("forms", "check", "guess", "endings", "places", "closing")  # they open no records
 ENGINES = ("duckdb", "memory")
 OPENING = "release/sources/opening.py"
-PUBLIC_TABLE = f"{SOURCES}.duckdb.public_table"
+PUBLIC = (f"{SOURCES}.duckdb.public_table", f"{SOURCES}.duckdb.public_columns")
 LONGEST_FILE = 400
 
 
@@ -175,7 +175,7 @@ def strayed_sources(modules: list[Module]) -> list[str]:
         f"{module.place} imports {name}"
         for module in modules
         for name in module.imported()
-        if is_below(SOURCES, name) and not is_below(PUBLIC_TABLE, name)
+        if is_below(SOURCES, name) and not any(is_below(public, name) for public in PUBLIC)
         if not may_import(module.place, name.removeprefix(SOURCES).split(".")[1:])
     ]
 
@@ -427,7 +427,7 @@ def test_sources_pass_where_they_belong(tmp_path: Path) -> None:
         "release/sources/opening.py": "def f():\n    from .duckdb.source import DuckDBSource",
         "release/sources/duckdb/source.py": "from noisycount.release.sources.duckdb import sql",
         "release/sources/memory.py": "from noisycount.release.sources.closing import Closing",
-        "app/cli.py": f"from {PUBLIC_TABLE} import PublicTable",
+        "app/cli.py": f"from {PUBLIC[0]} import PublicTable",
     }
     assert strayed_sources(made_up(tmp_path, files)) == []
 

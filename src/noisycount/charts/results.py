@@ -14,6 +14,8 @@ from noisycount.charts.privacy.chart import privacy_chart
 from noisycount.charts.privacy.view import NamedCurve, PrivacyView
 from noisycount.charts.refinement.chart import refinement_chart
 from noisycount.charts.refinement.curves import RefinementCurves
+from noisycount.charts.table.bars import TableBars, is_tabled
+from noisycount.charts.table.chart import table_chart
 from noisycount.shown.line import short
 
 __all__ = ["chart_of"]
@@ -23,13 +25,15 @@ _SHOWN = 100  # characters of what is refused
 
 @singledispatch
 def chart_of(result: object) -> alt.TopLevelMixin:
-    """The chart of a posterior, a privacy curve or a figure, or of an answer with its mechanism."""
+    """The chart of a posterior, a privacy curve or a figure, of an answer or a table of them."""
     if is_published(result):
         where = getattr(result, "where", "an answer with noise")
         unit = "records" if getattr(result, "unit", None) is None else "persons"
         return answer_chart(AnswerCurve.of(result), where, unit)
+    if is_tabled(result):
+        return table_chart(TableBars.of(result))
     raise ValueError(
-        "result must be a Posterior, a PrivacyCurve, a Release or a Figure, "
+        "result must be a Posterior, a PrivacyCurve, a Release, a TableRelease or a Figure, "
         f"got {short(result)[:_SHOWN]}: give one of these"
     )
 

@@ -1,7 +1,6 @@
 """Public tables in CSV and Parquet files: a column of numbers read, columns added."""
 # ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from noisycount.release.sources.duckdb.files import PARQUET, TEXTS
 from noisycount.release.sources.duckdb.paths import Connection, path_pattern, readable_file
 from noisycount.release.sources.duckdb.quoting import quoted_name, quoted_text
 from noisycount.release.sources.duckdb.text_file import TextFile
+from noisycount.release.sources.duckdb.written_file import write_rows
 from noisycount.release.sources.endings import by_ending
 from noisycount.release.sources.forms import FileForm
 
@@ -152,27 +152,13 @@ class PublicTable(Closing):
             SourceError: The file cannot be written.
         """
         form = table_format(out)
-        part = out.with_name(f".{out.name}.{os.getpid()}")
         new = [
             f"CASE WHEN NOT added.missing THEN added.{name} END AS {name}"
             for name in map(quoted_name, added)
         ]
         query = f"SELECT {', '.join([self._kept(form), *new])} FROM loaded POSITIONAL JOIN added"
-        options = "FORMAT csv, HEADER true" if form == _CSV else "FORMAT parquet"
-        copy = f"COPY ({query}) TO {quoted_text(str(part))} ({options})"
         self.connection.register("added", {**added, "missing": missing})
-        try:
-            without_engine_errors(
-                lambda: self.connection.execute(copy),
-                f"{str(out)!r} cannot be written: check its folder and the free space",
-            )
-            part.replace(out)
-        except OSError as error:
-            raise SourceError(
-                f"{str(out)!r} cannot be written ({error.strerror}): name another file"
-            ) from None
-        finally:
-            part.unlink(missing_ok=True)
+        write_rows(self.connection, query, out, form)
 
     def refusal(self, column: str, row: int, meant: str) -> SourceError:
         """The refusal of one cell, which it does not quote.

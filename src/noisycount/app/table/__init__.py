@@ -1,0 +1,1 @@
+"""Many private counts in one question."""

@@ -1,0 +1,157 @@
+"""What a chart of published counts shows: a bar a row, and where its count lies."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Protocol, Self, TypeGuard
+
+from noisycount.shown.label import label_text
+from noisycount.shown.numbers import percent, plus_minus
+
+__all__ = ["MOST_KINDS", "MOST_ROWS", "TableBar", "TableBars", "Tabled", "is_tabled"]
+
+MOST_ROWS = 200
+"""Nobody reads a longer chart."""
+
+MOST_KINDS = 4
+"""So many colours are told apart by every kind of colour vision."""
+
+
+class Tabled(Protocol):
+    """A published table, whose first level are its cells."""
+
+    where: str | None
+    unit: str | None
+    confidence: float
+
+    @property
+    def answers(self) -> Sequence[Sequence[int]]:
+        """The noisy counts of each level, in units."""
+        ...
+
+    @property
+    def labels(self) -> Any:  # noqa: ANN401 - with the names of what it is grouped by
+        """What a reader sees of the keys."""
+        ...
+
+    @property
+    def rows(self) -> Sequence[Any]:
+        """Every count with its level, labels, answer and errors, the cells first."""
+        ...
+
+
+def is_tabled(result: object) -> TypeGuard[Tabled]:
+    """Whether a result is a published table."""
+    return all(hasattr(result, name) for name in ("answers", "labels", "rows", "confidence"))
+
+
+@dataclass(frozen=True, slots=True)
+class TableBar:
+    """One count.
+
+    Args:
+        label: What was counted.
+        answer: The published count, in units.
+        error: The true one lies within ±error of it.
+        kind: Which of several bars of one label; empty where each label has one.
+    """
+
+    label: str
+    answer: int
+    error: int
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TableBars:
+    """What a chart of a table shows.
+
+    Args:
+        bars: Rows in their order, those of one label behind each other.
+        title: The heading.
+        notes: Lines below it.
+        unit: What is counted, in the plural.
+        kinds: What tells the bars of one label apart, such as the name of a column.
+
+    Raises:
+        ValueError: There is no bar, or more than anybody reads, or bars of more kinds than colours.
+    """
+
+    bars: Sequence[TableBar]
+    title: str
+    notes: Sequence[str]
+    unit: str
+    kinds: str = ""
+
+    def __post_init__(self) -> None:
+        """The refusal of what cannot be drawn."""
+        if not 1 <= len(self.bars) <= MOST_ROWS:
+            raise ValueError(
+                f"result has {len(self.bars):,} rows, and a chart shows 1 to {MOST_ROWS}: draw "
+                "a part of them, or write them to a file"
+            )
+        if len(self.names) > MOST_KINDS:
+            raise ValueError(
+                f"result has {len(self.names)} kinds of bars, and a chart tells {MOST_KINDS} "
+                "apart: put the kind into the label"
+            )
+
+    @property
+    def names(self) -> list[str]:
+        """The kinds in their order."""
+        return list(dict.fromkeys(bar.kind for bar in self.bars))
+
+    @classmethod
+    def of(cls, told: Tabled) -> Self:
+        """The cells of a published table, those of its last column beside each other if few.
+
+        Raises:
+            ValueError: It has no cell, or more than anybody reads.
+        """
+        cells, names = told.rows[: len(told.answers[0])], list(told.labels.names)
+        labels = [_labels(row, names) for row in cells]
+        is_beside = _is_beside(labels)
+        bars = [
+            TableBar(", ".join(each[:-1]), row.answer, row.error, each[-1])
+            if is_beside
+            else TableBar(", ".join(each), row.answer, row.error)
+            for row, each in zip(cells, labels, strict=True)
+        ]
+        unit = "rows" if told.unit is None else "persons"
+        return cls(
+            bars=bars,
+            title=f"{unit.capitalize()} by {_listed(names)}",
+            notes=_notes(told, cells),
+            unit=unit,
+            kinds=names[-1] if is_beside else "",
+        )
+
+
+def _labels(row: Any, names: Sequence[str]) -> list[str]:  # noqa: ANN401 - a row of a table
+    """What stands for each key of a row."""
+    if row.level == "other":
+        return ["(other)"] if len(names) == 1 else ["(other)", ""]
+    return [label_text(label) for label in row.labels]
+
+
+def _is_beside(labels: Sequence[Sequence[str]]) -> bool:
+    """Whether the cells of each label follow each other, and differ in few last keys."""
+    if not labels or min(map(len, labels)) < 2 or labels[-1][0] == "(other)":  # noqa: PLR2004
+        return False
+    kinds = {each[-1] for each in labels}
+    firsts = [tuple(each[:-1]) for each in labels]
+    runs = 1 + sum(one != other for one, other in pairwise(firsts))
+    return 1 < len(kinds) <= MOST_KINDS and runs == len(set(firsts))
+
+
+def _notes(told: Tabled, cells: Sequence[Any]) -> list[str]:
+    """What was counted, and how far off it may be."""
+    error, all_within = plus_minus(cells[0].error), plus_minus(cells[0].error_of_all)
+    sure = f"line: {error} around each answer, {percent(told.confidence)} sure"
+    together = f"all {len(told.rows):,} counts within {all_within}" if len(told.rows) > 1 else ""
+    return [*([told.where] if told.where else []), "; ".join(filter(None, (sure, together)))]
+
+
+def _listed(names: Sequence[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

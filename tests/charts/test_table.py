@@ -1,0 +1,128 @@
+import struct
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import noisycount as nc
+from noisycount.charts.files import save_file
+from noisycount.charts.table.bars import MOST_ROWS, TableBar, TableBars
+from noisycount.charts.table.chart import table_chart
+
+BARS = TableBars(
+    [TableBar("Bern", 40, 9), TableBar("Überlingen am Bodensee, Landkreis Konstanz", -3, 9)],
+    "Persons by town",
+    ["line: ±9"],
+    "persons",
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row as tables have it."""
+
+    labels: tuple[object, ...]
+    answer: int
+    level: str = "cells"
+    error: int = 9
+    error_of_all: int = 14
+
+
+def told(rows: list[Row], names: tuple[str, ...], where: str | None = None) -> Any:  # noqa: ANN401
+    """A table as the chart sees one."""
+    return SimpleNamespace(
+        answers=([row.answer for row in rows if row.level != "total"],),
+        labels=SimpleNamespace(names=names),
+        rows=rows,
+        where=where,
+        unit="person",
+        confidence=0.95,
+    )
+
+
+def layers(bars: TableBars) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """Each layer as Vega-Lite, with its values."""
+    chart = table_chart(bars).to_dict()
+    return [(layer, chart["datasets"][layer["data"]["name"]]) for layer in chart["layer"]]
+
+
+def test_each_row_has_a_bar_and_its_interval() -> None:
+    """From 0 to the answer, negative ones too, and ±error around it."""
+    (bar, values), *_ = layers(BARS)
+    assert bar["mark"]["type"] == "bar"
+    assert [(row["low"], row["answer"], row["high"]) for row in values] == [
+        (31, 40, 49),
+        (-12, -3, 6),
+    ]
+    (low, high) = bar["encoding"]["x"]["scale"]["domain"]
+    assert low < -12
+    assert high > 49
+
+
+def test_long_labels_are_cut_into_lines() -> None:
+    """None is lost, and the lines of one label do not overlap those of the next."""
+    *_, (_, labels) = layers(BARS)
+    assert [label["label"] for label in labels] == [
+        "Bern",
+        "Überlingen am Bodensee, Landkreis\nKonstanz",
+    ]
+    assert labels[1]["place"] - labels[0]["place"] >= 16
+
+
+def test_few_last_keys_have_colours() -> None:
+    """Bars of one label stand together, and a legend names the colours."""
+    rows = [Row((site, sex), 10) for site in (1, 2, 3) for sex in (False, True)]
+    bars = TableBars.of(told(rows, ("site", "female"), "age >= 40"))
+    assert (bars.kinds, bars.names) == ("female", ["false", "true"])
+    assert bars.title == "Persons by site and female"
+    assert bars.notes == [
+        "age >= 40",
+        "line: ±9 around each answer, 95 % sure; all 6 counts within ±14",
+    ]
+    *_, (_, labels) = layers(bars)
+    assert [label["label"] for label in labels] == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [Row((site, plan), 10) for site in (1, 2) for plan in range(9)],
+        [*(Row((site, sex), 1) for sex in "fm" for site in (1, 2))],
+        [Row((1, None), 1), Row((None, None), 1, "other")],
+    ],
+)
+def test_other_keys_are_in_the_label(rows: list[Row]) -> None:
+    """Where they are many, or out of order, or one row is that of all others."""
+    bars = TableBars.of(told(rows, ("site", "plan")))
+    assert not bars.kinds
+    assert len({bar.label for bar in bars.bars}) == len(rows)
+
+
+def test_words_stand_for_keys_without_text() -> None:
+    """Missing values and other keys; margins are no bars, as they would hide the cells."""
+    rows = [Row((None,), 4), Row((None,), 2, "other"), Row((None,), 7, "total")]
+    bars = TableBars.of(told(rows, ("town",)))
+    assert [bar.label for bar in bars.bars] == ["(missing)", "(other)"]
+
+
+def test_what_nobody_could_read_is_refused() -> None:
+    """More rows than fit, none at all, or more kinds than colours."""
+    with pytest.raises(ValueError, match="result has 201 rows, and a chart shows 1 to 200"):
+        TableBars.of(told([Row((number,), 1) for number in range(MOST_ROWS + 1)], ("town",)))
+    with pytest.raises(ValueError, match="result has 0 rows"):
+        replace(BARS, bars=[])
+    with pytest.raises(ValueError, match="5 kinds of bars"):
+        replace(BARS, bars=[TableBar("a", 1, 1, kind) for kind in "abcde"], kinds="plan")
+
+
+@pytest.mark.parametrize("rows", [1, 100])
+def test_pictures_have_room_for_all_rows(tmp_path: Path, rows: int) -> None:
+    """One row and a hundred, in SVG and PNG, by the public name too."""
+    table = told([Row((f"town {number}",), number) for number in range(rows)], ("town",))
+    for name in ("table.svg", "table.png"):
+        save_file(nc.chart(table), tmp_path / name)
+    _, height = struct.unpack(">II", (tmp_path / "table.png").read_bytes()[16:24])
+    assert height > 2 * 20 * rows
+    assert f"town {rows - 1}" in (tmp_path / "table.svg").read_text("utf-8")
