@@ -11,6 +11,7 @@ from multiprocessing.synchronize import Barrier, Event
 from pathlib import Path
 
 from noisycount.errors import BudgetError, LedgerError
+from noisycount.release.budget.loss import Loss
 from noisycount.release.desk import Dataset, Desk
 from noisycount.release.ledger.ledger import Entry, Ledger, Request
 from noisycount.release.question.schema import Kind
@@ -33,7 +34,7 @@ class RedrawingLedger(Ledger):
 
     __slots__ = ()
 
-    def reserve(self, *words: object) -> tuple[Entry, Fraction]:
+    def reserve(self, *words: object) -> tuple[Entry, Loss]:
         """Give the debit without its answer."""
         entry, charged = super().reserve(*words)
         return replace(entry, answer=None), charged
@@ -109,7 +110,7 @@ def repeat(url: str, keys: Iterable[str]) -> tuple[Fraction, list[int | None]]:
             request = Request("survey", f"question {number}", Fraction(1, 3))
             entry, charged = ledger.reserve(key, request, Fraction(1000))
             answers.append(ledger.store(entry, os.getpid()).answer)
-            charges += charged
+            charges += charged.epsilon or 0
     return charges, answers
 
 

@@ -193,8 +193,8 @@ class Desk(Shown, Closing):
             remaining = self.remaining
         return Release(
             answer=cast("int", entry.answer),  # stored by now, here or before
-            epsilon=entry.request.epsilon,
-            charged=charged,
+            epsilon=price,
+            charged=price if charged else Fraction(0),
             remaining=remaining,
             dataset=entry.request.dataset,
             where=canonical_text(predicate),

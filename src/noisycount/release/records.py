@@ -129,7 +129,7 @@ class Records(Shown, Closing):
         return {canonical_text(asked), canonical_text(normal_form(asked))}
 
     def earlier(self, where: str, entries: Iterable[Entry]) -> list[Entry]:
-        """Those of a ledger's entries that ask the same of these very records, at any price.
+        """Those of a ledger's entries that ask the same count of these very records, at any price.
 
         Args:
             where: the question in the predicate language.
@@ -146,6 +146,7 @@ class Records(Shown, Closing):
             if entry.request.dataset == self.name
             if (question := asked_of(entry)).get("where") in texts
             if question.get("unit") == self.unit and question.get("version") in versions
+            if "table" not in question
         ]
 
     def desk(

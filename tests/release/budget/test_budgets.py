@@ -1,5 +1,4 @@
 import math
-import sys
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -14,8 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize_scalar
 
-from noisycount.errors import BudgetError
-from noisycount.release.budget import approximate
 from noisycount.release.budget.approximate import ApproximateBudget
 from noisycount.release.budget.budgets import Budget, ConcentratedBudget, PureBudget, budget_of
 from noisycount.release.budget.exact import exact_epsilon
@@ -162,14 +159,54 @@ def test_a_budget_admits_its_very_sum_and_nothing_beyond() -> None:
     assert not ConcentratedBudget(whole).admits(Loss(nothing, more))
 
 
-def test_without_dp_accounting_a_delta_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before anything is charged; budgets in ε and in ρ need no extra."""
-    approximate._rho_of.cache_clear()  # noqa: SLF001 - what earlier tests computed
-    monkeypatch.setitem(sys.modules, "dp_accounting", None)
-    budget = ApproximateBudget(Fraction(1), MICRO)
-    with pytest.raises(BudgetError, match=r"needs the package dp-accounting; install noisycount\["):
-        budget.admits(Loss.of(Fraction(1, 10)))
-    assert ConcentratedBudget(Fraction(1)).admits(Loss.of(Fraction(1)))
+GAUSSIAN, HIDDEN = Loss.concentrated(Fraction(1, 100)), Loss.of(Fraction(1, 10), MICRO / 10)
+
+
+@pytest.mark.parametrize(
+    ("budget", "price", "obstacle"),
+    [
+        (PureBudget(Fraction(2)), GAUSSIAN, "a budget in ε alone pays for no Gaussian noise: give"),
+        (PureBudget(Fraction(2)), HIDDEN, "a budget in ε alone pays for no hidden keys, which"),
+        (ConcentratedBudget(Fraction(2)), HIDDEN, "a budget in ρ pays for no hidden keys, which"),
+        (
+            ApproximateBudget(Fraction(2), MICRO),
+            HIDDEN,
+            "the budget ε = 2 at δ = 1e-06 of 'x' sets",
+        ),
+        (
+            ApproximateBudget(Fraction(2), MICRO, MICRO),
+            GAUSSIAN,
+            "the budget ε = 2 at δ = 1e-06, 1e-06 of it for keys of 'x' leaves no δ for Gaussian",
+        ),
+    ],
+)
+def test_a_budget_says_what_it_can_never_pay_for(
+    budget: Budget, price: Loss, obstacle: str
+) -> None:
+    """In one line with the remedy; and it admits no such answer."""
+    told = budget.obstacle(price, "'x'")
+    assert told is not None
+    assert told.startswith(obstacle)
+    assert "\n" not in told
+    assert not budget.admits(price)
+    assert budget.left(price) == 0 or isinstance(budget, ApproximateBudget)
+
+
+@pytest.mark.parametrize(
+    ("budget", "price"),
+    [
+        (ConcentratedBudget(Fraction(2)), GAUSSIAN),
+        (ApproximateBudget(Fraction(2), MICRO), GAUSSIAN),
+        (ApproximateBudget(Fraction(2), MICRO, MICRO / 2), GAUSSIAN),
+        (ApproximateBudget(Fraction(2), MICRO, MICRO / 2), HIDDEN),
+        (ApproximateBudget(Fraction(2), MICRO, MICRO), HIDDEN),
+    ],
+)
+def test_a_budget_pays_for_what_it_has_no_obstacle_to(budget: Budget, price: Loss) -> None:
+    """And says so."""
+    assert budget.admits(price)
+    assert budget.obstacle(price, "'x'") is None
+    assert budget.left(price) > 0
 
 
 @pytest.mark.parametrize(

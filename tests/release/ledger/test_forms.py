@@ -48,13 +48,13 @@ def test_a_spend_must_fit_the_analyst_as_well(ledger: Ledger) -> None:
     for number in range(3):
         request = asked(number, dataset=f"data {number}")
         entry, charged = ledger.reserve(f"{number}", request, RICH, ALICE)
-        assert (charged, entry.analyst) == (TENTH, "alice")
+        assert (charged.epsilon, entry.analyst) == (TENTH, "alice")
         assert entry.analyst_spent.epsilon == (number + 1) * TENTH
     message = refusal(lambda: ledger.reserve("3", asked(3), RICH, ALICE))
     assert message.startswith(
         "epsilon 0.1 exceeds the 0 that is left of the budget 0.3 of analyst 'alice'; ask at"
     )
-    assert ledger.reserve("3", asked(3), RICH, BOB)[1] == TENTH
+    assert ledger.reserve("3", asked(3), RICH, BOB)[1].epsilon == TENTH
     assert (ledger.paid_by("alice").epsilon, ledger.paid_by("bob").epsilon) == (3 * TENTH, TENTH)
     assert ledger.paid_by("carol") == Loss()
 
@@ -74,7 +74,7 @@ def test_what_another_analyst_bought_is_free(ledger: Ledger) -> None:
     entry, _ = ledger.reserve("1", asked(1), RICH, ALICE)
     stored = ledger.store(entry, 7)
     poor = Analyst("bob", Fraction(1, 10**9))
-    assert ledger.reserve("2", asked(1), RICH, poor) == (stored, 0)
+    assert ledger.reserve("2", asked(1), RICH, poor) == (stored, Loss())
     assert ledger.paid_by("bob") == Loss()
 
 
@@ -82,7 +82,7 @@ def test_a_budget_in_rho_pays_for_squares(ledger: Ledger) -> None:
     """A hundred answers at a tenth are 0.5 in ρ, exactly, and no hundred and first fits."""
     budget = ConcentratedBudget(Fraction(1, 2))
     for number in range(100):
-        assert ledger.reserve(f"{number}", asked(number), budget)[1] == TENTH
+        assert ledger.reserve(f"{number}", asked(number), budget)[1].epsilon == TENTH
     assert ledger.paid("survey") == Loss(Fraction(10), Fraction(1, 2))
     with pytest.raises(BudgetError, match=r"exceeds the 0 that is left of the budget ρ = 0\.5 of"):
         ledger.reserve("100", asked(100, Fraction(1, 10**9)), budget)
@@ -99,7 +99,7 @@ def test_a_budget_with_a_delta_pays_for_more_than_the_sum(ledger: Ledger) -> Non
         ledger.reserve("more", asked(fitting), budget)
     left = budget.left(ledger.paid("survey"))
     assert 0 < left < TENTH
-    assert ledger.reserve("less", asked(fitting, left), budget)[1] == left
+    assert ledger.reserve("less", asked(fitting, left), budget)[1].epsilon == left
 
 
 def test_a_head_that_was_written_down_is_held(ledger: Ledger, ledger_url: str) -> None:
@@ -234,11 +234,11 @@ def test_a_clock_that_jumps_back_is_refused(ledger: Ledger) -> None:
     message = refusal(lambda: slow.reserve("2", asked(2), RICH))
     assert message.startswith(f"the clock says {entry.made - timedelta(minutes=2):%Y-%m-%d %H:%M}")
     assert message.endswith(" UTC; set the clock right and ask again")
-    assert slow.reserve("1", asked(1), RICH) == (entry, 0)
+    assert slow.reserve("1", asked(1), RICH) == (entry, Loss())
     assert ledger.entries() == [entry]
     stored = slow.store(entry, 5)
     assert [row["made"] for row in ledger.rows()] == [entry.made.isoformat()] * 2
-    assert ledger.reserve("2", asked(2), RICH)[1] == TENTH
+    assert ledger.reserve("2", asked(2), RICH)[1].epsilon == TENTH
     assert ledger.entries()[0] == stored
 
 
@@ -288,7 +288,7 @@ def test_an_older_ledger_is_brought_into_this_form(tmp_path: Path, *, create: bo
         assert {each.analyst for each in ledger.entries()} == {"analyst"}
         assert ledger.paid_by("analyst") == Loss(Fraction(5, 4), Fraction(5, 32))
         assert verification(ledger.rows()).head.number == 9
-        assert ledger.reserve("key 3", kept[2][1], RICH)[1] == 0
+        assert ledger.reserve("key 3", kept[2][1], RICH)[1] == Loss()
         assert ledger.reserve("new", asked(9), RICH)[0].spent.epsilon == Fraction(1, 2) + TENTH
         assert ledger.verify().broken is None
     with Ledger.open(f"sqlite:///{path}") as ledger:

@@ -36,7 +36,7 @@ def test_a_first_request_is_charged_its_price(ledger: Ledger) -> None:
     """The entry carries the request, the total and the time, and no answer yet."""
     before = datetime.now(UTC)
     entry, charged = ledger.reserve("mine", asked(1), Fraction(1))
-    assert charged == TENTH
+    assert charged == Loss.of(TENTH)
     price = Loss(TENTH, Fraction(1, 200))
     assert entry == Entry("mine", asked(1), price, entry.made, None, "analyst", price)
     assert before <= entry.made <= datetime.now(UTC)
@@ -47,7 +47,7 @@ def test_a_first_request_is_charged_its_price(ledger: Ledger) -> None:
 def test_a_repeated_request_is_free(ledger: Ledger, key: str) -> None:
     """Under the same key or another, the first entry is given again."""
     first, _ = ledger.reserve("mine", asked(1), TENTH)
-    assert ledger.reserve(key, asked(1), TENTH) == (first, 0)
+    assert ledger.reserve(key, asked(1), TENTH) == (first, Loss())
     assert ledger.spent("survey") == TENTH
 
 
@@ -55,7 +55,7 @@ def test_a_repeat_gives_the_stored_answer(ledger: Ledger) -> None:
     """Also where the budget is spent."""
     entry, _ = ledger.reserve("mine", asked(1), TENTH)
     stored = ledger.store(entry, 103)
-    assert ledger.reserve("another", asked(1), TENTH) == (stored, 0)
+    assert ledger.reserve("another", asked(1), TENTH) == (stored, Loss())
     assert stored == replace(entry, answer=103)
 
 
@@ -102,7 +102,7 @@ def test_an_overspend_says_what_is_left_and_changes_nothing(ledger: Ledger) -> N
     ):
         ledger.reserve("second", asked(2, Fraction(1, 3)), budget)
     assert ledger.spent("survey") == TENTH
-    assert ledger.reserve("second", asked(2, Fraction(1, 5)), budget)[1] == Fraction(1, 5)
+    assert ledger.reserve("second", asked(2, Fraction(1, 5)), budget)[1].epsilon == Fraction(1, 5)
 
 
 def test_nothing_is_left_of_a_budget_that_was_lowered(ledger: Ledger) -> None:
@@ -176,7 +176,7 @@ def test_a_price_and_a_budget_may_be_text(ledger: Ledger) -> None:
     assert request == Request("survey", "question", Fraction(1, 3))
     analyst = Analyst("alice", 2)  # type: ignore[arg-type]
     assert analyst == Analyst("alice", Fraction(2))
-    assert ledger.reserve("mine", request, "0.5", analyst)[1] == Fraction(1, 3)  # type: ignore[arg-type]
+    assert ledger.reserve("mine", request, "0.5", analyst)[1].epsilon == Fraction(1, 3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("value", [2, b"x", None, object(), 0.5])
@@ -259,12 +259,12 @@ def test_a_digest_tells_where_the_data_set_ends(one: str, two: str, three: str) 
     assert Request(one + two, three, TENTH).digest != Request(one, two + three, TENTH).digest
 
 
-@pytest.mark.parametrize("text", ["", "a\nb", "a\0", "\ud800", "x" * 100_001])
+@pytest.mark.parametrize("text", ["", "a\nb", "a\0", "\ud800", "x" * 10_000_001])
 def test_a_text_that_is_not_printable_is_refused_in_one_line(ledger: Ledger, text: str) -> None:
     """As a data set, as a question and as a key, before anything is charged."""
     with pytest.raises(ValueError, match=r"\Adataset must be 1 to 200 printable [^\n]*\Z"):
         Request(text, "question", TENTH)
-    with pytest.raises(ValueError, match=r"\Aquestion must be 1 to 100000 printable [^\n]*\Z"):
+    with pytest.raises(ValueError, match=r"\Aquestion must be 1 to 10000000 printable [^\n]*\Z"):
         Request("survey", text, TENTH)
     with pytest.raises(ValueError, match=r"\Akey must be 1 to 200 printable [^\n]{,80}\Z"):
         ledger.reserve(text, asked(1), Fraction(1))
@@ -282,9 +282,9 @@ def test_an_entry_is_checked() -> None:
     """A debit is part of its totals, and its time is in UTC."""
     now, price = datetime.now(UTC), Loss.of(TENTH)
     less = Loss(Fraction(1, 20), Fraction(1))
-    with pytest.raises(ValueError, match=r"\Aspent must include epsilon, got 0\.05\Z"):
+    with pytest.raises(ValueError, match=r"\Aspent must include the price, got ε = 0\.05\Z"):
         Entry("mine", asked(1), less, now, None, "analyst", price)
-    with pytest.raises(ValueError, match=r"\Aanalyst_spent must include epsilon, got 0\.1\Z"):
+    with pytest.raises(ValueError, match=r"\Aanalyst_spent must include the price, got ε = 0\.1\Z"):
         Entry("mine", asked(1), price, now, None, "analyst", Loss(TENTH, Fraction(0)))
     with pytest.raises(ValueError, match=r"\Aanalyst must be 1 to 200 printable characters"):
         Entry("mine", asked(1), price, now, None, "", price)

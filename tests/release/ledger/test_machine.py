@@ -31,7 +31,7 @@ requests = st.builds(
     question=st.sampled_from(["old", "young"]),
     epsilon=st.sampled_from([Fraction(1, 10), Fraction(1, 3), Fraction(1, 2)]),
 )
-Outcome = tuple[Entry, Fraction] | LedgerError
+Outcome = tuple[Entry, Loss] | LedgerError
 
 
 class LedgerMachine(RuleBasedStateMachine):
@@ -48,12 +48,12 @@ class LedgerMachine(RuleBasedStateMachine):
     def spent(self, dataset: str) -> Loss:
         """Give what the model's data set has paid."""
         paid = [each.request for each in self.entries if each.request.dataset == dataset]
-        return sum((Loss.of(request.epsilon) for request in paid), Loss())
+        return sum((request.price for request in paid), Loss())
 
     def spent_by(self, analyst: str) -> Loss:
         """Give what the model's analyst has paid."""
         paid = [each.request for each in self.entries if each.analyst == analyst]
-        return sum((Loss.of(request.epsilon) for request in paid), Loss())
+        return sum((request.price for request in paid), Loss())
 
     def expected(self, key: str, request: Request, analyst: Analyst) -> Entry | type[LedgerError]:
         """Give what the first matching line of the contract decides.
@@ -66,7 +66,7 @@ class LedgerMachine(RuleBasedStateMachine):
             return LedgerError
         if known is not None:
             return known
-        price = Loss.of(request.epsilon)
+        price = request.price
         total, own = self.spent(request.dataset) + price, self.spent_by(analyst.name) + price
         if total.epsilon > BUDGET or (analyst.budget and own.epsilon > OWN_BUDGET):
             return BudgetError
@@ -81,9 +81,9 @@ class LedgerMachine(RuleBasedStateMachine):
         assert isinstance(outcome, tuple)
         entry, charged = outcome
         if expected in self.entries:
-            assert (entry, charged) == (expected, 0)
+            assert (entry, charged) == (expected, Loss())
             return
-        assert charged == entry.request.epsilon
+        assert charged == entry.request.price
         assert entry == Entry(
             *(expected.key, expected.request, expected.spent, entry.made, None),
             *(expected.analyst, expected.analyst_spent),
@@ -133,7 +133,7 @@ class LedgerMachine(RuleBasedStateMachine):
         index = number % len(self.entries)
         entry = self.entries[index]
         self.crash()
-        assert self.ledger.reserve(entry.key, entry.request, Fraction(1, 10**9)) == (entry, 0)
+        assert self.ledger.reserve(entry.key, entry.request, Fraction(1, 10**9)) == (entry, Loss())
         self.entries[index] = self.ledger.store(entry, answer)
 
     @invariant()

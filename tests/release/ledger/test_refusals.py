@@ -16,6 +16,7 @@ import pytest
 from sqlalchemy import event, exc
 
 from noisycount.errors import LedgerError
+from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger import making as ledger_making
 from noisycount.release.ledger.ledger import Entry, Ledger, Request
 from tests.release import workers as desk_workers
@@ -252,7 +253,7 @@ def test_a_locked_ledger_refuses_in_time(path: Path) -> None:
             )
         assert ledger.entries() == [entry]
         holder.close()
-        assert ledger.reserve("other", other(1), BUDGET)[1] == other(1).epsilon
+        assert ledger.reserve("other", other(1), BUDGET)[1] == other(1).price
 
 
 def test_more_threads_than_connections_are_refused_in_our_words(path: Path) -> None:
@@ -295,7 +296,7 @@ def test_a_read_only_ledger_is_read_and_refuses_to_reserve(path: Path) -> None:
         ):
             assert refusal(action).endswith("is read-only; make the file and its folder writable")
         assert ledger.spent("survey") == REQUEST.epsilon
-        assert ledger.reserve("mine", REQUEST, BUDGET) == (entry, 0)
+        assert ledger.reserve("mine", REQUEST, BUDGET) == (entry, Loss())
 
 
 def test_a_full_disk_refuses_the_debit_that_does_not_fit(path: Path) -> None:
@@ -329,7 +330,7 @@ def check_granted(path: Path, granted: list[str]) -> None:
     with Ledger.open(f"sqlite:///{path}") as ledger:
         assert [entry.key for entry in ledger.entries()] == ["mine", *granted]
         assert ledger.spent("survey") == REQUEST.epsilon + len(granted) * Fraction(1, 1000)
-        assert ledger.reserve("last", other(-1), BUDGET)[1] == other(-1).epsilon
+        assert ledger.reserve("last", other(-1), BUDGET)[1] == other(-1).price
 
 
 def test_a_torn_file_is_refused_wherever_it_was_torn(path: Path) -> None:
@@ -368,7 +369,7 @@ def test_a_file_that_is_torn_while_it_is_open_is_refused(path: Path, part: int) 
         assert path.read_bytes() == content[:length]
         ledger.close()  # a file that is restored in place must be opened again
         path.write_bytes(content)
-        assert ledger.reserve("other", other(1), BUDGET)[1] == other(1).epsilon
+        assert ledger.reserve("other", other(1), BUDGET)[1] == other(1).price
 
 
 def spend(path: Path) -> Entry:
@@ -536,7 +537,7 @@ def refusal_without_permission(file: str, *, create: bool) -> str:
 def test_the_longest_names_hold_a_ledger(tmp_path: Path) -> None:
     """The file that it is drafted in needs no longer name; a longer one is refused in our words."""
     with Ledger.open(f"sqlite:///{tmp_path}/{'x' * 240}") as ledger:
-        assert ledger.reserve("mine", REQUEST, BUDGET)[1] == REQUEST.epsilon
+        assert ledger.reserve("mine", REQUEST, BUDGET)[1] == REQUEST.price
     assert [len(path.name) for path in tmp_path.iterdir()] == [240]
     with Ledger.open(f"sqlite:///{tmp_path}/{'x' * 254}") as ledger:
         message = refusal(lambda: ledger.reserve("mine", REQUEST, BUDGET))

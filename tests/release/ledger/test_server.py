@@ -8,6 +8,7 @@ from fractions import Fraction
 import psycopg
 import pytest
 
+from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.address import Address
 from noisycount.release.ledger.ledger import Ledger, Request
 from tests.postgresql import Server
@@ -106,7 +107,7 @@ def test_a_locked_ledger_refuses_in_time(postgresql: Server, database: str, ledg
             assert message.endswith("is locked by another process; wait for it and ask again")
             assert time.monotonic() - started < 20  # of the 30 that are waited by default
         assert ledger.entries() == [entry]
-    assert ledger.reserve("other", asked(2), BUDGET)[1] == TENTH
+    assert ledger.reserve("other", asked(2), BUDGET)[1].epsilon == TENTH
 
 
 def test_without_the_lock_the_chain_still_grants_no_debit_too_many(
@@ -146,7 +147,7 @@ def test_a_read_only_server_refuses_to_reserve(
         lambda: ledger.store(entry, 5),
     ):
         assert refusal(action).endswith("is read-only; make it writable")
-    assert ledger.reserve("mine", asked(1), BUDGET) == (entry, 0)
+    assert ledger.reserve("mine", asked(1), BUDGET) == (entry, Loss())
 
 
 def test_an_account_that_may_only_add_rows_is_enough(postgresql: Server, database: str) -> None:
@@ -216,7 +217,7 @@ def test_a_server_that_was_started_again_is_used_again(postgresql: Server, ledge
     assert "cannot be reached" in refusal(lambda: ledger.reserve("other", asked(2), BUDGET))
     postgresql.start()
     assert ledger.entries() == [entry]
-    assert ledger.reserve("other", asked(2), BUDGET)[1] == TENTH
+    assert ledger.reserve("other", asked(2), BUDGET)[1].epsilon == TENTH
 
 
 def test_several_processes_that_make_a_ledger_make_one(postgresql: Server) -> None:

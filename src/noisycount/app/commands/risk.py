@@ -23,6 +23,7 @@ from noisycount.app.risk.wire import risks_object
 from noisycount.app.risk.words import cautions, meanings, risk_facts, risk_header, risk_rows
 from noisycount.app.terminal.printing import print_facts, print_json, print_table
 from noisycount.app.terminal.progress import progress
+from noisycount.errors import NoisyCountError
 from noisycount.model.exact import Exact
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
@@ -146,11 +147,18 @@ def _answered(
         answered_words,
         entry_under_key,
     )
+    from noisycount.release.register.asked import asks_for_table  # noqa: PLC0415  (for the same)
 
     entry = entry_under_key(key, configuration, "--key")
+    price = entry.request.epsilon
+    if price is None or asks_for_table(entry):
+        raise NoisyCountError(
+            f"--key {key!r}: that is a table, and the risk is that of one count: give its price, or"
+            " its --noise and --scale"
+        )
     dataset = configuration.datasets.get(entry.request.dataset)
     size = None if dataset is None else dataset.size
-    return entry.request.epsilon, answered_words(entry), size
+    return price, answered_words(entry), size
 
 
 def _law(

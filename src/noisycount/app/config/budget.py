@@ -1,6 +1,7 @@
-"""A budget as an owner writes it: in ε, in (ε, δ) or in ρ."""
+"""A budget as an owner writes it: in ε, in ρ, or in (ε, δ), of which a part is for hidden keys."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import TypeVar
 
 from noisycount.app.config.toml_table import TomlTable
@@ -11,7 +12,7 @@ from noisycount.release.budget.exact import exact_delta, exact_epsilon
 
 __all__ = ["budget_in"]
 
-_PAIR, _RHO = {"epsilon", "delta"}, {"rho"}
+_PAIR, _KEYS, _RHO = {"epsilon", "delta"}, {"for_keys"}, {"rho"}
 Value = TypeVar("Value")
 
 
@@ -27,16 +28,23 @@ def budget_in(table: TomlTable) -> Budget | None:
     if not isinstance(value, dict):
         return PureBudget(_exact(table, "budget", lambda text: exact_epsilon(text, "budget")))
     parts = table.table("budget")
-    parts.require_known(_PAIR | _RHO)
+    parts.require_known(_PAIR | _KEYS | _RHO)
     if set(value) == _RHO:
         return ConcentratedBudget(_exact(parts, "rho", lambda text: exact_epsilon(text, "rho")))
-    if set(value) != _PAIR:
+    if set(value) - _KEYS != _PAIR:
         raise table.refusal(
             "budget", 'must be "2", or { epsilon = "2", delta = "1e-6" }, or { rho = "0.1" }'
         )
-    return ApproximateBudget(
-        _exact(parts, "epsilon", exact_epsilon), _exact(parts, "delta", exact_delta)
-    )
+    epsilon, delta = _exact(parts, "epsilon", exact_epsilon), _exact(parts, "delta", exact_delta)
+    for_keys = _exact(parts, "for_keys", _for_keys) if "for_keys" in value else Fraction(0)
+    try:
+        return ApproximateBudget(epsilon, delta, for_keys)
+    except ValueError as error:
+        raise ConfigError(f"{parts.path}: [{parts.name}] {error}") from None
+
+
+def _for_keys(text: str) -> Fraction:
+    return exact_delta(text, "for_keys")
 
 
 def _exact(table: TomlTable, key: str, exact: Callable[[str], Value]) -> Value:

@@ -6,13 +6,10 @@ from contextlib import suppress
 from noisycount.app.count.question import Answer
 from noisycount.app.plan.plan import planned
 from noisycount.errors import NoisyCountError
-from noisycount.model.half_width import error_within
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.budget.exact import exact_text
-from noisycount.release.ledger.entries import Entry
 from noisycount.shown.numbers import percent, plus_minus, signed
 
-__all__ = ["hints", "stored_error"]
+__all__ = ["hints"]
 
 _FAR = 2  # times as large as the count may be, or as small
 
@@ -26,19 +23,14 @@ def hints(answer: Answer, guess: float | None = None, within: float | None = Non
         within: The half-width that was asked for, as a share of the guess.
     """
     found = list(_about_guess(answer, guess, within)) if guess and within else []
-    if answer.better is not None and answer.better.answer is not None:
-        error = plus_minus(stored_error(answer.better, answer.confidence))
-        price = exact_text(answer.better.request.epsilon)
+    if answer.better is not None:
+        error = plus_minus(answer.better.error(answer.confidence))
+        price = exact_text(answer.better.epsilon)
         found.append(
             f"a better answer to this question is stored, and free with --epsilon {price}: "
             f"{signed(answer.better.answer)} {error}"
         )
     return found
-
-
-def stored_error(entry: Entry, confidence: float) -> int:
-    """The count lies within ±error of a stored answer with the confidence, in units."""
-    return error_within(DiscreteLaplace.for_epsilon(entry.request.epsilon), confidence)
 
 
 def _about_guess(answer: Answer, guess: float, within: float) -> Iterator[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.count.opening import records_of
 from noisycount.app.ledger.access import existing_ledger
+from noisycount.app.ledger.stored_count import StoredCount
 from noisycount.errors import ConfigError
 from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_of_size
@@ -50,7 +51,7 @@ class Answer:
     confidence: float
     ledger: Path | None
     size: int | None = None
-    better: Entry | None = None
+    better: StoredCount | None = None
 
     @property
     def interval(self) -> tuple[int, int]:
@@ -120,11 +121,11 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
     )
 
 
-def _better(earlier: list[Entry], epsilon: Fraction) -> Entry | None:
+def _better(earlier: list[Entry], epsilon: Fraction) -> StoredCount | None:
     """The answer at the largest ε above this one, if there is one."""
-    answered = (entry for entry in earlier if entry.answer is not None)
-    best = max(answered, key=lambda entry: entry.request.epsilon, default=None)
-    return best if best is not None and best.request.epsilon > epsilon else None
+    answered = filter(None, map(StoredCount.of, earlier))
+    best = max(answered, key=lambda count: count.epsilon, default=None)
+    return best if best is not None and best.epsilon > epsilon else None
 
 
 def dataset_asked(configuration: Config, source: str, unit: str | None) -> DatasetConfig:

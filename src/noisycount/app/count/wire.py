@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from noisycount.app.count.hint import stored_error
 from noisycount.app.count.question import Answer
 from noisycount.app.count.trial import Trial
 from noisycount.release.budget.exact import exact_text
@@ -59,8 +58,8 @@ def _better(answer: Answer) -> dict[str, Any] | None:
         return None
     return {
         "answer": answer.better.answer,
-        "error": stored_error(answer.better, answer.confidence),
-        "epsilon": exact_text(answer.better.request.epsilon),
+        "error": answer.better.error(answer.confidence),
+        "epsilon": exact_text(answer.better.epsilon),
         "key": answer.better.key,
     }
 

@@ -40,14 +40,24 @@ class Account:
     @property
     def words(self) -> tuple[str, str, str]:
         """Budget, what was spent of it, and what is left, for people."""
-        spent = exact_text(self.spent.epsilon)
         if self.budget is None or self.left is None:
-            return "none", spent, "-"
-        left = exact_text(self.left)
+            return "none", self._spent, "-"
         if self.in_epsilon:
-            return self.budget.text, spent, left
-        together = f"ε = {spent}, ρ = {float(self.spent.rho):.4g}"
-        return self.budget.text, together, f"one more of ε = {float(self.left):.4g}"
+            return self.budget.text, self._spent, exact_text(self.left)
+        return self.budget.text, self._spent, f"one more of ε = {float(self.left):.4g}"
+
+    @property
+    def _spent(self) -> str:
+        """All sums that tell something: ε alone where the budget is in ε and nothing else was."""
+        spent, sums = self.spent, []
+        if self.in_epsilon and spent.epsilon is not None and not spent.delta:
+            return exact_text(spent.epsilon)
+        if spent.epsilon is not None:
+            sums.append(f"ε = {exact_text(spent.epsilon)}")
+        sums.append(f"ρ = {float(spent.rho):.4g}")
+        if spent.delta:
+            sums.append(f"δ = {float(spent.delta):.4g}")
+        return ", ".join(sums)
 
 
 def accounts_of_datasets(configuration: Config, entries: Sequence[Entry]) -> list[Account]:

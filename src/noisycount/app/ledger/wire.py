@@ -5,12 +5,14 @@ from typing import Any
 
 from noisycount.app.config.config import Config
 from noisycount.app.ledger.accounts import Account, accounts_of_analysts, accounts_of_datasets
-from noisycount.release.budget.exact import exact_text
+from noisycount.release.budget.exact import exact_text, optional_text
+from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.book import Verification
 from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.entries import Entry
+from noisycount.release.ledger.table_answer import TableAnswer
 
-__all__ = ["ledger_object", "rows_object", "verification_object"]
+__all__ = ["answer_object", "ledger_object", "price_object", "rows_object", "verification_object"]
 
 Object = dict[str, Any]
 
@@ -56,8 +58,7 @@ def _account_objects(kind: str, accounts: Sequence[Account]) -> list[Object]:
         {
             kind: account.name,
             "budget": None if account.budget is None else account.budget.written,
-            "spent": exact_text(account.spent.epsilon),
-            "spent_rho": exact_text(account.spent.rho),
+            **_spent_object(account.spent),
             "remaining": None if account.left is None else exact_text(account.left),
         }
         for account in accounts
@@ -72,12 +73,39 @@ def _entry_objects(entries: Sequence[Entry]) -> list[Object]:
             "key": entry.key,
             "dataset": entry.request.dataset,
             "question": entry.request.question,
-            "epsilon": exact_text(entry.request.epsilon),
-            "spent": exact_text(entry.spent.epsilon),
-            "spent_rho": exact_text(entry.spent.rho),
+            **price_object(entry),
+            **_spent_object(entry.spent),
             "analyst": entry.analyst,
-            "analyst_spent": exact_text(entry.analyst_spent.epsilon),
-            "answer": entry.answer,
+            "analyst_spent": optional_text(entry.analyst_spent.epsilon),
+            **answer_object(entry),
         }
         for entry in entries
     ]
+
+
+def price_object(entry: Entry) -> Object:
+    """What an entry cost; ρ and δ where they were charged, and no ε then where there is none."""
+    request = entry.request
+    told: Object = {"epsilon": optional_text(request.epsilon)}
+    if request.rho is not None:
+        told["rho"] = exact_text(request.rho)
+    if request.delta:
+        told["delta"] = exact_text(request.delta)
+    return told
+
+
+def answer_object(entry: Entry) -> Object:
+    """A count, or the counts of each level of a table with the keys that it shows."""
+    if not isinstance(entry.answer, TableAnswer):
+        return {"answer": entry.answer}
+    counts = [level.tolist() for level in entry.answer.levels]
+    keys = {} if entry.answer.keys is None else {"keys": entry.answer.keys}
+    return {"answer": counts, **keys}
+
+
+def _spent_object(spent: Loss) -> Object:
+    """What was spent in all; δ where there was any."""
+    told: Object = {"spent": optional_text(spent.epsilon), "spent_rho": exact_text(spent.rho)}
+    if spent.delta:
+        told["spent_delta"] = exact_text(spent.delta)
+    return told

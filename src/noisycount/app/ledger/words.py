@@ -8,16 +8,19 @@ from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import LedgerError
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.ledger.entries import Entry
+from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.release.register.asked import asked_part
 from noisycount.shown.numbers import signed
 
 __all__ = [
     "account_header",
     "account_rows",
+    "answer_words",
     "asked_where",
     "entry_header",
     "entry_rows",
     "place_words",
+    "price_words",
 ]
 
 
@@ -41,7 +44,9 @@ def account_rows(accounts: Sequence[Account]) -> list[tuple[str, ...]]:
 def entry_header(entries: Sequence[Entry]) -> tuple[str, ...]:
     """The names of the columns; who asked is told where there are several."""
     analyst = ("analyst",) if _has_several(entries) else ()
-    return "when (UTC)", *analyst, "data set", "question", "ε", "answer"
+    in_epsilon = all(entry.request.epsilon is not None for entry in entries)
+    price = "ε" if in_epsilon and not any(entry.request.delta for entry in entries) else "price"
+    return "when (UTC)", *analyst, "data set", "question", price, "answer"
 
 
 def entry_rows(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
@@ -53,11 +58,28 @@ def entry_rows(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
             *([entry.analyst] if has_several else []),
             seen_from_here(entry.request.dataset),
             asked_where(entry),
-            exact_text(entry.request.epsilon),
-            "not given" if entry.answer is None else signed(entry.answer),
+            price_words(entry),
+            answer_words(entry),
         )
         for entry in entries
     ]
+
+
+def price_words(entry: Entry) -> str:
+    """What an entry cost: its ε alone where that is all."""
+    request = entry.request
+    if request.epsilon is None or request.delta:
+        return request.price.text
+    return exact_text(request.epsilon)
+
+
+def answer_words(entry: Entry) -> str:
+    """What was answered, without its error."""
+    if not isinstance(entry.answer, TableAnswer):
+        return "not given" if entry.answer is None else signed(entry.answer)
+    if entry.answer.keys is not None:
+        return _number_of("key", len(entry.answer.keys)) + " shown"
+    return _number_of("count", sum(map(len, entry.answer.levels)))
 
 
 def asked_where(entry: Entry) -> str:
@@ -78,6 +100,10 @@ def _forged(entry: Entry) -> LedgerError:
         f"key {entry.key!r} of the ledger has a question that no noisycount wrote;"
         " `noisycount ledger export` shows it as it is"
     )
+
+
+def _number_of(noun: str, number: int) -> str:
+    return f"{signed(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def _has_several(entries: Sequence[Entry]) -> bool:

@@ -57,7 +57,8 @@ class View:
     @property
     def price(self) -> Fraction:
         """ε of the newest answer, or a usual one."""
-        return self.entries[-1].request.epsilon if self.entries else _USUAL
+        paid = (entry.request.epsilon for entry in reversed(self.entries))
+        return next(filter(None, paid), _USUAL)
 
     @property
     def affordable(self) -> int | None:

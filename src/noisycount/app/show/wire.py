@@ -3,6 +3,7 @@
 from typing import Any
 
 from noisycount.app.config.config import Config
+from noisycount.app.ledger.wire import answer_object, price_object
 from noisycount.app.ledger.words import asked_where
 from noisycount.app.show.view import View
 from noisycount.release.budget.exact import exact_text
@@ -31,8 +32,8 @@ def view_object(view: View, configuration: Config) -> dict[str, Any]:
             {
                 "made": entry.made.isoformat(),
                 "where": asked_where(entry),
-                "epsilon": exact_text(entry.request.epsilon),
-                "answer": entry.answer,
+                **price_object(entry),
+                **answer_object(entry),
                 "analyst": entry.analyst,
                 "key": entry.key,
             }

@@ -2,11 +2,10 @@
 
 from noisycount.app.check.kinds import value_words
 from noisycount.app.config.config import Config
-from noisycount.app.ledger.words import asked_where, place_words
+from noisycount.app.ledger.stored_count import StoredCount
+from noisycount.app.ledger.words import answer_words, asked_where, place_words, price_words
 from noisycount.app.show.view import View
 from noisycount.app.terminal.printing import Facts, seen_from_here
-from noisycount.model.half_width import error_within
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.ledger.entries import Entry
 from noisycount.shown.numbers import approximately, plus_minus, signed
@@ -52,7 +51,7 @@ def entry_rows(view: View) -> list[tuple[str, ...]]:
         (
             f"{entry.made:%Y-%m-%d %H:%M}",
             asked_where(entry),
-            exact_text(entry.request.epsilon),
+            price_words(entry),
             _answer(entry),
         )
         for entry in view.entries
@@ -71,7 +70,7 @@ def _budget(view: View) -> str:
 
 def _answer(entry: Entry) -> str:
     """A stored answer with its error."""
-    if entry.answer is None:
-        return "not given"
-    error = error_within(DiscreteLaplace.for_epsilon(entry.request.epsilon), CONFIDENCE)
-    return f"{signed(entry.answer)} {plus_minus(error)}"
+    count = StoredCount.of(entry)
+    if count is None:
+        return answer_words(entry)
+    return f"{signed(count.answer)} {plus_minus(count.error(CONFIDENCE))}"

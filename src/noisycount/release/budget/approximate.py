@@ -1,46 +1,47 @@
-"""A budget in (ε, δ), which pays for many cheap answers."""
+"""A budget in (ε, δ), which pays for many cheap answers, Gaussian noise and hidden keys."""
 
 from dataclasses import dataclass
-from decimal import ROUND_DOWN, Decimal, localcontext
 from fractions import Fraction
-from functools import cache
-from importlib import import_module
 
-from noisycount.errors import BudgetError
+from noisycount.model.concentrated import rho_within
 from noisycount.release.budget.budgets import Budget, price_within
 from noisycount.release.budget.exact import exact_delta, exact_epsilon, exact_text, largest_epsilon
 from noisycount.release.budget.loss import Loss
 
 __all__ = ["ApproximateBudget"]
 
-_DIGITS = 6  # of the largest ρ, rounded down
-_TOLERANCE = 1e-7  # relative, of its bisection: below what the digits show
-_ORDERS = [1 + 1.02**step / 50 for step in range(1, 1000)]  # of Rényi's divergence, 1.02 to 8e6
-_ROUNDING = 1e-9  # relative: above what the sums of dp-accounting round
-
 
 @dataclass(frozen=True, slots=True)
 class ApproximateBudget(Budget):
-    """A budget in (ε, δ): answers keep to it if the ε add up to ε, or the ρ to what implies it.
+    """A budget in (ε, δ): the ε add up to at most ε, or the ρ to what implies it.
 
-    Whichever of the two sums is kept when the last answer is given, all answers together are
-    (ε, δ)-differentially private, also where prices depend on answers: where the ε add up to at
-    most ε no outcome has a larger loss, and the other outcomes are those of a zCDP filter.
+    A part d of δ may be set aside for hidden keys. Answers keep to the budget if their δ add up to
+    at most d, and their ε to at most ε or their ρ to at most the largest that implies (ε, δ − d).
+
+    All answers together are then (ε, δ)-differentially private, also where questions and prices
+    depend on answers. For at each step what an answer does with the probability of its δ can be
+    set apart, on either of two neighbouring data sets, and on all paths these add up to at most d.
+    What is left obeys the Rényi bounds: outcomes whose ε add up to at most ε have no larger loss,
+    and those with a larger one are outcomes of a filter of ρ, which count for at most δ − d. The
+    part d is one for all paths and stated beforehand: were each answer free to use of δ what others
+    left, rare paths could use all of it for their ρ and the usual ones for their keys, twice δ.
 
     Args:
         epsilon: From 1e-9 to 1e6; whatever `exact_epsilon` takes is kept as a rational.
         delta: From 1e-18 to below 1; whatever `exact_delta` takes is kept as a rational.
+        for_keys: The part of δ that hidden keys may use, from 0 to all of it. Where it is all, no
+            sum of ρ implies the budget, and the ε have to add up to at most ε.
 
     Raises:
         ValueError: One of them is out of range or inexact.
 
     Source:
-        The largest ρ is found with dp-accounting: C. Canonne, G. Kamath and T. Steinke, The
-        Discrete Gaussian for Differential Privacy (2020), Proposition 12 and Corollary 13.
+        R. Rogers, A. Roth, J. Ullman and S. Vadhan, Privacy Odometers and Filters (2016), for ε;
+        J. Whitehouse, A. Ramdas, R. Rogers and Z. S. Wu, Fully-Adaptive Composition in Differential
+        Privacy (2023), Theorem 1, for approximate zCDP; `rho_within` for what a ρ implies.
 
     Numerical error:
-        That ρ is never above the largest, and for ε from 0.1 to 100 at most 1e-4 (relative) below
-        it; outside that range it is smaller than need be. Sums are exact.
+        The largest ρ is rounded down to six digits. Sums are exact.
 
     Example:
         >>> budget = ApproximateBudget(Fraction(2), Fraction(1, 10**6))
@@ -50,66 +51,66 @@ class ApproximateBudget(Budget):
 
     epsilon: Fraction
     delta: Fraction
+    for_keys: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon, "budget"))
         object.__setattr__(self, "delta", exact_delta(self.delta))
+        if self.for_keys != 0:
+            object.__setattr__(self, "for_keys", exact_delta(self.for_keys, "for_keys"))
+        if self.for_keys > self.delta:
+            raise ValueError(
+                f"for_keys must be at most delta, {exact_text(self.delta)}, of which it is a part,"
+                f" got {exact_text(self.for_keys)}"
+            )
 
     @property
     def text(self) -> str:
         """The budget in a few words."""
-        return f"ε = {exact_text(self.epsilon)} at δ = {float(self.delta):.6g}"
+        told = f"ε = {exact_text(self.epsilon)} at δ = {float(self.delta):.6g}"
+        return f"{told}, {float(self.for_keys):.6g} of it for keys" if self.for_keys else told
 
     @property
     def written(self) -> dict[str, str]:
-        """The exact texts of ε and δ."""
-        return {"epsilon": exact_text(self.epsilon), "delta": exact_text(self.delta)}
+        """The exact texts of ε and δ, and of the part for hidden keys if there is one."""
+        parts = {"epsilon": self.epsilon, "delta": self.delta}
+        if self.for_keys:
+            parts["for_keys"] = self.for_keys
+        return {name: exact_text(value) for name, value in parts.items()}
 
     @property
     def rho(self) -> Fraction:
-        """The ρ that implies this budget.
-
-        Raises:
-            BudgetError: The package dp-accounting is not installed.
-        """
-        return _rho_of(self.epsilon, self.delta)
+        """The ρ that implies this budget beside hidden keys; 0 where none does."""
+        rest = self.delta - self.for_keys
+        return rho_within(self.epsilon, rest) if rest else Fraction(0)
 
     def admits(self, total: Loss) -> bool:
         """Whether answers of this loss together keep to the budget."""
-        rho = self.rho  # first, so that nothing is charged where it cannot be found
-        return total.epsilon <= self.epsilon or total.rho <= rho
+        if total.delta > self.for_keys:
+            return False
+        return (total.epsilon is not None and total.epsilon <= self.epsilon) or (
+            total.rho <= self.rho
+        )
+
+    def obstacle(self, price: Loss, whose: str) -> str | None:
+        """Why such an answer can never be paid for, and what can be done; None where it can."""
+        if price.delta and not self.for_keys:
+            return (
+                f"the budget {self.text} of {whose} sets no part of δ aside for hidden keys:"
+                " give it for_keys, or list the keys"
+            )
+        if price.epsilon is None and not self.rho:
+            return (
+                f"the budget {self.text} of {whose} leaves no δ for Gaussian noise:"
+                " give it a smaller for_keys"
+            )
+        return None
 
     def left(self, spent: Loss) -> Fraction:
         """The largest ε at which one more answer may be asked; 0 where none may."""
-        pure = largest_epsilon(self.epsilon - spent.epsilon)
-        return max(pure, price_within(self.rho - spent.rho))
-
-
-@cache
-def _rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """A ρ such that ρ-zCDP implies (ε, δ), by bisection, rounded down to six digits."""
-    goal, chance = float(epsilon) * (1 - _ROUNDING), float(delta)
-    low, high = 0.0, 1.0
-    while _epsilon_of(high, chance) <= goal:
-        low, high = high, 2 * high
-    while high - low > low * _TOLERANCE:
-        middle = (low + high) / 2
-        if _epsilon_of(middle, chance) <= goal:
-            low = middle
-        else:
-            high = middle
-    with localcontext(prec=_DIGITS, rounding=ROUND_DOWN):
-        return Fraction(+Decimal(low))
-
-
-def _epsilon_of(rho: float, delta: float) -> float:
-    """The ε that ρ-zCDP implies at δ, by dp-accounting."""
-    try:
-        accounting = import_module("dp_accounting")
-        rdp = import_module("dp_accounting.rdp")
-    except ImportError:
-        raise BudgetError(
-            "a budget with a delta needs the package dp-accounting; install noisycount[accounting]"
-        ) from None
-    accountant = rdp.RdpAccountant(_ORDERS)
-    return float(accountant.compose(accounting.ZCDpEvent(rho)).get_epsilon(delta))
+        if spent.delta > self.for_keys:
+            return Fraction(0)
+        concentrated = price_within(self.rho - spent.rho)
+        if spent.epsilon is None:
+            return concentrated
+        return max(largest_epsilon(self.epsilon - spent.epsilon), concentrated)

@@ -39,6 +39,16 @@ class Budget(Shown, ABC):
         """Whether answers of this loss together keep to the budget."""
 
     @abstractmethod
+    def obstacle(self, price: Loss, whose: str) -> str | None:
+        """Why such an answer can never be paid for, and what can be done; None where it can.
+
+        Args:
+            price: What the answer would cost.
+            whose: Who has the budget.
+        """
+        return None
+
+    @abstractmethod
     def left(self, spent: Loss) -> Fraction:
         """The largest ε at which one more answer may be asked; 0 where none may."""
 
@@ -84,18 +94,30 @@ class PureBudget(Budget):
 
     def admits(self, total: Loss) -> bool:
         """Whether answers of this loss together keep to the budget."""
-        return total.epsilon <= self.epsilon
+        return total.epsilon is not None and total.epsilon <= self.epsilon and not total.delta
+
+    def obstacle(self, price: Loss, whose: str) -> str | None:
+        """Why such an answer can never be paid for, and what can be done; None where it can."""
+        if price.epsilon is None:
+            return (
+                "a budget in ε alone pays for no Gaussian noise: give"
+                f" {whose} a budget with a rho, or with epsilon and delta"
+            )
+        return no_hidden_keys("ε alone", whose) if price.delta else None
 
     def left(self, spent: Loss) -> Fraction:
         """The largest ε at which one more answer may be asked; 0 where none may."""
+        if spent.epsilon is None or spent.delta:
+            return Fraction(0)
         return largest_epsilon(self.epsilon - spent.epsilon)
 
 
 @dataclass(frozen=True, slots=True)
 class ConcentratedBudget(Budget):
-    """A budget in ρ of zero-concentrated differential privacy: the sum of ε²/2 may reach it.
+    """A budget in ρ of zero-concentrated differential privacy: the sum of the ρ may reach it.
 
-    Many cheap answers fit that do not fit a budget in ε: a hundred at ε = 0.1 have ρ = 0.5.
+    An answer in ε has ρ = ε²/2, so that many cheap answers fit that do not fit a budget in ε: a
+    hundred at ε = 0.1 have ρ = 0.5.
 
     Args:
         rho: From 1e-9 to 1e6; whatever `exact_epsilon` takes is kept as a rational.
@@ -128,11 +150,15 @@ class ConcentratedBudget(Budget):
 
     def admits(self, total: Loss) -> bool:
         """Whether answers of this loss together keep to the budget."""
-        return total.rho <= self.rho
+        return total.rho <= self.rho and not total.delta
+
+    def obstacle(self, price: Loss, whose: str) -> str | None:
+        """Why such an answer can never be paid for, and what can be done; None where it can."""
+        return no_hidden_keys("ρ", whose) if price.delta else None
 
     def left(self, spent: Loss) -> Fraction:
         """The largest ε at which one more answer may be asked; 0 where none may."""
-        return price_within(self.rho - spent.rho)
+        return Fraction(0) if spent.delta else price_within(self.rho - spent.rho)
 
 
 def budget_of(value: Exactly | Budget) -> Budget:
@@ -146,6 +172,14 @@ def budget_of(value: Exactly | Budget) -> Budget:
         PureBudget(epsilon=Fraction(2, 1))
     """
     return value if isinstance(value, Budget) else PureBudget(exact_epsilon(value, "budget"))
+
+
+def no_hidden_keys(currency: str, whose: str) -> str:
+    """The refusal of hidden keys by a budget that has no δ."""
+    return (
+        f"a budget in {currency} pays for no hidden keys, which fail with a probability: give"
+        f" {whose} a budget with epsilon, delta and for_keys, or list the keys"
+    )
 
 
 def price_within(rho: Fraction) -> Fraction:

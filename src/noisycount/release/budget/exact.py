@@ -12,10 +12,13 @@ __all__ = [
     "Exactly",
     "exact_delta",
     "exact_epsilon",
+    "exact_share",
     "exact_text",
     "exact_value",
     "is_in_range",
     "largest_epsilon",
+    "optional_text",
+    "optional_value",
     "rational",
 ]
 
@@ -71,12 +74,13 @@ def is_in_range(epsilon: float | Fraction) -> bool:
     return _SMALLEST <= epsilon <= _LARGEST
 
 
-def exact_delta(value: Exactly) -> Fraction:
+def exact_delta(value: Exactly, name: str = "delta") -> Fraction:
     """The exact probability that a δ or its text denotes.
 
     Args:
         value: From 1e-18 to below 1: a decimal or a fraction in at most 40 characters, or a
             number that is already exact.
+        name: What the message of a refusal calls the value.
 
     Raises:
         ValueError: The value is outside that range or form.
@@ -88,8 +92,33 @@ def exact_delta(value: Exactly) -> Fraction:
     number = written(value)
     if number is None or not _SMALLEST_DELTA <= number < 1:
         raise ValueError(
-            "delta must be a decimal or a fraction in quotes, from 1e-18 to below 1, such as"
+            f"{name} must be a decimal or a fraction in quotes, from 1e-18 to below 1, such as"
             f" '1e-6', got {_shown(value)}"
+        )
+    return number
+
+
+def exact_share(value: Exactly, name: str = "delta") -> Fraction:
+    """The exact probability that the δ of one answer denotes, of which any number adds up shortly.
+
+    Args:
+        value: What `exact_delta` takes, a decimal of at most 18 places or a fraction with a
+            denominator of at most 1000.
+        name: What the message of a refusal calls the value.
+
+    Raises:
+        ValueError: The value is outside that range or form.
+
+    Example:
+        >>> exact_share("1e-6")
+        Fraction(1, 1000000)
+    """
+    number = written(value)
+    if number is None or not _SMALLEST_DELTA <= number < 1 or not _has_short_form(number):
+        raise ValueError(
+            f"{name} must be a decimal of at most {_PLACES} places, or a fraction with a"
+            f" denominator of at most {_LARGEST_DENOMINATOR}, from 1e-18 to below 1,"
+            f" got {_shown(value)}"
         )
     return number
 
@@ -152,6 +181,16 @@ def exact_value(text: str) -> Fraction:
         raise ValueError(f"text must be an exact decimal or fraction, got {_shown(text)}")
     whole, point, part = text.partition(".")
     return Fraction(int(whole + part), 10 ** len(part)) if point else _quotient(text)
+
+
+def optional_text(value: Fraction | None) -> str | None:
+    """The exact text of a rational, where there is one."""
+    return None if value is None else exact_text(value)
+
+
+def optional_value(text: str | None) -> Fraction | None:
+    """The rational that `optional_text` wrote."""
+    return None if text is None else exact_value(text)
 
 
 def _quotient(text: str) -> Fraction:

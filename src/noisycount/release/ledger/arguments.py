@@ -3,7 +3,9 @@
 from operator import index
 from types import UnionType
 
-__all__ = ["LONGEST_NAME", "check_text", "check_type", "whole_answer"]
+from noisycount.release.ledger.table_answer import TableAnswer
+
+__all__ = ["LONGEST_NAME", "check_text", "check_type", "storable_answer"]
 
 LONGEST_NAME = 200  # of keys, data sets and analysts: more than people type, less than a line
 _SHOWN = 40  # characters of a text that is too long, 80 of another value: they fit on a line
@@ -52,12 +54,15 @@ def check_type(name: str, value: object, kind: type | UnionType) -> None:
         raise ValueError(f"{name} must be of type {wanted}, got a {type(value).__name__}")  # noqa: TRY004
 
 
-def whole_answer(answer: int) -> int:
-    """An answer as an integer of Python's own.
+def storable_answer(answer: int | TableAnswer) -> int | TableAnswer:
+    """An answer as an integer of Python's own, or as a table that can be read again.
 
     Raises:
-        ValueError: It is no whole number, or too large to be written down.
+        ValueError: It is no whole number and no table, or too large to be written down.
     """
+    if isinstance(answer, TableAnswer):
+        TableAnswer(answer.text).check()
+        return answer
     try:
         whole = index(answer)
     except TypeError:

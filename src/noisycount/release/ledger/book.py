@@ -11,11 +11,13 @@ from noisycount.release.ledger.chain import (
     DESCRIPTION,
     Head,
     Row,
+    answer_of,
     entry_of,
     row_hash,
 )
 from noisycount.release.ledger.description import unit_of
 from noisycount.release.ledger.entries import Request
+from noisycount.release.ledger.table_answer import TableAnswer
 
 __all__ = ["Book", "Verification", "verification"]
 
@@ -72,7 +74,7 @@ class Book:
         try:
             made = _time(row["made"])
             why = self._fault_of(row)
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, AttributeError):
             return "holds what no ledger writes"
         if why is None:
             self.made = made
@@ -94,7 +96,7 @@ class Book:
         digest, dataset, analyst = row["digest"], entry.request.dataset, entry.analyst
         if entry.key in self.debits or digest in self.keys:
             return "charges a request or a key a second time"
-        price = Loss.of(entry.request.epsilon)
+        price = entry.request.price
         if (
             entry.spent != self.paid_for(dataset) + price
             or entry.analyst_spent != self.paid_by(analyst) + price
@@ -107,7 +109,9 @@ class Book:
     def _fault_of_answer(self, row: Row) -> str | None:
         if row["key"] not in self.debits or row["key"] in self.answers:
             return "is a second answer, or one without a debit"
-        int(row["answer"])
+        answer = answer_of(row["answer"])
+        if isinstance(answer, TableAnswer):
+            answer.check()
         self.answers[row["key"]] = row["number"]
         return None
 

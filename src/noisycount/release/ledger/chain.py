@@ -6,25 +6,30 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from fractions import Fraction
 from typing import Any, Self
 
-from noisycount.release.budget.exact import exact_text, exact_value
+from noisycount.release.budget.exact import exact_text, optional_text, optional_value
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.entries import Entry, Request
+from noisycount.release.ledger.table_answer import TableAnswer
 
 __all__ = [
     "ANSWER",
     "COLUMNS",
     "DEBIT",
     "DESCRIPTION",
+    "LATER_COLUMNS",
     "Head",
     "Row",
     "answer_columns",
+    "answer_of",
     "chained",
     "debit_columns",
     "description_columns",
     "entry_of",
     "row_hash",
+    "uses_later_columns",
 ]
 
 Row = Mapping[str, Any]
@@ -34,7 +39,10 @@ COLUMNS = (
     *("number", "kind", "key", "digest", "dataset", "analyst", "question", "epsilon"),
     *("spent", "spent_rho", "analyst_spent", "analyst_rho", "made", "answer", "previous"),
 )
-"""What the hash of a row covers: every column but the hash itself."""
+"""What the hash of a row covers: every column but the hash itself and those that came later."""
+
+LATER_COLUMNS = ("rho", "delta", "spent_delta", "analyst_delta")
+"""What the hash of a row covers as well that has a value in one of them."""
 
 _HEAD = re.compile(r"([0-9]{1,18}):([0-9a-f]{32,64})")
 _HEAD_FORM = (
@@ -94,36 +102,60 @@ class Head:
 def row_hash(row: Row) -> str:
     """The SHA-256 of all columns of a row but the hash, in hexadecimal digits."""
     parts = [row[name] for name in COLUMNS]
+    if uses_later_columns(row):
+        parts += [row.get(name) for name in LATER_COLUMNS]
     return hashlib.sha256(_JSON.encode(parts).encode("ascii")).hexdigest()
+
+
+def uses_later_columns(row: Row) -> bool:
+    """Whether a row has a value in a column that tables of older ledgers may not have."""
+    return any(row.get(name) is not None for name in LATER_COLUMNS)
 
 
 def chained(head: Head, columns: Row) -> dict[str, Any]:
     """The row that follows a head and holds these columns."""
-    row = {**dict.fromkeys(COLUMNS), **columns, "number": head.number + 1, "previous": head.hash}
+    empty = dict.fromkeys((*COLUMNS, *LATER_COLUMNS))
+    row = {**empty, **columns, "number": head.number + 1, "previous": head.hash}
     return {**row, "hash": row_hash(row)}
 
 
-def debit_columns(entry: Entry) -> dict[str, str]:
-    """The columns that keep a debit."""
+def debit_columns(entry: Entry) -> dict[str, str | None]:
+    """The columns that keep a debit; there is no text of a δ of 0."""
+    request, spent, own = entry.request, entry.spent, entry.analyst_spent
     return {
         "kind": DEBIT,
         "key": entry.key,
-        "digest": entry.request.digest,
-        "dataset": entry.request.dataset,
+        "digest": request.digest,
+        "dataset": request.dataset,
         "analyst": entry.analyst,
-        "question": entry.request.question,
-        "epsilon": exact_text(entry.request.epsilon),
-        "spent": exact_text(entry.spent.epsilon),
-        "spent_rho": exact_text(entry.spent.rho),
-        "analyst_spent": exact_text(entry.analyst_spent.epsilon),
-        "analyst_rho": exact_text(entry.analyst_spent.rho),
+        "question": request.question,
+        "epsilon": optional_text(request.epsilon),
+        "rho": optional_text(request.rho),
+        "delta": optional_text(request.delta or None),
+        "spent": optional_text(spent.epsilon),
+        "spent_rho": exact_text(spent.rho),
+        "spent_delta": optional_text(spent.delta or None),
+        "analyst_spent": optional_text(own.epsilon),
+        "analyst_rho": exact_text(own.rho),
+        "analyst_delta": optional_text(own.delta or None),
         "made": entry.made.isoformat(),
     }
 
 
-def answer_columns(key: str, answer: int, made: datetime) -> dict[str, str]:
+def answer_columns(key: str, answer: int | TableAnswer, made: datetime) -> dict[str, str]:
     """The columns that keep the answer to the debit under a key."""
-    return {"kind": ANSWER, "key": key, "answer": str(answer), "made": made.isoformat()}
+    text = answer.text if isinstance(answer, TableAnswer) else str(answer)
+    return {"kind": ANSWER, "key": key, "answer": text, "made": made.isoformat()}
+
+
+def answer_of(text: str) -> int | TableAnswer:
+    """The answer that a text of a row holds; what a table holds is read when it is asked for.
+
+    Raises:
+        ValueError: The text is no number and no object of JSON.
+        TypeError: It is no text.
+    """
+    return TableAnswer(text) if text.startswith("{") else int(text)
 
 
 def description_columns(key: str, dataset: str, text: str, made: datetime) -> dict[str, str]:
@@ -146,15 +178,28 @@ def entry_of(row: Row, answer: str | None) -> Entry:
     try:
         entry = Entry(
             key=row["key"],
-            request=Request(row["dataset"], row["question"], exact_value(row["epsilon"])),
-            spent=Loss.read(row["spent"], row["spent_rho"]),
+            request=_request_of(row),
+            spent=Loss.read(row["spent"], row["spent_rho"], row.get("spent_delta")),
             made=datetime.fromisoformat(row["made"]),
-            answer=None if answer is None else int(answer),
+            answer=None if answer is None else answer_of(answer),
             analyst=row["analyst"],
-            analyst_spent=Loss.read(row["analyst_spent"], row["analyst_rho"]),
+            analyst_spent=Loss.read(
+                row["analyst_spent"], row["analyst_rho"], row.get("analyst_delta")
+            ),
         )
     except (TypeError, AttributeError) as error:
         raise ValueError("a column holds no text") from error
     if entry.request.digest != row["digest"]:
         raise ValueError("the digest is not the request's")
     return entry
+
+
+def _request_of(row: Row) -> Request:
+    """The request whose price the row of a debit holds.
+
+    Raises:
+        ValueError: No ledger wrote it.
+    """
+    epsilon, rho = optional_value(row["epsilon"]), optional_value(row.get("rho"))
+    delta = optional_value(row.get("delta")) or Fraction(0)
+    return Request(row["dataset"], row["question"], epsilon, rho, delta)

@@ -26,12 +26,11 @@ def totals(book: Book, request: Request, budget: Budget, analyst: Analyst) -> tu
     Raises:
         BudgetError: The price exceeds what is left.
     """
-    price = Loss.of(request.epsilon)
+    price = request.price
     spent, own = book.paid_for(request.dataset), book.paid_by(analyst.name)
-    _check_budget(request, budget, spent, spent + price, repr(request.dataset))
+    _check_budget(price, budget, spent, repr(request.dataset))
     if analyst.budget is not None:
-        whose = f"analyst {analyst.name!r}"
-        _check_budget(request, analyst.budget, own, own + price, whose)
+        _check_budget(price, analyst.budget, own, f"analyst {analyst.name!r}")
     return spent + price, own + price
 
 
@@ -53,12 +52,17 @@ def time_of_debit(book: Book, time: datetime) -> datetime:
     return max(time, book.made)
 
 
-def _check_budget(request: Request, limit: Budget, spent: Loss, total: Loss, whose: str) -> None:
-    """Refuse a total that one budget does not admit."""
-    if limit.admits(total):
+def _check_budget(price: Loss, limit: Budget, spent: Loss, whose: str) -> None:
+    """Refuse a price that one budget does not admit."""
+    if limit.admits(spent + price):
         return
-    raise BudgetError(
-        f"epsilon {exact_text(request.epsilon)} exceeds the {exact_text(limit.left(spent))} that is"
-        f" left of the budget {limit.text} of {whose}; ask at a lower price, or repeat an old"
-        " question free of charge"
-    )
+    obstacle = limit.obstacle(price, whose)
+    if obstacle is not None:
+        raise BudgetError(obstacle)
+    remedy = "ask at a lower price, or repeat an old question free of charge"
+    if price.epsilon is None or price.delta:
+        told = f"{price.text} exceeds what {spent.text} spent has left"
+    else:
+        left = exact_text(limit.left(spent))
+        told = f"epsilon {exact_text(price.epsilon)} exceeds the {left} that is left"
+    raise BudgetError(f"{told} of the budget {limit.text} of {whose}; {remedy}")

@@ -7,9 +7,10 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 
 from noisycount.release.budget.budgets import Budget, budget_of
-from noisycount.release.budget.exact import exact_epsilon, exact_text
+from noisycount.release.budget.exact import exact_epsilon, exact_share, exact_text, optional_text
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.arguments import check_text
+from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.shown.value import Shown
 
 __all__ = ["ANALYST", "Analyst", "Entry", "Request"]
@@ -17,40 +18,69 @@ __all__ = ["ANALYST", "Analyst", "Entry", "Request"]
 ANALYST = "analyst"
 """Who asks where nobody is named."""
 
-_LONGEST_QUESTION = 100_000  # characters: several times what a question of 4,096 bytes becomes
+_LONGEST_QUESTION = 10_000_000  # characters: those of a table name up to a million keys
 
 
 @dataclass(frozen=True, slots=True)
 class Request(Shown):
-    """One question to one data set at one price.
+    """One question to one data set at one price, which is in ε or in ρ.
 
     Args:
         dataset: Whose budget pays.
         question: Everything that decides what is counted and what noise is added, as text.
         epsilon: The price, in units of privacy loss; whatever `exact_epsilon` takes is kept as a
-            rational.
+            rational. None: the price is in ρ.
+        rho: The price of Gaussian noise, in the range of `exact_epsilon`; None: it is in ε.
+        delta: The probability with which the answer may cost more; whatever `exact_share` takes,
+            or 0.
 
     Raises:
-        ValueError: A text is empty, too long or not printable, or `epsilon` is out of range.
+        ValueError: A text is empty, too long or not printable, a price is out of range, or there
+            is not exactly one of `epsilon` and `rho`.
 
     Example:
         >>> Request("survey", "age > 40", Fraction(1, 10)).digest[:8]
         'a2fff9aa'
+        >>> Request("survey", "by town", None, rho=Fraction(1, 10)).price
+        Loss(epsilon=None, rho=Fraction(1, 10), delta=Fraction(0, 1))
     """
 
     dataset: str
     question: str
-    epsilon: Fraction
+    epsilon: Fraction | None
+    rho: Fraction | None = None
+    delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         check_text("dataset", self.dataset)
         check_text("question", self.question, _LONGEST_QUESTION)
-        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
+        if (self.epsilon is None) == (self.rho is None):
+            raise ValueError("a price must be in epsilon or in rho, and not in both: give one")
+        for name in ("epsilon", "rho"):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, exact_epsilon(value, name))
+        if self.delta != 0:
+            object.__setattr__(self, "delta", exact_share(self.delta, "delta"))
+
+    @property
+    def price(self) -> Loss:
+        """What the answer costs."""
+        if self.epsilon is not None:
+            return Loss.of(self.epsilon, self.delta)
+        return Loss.concentrated(self.rho, self.delta)  # type: ignore[arg-type]  # there is one
+
+    @property
+    def currency(self) -> dict[str, Fraction]:
+        """The sum that is charged, under the name of what it is in."""
+        sums = {"epsilon": self.epsilon, "rho": self.rho}
+        return {name: value for name, value in sums.items() if value is not None}
 
     @property
     def digest(self) -> str:
         """The SHA-256 of an encoding that no other request shares, in hexadecimal digits."""
-        parts = [self.dataset, self.question, exact_text(self.epsilon)]
+        parts = [self.dataset, self.question, optional_text(self.epsilon)]
+        if self.rho is not None or self.delta:
+            parts += [optional_text(self.rho), exact_text(self.delta)]
         return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()
 
 
@@ -88,7 +118,7 @@ class Entry(Shown):
         request: What was asked, and at what price.
         spent: What the data set has paid in all, this debit included.
         made: When, in UTC.
-        answer: The noisy count in units, or None while none was stored.
+        answer: The noisy count in units, or the counts of a table; None while none was stored.
         analyst: Who asked.
         analyst_spent: What the analyst's questions have cost in all, this debit included.
 
@@ -100,21 +130,21 @@ class Entry(Shown):
     request: Request
     spent: Loss
     made: datetime
-    answer: int | None
+    answer: int | TableAnswer | None
     analyst: str
     analyst_spent: Loss
 
     def __post_init__(self) -> None:
         check_text("key", self.key)
         check_text("analyst", self.analyst)
-        price = Loss.of(self.request.epsilon)
+        price = self.request.price
         for name, total in (("spent", self.spent), ("analyst_spent", self.analyst_spent)):
-            if total.epsilon < price.epsilon or total.rho < price.rho:
-                raise ValueError(f"{name} must include epsilon, got {exact_text(total.epsilon)}")
+            if not total.includes(price):
+                raise ValueError(f"{name} must include the price, got {total.text}")
         if self.made.utcoffset() != timedelta(0):
             raise ValueError(f"made must be in UTC, got {self.made.isoformat()}")
 
     def _key_facts(self) -> dict[str, object]:
         """What was asked of whom, its price and its answer."""
-        asked = {"dataset": self.request.dataset, "epsilon": self.request.epsilon}
+        asked = {"dataset": self.request.dataset, **self.request.currency}
         return {"key": self.key, **asked, "answer": self.answer, "analyst": self.analyst}

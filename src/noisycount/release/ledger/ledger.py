@@ -14,7 +14,7 @@ from noisycount.errors import LedgerError
 from noisycount.release.budget.budgets import Budget, budget_of
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.address import Address
-from noisycount.release.ledger.arguments import check_text, check_type, whole_answer
+from noisycount.release.ledger.arguments import check_text, check_type, storable_answer
 from noisycount.release.ledger.book import Book, Verification, verification
 from noisycount.release.ledger.chain import (
     Head,
@@ -39,6 +39,7 @@ from noisycount.release.ledger.rows import (
 from noisycount.release.ledger.shared_book import SharedBook
 from noisycount.release.ledger.structure import check_structure
 from noisycount.release.ledger.table import is_made, make, upgrade
+from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.shown.value import Shown
 
 __all__ = ["Analyst", "Entry", "Ledger", "Request"]
@@ -73,7 +74,7 @@ class Ledger(Shown):
         ...         entry = ledger.store(entry, 103)
         ...         again, charged_again = ledger.reserve("mine", request, Fraction(1))
         ...         head = ledger.verify().head
-        >>> charged, charged_again, again.answer, head.number
+        >>> charged.epsilon, charged_again.epsilon, again.answer, head.number
         (Fraction(1, 10), Fraction(0, 1), 103, 2)
     """
 
@@ -136,7 +137,7 @@ class Ledger(Shown):
         budget: Fraction | Budget,
         analyst: Analyst = Analyst(),  # noqa: B008 - frozen
         formers: Sequence[Request] = (),
-    ) -> tuple[Entry, Fraction]:
+    ) -> tuple[Entry, Loss]:
         """The debit of a request, and what this call charged for it.
 
         A request that was made before, under this key or another, is not charged again.
@@ -168,12 +169,12 @@ class Ledger(Shown):
                 raise LedgerError(f"key {key!r} was used for another question; choose another key")
             known = known or _first(connection, book, (request, *formers))
             if known is not None:
-                return known, Fraction(0)
+                return known, Loss()
             spent, own = totals(book, request, limit, analyst)
             made = time_of_debit(book, self.clock())
             entry = Entry(key, request, spent, made, None, analyst.name, own)
             append(connection, head, debit_columns(entry))
-            return entry, request.epsilon
+            return entry, request.price
 
     def has_answer(self, request: Request, formers: Sequence[Request] = ()) -> bool:
         """Whether there is an answer to a request already.
@@ -190,19 +191,20 @@ class Ledger(Shown):
             known = _first(connection, book, (request, *formers))
         return known is not None and known.answer is not None
 
-    def store(self, entry: Entry, answer: int) -> Entry:
+    def store(self, entry: Entry, answer: int | TableAnswer) -> Entry:
         """The entry with its answer for ever: this one, unless one was stored before.
 
         Args:
             entry: What `reserve` gave.
-            answer: The noisy count, in units; of any size below 2^14000.
+            answer: The noisy count, in units, of any size below 2^14000; or those of a table.
 
         Raises:
-            ValueError: The answer is no whole number, or too large; nothing was stored.
+            ValueError: The answer is no whole number and no table, or too large; nothing was
+                stored.
             LedgerError: The ledger holds no such entry, or cannot be written.
         """
         check_type("entry", entry, Entry)
-        answer = whole_answer(answer)
+        answer = storable_answer(answer)
         with self._transaction(self.writing) as connection:
             book = self._book(connection)
             head, made = book.head, max(self.clock(), book.made)
@@ -249,8 +251,8 @@ class Ledger(Shown):
         with self._transaction(self.reading) as connection:
             return dict(self._book(connection).descriptions)
 
-    def spent(self, dataset: str) -> Fraction:
-        """The exact sum of the ε that a data set has paid.
+    def spent(self, dataset: str) -> Fraction | None:
+        """The exact sum of the ε that a data set has paid; None where an answer had no ε.
 
         Raises:
             ValueError: The name is not printable.

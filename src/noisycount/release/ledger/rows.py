@@ -3,18 +3,29 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, Select, func, insert, select
 
 from noisycount.errors import LedgerError
 from noisycount.release.ledger.book import Book
-from noisycount.release.ledger.chain import ANSWER, DEBIT, Head, Row, chained, entry_of, row_hash
+from noisycount.release.ledger.chain import (
+    ANSWER,
+    DEBIT,
+    Head,
+    Row,
+    answer_of,
+    chained,
+    entry_of,
+    row_hash,
+    uses_later_columns,
+)
 from noisycount.release.ledger.entries import Entry
-from noisycount.release.ledger.table import LEDGER, RESTORE, damaged
+from noisycount.release.ledger.table import LEDGER, RESTORE, columns_of, damaged, widen
 
 __all__ = ["all_rows", "append", "entries_of", "entry_under", "follow", "keys_of", "row_at"]
 
-_AT_ONCE = 1000  # rows that are fetched together: about a megabyte
+_AT_ONCE = 20  # rows that are fetched together: some could hold tables of a million counts
 
 
 _WITHOUT_INDEXES = tuple(
@@ -31,8 +42,8 @@ def all_rows(connection: Connection) -> Iterator[Iterator[Row]]:
     if connection.dialect.name == "postgresql":
         for setting in _WITHOUT_INDEXES:
             connection.exec_driver_sql(setting)
-    query = select(LEDGER).order_by(LEDGER.c.number).execution_options(yield_per=_AT_ONCE)
-    with connection.execute(query) as rows:
+    query = _rows(connection).order_by(LEDGER.c.number)
+    with connection.execute(query.execution_options(yield_per=_AT_ONCE)) as rows:
         yield map(dict, rows.mappings())
 
 
@@ -51,13 +62,13 @@ def entries_of(rows: Iterable[Row]) -> list[Entry]:
         if row["kind"] == DEBIT:
             entries[row["key"]] = entry_of(row, None)
         elif row["kind"] == ANSWER:
-            entries[row["key"]] = replace(entries[row["key"]], answer=int(row["answer"]))
+            entries[row["key"]] = replace(entries[row["key"]], answer=answer_of(row["answer"]))
     return list(entries.values())
 
 
 def row_at(connection: Connection, number: int) -> Row | None:
     """The row of a number, as it is stored."""
-    query = select(LEDGER).where(LEDGER.c.number == number)
+    query = _rows(connection).where(LEDGER.c.number == number)
     row = connection.execute(query).mappings().one_or_none()
     return None if row is None else dict(row)
 
@@ -73,7 +84,7 @@ def follow(connection: Connection, book: Book) -> None:
             _add(book, rows)
         return
     newest = book.head
-    query = select(LEDGER).where(LEDGER.c.number >= newest.number).order_by(LEDGER.c.number)
+    query = _rows(connection).where(LEDGER.c.number >= newest.number).order_by(LEDGER.c.number)
     later: Iterator[Row] = map(dict, connection.execute(query).mappings())
     row = next(later, None)
     if row is None or row["number"] != newest.number:
@@ -108,8 +119,16 @@ def keys_of(connection: Connection, dataset: str, text: str) -> list[str]:
 
 
 def append(connection: Connection, head: Head, columns: Row) -> None:
-    """Write the row that follows a head."""
-    connection.execute(insert(LEDGER).values(chained(head, columns)))
+    """Write the row that follows a head; a row of an older form needs no newer table."""
+    row = {name: value for name, value in chained(head, columns).items() if value is not None}
+    if uses_later_columns(row):
+        widen(connection)
+    connection.execute(insert(LEDGER).values(row))
+
+
+def _rows(connection: Connection) -> Select[Any]:
+    """The query for rows, with all columns that they have."""
+    return select(*columns_of(connection))
 
 
 def _add(book: Book, rows: Iterable[Row]) -> None:

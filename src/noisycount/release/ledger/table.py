@@ -1,6 +1,6 @@
 """The one table of a ledger, for SQLite and PostgreSQL, and its older form."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -19,9 +19,10 @@ from sqlalchemy import (
 )
 
 from noisycount.errors import LedgerError
-from noisycount.release.budget.exact import exact_text, exact_value
+from noisycount.release.budget.exact import exact_text, exact_value, optional_text
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.chain import (
+    LATER_COLUMNS,
     Head,
     answer_columns,
     chained,
@@ -30,7 +31,7 @@ from noisycount.release.ledger.chain import (
 )
 from noisycount.release.ledger.entries import ANALYST
 
-__all__ = ["LEDGER", "RESTORE", "damaged", "is_made", "make", "upgrade"]
+__all__ = ["LEDGER", "RESTORE", "columns_of", "damaged", "is_made", "make", "upgrade", "widen"]
 
 RESTORE = "restore it from a copy that holds every debit"
 
@@ -48,6 +49,7 @@ LEDGER = Table(
     Column("answer", Text),
     Column("previous", Text, nullable=False, unique=True),
     Column("hash", Text, nullable=False),
+    *(Column(name, Text) for name in LATER_COLUMNS),
     Index("ledger_of_a_key", "key", "kind", unique=True),
 )
 
@@ -77,6 +79,20 @@ def is_made(connection: Connection) -> bool:
 def make(connection: Connection) -> None:
     """Make the table in a database that has none."""
     _TABLES.create_all(connection, checkfirst=False)
+
+
+def columns_of(connection: Connection) -> list[Column[Any]]:
+    """The columns of the table, which an older ledger has not all."""
+    found = connection.exec_driver_sql("SELECT * FROM ledger LIMIT 0").keys()
+    return [column for column in LEDGER.columns if column.name in found]
+
+
+def widen(connection: Connection) -> None:
+    """Give the table of an older ledger the columns that came later; its rows stay as they are."""
+    found = {column.name for column in columns_of(connection)}
+    for name in LATER_COLUMNS:
+        if name not in found:
+            connection.exec_driver_sql(f"ALTER TABLE {LEDGER.name} ADD COLUMN {name} TEXT")
 
 
 def upgrade(connection: Connection) -> bool:
@@ -127,7 +143,7 @@ def _upgraded(older: Sequence[Row[Any]]) -> Iterator[dict[str, Any]]:
             totals = {
                 "spent_rho": exact_text(spent.rho),
                 "analyst": ANALYST,
-                "analyst_spent": exact_text(analyst.epsilon),
+                "analyst_spent": optional_text(analyst.epsilon),
                 "analyst_rho": exact_text(analyst.rho),
             }
             entry = entry_of({**row._mapping, **totals}, row.answer)  # noqa: SLF001 - public name
@@ -136,7 +152,7 @@ def _upgraded(older: Sequence[Row[Any]]) -> Iterator[dict[str, Any]]:
         except ValueError:
             raise damaged(row.number) from None
         datasets[row.dataset] = spent
-        kept = [debit_columns(entry)]
+        kept: list[Mapping[str, str | None]] = [debit_columns(entry)]
         if entry.answer is not None:
             kept.append(answer_columns(entry.key, entry.answer, entry.made))
         for columns in kept:

@@ -1,0 +1,38 @@
+"""A count that was answered before, as a ledger keeps it."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from noisycount.model.half_width import error_within
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.release.ledger.entries import Entry
+from noisycount.release.register.asked import asks_for_table
+
+__all__ = ["StoredCount"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCount:
+    """A noisy count and its price.
+
+    Attributes:
+        answer: In units.
+        epsilon: What it cost.
+        key: Under which the ledger keeps it.
+    """
+
+    answer: int
+    epsilon: Fraction
+    key: str
+
+    @classmethod
+    def of(cls, entry: Entry) -> "StoredCount | None":
+        """The count of an entry; None where there is no answer yet, or it is a table."""
+        answer, epsilon = entry.answer, entry.request.epsilon
+        if not isinstance(answer, int) or epsilon is None or asks_for_table(entry):
+            return None
+        return cls(answer, epsilon, entry.key)
+
+    def error(self, confidence: float) -> int:
+        """The true count lies within ±error of the answer with the confidence, in units."""
+        return error_within(DiscreteLaplace.for_epsilon(self.epsilon), confidence)
