@@ -14,7 +14,8 @@ from noisycount.release.question.parser import canonical_text, english, parse
 from noisycount.release.question.tree import Not, Predicate, columns
 from noisycount.release.sources.duckdb.source import DuckDBSource
 from noisycount.release.sources.duckdb.sql import duckdb_sql
-from noisycount.release.sources.memory import MemorySource, _truth
+from noisycount.release.sources.memory import MemorySource
+from noisycount.release.sources.truth import truth as truth_of
 from tests.release.conftest import Record, write_parquet
 from tests.release.question.grammar import DIRTY, dirty_records, predicate_text
 
@@ -109,7 +110,7 @@ def _check_counts(
     whole = [{name: record.get(name) for name in DIRTY} for record in records]
     for predicate, *parts in zip(predicates, true, false, unknown, strict=True):
         assert sum(parts) == len(records), canonical_text(predicate)
-        truths = [_truth(predicate, record) for record in whole]
+        truths = [truth_of(predicate, record) for record in whole]
         assert parts == [truths.count(truth) for truth in (True, False, None)]
     found.with_matches += sum(map(bool, true))
     found.with_unknowns += sum(map(bool, unknown))

@@ -7,7 +7,7 @@ from noisycount.release.question.normal_form import normal_form
 from noisycount.release.question.parser import canonical_text, parse
 from noisycount.release.question.schema import Kind
 from noisycount.release.question.tree import And, Not, Or, Predicate
-from noisycount.release.sources.memory import _truth
+from noisycount.release.sources.truth import truth
 from tests.release.question.grammar import DIRTY, dirty_records, predicate_text
 
 RECORDS = 40
@@ -76,7 +76,7 @@ def test_the_normal_form_is_true_of_the_same_records(size: int) -> None:
     for predicate in predicates(size, chance):
         normal = normal_form(predicate)
         for record in records:
-            assert _truth(normal, record) is _truth(predicate, record), canonical_text(predicate)
+            assert truth(normal, record) is truth(predicate, record), canonical_text(predicate)
         assert normal_form(normal) == normal
         assert parse(canonical_text(normal), DIRTY) == normal
         assert all(normal_form(other) == normal for other in rewordings(predicate, chance))

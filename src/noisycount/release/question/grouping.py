@@ -21,10 +21,13 @@ Key: TypeAlias = int | str | bool | date | None
 """What stands for a group; None for missing values."""
 
 OUTSIDE = -(2**62)
-"""The key of what belongs to no group: numbers below the first edge, and infinite dates."""
+"""The key of what belongs to no group: numbers below the first edge, and days that are infinite or
+not of the years 1 to 9999."""
 
 _TYPES = {Kind.INTEGER: int, Kind.TEXT: str, Kind.BOOLEAN: bool, Kind.DATE: date}
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 _LONGEST_TEXT = 1000  # characters of a key
+_MOST_EDGES = 4096  # each is compared with in a table of one part
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,7 @@ class Plain(Part):
         if isinstance(key, int):
             fits = fits and key in INTEGERS
         if isinstance(key, str):
-            fits = fits and len(key) <= _LONGEST_TEXT and "\0" not in key
+            fits = fits and len(key) <= _LONGEST_TEXT and _UNWRITABLE.search(key) is None
         if not fits:
             raise self._refused(key, f"write {self.column.kind.example}, or null")
         return key  # type: ignore[return-value]  # its type was just looked at
@@ -147,8 +150,15 @@ class Edges(Part):
     def __post_init__(self) -> None:
         if not self.column.kind.is_number:
             raise PredicateError(f"by gives edges to {self.column}: edges belong to numbers")
-        if not self.edges or not all(map(isfinite, self.edges)):
-            raise PredicateError(f"edges of {self.column.name} must be finite numbers: 0,18,65")
+        if not 1 <= len(self.edges) <= _MOST_EDGES:
+            raise PredicateError(
+                f"edges of {self.column.name} must be 1 to {_MOST_EDGES} numbers such as 0,18,65, "
+                f"got {len(self.edges)}"
+            )
+        if not all(e in INTEGERS if type(e) is int else isfinite(e) for e in self.edges):
+            raise PredicateError(
+                f"edges of {self.column.name} must be finite numbers within 64 bits: 0,18,65"
+            )
         if self.column.kind is Kind.INTEGER and not all(type(e) is int for e in self.edges):
             raise PredicateError(f"edges of {self.column} must be whole numbers: 0,18,65")
         for low, high in pairwise(self.edges):

@@ -11,7 +11,7 @@ from noisycount.model.tables.levels import Level
 from noisycount.release.question.grouping import Key, Part
 from noisycount.release.question.tree import Predicate
 
-__all__ = ["MOST_CELLS", "CellQuestion", "Codes", "KeyQuestion", "KeySet"]
+__all__ = ["MOST_CELLS", "CellQuestion", "Codes", "KeyCounts", "KeyQuestion", "KeySet"]
 
 MOST_CELLS = 1_000_000
 
@@ -93,3 +93,16 @@ class KeyQuestion:
     where: Predicate | None
     most: int | None = None
     salt: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyCounts:
+    """Some groups that have units, and how many each has.
+
+    Args:
+        keys: the keys of each group, one of each part.
+        counts: how many units each has, at least one; shape (groups,).
+    """
+
+    keys: list[tuple[Key, ...]]
+    counts: NDArray[np.int64]

@@ -1,16 +1,24 @@
 """Records under their description: opened when they are counted, and not to find an old answer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
+import numpy as np
+from numpy.typing import NDArray
+
 from noisycount.errors import SourceError
+from noisycount.release.question.keys import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.release.question.schema import Schema
 from noisycount.release.question.tree import Predicate
 from noisycount.release.register.written import Written
 from noisycount.release.sources.check import Check, require_readable
 from noisycount.release.sources.closing import Closing
-from noisycount.release.sources.interface import CheckedSource, require_known_columns
+from noisycount.release.sources.interface import (
+    CheckedSource,
+    require_known_columns,
+    require_known_parts,
+)
 
 __all__ = ["DescribedSource", "require_described"]
 
@@ -75,6 +83,24 @@ class DescribedSource(Closing):
         counts = self._source().count(predicates)
         self.require_unchanged()
         return counts
+
+    def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
+        """The true counts of a table; see ``Source.count_cells``."""
+        require_known_parts(question.keys.parts, question.where, self.schema)
+        self.prepare()
+        counts = self._source().count_cells(question)
+        self.require_unchanged()
+        return counts
+
+    def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
+        """The groups that have units, and how many; see ``Source.count_keys``."""
+        require_known_parts(question.parts, question.where, self.schema)
+        self.prepare()
+        return self._keys(question)
+
+    def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
+        yield from self._source().count_keys(question)
+        self.require_unchanged()
 
     def check(self) -> Check:
         """What is in the records; see ``Source.check``."""

@@ -1,10 +1,16 @@
 """What every engine offers: the columns that questions may use, and exact counts."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from noisycount.errors import SourceError
+from noisycount.release.question.grouping import Part
+from noisycount.release.question.keys import CellQuestion, KeyCounts, KeyQuestion
+from noisycount.release.question.operands import Column
 from noisycount.release.question.schema import Kind, Schema
 from noisycount.release.question.tree import (
     Predicate,
@@ -13,7 +19,7 @@ from noisycount.release.question.tree import (
 from noisycount.release.sources.check import Check, ColumnCheck
 from noisycount.release.sources.forms import ColumnForm, FileForm
 
-__all__ = ["CheckedSource", "Source", "require_known_columns"]
+__all__ = ["CheckedSource", "Source", "require_known_columns", "require_known_parts"]
 
 
 class Source(Protocol):
@@ -73,6 +79,32 @@ class Source(Protocol):
         """
         ...
 
+    def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
+        """The true counts of each level of a table, from one scan of the records.
+
+        A count is the number of records that match and whose keys are of the node or, with a unit,
+        the number of distinct units that have at least one such record in a cell that they are
+        left in.
+
+        Returns:
+            Of each level an array of shape (level.size,).
+
+        Raises:
+            SourceError: As for `count`.
+        """
+        ...
+
+    def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
+        """The groups that have at least one unit that matches, and how many, in no stated order.
+
+        They come in batches. What was given before an error is no answer: the records may have
+        changed.
+
+        Raises:
+            SourceError: As for `count`, at once or with a later batch.
+        """
+        ...
+
     def check(self) -> Check:
         """What is in the records: facts about them, for their owner.
 
@@ -125,9 +157,30 @@ def require_known_columns(predicates: Iterable[Predicate], schema: Mapping[str, 
         SourceError: one does; predicates parsed against the same schema never do.
     """
     for predicate in predicates:
-        for column in columns(predicate):
-            if schema.get(column.name) is not column.kind:
-                raise SourceError(
-                    f"predicates read {column}, which questions may not use here: "
-                    "parse them against the schema of this source"
-                )
+        _require_known(columns(predicate), schema, "predicates read")
+
+
+def require_known_parts(
+    parts: Iterable[Part], where: Predicate | None, schema: Mapping[str, Kind]
+) -> None:
+    """The refusal of tables that are of anything but the columns of a schema.
+
+    Args:
+        parts: What the table is grouped by.
+        where: Which records it is of.
+        schema: What questions may use.
+
+    Raises:
+        SourceError: It is.
+    """
+    _require_known((part.column for part in parts), schema, "tables are by")
+    require_known_columns([] if where is None else [where], schema)
+
+
+def _require_known(named: Iterable[Column], schema: Mapping[str, Kind], use: str) -> None:
+    for column in named:
+        if schema.get(column.name) is not column.kind:
+            raise SourceError(
+                f"{use} {column}, which questions may not use here: "
+                "parse them against the schema of this source"
+            )

@@ -1,37 +1,24 @@
 """Records held in plain Python: the reference for every other engine."""
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
-from functools import lru_cache
 from hashlib import sha256
-from math import isnan
-from operator import eq, ge, gt, le, lt, ne
-from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from noisycount.errors import SourceError
-from noisycount.release.question.operands import Column, Literal, Operator
+from noisycount.release.question.keys import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.release.question.schema import Kind, Schema
-from noisycount.release.question.tree import (
-    And,
-    Comparison,
-    Constant,
-    Flag,
-    Membership,
-    Missing,
-    Not,
-    Or,
-    Pattern,
-    Predicate,
-    Range,
-)
+from noisycount.release.question.tree import Predicate
 from noisycount.release.sources.check import Check, ColumnCheck
 from noisycount.release.sources.closing import Closing
-from noisycount.release.sources.interface import require_known_columns
+from noisycount.release.sources.interface import require_known_columns, require_known_parts
+from noisycount.release.sources.memory_tables import Unit, cell_counts, key_counts
+from noisycount.release.sources.truncation import unit_text
+from noisycount.release.sources.truth import Record, ordered, truth
 
 __all__ = ["MemorySource", "Record"]
-
-Record = Mapping[str, object]
 
 INTEGERS = range(-(2**63), 2**64)  # the widest columns of files: BIGINT and UBIGINT
 _TYPES: dict[Kind, tuple[type, ...]] = {
@@ -41,14 +28,6 @@ _TYPES: dict[Kind, tuple[type, ...]] = {
     Kind.BOOLEAN: (bool,),
     Kind.DATE: (date,),
     Kind.TIMESTAMP: (datetime,),
-}
-_COMPARISONS: dict[Operator, Callable[[Any, Any], bool]] = {
-    Operator.EQUAL: eq,
-    Operator.NOT_EQUAL: ne,
-    Operator.LESS: lt,
-    Operator.AT_MOST: le,
-    Operator.MORE: gt,
-    Operator.AT_LEAST: ge,
 }
 
 
@@ -130,11 +109,30 @@ class MemorySource(Closing):
         require_known_columns(predicates, self.schema)
         units: list[set[object]] = [set() for _ in predicates]
         for number, record in enumerate(records):
-            unit = number if self.unit is None else _ordered(record[self.unit])
+            unit = self._unit(number, record).name
             for matching, predicate in zip(units, predicates, strict=True):
-                if _truth(predicate, record):
+                if truth(predicate, record):
                     matching.add(unit)
         return [len(matching) for matching in units]
+
+    def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
+        """The true counts of a table; see ``Source.count_cells``."""
+        records = self._open_records()
+        require_known_parts(question.keys.parts, question.where, self.schema)
+        return cell_counts(records, self._unit, question)
+
+    def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
+        """The groups that have units, and how many; see ``Source.count_keys``."""
+        records = self._open_records()
+        require_known_parts(question.parts, question.where, self.schema)
+        return key_counts(records, self._unit, question)
+
+    def _unit(self, number: int, record: Record) -> Unit:
+        """Whose record one is, by its number."""
+        if self.unit is None:
+            return Unit(number, "")
+        value = record[self.unit]
+        return Unit(ordered(value), unit_text(value))
 
     def close(self) -> None:
         """The end of their use; they are forgotten."""
@@ -158,76 +156,3 @@ def _value(record: Record, number: int, name: str, kind: Kind) -> object:
             f"records[{number}][{name!r}] is not {kind.value}: give {kind.example}, or None"
         )
     return float(value) if kind is Kind.REAL and isinstance(value, int) else value
-
-
-def _truth(predicate: Predicate, record: Record) -> bool | None:
-    """Whether the record matches, in three-valued logic: None is unknown."""
-    match predicate:
-        case Constant(value):
-            return value
-        case Not(operand):
-            truth = _truth(operand, record)
-            return None if truth is None else not truth
-        case And(operands):
-            return _strongest([_truth(part, record) for part in operands], decisive=False)
-        case Or(operands):
-            return _strongest([_truth(part, record) for part in operands], decisive=True)
-        case Missing(column):
-            return record[column.name] is None
-        case _:
-            return _tested(predicate, record)
-
-
-def _strongest(truths: Sequence[bool | None], *, decisive: bool) -> bool | None:
-    if decisive in truths:
-        return decisive
-    return None if None in truths else not decisive
-
-
-def _tested(test: Flag | Comparison | Range | Membership | Pattern, record: Record) -> bool | None:
-    column = test.left if isinstance(test, Comparison) else test.column
-    value: Any = record[column.name]
-    if value is None:
-        return None
-    match test:
-        case Flag():
-            return bool(value)
-        case Comparison(_, operator, right):
-            return _compared(value, operator, _seen(right, record))
-        case Range(_, low, high):
-            at_least = _compared(value, Operator.AT_LEAST, low.value)
-            return at_least and _compared(value, Operator.AT_MOST, high.value)
-        case Membership(_, choices):
-            return any(_compared(value, Operator.EQUAL, choice.value) for choice in choices)
-        case Pattern(_, pattern):
-            return _pattern(pattern).fullmatch(value) is not None
-
-
-def _seen(operand: Column | Literal, record: Record) -> object:
-    return operand.value if isinstance(operand, Literal) else record[operand.name]
-
-
-def _compared(left: object, operator: Operator, right: object) -> bool | None:
-    if right is None:
-        return None
-    if isinstance(left, float) or isinstance(right, float):
-        left, right = float(left), float(right)  # type: ignore[arg-type]  # numbers, by their kinds
-    return _COMPARISONS[operator](_ordered(left), _ordered(right))
-
-
-def _ordered(value: object) -> object:
-    """The value in the order of DuckDB, where NaN equals itself and follows every number."""
-    if not isinstance(value, float):
-        return value
-    return (True, 0.0) if isnan(value) else (False, value)
-
-
-@lru_cache(maxsize=256)  # more than the patterns of one question, which every record tries
-def _pattern(pattern: str) -> re.Pattern[str]:
-    """The regular expression of a like pattern, which never tries a part twice."""
-    first, *rest = (
-        "".join("." if character == "_" else re.escape(character) for character in part)
-        for part in pattern.split("%")
-    )
-    middle = "".join(f"(?>.*?{part})" for part in rest[:-1])
-    return re.compile(first + middle + "".join(f".*{part}" for part in rest[-1:]), re.DOTALL)

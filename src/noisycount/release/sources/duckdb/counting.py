@@ -2,10 +2,10 @@
 # ruff: noqa: S608, as all SQL here is made of typed trees and of names that it quotes
 
 from collections.abc import Sequence
-from threading import Timer
 
 from noisycount.release.sources.duckdb.paths import Connection
 from noisycount.release.sources.duckdb.quoting import quoted_name
+from noisycount.release.sources.duckdb.statements import limited
 
 __all__ = ["count_sql", "row_within"]
 
@@ -23,12 +23,6 @@ def count_sql(conditions: Sequence[str], unit: str | None) -> str:
 
 def row_within(seconds: float | None, connection: Connection, query: str) -> tuple[int, ...]:
     """The only row of a result, unless the query takes longer."""
-    timer = Timer(0 if seconds is None else seconds, connection.interrupt)
-    timer.daemon = True
-    if seconds is not None:
-        timer.start()
-    try:
+    with limited(connection, seconds):
         row: tuple[int, ...] = connection.execute(query).fetchall()[0]
-    finally:
-        timer.cancel()
     return row

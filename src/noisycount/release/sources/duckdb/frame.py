@@ -2,11 +2,18 @@
 # ruff: noqa: S608, as all SQL here is made of typed trees and of names that it quotes
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.release.question.grouping import Part
+from noisycount.release.question.keys import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.release.question.schema import Schema
 from noisycount.release.question.tree import Predicate, columns
 from noisycount.release.sources.check import Check, ColumnCheck
@@ -23,12 +30,14 @@ from noisycount.release.sources.duckdb.locks import lock, private_connection
 from noisycount.release.sources.duckdb.paths import Connection
 from noisycount.release.sources.duckdb.quoting import quoted_name
 from noisycount.release.sources.duckdb.sql import duckdb_sql
+from noisycount.release.sources.duckdb.tables.counting import TableCounting
+from noisycount.release.sources.duckdb.tables.units import Person
 from noisycount.release.sources.duckdb.view import (
     converted,
     whole_schema,
 )
 from noisycount.release.sources.forms import ColumnForm
-from noisycount.release.sources.interface import require_known_columns
+from noisycount.release.sources.interface import require_known_columns, require_known_parts
 
 __all__ = ["FrameSource"]
 
@@ -220,6 +229,28 @@ class FrameSource(Closing):
         query = count_sql([duckdb_sql(predicate) for predicate in asked], self.unit)
         return self._row(query, used, {*kept, *texts}, texts, decisions.tests.values())
 
+    def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
+        """The true counts of a table; see ``Source.count_cells``."""
+        return self._tables(question.keys.parts, question.where).cells(question)
+
+    def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
+        """The groups that have units, and how many; see ``Source.count_keys``."""
+        return self._tables(question.parts, question.where).keys(question)
+
+    def _tables(self, parts: Sequence[Part], where: Predicate | None) -> TableCounting:
+        """How tables by some parts are counted."""
+        require_known_parts(parts, where, self.schema)
+        asked = [] if where is None else columns(where)
+        used = {column.name for column in (*(part.column for part in parts), *asked)}
+        return TableCounting(
+            partial(self._viewed, used),
+            self.cursors.require_open,
+            self.require_unchanged,
+            None if self.unit is None else Person(self.unit, self._whole.kinds.get(self.unit)),
+            self.seconds,
+            _FAILURE,
+        )
+
     def _row(
         self,
         query: str,
@@ -228,10 +259,21 @@ class FrameSource(Closing):
         numbered: Collection[str] = (),
         more: Iterable[str] = (),
     ) -> tuple[int, ...]:
-        """The only row of a query of the view `records`.
+        """The only row of a query; the rest is as for the view."""
+        with self._viewed(names, kept, numbered, more) as cursor:
+            return row_within(self.seconds, cursor, query)
+
+    @contextmanager
+    def _viewed(
+        self,
+        names: Collection[str],
+        kept: Collection[str] = (),
+        numbered: Collection[str] = (),
+        more: Iterable[str] = (),
+    ) -> Iterator[Connection]:
+        """A cursor that has the view `records`.
 
         Args:
-            query: The query.
             names: The columns that the view has.
             kept: Those of them that have the type that they have in the table.
             numbered: Those that are the numbers of their categories.
@@ -246,7 +288,7 @@ class FrameSource(Closing):
         with self.cursors.one() as cursor:
             self.snapshot.attach(cursor, [*names, *unit], numbered)
             cursor.execute(f"CREATE TEMP VIEW records AS SELECT {shown} FROM {FRAME}")
-            return row_within(self.seconds, cursor, query)
+            yield cursor
 
     def close(self) -> None:
         """The end of their use; a count that goes on is given up, and not waited for."""

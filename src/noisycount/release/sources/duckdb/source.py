@@ -2,11 +2,15 @@
 # ruff: noqa: S608, as all SQL here is made of names that it quotes
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.release.question.keys import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.release.question.schema import Kind, Schema
 from noisycount.release.question.tree import Predicate
 from noisycount.release.sources.check import Check, ColumnCheck, require_readable
@@ -21,9 +25,11 @@ from noisycount.release.sources.duckdb.paths import Connection, readable_place
 from noisycount.release.sources.duckdb.quoting import quoted_name
 from noisycount.release.sources.duckdb.sql import duckdb_sql
 from noisycount.release.sources.duckdb.states import require_state, state_of
+from noisycount.release.sources.duckdb.tables.counting import TableCounting
+from noisycount.release.sources.duckdb.tables.units import Person
 from noisycount.release.sources.duckdb.view import made_view, read_all, type_reason
 from noisycount.release.sources.forms import ColumnForm, FileForm
-from noisycount.release.sources.interface import require_known_columns
+from noisycount.release.sources.interface import require_known_columns, require_known_parts
 
 __all__ = ["DuckDBSource"]
 
@@ -316,13 +322,42 @@ class DuckDBSource(Closing):
         if not predicates:
             return []
         query = count_sql([duckdb_sql(predicate) for predicate in predicates], self.unit)
-        row = without_engine_errors(
-            lambda: self._row(query),
-            f"{str(self.path)!r} cannot be counted: check that the file is whole, "
-            "that it is not closed meanwhile, and that memory is free",
-        )
+        row = without_engine_errors(lambda: self._row(query), self._refusal)
         self.require_unchanged()
         return list(row)
+
+    def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
+        """The true counts of a table; see ``Source.count_cells``."""
+        require_known_parts(question.keys.parts, question.where, self.schema)
+        self.prepare()
+        return self._tables.cells(question)
+
+    def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
+        """The groups that have units, and how many; see ``Source.count_keys``."""
+        require_known_parts(question.parts, question.where, self.schema)
+        self.prepare()
+        return self._tables.keys(question)
+
+    @property
+    def _tables(self) -> TableCounting:
+        """How tables are counted."""
+        whole = self.schema.whole or self.schema
+        return TableCounting(
+            self.cursors.one,
+            self.cursors.require_open,
+            self.require_unchanged,
+            None if self.unit is None else Person(self.unit, whole.kinds.get(self.unit)),
+            self.seconds,
+            self._refusal,
+        )
+
+    @property
+    def _refusal(self) -> str:
+        """What is said where the engine fails."""
+        return (
+            f"{str(self.path)!r} cannot be counted: check that the file is whole, "
+            "that it is not closed meanwhile, and that memory is free"
+        )
 
     def _row(self, query: str) -> tuple[int, ...]:
         """The only row of a result."""
