@@ -12,6 +12,7 @@ from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.book import verification
 from noisycount.release.ledger.chain import (
     COLUMNS,
+    LATER_COLUMNS,
     Head,
     answer_columns,
     chained,
@@ -20,6 +21,7 @@ from noisycount.release.ledger.chain import (
     row_hash,
 )
 from noisycount.release.ledger.entries import Entry, Request
+from noisycount.release.ledger.table_answer import TableAnswer
 
 Row = dict[str, Any]
 Rows = list[Row]
@@ -27,11 +29,14 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def entry(number: int, spent: Loss, own: Loss, analyst: str) -> Entry:
-    """Give one of many entries without an answer."""
-    request = Request(f"data {number % 2}", f"question {number}", Fraction(1, 2 + number))
-    price = Loss.of(request.epsilon)
+    """Give one of many entries without an answer: two cost what is not ε alone."""
+    price = Fraction(1, 2 + number)
+    prices = {2: (None, price), 3: (price, None, price / 10**6)}
+    paid = prices.get(number, (price,))
+    request = Request(f"data {number % 2}", f"question {number}", *paid)  # type: ignore[arg-type]
     made = START + timedelta(hours=number)
-    return Entry(f"key {number}", request, spent + price, made, None, analyst, own + price)
+    totals = spent + request.price, own + request.price
+    return Entry(f"key {number}", request, totals[0], made, None, analyst, totals[1])
 
 
 def columns(debits: int) -> list[Row]:
@@ -44,7 +49,8 @@ def columns(debits: int) -> list[Row]:
         datasets[dataset], analysts[analyst] = each.spent, each.analyst_spent
         made.append(debit_columns(each))
         if number % 3:
-            made.append(answer_columns(each.key, 7 - number, each.made))
+            answer = TableAnswer.of([[7], [number]]) if number == 2 else 7 - number
+            made.append(answer_columns(each.key, answer, each.made))
     return made
 
 
@@ -76,7 +82,7 @@ def test_an_intact_chain_is_intact(rows: Rows) -> None:
     assert verification([], Head()).broken is None
 
 
-@pytest.mark.parametrize("name", [*COLUMNS, "hash"])
+@pytest.mark.parametrize("name", [*COLUMNS, *LATER_COLUMNS, "hash"])
 @given(number=st.integers(0, 9), value=st.none() | st.text() | st.integers() | st.binary())
 def test_any_change_of_any_column_is_found_in_its_row(
     name: str, number: int, value: object
@@ -98,7 +104,7 @@ def test_a_changed_row_whose_hash_was_mended_breaks_the_next(data: st.DataObject
     rows[number]["made"] = "2020-01-01T00:00:00+00:00"
     rows[number]["hash"] = row_hash(rows[number])
     assert verification(rows).broken == number + 2
-    forged = linked([{name: row[name] for name in COLUMNS} for row in rows])
+    forged = linked([{name: row[name] for name in (*COLUMNS, *LATER_COLUMNS)} for row in rows])
     assert verification(forged).broken is None
     assert verification(forged, written).broken == 10
 
@@ -169,6 +175,12 @@ def second_key(parts: Rows) -> Row:
         (lambda _: {"spent": "9"}, "holds a total that its debits do not add up to"),
         (lambda _: {"spent_rho": "9"}, "holds a total that its debits do not add up to"),
         (lambda _: {"analyst_spent": "9"}, "holds a total that its debits do not add up to"),
+        (lambda _: {"spent_delta": "0.1"}, "holds a total that its debits do not add up to"),
+        (lambda _: {"analyst_delta": "0.1"}, "holds a total that its debits do not add up to"),
+        (lambda _: {"analyst_spent": None}, "holds a total that its debits do not add up to"),
+        (lambda _: {"rho": "0.1"}, "holds what no ledger writes"),
+        (lambda _: {"delta": "0.1"}, "holds what no ledger writes"),
+        (lambda _: {"epsilon": None, "rho": "0.1"}, "holds what no ledger writes"),
         (lambda _: {"analyst_rho": "9"}, "holds a total that its debits do not add up to"),
         (lambda _: {"analyst": "somebody"}, "holds a total that its debits do not add up to"),
         (lambda _: {"epsilon": "0.5"}, "holds what no ledger writes"),
@@ -201,10 +213,15 @@ def test_a_row_that_no_ledger_writes_is_found_though_its_hash_is_right(
 
 @given(st.integers())
 def test_an_entry_is_read_as_it_was_written(answer: int) -> None:
-    """Columns hold all of it."""
-    price = Loss.of(Fraction(1, 3))
-    written = Entry("a", Request("b", "c", Fraction(1, 3)), price, START, answer, "d", price)
-    assert entry_of(debit_columns(written), str(answer)) == written
+    """Columns hold all of it, in whatever it was paid, and whether it is one count or several."""
+    third = Fraction(1, 3)
+    table = TableAnswer.of([[answer % 2**63], []])
+    for paid in ((third,), (None, third), (third, None, third), (None, third, third)):
+        request = Request("b", "c", *paid)  # type: ignore[arg-type]
+        for given_, text in ((answer, str(answer)), (table, table.text), (None, None)):
+            spent, own = request.price, request.price + Loss.of(third)
+            written = Entry("a", request, spent, START, given_, "d", own)
+            assert entry_of(debit_columns(written), text) == written
 
 
 def test_a_hash_can_be_computed_by_anybody(rows: Rows) -> None:
@@ -212,7 +229,9 @@ def test_a_hash_can_be_computed_by_anybody(rows: Rows) -> None:
     from hashlib import sha256  # noqa: PLC0415 - what a reader would type
 
     for row in rows:
-        array = json.dumps([row[name] for name in COLUMNS])
+        later = [row[name] for name in LATER_COLUMNS]
+        is_pure = later == [None] * len(later)
+        array = json.dumps([row[name] for name in COLUMNS] + ([] if is_pure else later))
         assert sha256(array.encode()).hexdigest() == row["hash"]
 
 
