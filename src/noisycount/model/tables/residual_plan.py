@@ -2,12 +2,10 @@
 
 import math
 from collections.abc import Collection, Sequence
-from itertools import chain, combinations
 
-__all__ = ["Margin", "residual_errors", "residual_precisions"]
+from noisycount.model.tables.residuals import Margin, dimensions, lattice, margin_errors, rows
 
-Margin = frozenset[int]
-"""The places of the parts that a margin keeps."""
+__all__ = ["residual_errors", "residual_precisions"]
 
 
 def residual_errors(
@@ -15,14 +13,13 @@ def residual_errors(
 ) -> dict[Margin, float]:
     """The root mean squared error of each margin's rows where that of all rows is least.
 
-    A margin B of N_B rows is the sum of its residuals: for each A within B the part that varies in
-    every part of A and is 0 summed over any, of d_A = Π (n_i − 1) dimensions. Gaussian answers
-    with precisions t_A/N of residuals cost ρ = Σ t_A·d_A/(2·N), N cells, and the variance of all
-    rows of B is Σ_{A ⊆ B} N/N_B·d_A/t_A. Over all rows its sum is least for t_A ∝ √g_A,
+    A margin B of N_B rows is the sum of the residuals A within it, of d_A dimensions. Gaussian
+    answers with precisions N·p_A, N cells, cost ρ = Σ p_A·d_A/2 and give all rows of B together the
+    variance Σ_{A ⊆ B} d_A/(N_B·p_A). Over all rows of all margins the sum is least for p_A ∝ √g_A,
     g_A = Σ_{B ⊇ A} 1/N_B.
 
     Args:
-        sizes: How many keys each part has, n_i.
+        sizes: How many keys each part has.
         margins: Those that are wanted.
         rho: What one unit that comes or goes is charged, in zero-concentrated privacy.
 
@@ -35,23 +32,16 @@ def residual_errors(
         >>> [round(error, 3) for error in errors.values()]
         [1.062, 1.53]
     """
-    lattice = _lattice(margins)
-    roots = _roots(sizes, margins, lattice)
-    free = {one: math.prod(sizes[part] - 1 for part in one) for one in lattice}
-    price = math.fsum(free[one] * root for one, root in roots.items()) / (2 * rho)
-    return {
-        margin: price**0.5
-        * math.fsum(free[one] / root for one, root in roots.items() if one <= margin) ** 0.5
-        / _rows(sizes, margin)
-        for margin in margins
-    }
+    roots = _roots(sizes, margins)
+    price = math.fsum(dimensions(sizes, one) * root for one, root in roots.items()) / (2 * rho)
+    return margin_errors(sizes, margins, {one: root / price for one, root in roots.items()})
 
 
 def residual_precisions(sizes: Sequence[int], margins: Collection[Margin]) -> dict[Margin, float]:
     """The precisions of whole margins that are as good, up to a factor; negative: there are none.
 
-    A margin whose rows have the precision c tells every residual within it c/N_A·N. The margins
-    cost Σ c, the same as their residuals; so c_A/N_A = Σ_{B ⊇ A} (−1)^|B − A|·√g_B.
+    A margin whose rows have the precision c adds c/N_A to p of every residual within it. The
+    margins cost Σ c/2, the same as their residuals; so c_A/N_A = Σ_{B ⊇ A} (−1)^|B − A|·√g_B.
 
     Args:
         sizes: How many keys each part has.
@@ -60,32 +50,17 @@ def residual_precisions(sizes: Sequence[int], margins: Collection[Margin]) -> di
     Returns:
         Those of the margins that are wanted, and of all within them.
     """
-    lattice = _lattice(margins)
-    roots = _roots(sizes, margins, lattice)
+    roots = _roots(sizes, margins)
     return {
-        one: _rows(sizes, one)
-        * math.fsum((-1) ** len(more - one) * roots[more] for more in lattice if more >= one)
-        for one in lattice
+        one: rows(sizes, one)
+        * math.fsum((-1) ** len(more - one) * root for more, root in roots.items() if more >= one)
+        for one in roots
     }
 
 
-def _rows(sizes: Sequence[int], margin: Margin) -> int:
-    return math.prod(sizes[part] for part in margin)
-
-
-def _lattice(margins: Collection[Margin]) -> list[Margin]:
-    """The margins and all within them."""
-    within = chain.from_iterable(
-        combinations(sorted(margin), kept) for margin in margins for kept in range(len(margin) + 1)
-    )
-    return sorted({frozenset(one) for one in within}, key=lambda one: (len(one), sorted(one)))
-
-
-def _roots(
-    sizes: Sequence[int], margins: Collection[Margin], lattice: Sequence[Margin]
-) -> dict[Margin, float]:
+def _roots(sizes: Sequence[int], margins: Collection[Margin]) -> dict[Margin, float]:
     """√g of each residual."""
     return {
-        one: math.sqrt(math.fsum(1 / _rows(sizes, each) for each in margins if each >= one))
-        for one in lattice
+        one: math.sqrt(math.fsum(1 / rows(sizes, each) for each in margins if each >= one))
+        for one in lattice(margins)
     }
