@@ -5,6 +5,7 @@ from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 
 from noisycount.model.drawing.scales import as_written
+from noisycount.model.noises.discrete import DiscreteNoise
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.model.noises.error.complement import log_one_minus_exp
 from noisycount.model.validation import fraction_of_one, positive_number, whole_number
@@ -71,7 +72,7 @@ def epsilon_within(error: float | Fraction, confidence: float, queries: int = 1)
     return -_log_beta_of_one(confidence, queries) / positive_number(error, "error")
 
 
-def error_within(noise: DiscreteLaplace, confidence: float, queries: int = 1) -> int:
+def error_within(noise: DiscreteNoise, confidence: float, queries: int = 1) -> int:
     """The smallest m such that all answers lie within ±m with that confidence, in records.
 
     Args:
@@ -88,7 +89,7 @@ def error_within(noise: DiscreteLaplace, confidence: float, queries: int = 1) ->
         >>> error_within(DiscreteLaplace.for_epsilon(0.15), 0.95)
         20
     """
-    return noise.error_with_tail(_log_beta_of_one(confidence, queries)) - 1
+    return int(noise.error_with_tail(_log_beta_of_one(confidence, queries))) - 1
 
 
 def _log_beta_of_one(confidence: float, queries: int) -> float:

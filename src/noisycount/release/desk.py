@@ -1,20 +1,23 @@
 """From a question to a published answer: reserve, count, add noise, store, reply."""
 
 import json
-import secrets
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import cast
+from typing import TypeVar, cast
 
-from noisycount.errors import LedgerError, NoisyCountError, SourceError
+from noisycount.model.noises.discrete import DiscreteNoise
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
-from noisycount.release.bare_error import bare
+from noisycount.model.validation import fraction_of_one
 from noisycount.release.budget.exact import Exactly, exact_text
+from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_of_size
 from noisycount.release.dataset import Dataset, LateDataset
 from noisycount.release.goal import Goal
-from noisycount.release.ledger.entries import Analyst, Entry, Request
+from noisycount.release.ledger.entries import Analyst, Request
 from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.ledger.table_answer import TableAnswer
+from noisycount.release.purchase import Purchase, remaining
 from noisycount.release.question.normal_form import normal_form
 from noisycount.release.question.parser import parse
 from noisycount.release.question.schema import Kind
@@ -25,11 +28,15 @@ from noisycount.release.slot import Slot
 from noisycount.release.sources.check import Check
 from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.interface import Source
+from noisycount.release.tables.key_sets import Keys
+from noisycount.release.tables.table_release import TableRelease
+from noisycount.release.tables.wishes import ManyWish, TableWish, Wish
+from noisycount.release.unreadable import unreadable_as_missing
 from noisycount.shown.value import Shown
 
-__all__ = ["Dataset", "Desk", "Release", "unreadable_as_missing"]
+__all__ = ["Dataset", "Desk", "Release", "TableRelease"]
 
-_PAID = "the debit stays, and to ask the same again costs nothing more"
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -104,11 +111,7 @@ class Desk(Shown, Closing):
         Raises:
             LedgerError: The ledger cannot be read.
         """
-        left = self.dataset.budget.left(self.ledger.paid(self.dataset.name))
-        if self.analyst.budget is None:
-            return left
-        own = self.analyst.budget.left(self.ledger.paid_by(self.analyst.name))
-        return min(left, own)
+        return remaining(self.ledger, self.dataset, self.analyst)
 
     def release(  # noqa: PLR0913 - each stands for a whole goal
         self,
@@ -150,8 +153,124 @@ class Desk(Shown, Closing):
                 stays.
         """
         goal = Goal(epsilon, within, error, guess, confidence)
-        reply = partial(self._reply, where, goal, key)
-        return reply() if self.slot is None else self.slot.reply(reply)
+        return self._at_slot(partial(self._reply, where, goal, key))
+
+    def release_many(  # noqa: PLR0913 - each says something of its own
+        self,
+        wheres: Sequence[str],
+        epsilon: Exactly | None = None,
+        *,
+        rho: Exactly | None = None,
+        delta: Exactly | None = None,
+        noise: type[DiscreteNoise] = DiscreteLaplace,
+        confidence: float = 0.95,
+        key: str | None = None,
+    ) -> TableRelease:
+        """The private counts of several questions, from one scan, at one price for all.
+
+        One unit can match all of the k questions, so that each has the noise of an answer at ε/k,
+        or of σ = √(k/(2ρ)).
+
+        Args:
+            wheres: Questions in the predicate language, none twice.
+            epsilon: The price of all, as for `release`.
+            rho: The price of all under Gaussian noise.
+            delta: With `epsilon`, in place of `rho`.
+            noise: `DiscreteLaplace` or `DiscreteGaussian`, the class.
+            confidence: With which the errors are stated, in (0, 1).
+            key: As for `release`.
+
+        Raises:
+            ValueError: A price or the confidence is out of range; nothing was charged.
+            NoisyCountError: As `release` tells.
+
+        Source: C. Canonne, G. Kamath and T. Steinke, The Discrete Gaussian for Differential Privacy
+        (2020), Theorem 14; the ρ of (ε, δ) by Corollary 13.
+        """
+        wish = ManyWish(wheres=wheres, epsilon=epsilon, rho=rho, delta=delta, noise=noise)
+        return self._at_slot(partial(self._table, wish, confidence, key))
+
+    def release_table(  # noqa: PLR0913, PLR0917 - each says something of its own
+        self,
+        by: str | Sequence[str],
+        keys: Keys | None = None,
+        where: str | None = None,
+        epsilon: Exactly | None = None,
+        delta: Exactly | None = None,
+        margins: str | Sequence[str | Sequence[str]] = (),
+        *,
+        rho: Exactly | None = None,
+        noise: type[DiscreteNoise] = DiscreteLaplace,
+        other: bool = False,
+        groups_per_unit: int | None = None,
+        cumulative: bool = False,
+        confidence: float = 0.95,
+        key: str | None = None,
+    ) -> TableRelease:
+        """The private counts of units by their keys, from one scan, at one price for all.
+
+        The counts of a level with N keys move by Δ = min(N, g) in all when a unit comes or goes and
+        by min(N, 2g) when one replaces another, where the size is public; g is 1 for rows and
+        `groups_per_unit` for persons, without which a person may be in all. A level with the share
+        s of the price has Laplace noise of scale Δ/(s·ε) or Gaussian noise of σ = √(Δ/(2·s·ρ)).
+
+        Args:
+            by: Columns: "town,sex" or ["town", "age:0,18,65", "visit:month"]; numbers go by edges,
+                the last range without end, dates by month, quarter or year.
+            keys: The keys of each column by its name, every combination of which is a cell; or the
+                keys of each cell. None stands for missing values. Left out with a delta: only keys
+                whose noisy count reaches a threshold are shown, which are then told by the records.
+            where: Which records are counted; None: all.
+            epsilon: The price of the whole table, as for `release`.
+            delta: For hidden keys: the probability with which a key of one unit alone may be shown;
+                for Gaussian noise with `epsilon`, in place of `rho`.
+            margins: What is measured beside the cells, with shares of the price: "total", columns,
+                several joined by "*"; "all" for all.
+            rho: The price under Gaussian noise.
+            noise: `DiscreteLaplace` or `DiscreteGaussian`, the class.
+            other: Whether the units with other keys are counted as one more cell.
+            groups_per_unit: In at most so many cells a person is left, by a keyed hash.
+            cumulative: Whether to measure ranges of cells too, for sums up to each cell.
+            confidence: With which the errors are stated, in (0, 1).
+            key: As for `release`.
+
+        Raises:
+            ValueError: A price or the confidence is out of range; nothing was charged.
+            PredicateError: A column, a key or a margin is none, or they do not go together; nothing
+                was charged.
+            NoisyCountError: As `release` tells.
+
+        Source: as for `release_many`; the shares: Y. Xiao et al., An Optimal and Scalable Matrix
+        Mechanism for Noisy Marginals under Convex Loss Functions (2023), arXiv:2305.08175.
+
+        Example:
+            >>> import tempfile
+            >>> from noisycount.release.budget.budgets import budget_of
+            >>> from noisycount.release.sources.memory import MemorySource
+            >>> records = [{"town": "Bern"}] * 300 + [{"town": "Genf"}] * 200
+            >>> source = MemorySource(records, {"town": Kind.TEXT})
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     with Ledger.open(f"sqlite:///{folder}/ledger.db") as ledger:
+            ...         desk = Desk(source, ledger, Dataset("survey", budget_of(2)))
+            ...         towns = {"town": ["Bern", "Genf", "Chur"]}
+            ...         table = desk.release_table("town", towns, epsilon=1)
+            >>> [row.labels for row in table.rows], table.errors, table.remaining
+            ([('Bern',), ('Genf',), ('Chur',)], (3,), Fraction(1, 1))
+        """
+        wish = TableWish(
+            by=by,
+            keys=keys,
+            where=where,
+            epsilon=epsilon,
+            delta=delta,
+            margins=margins,
+            rho=rho,
+            noise=noise,
+            other=other,
+            groups_per_unit=groups_per_unit,
+            cumulative=cumulative,
+        )
+        return self._at_slot(partial(self._table, wish, confidence, key))
 
     def _facts(self) -> dict[str, object]:
         """What may be asked, and what is left."""
@@ -167,6 +286,14 @@ class Desk(Shown, Closing):
             "columns": list(self.source.schema),
         }
 
+    @property
+    def _purchase(self) -> Purchase:
+        return Purchase(self.source, self.ledger, self.dataset, self.analyst)
+
+    def _at_slot(self, reply: Callable[[], Result]) -> Result:
+        """A reply when its slot ends, or as soon as it is there."""
+        return reply() if self.slot is None else self.slot.reply(reply)
+
     def _reply(self, where: str, goal: Goal, key: str | None) -> Release:
         """Reserve, count, add noise, store; give what is told of it."""
         asked = parse(where, self.source.schema)
@@ -179,30 +306,23 @@ class Desk(Shown, Closing):
             for version in (self.source.version, *self.source.former_versions)
             for wording in (predicate, asked)
         ]
-        self.source.require_unchanged()
-        if not self.ledger.has_answer(request, formers):
-            self.source.prepare()
-        # Not the digest, which depends on the version: that tells the content of the records.
-        key = secrets.token_hex(16) if key is None else key
-        entry, charged = self.ledger.reserve(
-            key, request, self.dataset.budget, self.analyst, formers
-        )
-        if entry.answer is None:
-            entry, remaining = self._answered(entry, predicate, mechanism)
-        else:
-            remaining = self.remaining
+
+        def draw() -> int:
+            return mechanism.release(*self.source.count([predicate]))
+
+        bought = self._purchase.bought(request, formers, draw, key)
         return Release(
-            answer=cast("int", entry.answer),  # stored by now, here or before
+            answer=cast("int", bought.entry.answer),  # stored by now, here or before
             epsilon=price,
-            charged=price if charged else Fraction(0),
-            remaining=remaining,
-            dataset=entry.request.dataset,
+            charged=bought.charged.epsilon or Fraction(0),
+            remaining=bought.remaining,
+            dataset=bought.entry.request.dataset,
             where=canonical_text(predicate),
             mechanism=mechanism,
-            key=entry.key,
+            key=bought.entry.key,
             unit=self.source.unit,
             confidence=goal.confidence,
-            unreadable_as_missing=unreadable_as_missing(predicate, self.source),
+            unreadable_as_missing=unreadable_as_missing(columns(predicate), self.source),
         )
 
     def _request(
@@ -218,57 +338,35 @@ class Desk(Shown, Closing):
         }
         return Request(self.dataset.name, json.dumps(question, sort_keys=True), epsilon)
 
-    def _answered(
-        self, entry: Entry, predicate: Predicate, mechanism: DiscreteLaplace
-    ) -> tuple[Entry, Fraction]:
-        """The entry with its stored answer, and what is left then.
-
-        An answer that could not be stored goes no further: whoever asked could else collect one
-        from each failure, all of them for one price.
-        """
-        try:
-            drawn = partial(self._noisy_count, predicate, mechanism)
-            return self.ledger.store(entry, drawn()), self.remaining
-        except SourceError as error:
-            refusal: NoisyCountError = bare(error)
-        except LedgerError as error:
-            refusal = LedgerError(f"{error}; {_PAID}")
-        except Exception:  # noqa: BLE001 - its text, whatever it is, could hold the answer
-            refusal = LedgerError(
-                "the answer could not be stored, and why is withheld, as it may hold the answer;"
-                f" {_PAID}"
-            )
-        except BaseException as interruption:
-            bare(interruption)
-            raise
-        raise refusal
-
-    def _noisy_count(self, predicate: Predicate, mechanism: DiscreteLaplace) -> int:
-        """The true count with its noise."""
-        answer = _unless_it_fails(self.source, predicate, mechanism)
-        if answer is None:
-            raise SourceError(
-                f"data set {self.dataset.name!r} could not be counted, and why is withheld, as it"
-                " may quote a record; the debit stays: check that the records can be read, then"
-                " ask again, which costs nothing more unless they have changed"
-            )
-        return answer
-
-
-def unreadable_as_missing(predicate: Predicate, source: Source) -> tuple[str, ...]:
-    """The columns of a question whose cells, where they could not be read, count as missing."""
-    names = {column.name for column in columns(predicate)} & {*source.accepted}
-    return tuple(name for name in source.schema if name in names)
-
-
-def _unless_it_fails(
-    source: Source, predicate: Predicate, mechanism: DiscreteLaplace
-) -> int | None:
-    """The noisy count, or None; what went wrong could tell the true count, so it ends here."""
-    try:
-        return mechanism.release(*source.count([predicate]))
-    except Exception:  # noqa: BLE001 - no error, of whatever class, may leave with what it knows
-        return None
-    except BaseException as interruption:
-        bare(interruption)
-        raise
+    def _table(self, wish: Wish, confidence: float, key: str | None) -> TableRelease:
+        """The same as `_reply` for many counts."""
+        fraction_of_one(confidence, "confidence")
+        is_replacement = neighbours_of_size(self.dataset.size) is NeighbourRelation.REPLACEMENT
+        unit = self.source.unit
+        asked = wish.asked(self.source.schema, unit, is_replacement=is_replacement)
+        request, *formers = [
+            asked.request(self.dataset.name, unit, version)
+            for version in (self.source.version, *self.source.former_versions)
+        ]
+        draw = partial(asked.drawn, self.source, self.dataset.name)
+        bought = self._purchase.bought(request, formers, draw, key)
+        answer = bought.entry.answer
+        assert isinstance(answer, TableAnswer)  # noqa: S101 - stored by now, here or before
+        shown = asked.published(answer)
+        return TableRelease(
+            answers=shown.answers,
+            plan=asked.plan,
+            levels=shown.levels,
+            labels=shown.labels,
+            charged=bought.charged,
+            remaining=bought.remaining,
+            dataset=bought.entry.request.dataset,
+            key=bought.entry.key,
+            where=asked.where,
+            unit=unit,
+            has_other=asked.has_other,
+            is_additive=asked.plan.groups == 1,
+            is_cumulative=asked.is_cumulative,
+            confidence=confidence,
+            unreadable_as_missing=unreadable_as_missing(asked.read, self.source),
+        )

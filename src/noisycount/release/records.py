@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Self
 
 from noisycount.errors import SourceError
-from noisycount.release.desk import Dataset, Desk, unreadable_as_missing
+from noisycount.release.desk import Dataset, Desk
 from noisycount.release.ledger.entries import Analyst, Entry
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.question.normal_form import normal_form
 from noisycount.release.question.parser import parse
 from noisycount.release.question.schema import Kind
 from noisycount.release.question.text import canonical_text, english
+from noisycount.release.question.tree import columns
 from noisycount.release.register.asked import asked_of
 from noisycount.release.register.contents import Contents
 from noisycount.release.register.described_source import DescribedSource
@@ -24,6 +25,7 @@ from noisycount.release.sources.check import Check
 from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.forms import ColumnForm
 from noisycount.release.sources.places import files_of
+from noisycount.release.unreadable import unreadable_as_missing
 from noisycount.shown.value import Shown
 
 __all__ = ["Records"]
@@ -101,7 +103,7 @@ class Records(Shown, Closing):
         Raises:
             PredicateError: the question is outside the language.
         """
-        return unreadable_as_missing(parse(where, self._source.schema), self._source)
+        return unreadable_as_missing(columns(parse(where, self._source.schema)), self._source)
 
     def meaning(self, where: str) -> str:
         """A question in plain English, to follow "records where"; it depends on no record.

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
+from functools import lru_cache
 from itertools import pairwise
 from math import inf, isfinite, isnan
 from typing import Any, TypeAlias
@@ -185,7 +186,9 @@ class Edges(Part):
         return OUTSIDE if placed < 0 else placed
 
     def checked(self, key: object) -> Key:
-        """The number of a range."""
+        """The number of a range, or its label."""
+        if isinstance(key, str):
+            key = _places(self).get(key, key)
         if key is None or (type(key) is int and 0 <= key < len(self.edges)):
             return key
         raise self._refused(key, "they follow from the edges, so leave them out, or add null")
@@ -281,6 +284,12 @@ class Period(Part):
 
     def _number(self, year: int, place: int) -> int:
         return year * self.span.value + place
+
+
+@lru_cache(maxsize=8)
+def _places(ranges: Edges) -> dict[object, int]:
+    """The number of each range by its label."""
+    return {ranges.label(place): place for place in range(len(ranges.edges))}
 
 
 def _date(text: str) -> object:

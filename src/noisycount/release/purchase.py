@@ -1,0 +1,139 @@
+"""One answer, whatever it is of: paid for before it is drawn, stored before it is told."""
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from noisycount.errors import LedgerError, NoisyCountError, SourceError
+from noisycount.release.bare_error import bare
+from noisycount.release.budget.loss import Loss
+from noisycount.release.dataset import Dataset, LateDataset
+from noisycount.release.ledger.entries import Analyst, Entry, Request
+from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.ledger.table_answer import TableAnswer
+from noisycount.release.sources.interface import Source
+
+__all__ = ["Bought", "Purchase", "remaining"]
+
+_PAID = "the debit stays, and to ask the same again costs nothing more"
+
+Draw = Callable[[], int | TableAnswer]
+
+
+@dataclass(frozen=True, slots=True)
+class Bought:
+    """An answer that is stored.
+
+    Attributes:
+        entry: The debit, with its answer.
+        charged: What this call charged for it.
+        remaining: The largest ε at which one more question may be asked.
+    """
+
+    entry: Entry
+    charged: Loss
+    remaining: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """The way of every answer: reserve, count and add noise, store, reply from what is stored.
+
+    Attributes:
+        source: The records.
+        ledger: Who keeps the budget and the answers.
+        dataset: The name and the budget of the records.
+        analyst: Who asks.
+    """
+
+    source: Source
+    ledger: Ledger
+    dataset: Dataset | LateDataset
+    analyst: Analyst
+
+    def bought(
+        self, request: Request, formers: Sequence[Request], draw: Draw, key: str | None
+    ) -> Bought:
+        """The one answer to a request, drawn now or found in the ledger.
+
+        Args:
+            request: What is asked, and at what price.
+            formers: The same as an older ledger may hold it.
+            draw: Counts and adds noise.
+            key: What the asker calls the question; None: a random name, not the digest, which
+                depends on the version: that tells the content of the records.
+
+        Raises:
+            NoisyCountError: As `Desk.release` tells.
+        """
+        self.source.require_unchanged()
+        if not self.ledger.has_answer(request, formers):
+            self.source.prepare()
+        key = secrets.token_hex(16) if key is None else key
+        entry, charged = self.ledger.reserve(
+            key, request, self.dataset.budget, self.analyst, formers
+        )
+        if entry.answer is None:
+            return self._stored(entry, charged, draw)
+        return Bought(entry, charged, self._remaining())
+
+    def _stored(self, entry: Entry, charged: Loss, draw: Draw) -> Bought:
+        """The entry with its stored answer, and what is left then.
+
+        An answer that could not be stored goes no further: whoever asked could else collect one
+        from each failure, all of them for one price.
+        """
+        try:
+            entry = self.ledger.store(entry, self._drawn(draw))
+            return Bought(entry, charged, self._remaining())
+        except SourceError as error:
+            refusal: NoisyCountError = bare(error)
+        except LedgerError as error:
+            refusal = LedgerError(f"{error}; {_PAID}")
+        except Exception:  # noqa: BLE001 - its text, whatever it is, could hold the answer
+            refusal = LedgerError(
+                "the answer could not be stored, and why is withheld, as it may hold the answer;"
+                f" {_PAID}"
+            )
+        except BaseException as interruption:
+            bare(interruption)
+            raise
+        raise refusal
+
+    def _drawn(self, draw: Draw) -> int | TableAnswer:
+        """The noisy answer; what goes wrong could tell the true one, so it ends in `_unless`."""
+        answer = _unless_it_fails(draw)
+        if answer is None:
+            raise SourceError(
+                f"data set {self.dataset.name!r} could not be counted, and why is withheld, as it"
+                " may quote a record; the debit stays: check that the records can be read, then"
+                " ask again, which costs nothing more unless they have changed"
+            )
+        return answer
+
+    def _remaining(self) -> Fraction:
+        return remaining(self.ledger, self.dataset, self.analyst)
+
+
+def remaining(ledger: Ledger, dataset: Dataset | LateDataset, analyst: Analyst) -> Fraction:
+    """The largest ε at which one more question may be asked; both budgets must pay it.
+
+    Raises:
+        LedgerError: The ledger cannot be read.
+    """
+    left = dataset.budget.left(ledger.paid(dataset.name))
+    if analyst.budget is None:
+        return left
+    return min(left, analyst.budget.left(ledger.paid_by(analyst.name)))
+
+
+def _unless_it_fails(draw: Draw) -> int | TableAnswer | None:
+    """The noisy answer, or None: no error, of whatever class, may leave with what it knows."""
+    try:
+        return draw()
+    except Exception:  # noqa: BLE001 - its text could hold a count
+        return None
+    except BaseException as interruption:
+        bare(interruption)
+        raise

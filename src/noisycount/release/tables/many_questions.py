@@ -1,0 +1,62 @@
+"""Several questions at once, as they are asked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from noisycount.errors import PredicateError
+from noisycount.model.tables.levels import Level
+from noisycount.release.question.normal_form import normal_form
+from noisycount.release.question.parser import parse
+from noisycount.release.question.schema import Kind
+from noisycount.release.question.text import canonical_text
+from noisycount.release.question.tree import Predicate
+
+__all__ = ["MOST_QUESTIONS", "ManyQuestions"]
+
+MOST_QUESTIONS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ManyQuestions:
+    """What is counted in one scan, each in its normal form.
+
+    Args:
+        predicates: The questions, in the order in which they are shown.
+        texts: Their canonical texts.
+    """
+
+    predicates: tuple[Predicate, ...]
+    texts: tuple[str, ...]
+
+    @classmethod
+    def read(cls, wheres: Sequence[str], schema: Mapping[str, Kind]) -> "ManyQuestions":
+        """The questions that texts ask.
+
+        Raises:
+            PredicateError: One is outside the language or asked twice, or there are none or too
+                many.
+        """
+        if isinstance(wheres, str) or not 1 <= len(wheres) <= MOST_QUESTIONS:
+            count = 0 if isinstance(wheres, str) else len(wheres)
+            raise PredicateError(
+                f"wheres must be a list of 1 to {MOST_QUESTIONS:,} questions, got {count:,}"
+            )
+        predicates = tuple(normal_form(parse(where, schema)) for where in wheres)
+        texts = tuple(map(canonical_text, predicates))
+        for text, where in zip(texts, wheres, strict=True):
+            if texts.count(text) > 1:
+                raise PredicateError(f"where asks {where[:80]!r} twice: ask each question once")
+        return cls(predicates, texts)
+
+    @property
+    def order(self) -> list[int]:
+        """The places of the questions in the order of their texts, in which they are kept."""
+        return sorted(range(len(self.texts)), key=self.texts.__getitem__)
+
+    @property
+    def level(self) -> Level:
+        """The one level of their counts."""
+        nodes = np.arange(len(self.texts), dtype=np.int32)
+        return Level("questions", nodes, len(nodes), nodes[:, np.newaxis])

@@ -1,0 +1,161 @@
+"""What a table would cost and how far off its counts may be, before anything is asked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from noisycount.model.half_width import error_within
+from noisycount.model.noises.discrete import DiscreteNoise
+from noisycount.model.sensitivity import l1_sensitivity
+from noisycount.model.tables.levels import Level
+from noisycount.model.tables.shares import shares
+from noisycount.model.tables.threshold import surely_shown, threshold
+from noisycount.release.budget.loss import Loss
+from noisycount.release.tables.price import TablePrice
+from noisycount.shown.value import Shown
+
+__all__ = ["LevelPlan", "TablePlan", "hidden_plan", "table_plan"]
+
+_SHARE_OF_TOTAL = Fraction(1, 10)  # of the price, beside hidden keys, whose number is unknown
+
+
+@dataclass(frozen=True, slots=True)
+class LevelPlan(Shown):
+    """The counts of one level, and their noise.
+
+    Args:
+        name: What a reader calls the level, such as "town" or "total".
+        size: How many counts there are; None: only the records know.
+        sensitivity: By how much one unit can move all of them together.
+        share: Of the price.
+        mechanism: The noise of each.
+    """
+
+    name: str
+    size: int | None
+    sensitivity: int
+    share: Fraction
+    mechanism: DiscreteNoise
+
+    def error(self, confidence: float = 0.95) -> int:
+        """A count lies within ±error of its answer with the confidence, in units."""
+        return error_within(self.mechanism, confidence)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TablePlan(Shown):
+    """The noise of a table, level by level.
+
+    Args:
+        price: What all counts cost together.
+        levels: The cells first, then what is measured beside them.
+        groups: In how many cells one unit can be; None: in all.
+        is_replacement: Whether neighbours differ by a replaced unit, which moves twice as much.
+        threshold: The smallest noisy count that is shown; None: all keys are known.
+    """
+
+    price: TablePrice
+    levels: tuple[LevelPlan, ...]
+    groups: int | None
+    is_replacement: bool
+    threshold: int | None = None
+
+    @property
+    def loss(self) -> Loss:
+        """What is charged."""
+        return self.price.loss
+
+    @property
+    def size(self) -> int | None:
+        """How many counts there are in all; None: only the records know."""
+        sizes = [level.size for level in self.levels]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+    def surely_shown(self, confidence: float = 0.95) -> int | None:
+        """The smallest count that appears with the confidence; None: all do."""
+        if self.threshold is None:
+            return None
+        return surely_shown(self.levels[0].mechanism, self.threshold, confidence)
+
+    def errors_of_all(self, confidence: float = 0.95, size: int | None = None) -> tuple[int, ...]:
+        """All counts of all levels lie within ±these of their answers, in units.
+
+        The noises are independent and each count has the same probability b of lying farther off:
+        (1 − b)^k is the confidence, exactly, whatever the counts are.
+
+        Args:
+            confidence: The probability that all do.
+            size: How many counts there are, where only the records knew.
+
+        Returns:
+            One error for each level.
+
+        Raises:
+            ValueError: The number of counts is unknown.
+        """
+        answers = size if self.size is None else self.size
+        if answers is None:
+            raise ValueError("size is missing: only the records know how many keys there are")
+        return tuple(
+            error_within(level.mechanism, confidence, max(1, answers)) for level in self.levels
+        )
+
+    def _facts(self) -> dict[str, object]:
+        """The price, the levels, and what is hidden."""
+        shown = {} if self.threshold is None else {"threshold": self.threshold}
+        return {
+            "noise": self.levels[0].mechanism.name,
+            "price": self.loss,
+            "levels": list(self.levels),
+            "groups_per_unit": self.groups,
+            "replacement": self.is_replacement,
+            **shown,
+        }
+
+
+def table_plan(
+    levels: Sequence[Level], price: TablePrice, groups: int | None, *, is_replacement: bool
+) -> TablePlan:
+    """The plan of a table whose keys are known.
+
+    Args:
+        levels: The cells first, then what is measured beside them.
+        price: What all counts cost together.
+        groups: In how many cells one unit can be; None: in all.
+        is_replacement: Whether neighbours differ by a replaced unit.
+    """
+    moves = [_sensitivity(level.size, groups, is_replacement=is_replacement) for level in levels]
+    parts = shares(levels, moves, price.noise)
+    planned = tuple(
+        LevelPlan(level.name, level.size, move, share, price.mechanism(move, share))
+        for level, move, share in zip(levels, moves, parts, strict=True)
+    )
+    return TablePlan(price, planned, groups, is_replacement)
+
+
+def hidden_plan(
+    name: str, price: TablePrice, groups: int, *, is_replacement: bool, has_total: bool = False
+) -> TablePlan:
+    """The plan of a table whose keys only the records know.
+
+    Args:
+        name: Of the level of its keys.
+        price: What all counts cost together.
+        groups: In how many cells one unit can be.
+        is_replacement: Whether neighbours differ by a replaced unit.
+        has_total: Whether all matching units are counted beside them.
+    """
+    move = (2 if is_replacement else 1) * groups
+    share = 1 - _SHARE_OF_TOTAL if has_total else Fraction(1)
+    noise = price.mechanism(move, share)
+    planned = [LevelPlan(name, None, move, share, noise)]
+    if has_total:
+        rest = price.mechanism(1, _SHARE_OF_TOTAL)
+        planned.append(LevelPlan("total", 1, 1, _SHARE_OF_TOTAL, rest))
+    least = threshold(noise, price.threshold_delta, groups, move)
+    return TablePlan(price, tuple(planned), groups, is_replacement, least)
+
+
+def _sensitivity(size: int, groups: int | None, *, is_replacement: bool) -> int:
+    """By how much one unit moves all counts of a level together."""
+    return l1_sensitivity(size, size if groups is None else groups, replaced=is_replacement)

@@ -1,0 +1,264 @@
+"""A published table of counts, and all that may be said with it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import log, sqrt
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.model.tables.combined import combined
+from noisycount.model.tables.combined_errors import prefix_errors, standard_errors
+from noisycount.model.tables.levels import Level
+from noisycount.model.tables.ranges import range_bounds
+from noisycount.release.budget.loss import Loss
+from noisycount.release.tables.table_plan import TablePlan
+from noisycount.shown.numbers import odds_sentence
+from noisycount.shown.value import Shown
+
+__all__ = ["Label", "TableLabels", "TableRelease", "TableRow"]
+
+Label: TypeAlias = int | str | bool | None
+Counts: TypeAlias = NDArray[np.int64]
+Estimates: TypeAlias = NDArray[np.float64]
+
+OTHER = "other"
+_CHANCE = 1e-6  # with which the odds under Gaussian noise do not hold
+
+
+@dataclass(frozen=True, slots=True)
+class TableLabels:
+    """What a reader sees of the keys of a table.
+
+    Attributes:
+        names: What the table is grouped by.
+        values: The labels of the keys of each part.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[tuple[Label, ...], ...]
+
+    def of(self, level: Level) -> Iterator[tuple[Label, ...]]:
+        """The labels of each node; None where a part is summed over, and for missing values."""
+        if level.codes is None:
+            (values,) = self.values
+            for first, last in range_bounds(level).tolist():
+                yield (f"{values[first]} … {values[last]}",)
+            return
+        for codes in level.codes.tolist():
+            yield tuple(
+                None if code < 0 else values[code]
+                for values, code in zip(self.values, codes, strict=True)
+            )
+        for _ in range(level.size - len(level.codes)):
+            yield (None,) * len(self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow(Shown):
+    """One published count of a table.
+
+    Attributes:
+        level: Which counts it belongs to, such as "town", "total" or "other".
+        labels: Its keys; None where the level sums over them, and for missing values.
+        answer: The noisy count, in units; it may be negative.
+        error: The count lies within ±error of the answer with the confidence of the table.
+        error_of_all: All counts of the table lie within these with that confidence.
+    """
+
+    level: str
+    labels: tuple[Label, ...]
+    answer: int
+    error: int
+    error_of_all: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TableRelease(Shown):
+    """A published table, with its price and its noise.
+
+    Args:
+        answers: The noisy counts of each level, the cells first, in units.
+        plan: The noise of each level.
+        levels: What each level counts.
+        labels: The keys of the cells, for a reader.
+        charged: What this call charged; nothing for a table that was paid for before.
+        remaining: The largest ε at which this analyst may ask one more question of the data set.
+        dataset: Whose records were counted.
+        key: Under which key the ledger keeps the table.
+        where: The canonical text of what was counted; None: all records, or several questions.
+        unit: The column whose distinct values were counted; None: records.
+        has_other: Whether the last cell is that of all other keys.
+        is_additive: Whether a unit is in one cell only, so that margins are sums of cells.
+        is_cumulative: Whether ranges of cells were measured for the sake of sums up to a cell.
+        confidence: The probability with which errors are stated.
+        unreadable_as_missing: The columns whose cells, where they could not be read, count as
+            missing, as the owner accepted.
+    """
+
+    answers: tuple[Counts, ...]
+    plan: TablePlan
+    levels: tuple[Level, ...] = field(repr=False)
+    labels: TableLabels
+    charged: Loss
+    remaining: Fraction
+    dataset: str
+    key: str
+    where: str | None = None
+    unit: str | None = None
+    has_other: bool = False
+    is_additive: bool = True
+    is_cumulative: bool = False
+    confidence: float = 0.95
+    unreadable_as_missing: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return sum(map(len, self.answers))
+
+    @property
+    def price(self) -> Loss:
+        """What the table cost once."""
+        return self.plan.loss
+
+    @property
+    def repeated(self) -> bool:
+        """Whether the same was asked before, and paid for then."""
+        return self.charged == Loss()
+
+    @property
+    def errors(self) -> tuple[int, ...]:
+        """For each level: one count lies within ±this with the confidence, in units."""
+        return tuple(level.error(self.confidence) for level in self.plan.levels)
+
+    @property
+    def errors_of_all(self) -> tuple[int, ...]:
+        """For each level: all counts of the table lie within these with the confidence."""
+        return self.plan.errors_of_all(self.confidence, len(self))
+
+    @property
+    def rows(self) -> tuple[TableRow, ...]:
+        """Every count, the cells first, in the order in which they were asked."""
+        return tuple(self._rows())
+
+    def _rows(self) -> Iterator[TableRow]:
+        told = zip(self.levels, self.answers, self.errors, self.errors_of_all, strict=True)
+        for number, (level, answers, error, error_of_all) in enumerate(told):
+            last = len(answers) - 1 if number == 0 and self.has_other else None
+            labelled = zip(self.labels.of(level), answers.tolist(), strict=True)
+            for node, (labels, answer) in enumerate(labelled):
+                name = OTHER if node == last else level.name
+                yield TableRow(name, labels, answer, error, error_of_all)
+
+    @property
+    def columns(self) -> dict[str, list[Label]]:
+        """The rows as columns: the labels by their names, then level, answer and errors."""
+        rows = self.rows
+        taken = set(self.labels.names)
+        told = {
+            name: [row.labels[place] for row in rows]
+            for place, name in enumerate(self.labels.names)
+        }
+        for name in ("level", "answer", "error", "error_of_all"):
+            told[_free(name, taken)] = [getattr(row, name) for row in rows]
+        return told
+
+    @property
+    def combined(self) -> tuple[Estimates, ...] | None:
+        """The best linear unbiased estimates from all levels together, which add up.
+
+        None where there is one level only, or units may be in several cells, so that margins are no
+        sums of cells.
+        """
+        if len(self.levels) == 1 or not self.is_additive:
+            return None
+        answers = [level.astype(np.float64) for level in self.answers]
+        return combined(self.levels, answers, self._variances)
+
+    @property
+    def standard_errors(self) -> tuple[Estimates, ...] | None:
+        """For each level the standard deviations of the combined estimates, in units.
+
+        None where there are none, or where keys were listed cell by cell, or are beside an "other",
+        and margins overlap: then the deviations have no closed form.
+        """
+        if len(self.levels) == 1 or not self.is_additive:
+            return None
+        try:
+            return standard_errors(self.levels, self._variances)
+        except ValueError:
+            return None
+
+    @property
+    def cumulative(self) -> Estimates | None:
+        """The combined sums of the first cells, up to each; None where no ranges were asked."""
+        found = self.combined
+        return None if found is None or not self.is_cumulative else np.cumsum(found[0])
+
+    @property
+    def cumulative_errors(self) -> Estimates | None:
+        """The standard deviations of the sums, in units."""
+        if not (self.is_cumulative and self.is_additive):
+            return None
+        return prefix_errors(self.levels[0].size, self._variances)
+
+    @property
+    def _variances(self) -> tuple[float, ...]:
+        return tuple(level.mechanism.variance for level in self.plan.levels)
+
+    @property
+    def odds(self) -> str:
+        """What the whole table means for one person or row, in words."""
+        protected = "row" if self.unit is None else "person"
+        price = self.plan.loss
+        if price.epsilon is not None:
+            chance = float(price.delta)
+            sentence = odds_sentence(price.epsilon, protected)
+        else:
+            chance = _CHANCE + float(price.delta)
+            rho = float(price.rho)
+            sentence = odds_sentence(rho + 2 * sqrt(rho * -log(_CHANCE)), protected)
+        return f"{sentence}, but with probability {chance:.3g}" if chance else sentence
+
+    def _facts(self) -> dict[str, object]:
+        """All of it, row by row."""
+        return {
+            **self._key_facts(),
+            "rows": [
+                {
+                    **dict(zip(self.labels.names, row.labels, strict=True)),
+                    "level": row.level,
+                    "answer": row.answer,
+                    "error": row.error,
+                    "error_of_all": row.error_of_all,
+                }
+                for row in self.rows
+            ],
+            "confidence": self.confidence,
+            "plan": self.plan,
+            "odds": self.odds,
+            "charged": self.charged,
+            "unit": self.unit,
+            "key": self.key,
+            "unreadable_as_missing": self.unreadable_as_missing,
+        }
+
+    def _key_facts(self) -> dict[str, object]:
+        """What was asked, how much of it there is, and its price."""
+        return {
+            "by": list(self.labels.names),
+            "counts": len(self),
+            "error": self.errors[0],
+            "price": self.price,
+            "remaining": self.remaining,
+            "dataset": self.dataset,
+            "where": self.where,
+        }
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """A name that no part has."""
+    while name in taken:
+        name += "_"
+    return name
