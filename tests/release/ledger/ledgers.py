@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from noisycount.errors import LedgerError
+from noisycount.release.ledger.chain import LATER_COLUMNS
 from noisycount.release.ledger.ledger import Ledger, Request
 
 TENTH = Fraction(1, 10)
@@ -26,6 +27,13 @@ def refusal(action: Callable[[], object]) -> str:
     assert "\n" not in message
     assert not re.search(r"sqlite3|sqlalche\.me|psycopg\.|INSERT|SELECT|PRAGMA|BEGIN", message)
     return message
+
+
+def narrow(url: str) -> None:
+    """Make a ledger of the form before prices in ρ: a table without their columns."""
+    with Ledger.open(url) as ledger, ledger.writing.begin() as shell:
+        for name in LATER_COLUMNS:
+            shell.exec_driver_sql(f"ALTER TABLE ledger DROP COLUMN {name}")
 
 
 def change(ledger: Ledger, *statements: str) -> None:

@@ -1,12 +1,15 @@
+import math
 import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from fractions import Fraction
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
+    initialize,
     invariant,
     precondition,
     rule,
@@ -14,23 +17,46 @@ from hypothesis.stateful import (
 )
 
 from noisycount.errors import BudgetError, LedgerError
+from noisycount.release.budget.approximate import ApproximateBudget
+from noisycount.release.budget.budgets import ConcentratedBudget, budget_of
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.ledger import Analyst, Entry, Ledger, Request
+from noisycount.release.ledger.table_answer import TableAnswer
 from tests.layers import examples
 from tests.postgresql import Server
+from tests.release.ledger.ledgers import narrow
 
-BUDGET = Fraction(1)
-OWN_BUDGET = Fraction(11, 10)
+TENTH, SHARE = Fraction(1, 10), Fraction(1, 10_000)
+BUDGETS = {
+    "survey": budget_of(1),
+    "census": ApproximateBudget(Fraction(1), Fraction(1, 1000), 5 * SHARE),
+    "panel": ConcentratedBudget(TENTH),
+}
+CENSUS_RHO = Fraction("0.0522736")  # what implies ε = 1 at δ = 0.0005, as dp-accounting has it
+ALICE = Analyst("alice", budget_of("1.1"))
+BOB = Analyst("bob", ConcentratedBudget(TENTH))
 AT_ONCE = 3
 keys = st.sampled_from(["a", "b", "c", "d"])
-analysts = st.sampled_from([Analyst("alice", OWN_BUDGET), Analyst("bob", OWN_BUDGET), Analyst()])
-requests = st.builds(
-    Request,
-    dataset=st.sampled_from(["survey", "census"]),
-    question=st.sampled_from(["old", "young"]),
-    epsilon=st.sampled_from([Fraction(1, 10), Fraction(1, 3), Fraction(1, 2)]),
+analysts = st.sampled_from([ALICE, BOB, Analyst()])
+prices = st.sampled_from(
+    [
+        *((price, None, Fraction(0)) for price in (TENTH, Fraction(1, 3), Fraction(1, 2))),
+        *((None, price, Fraction(0)) for price in (TENTH / 5, TENTH / 10)),
+        *((TENTH, None, SHARE), (TENTH, None, 3 * SHARE), (None, TENTH / 10, SHARE)),
+    ]
 )
+requests = st.builds(
+    lambda dataset, question, price: Request(dataset, question, *price),
+    dataset=st.sampled_from(["survey", "census", "panel"]),
+    question=st.sampled_from(["old", "young"]),
+    price=prices,
+)
+tables = st.builds(
+    TableAnswer.of,
+    st.lists(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=3), min_size=1, max_size=2),
+)
+answers = st.integers() | tables
 Outcome = tuple[Entry, Loss] | LedgerError
 
 
@@ -68,7 +94,7 @@ class LedgerMachine(RuleBasedStateMachine):
             return known
         price = request.price
         total, own = self.spent(request.dataset) + price, self.spent_by(analyst.name) + price
-        if total.epsilon > BUDGET or (analyst.budget and own.epsilon > OWN_BUDGET):
+        if not (fits(request.dataset, total) and fits(analyst.name, own)):
             return BudgetError
         made = self.ledger.clock()
         return Entry(key, request, total, made, None, analyst.name, own)
@@ -90,6 +116,14 @@ class LedgerMachine(RuleBasedStateMachine):
         )
         self.entries.append(entry)
 
+    @initialize(is_older=st.booleans())
+    def begin(self, *, is_older: bool) -> None:
+        """The ledger may be one of the form before prices in ρ."""
+        if is_older:
+            self.ledger.close()
+            narrow(self.url)
+            self.ledger = Ledger.open(self.url)
+
     @rule(key=keys, request=requests, analyst=analysts)
     def reserve(self, key: str, request: Request, analyst: Analyst) -> None:
         """Reserve, repeat or conflict."""
@@ -100,7 +134,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def spend_at_once(self, request: Request, numbers: list[int]) -> None:
         """Connections of their own spend at once: as if they had come one after the other."""
         wanted = [
-            (f"{request.question} {number}", Request("survey", f"{number}", request.epsilon))
+            (f"{request.question} {number}", replace(request, question=f"{number}"))
             for number in numbers
         ]
         with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -111,8 +145,8 @@ class LedgerMachine(RuleBasedStateMachine):
             self.book(self.expected(key, each, Analyst()), outcome)
 
     @precondition(lambda self: self.entries)
-    @rule(number=st.integers(0, 11), answer=st.integers())
-    def store(self, number: int, answer: int) -> None:
+    @rule(number=st.integers(0, 11), answer=answers)
+    def store(self, number: int, answer: int | TableAnswer) -> None:
         """An answer once stored is the answer of every later store."""
         index = number % len(self.entries)
         entry = self.entries[index]
@@ -127,8 +161,8 @@ class LedgerMachine(RuleBasedStateMachine):
         self.ledger = Ledger.open(self.url, known_head=self.heads[-1])
 
     @precondition(lambda self: self.entries)
-    @rule(number=st.integers(0, 11), answer=st.integers())
-    def crash_after_the_debit_and_resume(self, number: int, answer: int) -> None:
+    @rule(number=st.integers(0, 11), answer=answers)
+    def crash_after_the_debit_and_resume(self, number: int, answer: int | TableAnswer) -> None:
         """Whoever asks again after a crash finds the debit, and one answer for ever."""
         index = number % len(self.entries)
         entry = self.entries[index]
@@ -140,12 +174,12 @@ class LedgerMachine(RuleBasedStateMachine):
     def holds_what_the_model_holds(self) -> None:
         """Every debit and answer, in order, and all totals."""
         assert self.ledger.entries() == self.entries
-        for dataset in ("survey", "census"):
+        for dataset in BUDGETS:
             assert self.ledger.paid(dataset) == self.spent(dataset)
-            assert self.ledger.spent(dataset) <= BUDGET
+            assert fits(dataset, self.spent(dataset))
         for analyst in ("alice", "bob", "analyst"):
             assert self.ledger.paid_by(analyst) == self.spent_by(analyst)
-        assert self.spent_by("alice").epsilon <= OWN_BUDGET
+            assert fits(analyst, self.spent_by(analyst))
 
     @invariant()
     def is_an_intact_chain(self) -> None:
@@ -164,10 +198,25 @@ class LedgerMachine(RuleBasedStateMachine):
         self.ledger.close()
 
 
+def fits(owner: str, loss: Loss) -> bool:
+    """Whether the budget of a data set or an analyst pays for a loss, by its definition."""
+    epsilon = math.inf if loss.epsilon is None else loss.epsilon
+    match owner:
+        case "survey":
+            return epsilon <= 1 and loss.delta == 0
+        case "alice":
+            return epsilon <= Fraction(11, 10) and loss.delta == 0
+        case "panel" | "bob":
+            return loss.rho <= TENTH and loss.delta == 0
+        case "census":
+            return (epsilon <= 1 or loss.rho <= CENSUS_RHO) and loss.delta <= 5 * SHARE
+    return True
+
+
 def attempt(ledger: Ledger, key: str, request: Request, analyst: Analyst) -> Outcome:
     """Give what a ledger says to a request."""
     try:
-        return ledger.reserve(key, request, BUDGET, analyst)
+        return ledger.reserve(key, request, BUDGETS[request.dataset], analyst)
     except LedgerError as error:
         return error
 

@@ -22,20 +22,13 @@ from noisycount.release.ledger.chain import (
 from noisycount.release.ledger.ledger import Analyst, Entry, Ledger, Request
 from noisycount.release.ledger.table_answer import TableAnswer
 from tests.postgresql import Server
-from tests.release.ledger.ledgers import TENTH, asked, refusal
+from tests.release.ledger.ledgers import TENTH, asked, narrow, refusal
 
 MICRO = Fraction(1, 10**6)
 BUDGET = ApproximateBudget(Fraction(2), MICRO, MICRO / 2)
 GAUSSIAN = Request("survey", "by town", None, rho=Fraction(1, 100))
 HIDDEN = Request("survey", "by shop", TENTH, delta=MICRO / 4)
 AT_ONCE = 5
-
-
-def narrow(url: str) -> None:
-    """Make a ledger of the form before these prices: a table without their columns."""
-    with Ledger.open(url) as ledger, ledger.writing.begin() as shell:
-        for name in LATER_COLUMNS:
-            shell.exec_driver_sql(f"ALTER TABLE ledger DROP COLUMN {name}")
 
 
 def columns(ledger: Ledger) -> set[str]:

@@ -61,7 +61,7 @@ def storable_answer(answer: int | TableAnswer) -> int | TableAnswer:
         ValueError: It is no whole number and no table, or too large to be written down.
     """
     if isinstance(answer, TableAnswer):
-        TableAnswer(answer.text).check()
+        answer.check()
         return answer
     try:
         whole = index(answer)
