@@ -1,7 +1,7 @@
 """The cells of a table, from the keys that an asker lists."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import date
 from math import prod
 from typing import TypeAlias
@@ -93,37 +93,56 @@ def _values(part: Part, listed: Iterable[object] | None) -> tuple[Key, ...]:
 def _listed(parts: Sequence[Part], keys: list[object]) -> KeySet:
     """The cells whose keys are listed one by one."""
     _require_few(len(keys))
-    rows = [_row(parts, key) for key in keys]
-    if not rows:
+    if not keys:
         raise PredicateError("keys are none: list at least one cell")
-    _require_single("the table", rows)
-    values = tuple(tuple(dict.fromkeys(column)) for column in zip(*rows, strict=True))
-    codes = np.empty((len(rows), len(parts)), dtype=np.int32)
-    for place, (column, known) in enumerate(zip(zip(*rows, strict=True), values, strict=True)):
-        code = {key: number for number, key in enumerate(known)}
-        codes[:, place] = [code[key] for key in column]
-    return KeySet(tuple(parts), values, codes)
+    cells = _coded(parts, [_row(parts, key) for key in keys], lambda part, key: part.checked(key))
+    first = np.unique(cells.codes, axis=0, return_index=True)[1]
+    if len(first) < len(keys):
+        twice = min(set(range(len(keys))) - set(first.tolist()))
+        raise _twice("the table", cells.key(twice))
+    return cells
 
 
-def _row(parts: Sequence[Part], key: object) -> tuple[Key, ...]:
-    """The keys of one cell."""
-    given: Sequence[object] = [key]
-    if isinstance(key, Sequence) and not isinstance(key, str | bytes):
-        given = key
+def _row(parts: Sequence[Part], key: object) -> Sequence[object]:
+    """The keys of one cell, as they were listed."""
+    given: Sequence[object] = key if isinstance(key, tuple | list) else (key,)
     if len(given) != len(parts):
         names = ", ".join(part.column.name for part in parts)
         raise PredicateError(f"keys have {short(key)}: give one key for each of {names}")
-    return tuple(part.checked(each) for part, each in zip(parts, given, strict=True))
+    return given
+
+
+def _coded(
+    parts: Sequence[Part],
+    rows: Sequence[Sequence[object]],
+    read: Callable[[Part, object], Key],
+) -> KeySet:
+    """Cells of which each different key is read once."""
+    columns = list(zip(*rows, strict=True)) if rows else [() for _ in parts]
+    values, codes = [], np.zeros((len(rows), len(parts)), dtype=np.int32)
+    for number, (part, column) in enumerate(zip(parts, columns, strict=True)):
+        written = [(type(key), key) for key in column]
+        places: dict[Key, int] = {}
+        try:
+            of_key = {
+                each: places.setdefault(read(part, each[1]), len(places))
+                for each in dict.fromkeys(written)
+            }
+        except TypeError:
+            raise PredicateError(f"keys of {part.text} must be single values, not lists") from None
+        codes[:, number] = [of_key[each] for each in written]
+        values.append(tuple(places))
+    return KeySet(tuple(parts), tuple(values), codes)
 
 
 def _require_single(whose: str, keys: Sequence[Hashable]) -> None:
     """The refusal of a key that is listed twice."""
-    twice = next((key for key, times in Counter(keys).items() if times > 1), _ABSENT)
-    if twice is not _ABSENT:
-        raise PredicateError(f"keys of {whose} have {short(twice)} twice: list each once")
+    if len(set(keys)) < len(keys):
+        raise _twice(whose, Counter(keys).most_common(1)[0][0])
 
 
-_ABSENT = object()
+def _twice(whose: str, key: object) -> PredicateError:
+    return PredicateError(f"keys of {whose} have {short(key)} twice: list each once")
 
 
 def _require_few(cells: int) -> None:
@@ -177,14 +196,7 @@ def written_keys(keys: KeySet) -> dict[str, object]:
 
 def found_keys(parts: Sequence[Part], stored: Sequence[Sequence[object]]) -> KeySet:
     """The cells that records brought to light, from what a ledger keeps of their keys."""
-    rows = [tuple(_read(part, key) for part, key in zip(parts, row, strict=True)) for row in stored]
-    columns = list(zip(*rows, strict=True)) if rows else [() for _ in parts]
-    values = tuple(tuple(dict.fromkeys(column)) for column in columns)
-    codes = np.zeros((len(rows), len(parts)), dtype=np.int32)
-    for place, (column, known) in enumerate(zip(columns, values, strict=True)):
-        code = {key: number for number, key in enumerate(known)}
-        codes[:, place] = [code[key] for key in column]
-    return KeySet(tuple(parts), values, codes)
+    return _coded(parts, stored, _read)
 
 
 def written_key(key: Key) -> int | str | bool | None:

@@ -1,6 +1,6 @@
 """A published table of counts, and all that may be said with it."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import log, sqrt
@@ -25,6 +25,7 @@ Counts: TypeAlias = NDArray[np.int64]
 Estimates: TypeAlias = NDArray[np.float64]
 
 OTHER = "other"
+_NUMBERS = ("level", "answer", "error", "error_of_all")
 _CHANCE = 1e-6  # with which the odds under Gaussian noise do not hold
 
 
@@ -140,28 +141,31 @@ class TableRelease(Shown):
     @property
     def rows(self) -> tuple[TableRow, ...]:
         """Every count, the cells first, in the order in which they were asked."""
-        return tuple(self._rows())
+        return tuple(map(TableRow, *self._told()))
 
-    def _rows(self) -> Iterator[TableRow]:
-        told = zip(self.levels, self.answers, self.errors, self.errors_of_all, strict=True)
-        for number, (level, answers, error, error_of_all) in enumerate(told):
-            last = len(answers) - 1 if number == 0 and self.has_other else None
-            labelled = zip(self.labels.of(level), answers.tolist(), strict=True)
-            for node, (labels, answer) in enumerate(labelled):
-                name = OTHER if node == last else level.name
-                yield TableRow(name, labels, answer, error, error_of_all)
+    def _told(self) -> tuple[list[str], list[tuple[Label, ...]], list[int], list[int], list[int]]:
+        """The names of levels, the labels, the answers and both errors, row by row."""
+        names = [level.name for level in self.levels for _ in range(level.size)]
+        if self.has_other:
+            names[self.levels[0].size - 1] = OTHER
+        labels = [labels for level in self.levels for labels in self.labels.of(level)]
+        answers = [answer for level in self.answers for answer in level.tolist()]
+        errors, errors_of_all = (
+            [error for error, answer in zip(each, self.answers, strict=True) for _ in answer]
+            for each in (self.errors, self.errors_of_all)
+        )
+        return names, labels, answers, errors, errors_of_all
 
     @property
     def columns(self) -> dict[str, list[Label]]:
         """The rows as columns: the labels by their names, then level, answer and errors."""
-        rows = self.rows
-        taken = set(self.labels.names)
-        told = {
-            name: [row.labels[place] for row in rows]
-            for place, name in enumerate(self.labels.names)
+        names, labels, answers, errors, errors_of_all = self._told()
+        told: dict[str, list[Label]] = {
+            name: [row[place] for row in labels] for place, name in enumerate(self.labels.names)
         }
-        for name in ("level", "answer", "error", "error_of_all"):
-            told[_free(name, taken)] = [getattr(row, name) for row in rows]
+        others: tuple[Sequence[Label], ...] = (names, answers, errors, errors_of_all)
+        for name, values in zip(_NUMBERS, others, strict=True):
+            told[_free(name, told)] = [*values]
         return told
 
     @property
@@ -238,7 +242,7 @@ class TableRelease(Shown):
             "confidence": self.confidence,
             "plan": self.plan,
             "odds": self.odds,
-            "charged": self.charged,
+            "charged": self.charged.text,
             "unit": self.unit,
             "key": self.key,
             "unreadable_as_missing": self.unreadable_as_missing,
@@ -250,14 +254,14 @@ class TableRelease(Shown):
             "by": list(self.labels.names),
             "counts": len(self),
             "error": self.errors[0],
-            "price": self.price,
+            "price": self.price.text,
             "remaining": self.remaining,
             "dataset": self.dataset,
             "where": self.where,
         }
 
 
-def _free(name: str, taken: set[str]) -> str:
+def _free(name: str, taken: Container[str]) -> str:
     """A name that no part has."""
     while name in taken:
         name += "_"
