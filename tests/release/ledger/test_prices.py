@@ -91,12 +91,12 @@ def test_prices_add_up_in_their_own_sums(ledger: Ledger) -> None:
         (
             ConcentratedBudget(MICRO),
             GAUSSIAN,
-            "ρ = 0.01 exceeds what ε = 0 spent has left of the budget ρ = 0.000001 of 'survey'; as",
+            "ρ = 0.01 exceeds what is left of the budget ρ = 0.000001 of 'survey', which has spe",
         ),
         (
             ApproximateBudget(TENTH, MICRO, MICRO / 8),
             HIDDEN,
-            "ε = 0.1 at δ = 2.5e-07 exceeds what ε = 0 spent has left of the budget ε = 0.1 at δ =",
+            "ε = 0.1 at δ = 2.5e-07 exceeds what is left of the budget ε = 0.1 at δ = 1e-06, 1.25e",
         ),
     ],
 )

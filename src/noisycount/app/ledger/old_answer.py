@@ -5,12 +5,14 @@ from fractions import Fraction
 
 from noisycount.app.config.config import Config
 from noisycount.app.ledger.access import debits
-from noisycount.app.ledger.words import answer_words, asked_where
+from noisycount.app.ledger.asked_words import asked_words
+from noisycount.app.ledger.words import answer_words
 from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import NoisyCountError
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.table_answer import TableAnswer
+from noisycount.release.register.asked import asks_for_table
 
 __all__ = ["OldAnswer", "answered_words", "entry_under_key", "left_of", "old_answer"]
 
@@ -37,10 +39,9 @@ def old_answer(key: str, configuration: Config) -> OldAnswer:
         NoisyCountError: There is no such answer, or it is no guess.
     """
     entry = entry_under_key(key, configuration, "--guess-from")
-    if isinstance(entry.answer, TableAnswer):
+    if isinstance(entry.answer, TableAnswer) or asks_for_table(entry):
         raise NoisyCountError(
-            f"--guess-from {key!r}: that is a table of {answer_words(entry)}, and a guess is one"
-            " count: give --guess instead"
+            f"--guess-from {key!r}: that is a table, and a guess is one count: give --guess instead"
         )
     if entry.answer is None or entry.answer <= 0:
         answer = "there is no answer yet" if entry.answer is None else f"{entry.answer} is no guess"
@@ -69,7 +70,7 @@ def answered_words(entry: Entry) -> str:
     """What was answered, when, and of which data set."""
     answered = "nothing" if entry.answer is None else answer_words(entry)
     return (
-        f"{answered} was answered on {entry.made:%Y-%m-%d} and is paid for: {asked_where(entry)} "
+        f"{answered} was answered on {entry.made:%Y-%m-%d} and is paid for: {asked_words(entry)} "
         f"in {seen_from_here(entry.request.dataset)}"
     )
 

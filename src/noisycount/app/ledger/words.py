@@ -4,19 +4,17 @@ from collections.abc import Sequence
 
 from noisycount.app.config.config import Config
 from noisycount.app.ledger.accounts import Account
+from noisycount.app.ledger.asked_words import asked_words, number_of
 from noisycount.app.terminal.printing import seen_from_here
-from noisycount.errors import LedgerError
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.table_answer import TableAnswer
-from noisycount.release.register.asked import asked_part
 from noisycount.shown.numbers import signed
 
 __all__ = [
     "account_header",
     "account_rows",
     "answer_words",
-    "asked_where",
     "entry_header",
     "entry_rows",
     "place_words",
@@ -57,7 +55,7 @@ def entry_rows(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
             f"{entry.made:%Y-%m-%d %H:%M}",
             *([entry.analyst] if has_several else []),
             seen_from_here(entry.request.dataset),
-            asked_where(entry),
+            asked_words(entry),
             price_words(entry),
             answer_words(entry),
         )
@@ -78,32 +76,8 @@ def answer_words(entry: Entry) -> str:
     if not isinstance(entry.answer, TableAnswer):
         return "not given" if entry.answer is None else signed(entry.answer)
     if entry.answer.keys is not None:
-        return _number_of("key", len(entry.answer.keys)) + " shown"
-    return _number_of("count", sum(map(len, entry.answer.levels)))
-
-
-def asked_where(entry: Entry) -> str:
-    """The predicate of an entry.
-
-    Raises:
-        LedgerError: No command wrote the entry.
-    """
-    where = asked_part(entry, "where")
-    if where is None:
-        raise _forged(entry)
-    return where
-
-
-def _forged(entry: Entry) -> LedgerError:
-    """The refusal of an entry that no command wrote."""
-    return LedgerError(
-        f"key {entry.key!r} of the ledger has a question that no noisycount wrote;"
-        " `noisycount ledger export` shows it as it is"
-    )
-
-
-def _number_of(noun: str, number: int) -> str:
-    return f"{signed(number)} {noun}{'' if number == 1 else 's'}"
+        return number_of("key", len(entry.answer.keys)) + " shown"
+    return number_of("count", sum(map(len, entry.answer.levels)))
 
 
 def _has_several(entries: Sequence[Entry]) -> bool:

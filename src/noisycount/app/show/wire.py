@@ -3,8 +3,8 @@
 from typing import Any
 
 from noisycount.app.config.config import Config
+from noisycount.app.ledger.asked_words import asked_object
 from noisycount.app.ledger.wire import answer_object, price_object
-from noisycount.app.ledger.words import asked_where
 from noisycount.app.show.view import View
 from noisycount.release.budget.exact import exact_text
 
@@ -31,7 +31,7 @@ def view_object(view: View, configuration: Config) -> dict[str, Any]:
         "asked": [
             {
                 "made": entry.made.isoformat(),
-                "where": asked_where(entry),
+                **asked_object(entry),
                 **price_object(entry),
                 **answer_object(entry),
                 "analyst": entry.analyst,

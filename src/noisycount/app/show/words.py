@@ -2,8 +2,9 @@
 
 from noisycount.app.check.kinds import value_words
 from noisycount.app.config.config import Config
+from noisycount.app.ledger.asked_words import asked_words
 from noisycount.app.ledger.stored_count import StoredCount
-from noisycount.app.ledger.words import answer_words, asked_where, place_words, price_words
+from noisycount.app.ledger.words import answer_words, place_words, price_words
 from noisycount.app.show.view import View
 from noisycount.app.terminal.printing import Facts, seen_from_here
 from noisycount.release.budget.exact import exact_text
@@ -50,7 +51,7 @@ def entry_rows(view: View) -> list[tuple[str, ...]]:
     return [
         (
             f"{entry.made:%Y-%m-%d %H:%M}",
-            asked_where(entry),
+            asked_words(entry),
             price_words(entry),
             _answer(entry),
         )

@@ -59,10 +59,18 @@ def _check_budget(price: Loss, limit: Budget, spent: Loss, whose: str) -> None:
     obstacle = limit.obstacle(price, whose)
     if obstacle is not None:
         raise BudgetError(obstacle)
-    remedy = "ask at a lower price, or repeat an old question free of charge"
+    whole = f"the budget {limit.text} of {whose}"
     if price.epsilon is None or price.delta:
-        told = f"{price.text} exceeds what {spent.text} spent has left"
+        told = f"{price.text} exceeds what is left of {whole}, which has spent"
+        told = f"{told} {_spent_in(price, spent)}"
     else:
         left = exact_text(limit.left(spent))
-        told = f"epsilon {exact_text(price.epsilon)} exceeds the {left} that is left"
-    raise BudgetError(f"{told} of the budget {limit.text} of {whose}; {remedy}")
+        told = f"epsilon {exact_text(price.epsilon)} exceeds the {left} that is left of {whole}"
+    raise BudgetError(f"{told}; ask at a lower price, or repeat an old question free of charge")
+
+
+def _spent_in(price: Loss, spent: Loss) -> str:
+    """What was spent, in the sums that a price is added to."""
+    in_epsilon = price.epsilon is not None and spent.epsilon is not None
+    sums = f"ε = {float(spent.epsilon or 0):.4g}" if in_epsilon else f"ρ = {float(spent.rho):.4g}"
+    return f"{sums} and δ = {float(spent.delta):.4g}" if price.delta else sums
