@@ -118,10 +118,10 @@ def test_no_option_silently_takes_the_last_value(refused: Refused, words: tuple[
 
 
 def test_a_question_is_never_dropped(refused: Refused) -> None:
-    """Two conditions are refused, also where the first and the last are the same."""
-    words = ("count", "survey.parquet", "--epsilon", "0.1")
+    """Several are a table, a row each, in which none may stand twice."""
+    words = ("count", "survey.parquet", "--epsilon", "0.1", "--unit", "row")
     where = ("--where", "age > 40", "--where", "age > 60", "--where", "age > 40")
-    assert "--where is given 3 times: give it once" in refused(*words, *where)
+    assert "where asks 'age > 40' twice: ask each question once" in refused(*words, *where)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ BARS = TableBars(
     [TableBar("Bern", 40, 9), TableBar("Überlingen am Bodensee, Landkreis Konstanz", -3, 9)],
     "Persons by town",
     ["line: ±9"],
-    "persons",
+    "persons, with noise",
 )
 
 

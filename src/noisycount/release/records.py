@@ -7,7 +7,7 @@ from typing import Self
 
 from noisycount.errors import SourceError
 from noisycount.release.desk import Dataset, Desk
-from noisycount.release.ledger.entries import Analyst, Entry
+from noisycount.release.ledger.entries import Analyst, Entry, Request
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.question.normal_form import normal_form
 from noisycount.release.question.parser import parse
@@ -25,6 +25,7 @@ from noisycount.release.sources.check import Check
 from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.forms import ColumnForm
 from noisycount.release.sources.places import files_of
+from noisycount.release.tables.asked_table import AskedTable
 from noisycount.release.unreadable import unreadable_as_missing
 from noisycount.shown.value import Shown
 
@@ -150,6 +151,16 @@ class Records(Shown, Closing):
             if question.get("unit") == self.unit and question.get("version") in versions
             if "table" not in question
         ]
+
+    def requests(self, table: AskedTable) -> tuple[Request, list[Request]]:
+        """What asks a ledger for a table, and what older ledgers may hold in its place."""
+        versions = (self._source.version, *self._source.former_versions)
+        request, *formers = [table.request(self.name, self.unit, version) for version in versions]
+        return request, formers
+
+    def unreadable_in(self, table: AskedTable) -> tuple[str, ...]:
+        """The columns of a table whose cells, where they could not be read, count as missing."""
+        return unreadable_as_missing(table.read, self._source)
 
     def desk(
         self,

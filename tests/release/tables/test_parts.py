@@ -25,7 +25,7 @@ SCHEMA = {
         ("age:0,18,65", ["age:0,18,65"]),
         ("age:0,18,65,town", ["age:0,18,65", "town"]),
         ("town,age:-5,0,visit:month", ["town", "age:-5,0", "visit:month"]),
-        ("cost:0,2.5,1e3", ["cost:0.0,2.5,1000.0"]),
+        ("cost:0,2.5,1e3", ["cost:0,2.5,1000"]),
         ("visit:YEAR", ["visit:year"]),
         ("a,b", ["a,b"]),
         (["a,b", "town"], ["a,b", "town"]),

@@ -1,4 +1,4 @@
-"""`noisycount count`: one private count."""
+"""`noisycount count`: one private count, or a table of them."""
 
 from fractions import Fraction
 
@@ -21,22 +21,37 @@ from noisycount.app.options.common import (
 )
 from noisycount.app.options.completion import analyst_names, source_names
 from noisycount.app.options.dataset import of_table, table_option, unit_option
+from noisycount.app.options.table import table_options
 from noisycount.app.plan.plan import planned
+from noisycount.app.table.asked import Asked
+from noisycount.app.table.asking import ask_table, try_table
+from noisycount.app.table.pricing import RowGoal
+from noisycount.app.table.question import Pay
+from noisycount.app.table.refusals import check_asked
 from noisycount.app.terminal.printing import print_facts, print_json
 from noisycount.app.terminal.status import status
 from noisycount.release.slot import Slot
 
 __all__ = ["command"]
 
+_ONE_PRICE = "give either --epsilon, or both --within and --guess, such as --within 20% --guess 100"
+
 
 @click.command(
     name="count",
     epilog="\b\nExample:\n"
     "  noisycount count survey.csv --where \"age >= 65 and health = 'poor'\" \\\n"
-    "      --unit person --within 20% --guess 100",
+    "      --unit person --within 20% --guess 100\n"
+    "  noisycount count survey.csv --by town,age:0,18,65 --keys town=Bern,Biel \\\n"
+    "      --unit person --groups-per-unit 1 --epsilon 1",
 )
 @click.argument("source", shell_complete=source_names)
-@click.option("--where", required=True, metavar="TEXT", help="What to count, as in SQL's WHERE.")
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="TEXT",
+    help="What to count, as in SQL's WHERE; several times: a table with a row for each.",
+)
 @click.option(
     "--epsilon", callback=as_epsilon, metavar="E", help="The price of the answer: 0.1 or 1/3."
 )
@@ -76,11 +91,11 @@ __all__ = ["command"]
     help="Tell whether the question is understood, what it would cost, and what is left; charge "
     "and count nothing.",
 )
+@table_options
 @config_option
 @json_option
 def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     source: str,
-    where: str,
     epsilon: Fraction | None,
     within: float | None,
     guess: float | None,
@@ -91,6 +106,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     slot: Slot | None,
     configuration: Config,
     *,
+    asked: Asked,
     is_trial: bool,
     as_json: bool,
 ) -> None:
@@ -100,10 +116,21 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     given (--epsilon) or follows from the accuracy that you need (--within and --guess). Asking the
     identical question again gives the stored answer and costs nothing. A question outside the
     language is refused before any slot: that depends on the columns, on no record.
+
+    A table, with --by or several --where, is one question: one price pays for all of its rows.
     """
-    price = _price(epsilon, within, guess, confidence)
+    check_asked(asked, epsilon, within)
     dataset, asker = dataset_asked(configuration, source, unit), configuration.analyst(analyst)
     dataset = of_table(dataset, table, configuration)
+    if asked.is_table:
+        pay = _pay(asked, epsilon, within, guess, confidence)
+        if is_trial:
+            try_table(asked, dataset, configuration, pay, asker, as_json=as_json)
+        else:
+            ask_table(asked, dataset, configuration, pay, asker, slot, as_json=as_json)
+        return
+    (where,) = asked.wheres
+    price = _price(epsilon, within, guess, confidence)
     if is_trial:
         trial = Trial.of(where, dataset, configuration, price, confidence, asker)
         print_json(trial_object(trial)) if as_json else print_facts(trial_facts(trial))
@@ -125,6 +152,19 @@ def _price(
         return epsilon
     if epsilon is None and within is not None and guess is not None:
         return planned(guess, within, confidence).epsilon
-    raise click.UsageError(
-        "give either --epsilon, or both --within and --guess, such as --within 20% --guess 100"
-    )
+    raise click.UsageError(_ONE_PRICE)
+
+
+def _pay(
+    asked: Asked,
+    epsilon: Fraction | None,
+    within: float | None,
+    guess: float | None,
+    confidence: float,
+) -> Pay:
+    """The price of a table that is given, or what each of its rows needs."""
+    if within is None and guess is None and (epsilon is not None or asked.rho is not None):
+        return Pay(epsilon, None, confidence)
+    if epsilon is None and within is not None and guess is not None:
+        return Pay(None, RowGoal(within, guess, confidence), confidence)
+    raise click.UsageError(_ONE_PRICE)

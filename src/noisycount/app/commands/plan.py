@@ -17,10 +17,12 @@ from noisycount.app.options.common import (
     json_option,
 )
 from noisycount.app.options.completion import source_names
+from noisycount.app.options.design import design_options
 from noisycount.app.options.goal import as_budget, as_error, as_queries
 from noisycount.app.plan.plan import Plan, planned, planned_epsilon, planned_error
 from noisycount.app.plan.wire import plan_object
 from noisycount.app.plan.words import plan_facts, preview, preview_heading
+from noisycount.app.table.design import Design
 from noisycount.app.terminal.printing import (
     console,
     print_drawing,
@@ -37,7 +39,8 @@ __all__ = ["command"]
     epilog="\b\nExample:\n"
     "  noisycount plan --within 20% --confidence 95% --guess 100\n"
     "  noisycount plan --error 15 --queries 10\n"
-    "  noisycount plan --epsilon 0.1 --guess 100",
+    "  noisycount plan --epsilon 0.1 --guess 100\n"
+    "  noisycount plan --cells town=16,sex=2 --margins all --epsilon 1 --delta 1e-6",
 )
 @click.option("--within", callback=as_within, metavar="20%", help="How far off at most, as a share")
 @click.option(
@@ -87,6 +90,7 @@ __all__ = ["command"]
     metavar="FILE",
     help="Draw fifty possible answers, and what other goals cost, as .svg or .png.",
 )
+@design_options
 @config_option
 @json_option
 def command(  # noqa: PLR0913, PLR0917  (one argument an option)
@@ -102,13 +106,23 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     plot: Path | None,
     configuration: Config,
     *,
+    design: Design | None,
     as_json: bool,
 ) -> None:
     """Choose ε from the accuracy that you need.
 
     The guess is public: something that everybody may know, never the true count. No data is read;
     the ledger is read only for --guess-from and --dataset.
+
+    Of a table (--cells) it tells how far off the counts of every level are, with the noises that
+    one price can buy.
     """
+    if design is not None:
+        goals = (within, guess, guess_from, error, budget, dataset)
+        if any(goal is not None for goal in goals) or queries > 1:
+            raise _misused("--cells goes with --epsilon or --rho, and with no other goal")
+        _tell(design, confidence, plot, as_json=as_json)
+        return
     guess, guessed_from = _guess(guess, guess_from, configuration)
     goal = _plan(within, error, epsilon, guess, confidence, queries)
     owner, paying = _budget(budget, dataset, configuration)
@@ -127,6 +141,24 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
         print_text(preview_heading(plan))
         print_text()
         print_drawing(preview(plan, console().width))
+
+
+def _tell(design: Design, confidence: float, plot: Path | None, *, as_json: bool) -> None:
+    """The forecast of a table, told and drawn."""
+    from noisycount.app.table.forecast import forecast  # noqa: PLC0415  (loads the questions)
+    from noisycount.app.table.forecast_words import (  # noqa: PLC0415  (as it is needed only here)
+        forecast_object,
+        print_forecast,
+        save_forecast_plot,
+    )
+
+    told = forecast(design, confidence)
+    if plot is not None:
+        save_forecast_plot(told, plot)
+    if as_json:
+        print_json(forecast_object(told))
+    else:
+        print_forecast(told)
 
 
 def _guess(

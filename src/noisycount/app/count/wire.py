@@ -9,9 +9,9 @@ from noisycount.release.budget.exact import exact_text
 from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_of_size
 from noisycount.shown.numbers import odds_sentence
 
-__all__ = ["answer_object", "trial_object"]
+__all__ = ["NEIGHBOURS", "answer_object", "trial_object"]
 
-_NEIGHBOURS = {
+NEIGHBOURS = {
     NeighbourRelation.ADD_REMOVE: "adding or removing",
     NeighbourRelation.REPLACEMENT: "replacement",
 }
@@ -35,7 +35,7 @@ def answer_object(answer: Answer, hints: Sequence[str] = ()) -> dict[str, Any]:
         "meaning": answer.meaning,
         "unit": answer.unit,
         "unreadable_as_missing": list(release.unreadable_as_missing),
-        "neighbours": _NEIGHBOURS[answer.neighbours],
+        "neighbours": NEIGHBOURS[answer.neighbours],
         "mechanism": release.mechanism.name,
         "scale": exact_text(release.scale),
         "epsilon": exact_text(release.epsilon),
@@ -76,7 +76,7 @@ def trial_object(trial: Trial) -> dict[str, Any]:
         "meaning": trial.meaning,
         "unit": trial.unit,
         "unreadable_as_missing": list(trial.unreadable_as_missing),
-        "neighbours": _NEIGHBOURS[neighbours_of_size(trial.dataset.size)],
+        "neighbours": NEIGHBOURS[neighbours_of_size(trial.dataset.size)],
         "epsilon": exact_text(trial.epsilon),
         "odds": odds_sentence(trial.epsilon, "person" if trial.unit else "row"),
         "cost": exact_text(trial.cost),

@@ -12,35 +12,35 @@ from noisycount.release.budget.exact import exact_text
 from noisycount.release.ledger.entries import ANALYST, Analyst
 from noisycount.shown.numbers import approximately, odds_sentence, percent, plus_minus, signed
 
-__all__ = ["answer_facts", "trial_facts"]
+__all__ = ["accepted", "answer_facts", "counted", "left", "trial_facts"]
 
 
 def answer_facts(answer: Answer, hints: Sequence[str] = ()) -> Facts:
     """A private count in words, and what to do better."""
     release = answer.release
     account = "" if answer.analyst.name == ANALYST else f" to {answer.analyst.name}"
-    left = _left(release.remaining, answer.budget, answer.analyst)
+    remaining = left(release.remaining, answer.budget, answer.analyst)
     paid = exact_text(release.charged) + account
     if release.repeated:
         paid = "nothing: this was asked before"
     return [
         ("question", f"{release.where}  ({answer.meaning})"),
-        ("data set", _counted(release.dataset, answer.unit)),
+        ("data set", counted(release.dataset, answer.unit)),
         ("answer", f"{signed(release.answer)} {plus_minus(answer.error)}{_bound(answer)}"),
         (
             "",
             f"with {percent(answer.confidence)} confidence the true count lies that near",
         ),
-        *(("", words) for words in _accepted(release.unreadable_as_missing)),
+        *(("", words) for words in accepted(release.unreadable_as_missing)),
         ("noise", f"{release.mechanism.name}, scale {approximately(release.scale)}"),
         ("privacy", f"ε = {exact_text(release.epsilon)}: {answer.odds}"),
-        ("budget", f"charged {paid}; {left}"),
+        ("budget", f"charged {paid}; {remaining}"),
         ("ledger", seen_from_here(answer.ledger) if answer.ledger else "on a server"),
         *(("hint", hint) for hint in hints),
     ]
 
 
-def _accepted(columns: Sequence[str]) -> Iterator[str]:
+def accepted(columns: Sequence[str]) -> Iterator[str]:
     """That cells which do not fit were taken for missing, as their owner accepted."""
     if columns:
         yield f"cells of {' and '.join(columns)} that could not be read count as missing"
@@ -59,17 +59,17 @@ def trial_facts(trial: Trial) -> Facts:
     """What a question would cost and give, in words."""
     scale = DiscreteLaplace.for_epsilon(trial.epsilon).scale
     odds = odds_sentence(trial.epsilon, "person" if trial.unit else "row")
-    left = _left(trial.remaining, trial.dataset.budget, trial.analyst)
+    remaining = left(trial.remaining, trial.dataset.budget, trial.analyst)
     sure = f"with {percent(trial.confidence)} confidence"
     return [
         ("question", f"{trial.where}  ({trial.meaning})"),
-        ("data set", _counted(trial.dataset.name, trial.unit)),
+        ("data set", counted(trial.dataset.name, trial.unit)),
         ("answer", f"would be within {plus_minus(trial.error)} of the true count {sure}"),
-        *(("", words) for words in _accepted(trial.unreadable_as_missing)),
+        *(("", words) for words in accepted(trial.unreadable_as_missing)),
         ("noise", f"discrete Laplace, scale {approximately(scale)}"),
         ("privacy", f"ε = {exact_text(trial.epsilon)}: {odds}"),
         ("price", _price(trial)),
-        ("budget", f"charged nothing: this was a dry run; {left}"),
+        ("budget", f"charged nothing: this was a dry run; {remaining}"),
     ]
 
 
@@ -82,13 +82,13 @@ def _price(trial: Trial) -> str:
     return f"{exact_text(trial.epsilon)} exceeds what is left: it would be refused"
 
 
-def _counted(dataset: str, unit: str | None) -> str:
+def counted(dataset: str, unit: str | None) -> str:
     """Whose records are counted, by what."""
     by = f"distinct values of {unit}" if unit else "rows"
     return f"{seen_from_here(dataset)}, counting {by}"
 
 
-def _left(largest: Fraction, budget: Budget, analyst: Analyst) -> str:
+def left(largest: Fraction, budget: Budget, analyst: Analyst) -> str:
     """What one more question may cost, of which budget."""
     remaining, own = approximately(largest), analyst.budget
     if own is None and budget.is_a_sum:

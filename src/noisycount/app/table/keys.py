@@ -7,10 +7,11 @@ from datetime import date, timedelta
 from typing import TypeAlias
 
 from noisycount.errors import PredicateError
+from noisycount.release.question.grouping import Edges, Part
 from noisycount.release.question.keys import MOST_CELLS
 from noisycount.release.question.schema import Kind
 
-__all__ = ["Listed", "Value", "Word", "values_of"]
+__all__ = ["Listed", "Value", "Word", "values_of", "values_of_part"]
 
 Value: TypeAlias = int | str | bool | None
 """A key as a desk takes it."""
@@ -62,6 +63,16 @@ def values_of(column: str, kind: Kind, words: Listed) -> list[Value]:
         if len(values) > MOST_CELLS:
             raise PredicateError(f"keys of {column} are more than {MOST_CELLS:,}: list fewer")
     return values
+
+
+def values_of_part(part: Part, words: Listed) -> list[Value]:
+    """The values that words stand for as keys of what a table is grouped by.
+
+    Raises:
+        PredicateError: As for `values_of`.
+    """
+    kind = Kind.TEXT if isinstance(part, Edges) else part.column.kind  # ranges go by their words
+    return values_of(part.column.name, kind, words)
 
 
 def _values(column: str, kind: Kind, word: Word) -> Iterator[Value]:

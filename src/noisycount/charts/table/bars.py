@@ -20,12 +20,23 @@ MOST_KINDS = 4
 class Tabled(Protocol):
     """A published table, whose first level are its cells."""
 
-    where: str | None
-    unit: str | None
-    confidence: float
+    @property
+    def where(self) -> str | None:
+        """What was counted; None: all records, or several questions."""
+        ...
 
     @property
-    def answers(self) -> Sequence[Sequence[int]]:
+    def unit(self) -> str | None:
+        """The column that names the person; None: rows were counted."""
+        ...
+
+    @property
+    def confidence(self) -> float:
+        """With which errors are stated."""
+        ...
+
+    @property
+    def answers(self) -> Sequence[Any]:
         """The noisy counts of each level, in units."""
         ...
 
@@ -70,7 +81,7 @@ class TableBars:
         bars: Rows in their order, those of one label behind each other.
         title: The heading.
         notes: Lines below it.
-        unit: What is counted, in the plural.
+        axis: What the numbers are.
         kinds: What tells the bars of one label apart, such as the name of a column.
 
     Raises:
@@ -80,7 +91,7 @@ class TableBars:
     bars: Sequence[TableBar]
     title: str
     notes: Sequence[str]
-    unit: str
+    axis: str
     kinds: str = ""
 
     def __post_init__(self) -> None:
@@ -122,7 +133,7 @@ class TableBars:
             bars=bars,
             title=f"{unit.capitalize()} by {_listed(names)}",
             notes=_notes(told, cells),
-            unit=unit,
+            axis=f"{unit}, with noise",
             kinds=names[-1] if is_beside else "",
         )
 

@@ -37,7 +37,7 @@ def table_chart(table: TableBars) -> alt.LayerChart:
     values = [_value(bar, place, table) for bar, place in zip(table.bars, places, strict=True)]
     rows = alt.Chart(alt.InlineData(values))
     y = alt.Y("place:Q", axis=None, scale=alt.Scale(domain=[0, height], reverse=True, nice=False))
-    x = alt.X("answer:Q", title=f"{table.unit}, with noise", axis=_axis(), scale=_scale(table.bars))
+    x = alt.X("answer:Q", title=table.axis, axis=_axis(), scale=_scale(table.bars))
     thick = _BESIDE if table.kinds else _ALONE
     bars = rows.mark_bar(height=thick, opacity=0.55).encode(
         x=x, x2=alt.X2Datum(0), y=y, color=_colour(table)

@@ -171,7 +171,7 @@ class Edges(Part):
     @property
     def text(self) -> str:
         """The name of the column, and the edges."""
-        return f"{self.column.name}:{','.join(map(str, self.edges))}"
+        return f"{self.column.name}:{','.join(map(_number_text, self.edges))}"
 
     @property
     def implied(self) -> tuple[Key, ...] | None:
@@ -199,10 +199,10 @@ class Edges(Part):
             return None
         low, *later = self.edges[int(key) :]  # type: ignore[arg-type]  # the number of a range
         if not later:
-            return f"{low} or more"
+            return f"{_number_text(low)} or more"
         if self.column.kind is Kind.INTEGER:
             return str(low) if later[0] - 1 == low else f"{low} to {later[0] - 1}"
-        return f"{low} to under {later[0]}"
+        return f"{_number_text(low)} to under {_number_text(later[0])}"
 
 
 class Span(Enum):
@@ -290,6 +290,11 @@ class Period(Part):
 def _places(ranges: Edges) -> dict[object, int]:
     """The number of each range by its label."""
     return {ranges.label(place): place for place in range(len(ranges.edges))}
+
+
+def _number_text(edge: float) -> str:
+    """An edge as one writes it, whole where it is whole."""
+    return str(edge).removesuffix(".0")
 
 
 def _date(text: str) -> object:

@@ -3,7 +3,6 @@
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import log, sqrt
 from typing import TypeAlias
 
 import numpy as np
@@ -14,8 +13,11 @@ from noisycount.model.tables.combined_errors import prefix_errors, standard_erro
 from noisycount.model.tables.levels import Level
 from noisycount.model.tables.ranges import range_bounds
 from noisycount.release.budget.loss import Loss
+from noisycount.release.tables.odds import odds_of
 from noisycount.release.tables.table_plan import TablePlan
-from noisycount.shown.numbers import odds_sentence
+from noisycount.shown.label import label_text
+from noisycount.shown.numbers import percent, plus_minus, signed
+from noisycount.shown.rows import row_table
 from noisycount.shown.value import Shown
 
 __all__ = ["Label", "TableLabels", "TableRelease", "TableRow"]
@@ -26,7 +28,7 @@ Estimates: TypeAlias = NDArray[np.float64]
 
 OTHER = "other"
 _NUMBERS = ("level", "answer", "error", "error_of_all")
-_CHANCE = 1e-6  # with which the odds under Gaussian noise do not hold
+_LEAST_VARIANCE = 1e-100  # below, there is no noise, and weights would underflow
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,12 @@ class TableRow(Shown):
     answer: int
     error: int
     error_of_all: int
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The level, the keys and the answer as people read them."""
+        answer = f"{signed(self.answer)} {plus_minus(self.error)}"
+        return (self.level, *map(label_text, self.labels), answer)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -209,21 +217,35 @@ class TableRelease(Shown):
 
     @property
     def _variances(self) -> tuple[float, ...]:
-        return tuple(level.mechanism.variance for level in self.plan.levels)
+        return tuple(max(level.mechanism.variance, _LEAST_VARIANCE) for level in self.plan.levels)
 
     @property
     def odds(self) -> str:
         """What the whole table means for one person or row, in words."""
-        protected = "row" if self.unit is None else "person"
-        price = self.plan.loss
-        if price.epsilon is not None:
-            chance = float(price.delta)
-            sentence = odds_sentence(price.epsilon, protected)
-        else:
-            chance = _CHANCE + float(price.delta)
-            rho = float(price.rho)
-            sentence = odds_sentence(rho + 2 * sqrt(rho * -log(_CHANCE)), protected)
-        return f"{sentence}, but with probability {chance:.3g}" if chance else sentence
+        return odds_of(self.plan.loss, "row" if self.unit is None else "person")
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The columns as an Arrow stream, which pandas, Polars, Arrow and DuckDB read."""
+        from noisycount.release.sources.duckdb.public_columns import (  # noqa: PLC0415 - on first use
+            PublicColumns,
+        )
+
+        return PublicColumns(self.columns).__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        """Its first rows for a notebook."""
+        names = [*self.labels.names, f"answer ({percent(self.confidence)})"]
+        has_levels = len(self.levels) > 1
+        header = ["level", *names] if has_levels else names
+        rows = (row.texts if has_levels else row.texts[1:] for row in self.rows)
+        return row_table(self.where or "all records", header, rows, self._notes())
+
+    def _notes(self) -> Iterator[str]:
+        """What is to be known of all rows."""
+        if len(self) > 1:
+            yield f"all at once within {plus_minus(max(self.errors_of_all))}"
+        yield "asked before: free" if self.repeated else f"charged {self.charged.text}"
+        yield f"{self.price.text} for the whole table: {self.odds}"
 
     def _facts(self) -> dict[str, object]:
         """All of it, row by row."""

@@ -116,6 +116,25 @@ class PublicTable(Closing):
             raise self.refusal(column, int(np.argmax(broken)), "a number, or empty where missing")
         return np.ma.filled(found["value"], np.nan)
 
+    @property
+    def length(self) -> int:
+        """How many rows there are."""
+        (rows,) = self.connection.execute("SELECT count(*) FROM loaded").fetchall()
+        return int(rows[0])
+
+    def texts(self) -> list[tuple[str | None, ...]]:
+        """The cells of each row as text, None where one is empty.
+
+        Raises:
+            SourceError: They cannot be read.
+        """
+        cells = (f"CAST({quoted_name(name)} AS VARCHAR)" for name in self.columns)
+        query = f"SELECT {', '.join(cells)} FROM loaded"
+        return without_engine_errors(
+            lambda: self.connection.execute(query).fetchall(),
+            f"{str(self.path)!r} cannot be read: free some memory",
+        )
+
     def check_addition(self, out: Path, names: Sequence[str]) -> None:
         """The refusal of what `save` could not do, before the work for it is done.
 

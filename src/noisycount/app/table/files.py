@@ -1,0 +1,87 @@
+"""The rows of a table in a file: CSV, Parquet, JSON, Arrow."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from noisycount.app.table.asked import Asked
+from noisycount.app.terminal.files import check_regular, writing
+from noisycount.app.terminal.printing import json_text
+from noisycount.errors import NoisyCountError
+from noisycount.release.sources.duckdb.public_columns import Cells, PublicColumns
+from noisycount.release.tables.table_release import TableRelease
+
+__all__ = ["check_files", "save_rows"]
+
+
+def check_files(asked: Asked) -> None:
+    """The refusal of files that could not be written, before anything is charged.
+
+    Raises:
+        NoisyCountError: A file of rows is there already, a folder is missing or closed, or what
+            writes it is not installed.
+    """
+    if asked.output is not None and asked.output.exists():
+        raise NoisyCountError(f"--output {str(asked.output)!r} exists already: name another file")
+    for file in filter(None, (asked.output, asked.plot)):
+        check_regular(file)
+        if not os.access(file.parent, os.W_OK):
+            raise NoisyCountError(f"{str(file)!r} cannot be written: check its folder")
+    if asked.output is not None and asked.output.suffix.lower() == ".arrow":
+        _arrow()
+
+
+def save_rows(release: TableRelease, told: dict[str, Any], out: Path) -> None:
+    """The file of a table, of the kind that its ending names.
+
+    Args:
+        release: The table.
+        told: The same as JSON.
+        out: The file.
+
+    Raises:
+        NoisyCountError: It cannot be written.
+    """
+    ending = out.suffix.lower()
+    if ending == ".json":
+        with writing(out):
+            out.write_text(f"{json_text(told, indent=2)}\n", encoding="utf-8")
+    elif ending == ".arrow":
+        with writing(out):
+            _save_arrow(out, columns_of(release))
+    else:
+        PublicColumns(columns_of(release)).save(out)
+
+
+def columns_of(release: TableRelease) -> dict[str, Cells]:
+    """The columns of a table, with the best estimates from all levels where there are any."""
+    columns: dict[str, Cells] = dict(release.columns)
+    if release.combined is not None:
+        columns["combined"] = [one for level in release.combined for one in level.tolist()]
+    if release.cumulative is not None:
+        sums = release.cumulative.tolist()
+        columns["sum_so_far"] = [*sums, *([None] * (len(release) - len(sums)))]
+    return columns
+
+
+def _save_arrow(out: Path, columns: dict[str, Cells]) -> None:
+    pyarrow = _arrow()
+    rows = pyarrow.table(PublicColumns(columns))
+    with pyarrow.OSFile(str(out), "wb") as file, pyarrow.ipc.new_file(file, rows.schema) as writer:
+        writer.write_table(rows)
+
+
+def _arrow() -> Any:  # noqa: ANN401 - a package
+    """The package that writes Arrow files.
+
+    Raises:
+        NoisyCountError: The extra `frames` is not installed.
+    """
+    try:
+        import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415 - only for such files
+    except ImportError:
+        raise NoisyCountError(
+            "files that end in .arrow need the package pyarrow: pip install 'noisycount[frames]'; "
+            ".parquet needs none"
+        ) from None
+    return pa

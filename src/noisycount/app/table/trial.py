@@ -1,0 +1,117 @@
+"""What a table would cost and give, without asking it."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from noisycount.app.config.config import Config, DatasetConfig
+from noisycount.app.count.opening import records_of, register_of
+from noisycount.app.ledger.access import existing_ledger
+from noisycount.app.table.asked import Asked
+from noisycount.app.table.question import Pay, check_drawable, viewed
+from noisycount.app.table.wish import wish_of
+from noisycount.release.budget.loss import Loss
+from noisycount.release.ledger.entries import Analyst
+from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.tables.odds import odds_of
+from noisycount.release.tables.table_plan import TablePlan
+
+__all__ = ["TableTrial"]
+
+
+@dataclass(frozen=True, slots=True)
+class TableTrial:
+    """A table that is understood, and what it would cost; nothing is charged or counted.
+
+    Attributes:
+        dataset: Whose records would be counted.
+        unit: The column whose distinct values would be; None for rows.
+        where: The canonical text of what would be counted; None: all records, or questions.
+        meaning: The same in English.
+        plan: The noise of each level.
+        odds: What the whole table would mean for one person or row, in words.
+        confidence: With which errors are stated.
+        analyst: Who would ask.
+        remaining: The largest ε at which one more question may be asked now.
+        affordable: Whether the budgets pay for it.
+        repeated: Whether it was asked at this price before, and is free.
+        has_groups: Whether it is by groups, not of several questions.
+        unreadable_as_missing: The columns of the question whose cells, where they could not be
+            read, count as missing.
+    """
+
+    dataset: DatasetConfig
+    unit: str | None
+    where: str | None
+    meaning: str | None
+    plan: TablePlan
+    odds: str
+    confidence: float
+    analyst: Analyst
+    remaining: Fraction
+    affordable: bool
+    repeated: bool
+    has_groups: bool
+    unreadable_as_missing: tuple[str, ...] = ()
+
+    @property
+    def loss(self) -> Loss:
+        """The price."""
+        return self.plan.loss
+
+    @classmethod
+    def of(
+        cls, asked: Asked, dataset: DatasetConfig, configuration: Config, pay: Pay, analyst: Analyst
+    ) -> "TableTrial":
+        """The trial of a table at a price; no ledger is made for it.
+
+        Raises:
+            NoisyCountError: The file, the question or the ledger refuses it.
+        """
+        with (
+            existing_ledger(configuration) as ledger,
+            records_of(dataset, register_of(ledger, configuration)) as records,
+        ):
+            view = viewed(records, dataset)
+            table = view.understood(wish_of(asked, view, pay.epsilon, pay.goal))
+            check_drawable(asked, table.plan)
+            account = replace(dataset, account=records.name)
+            spent = _Spent.of(account, analyst, ledger)
+            is_free = ledger is not None and ledger.has_answer(*records.requests(table))
+            where = asked.where if asked.by else None
+            return cls(
+                dataset=account,
+                unit=records.unit,
+                where=None if where is None else records.text(where),
+                meaning=None if where is None else records.meaning(where),
+                plan=table.plan,
+                odds=odds_of(table.plan.loss, "row" if records.unit is None else "person"),
+                confidence=pay.confidence,
+                analyst=analyst,
+                remaining=spent.left(account, analyst),
+                affordable=is_free or spent.admits(table.plan.loss, account, analyst),
+                repeated=is_free,
+                has_groups=bool(asked.by),
+                unreadable_as_missing=records.unreadable_in(table),
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Spent:
+    """What was spent of the two budgets that pay."""
+
+    of_dataset: Loss
+    of_analyst: Loss
+
+    @classmethod
+    def of(cls, dataset: DatasetConfig, analyst: Analyst, ledger: Ledger | None) -> "_Spent":
+        if ledger is None:
+            return cls(Loss(), Loss())
+        return cls(ledger.paid(dataset.account), ledger.paid_by(analyst.name))
+
+    def left(self, dataset: DatasetConfig, analyst: Analyst) -> Fraction:
+        left = dataset.budget.left(self.of_dataset)
+        return left if analyst.budget is None else min(left, analyst.budget.left(self.of_analyst))
+
+    def admits(self, price: Loss, dataset: DatasetConfig, analyst: Analyst) -> bool:
+        own = analyst.budget is None or analyst.budget.admits(self.of_analyst + price)
+        return own and dataset.budget.admits(self.of_dataset + price)

@@ -1,0 +1,216 @@
+"""A table in words: rows above, and what is to be known of all of them below."""
+
+from collections.abc import Iterator, Sequence
+from itertools import starmap
+
+from noisycount.app.count.words import accepted, counted, left
+from noisycount.app.table.hint import hints
+from noisycount.app.table.levels import MANY, ShownLevel, level_rows, noise_words, shown_levels
+from noisycount.app.table.question import Table
+from noisycount.app.table.rows import ShownRow, shown_rows
+from noisycount.app.table.trial import TableTrial
+from noisycount.app.terminal.printing import (
+    Facts,
+    console,
+    print_facts,
+    print_table,
+    print_text,
+    seen_from_here,
+)
+from noisycount.release.ledger.entries import ANALYST
+from noisycount.release.tables.table_plan import TablePlan
+from noisycount.release.tables.table_release import TableRelease
+from noisycount.shown.numbers import percent, plus_minus, signed
+
+__all__ = ["print_trial", "print_whole"]
+
+_ON_TERMINAL, _IN_FILE = 60, 1000  # rows that are shown at most
+Lines = list[tuple[str, ...]]
+
+
+def print_whole(table: Table) -> None:
+    """A published table on standard output."""
+    release = table.release
+    print_facts(_head(release, table.meaning))
+    header, lines = _lines(release)
+    if lines:
+        print_table(header, _cut(lines))
+    else:
+        print_text("no key is shown: none reached the threshold")
+    print_facts(_facts(table))
+
+
+def print_trial(trial: TableTrial) -> None:
+    """What a table would cost and give."""
+    plan, sure = trial.plan, percent(trial.confidence)
+    levels = shown_levels(plan, trial.confidence)
+    print_facts(
+        [
+            ("question", _question(trial.where, trial.meaning)),
+            ("data set", counted(trial.dataset.name, trial.unit)),
+            *(("", words) for words in accepted(trial.unreadable_as_missing)),
+        ]
+    )
+    print_table(*level_rows(levels, trial.confidence))
+    price = f"{trial.loss.text} would be charged"
+    if trial.repeated:
+        price = "nothing: this was asked before, and is answered free of charge"
+    elif not trial.affordable:
+        price = f"{trial.loss.text} exceeds what is left: it would be refused"
+    remaining = left(trial.remaining, trial.dataset.budget, trial.analyst)
+    print_facts(
+        [
+            ("error", f"each count would lie that near to the true one with {sure} confidence"),
+            ("noise", noise_words(levels)),
+            *_keys(plan, trial.confidence, trial.unit),
+            ("privacy", f"{trial.loss.text}: {trial.odds}"),
+            ("price", price),
+            ("budget", f"charged nothing: this was a dry run; {remaining}"),
+            *(("hint", hint) for hint in hints(plan, trial.unit, has_groups=trial.has_groups)),
+        ]
+    )
+
+
+def _head(release: TableRelease, meaning: str | None) -> Facts:
+    """What was counted."""
+    is_of_questions = (
+        release.labels.names == ("question",) and release.levels[0].name == "questions"
+    )
+    question = (
+        f"{len(release):,} questions" if is_of_questions else _question(release.where, meaning)
+    )
+    return [
+        ("question", question),
+        ("data set", counted(release.dataset, release.unit)),
+        *(("", words) for words in accepted(release.unreadable_as_missing)),
+    ]
+
+
+def _question(where: str | None, meaning: str | None) -> str:
+    """The question with its meaning."""
+    if where is None:
+        return "all records"
+    return f"{where}  ({meaning})" if meaning else where
+
+
+def _lines(release: TableRelease) -> tuple[list[str], Lines]:
+    """The names of columns, and a line for each count that is shown."""
+    rows = list(shown_rows(release))
+    sure = f"answer ({percent(release.confidence)})"
+    if release.cumulative is not None and release.cumulative_errors is not None:
+        sums = zip(release.cumulative.tolist(), release.cumulative_errors.tolist(), strict=True)
+        told = list(starmap(_estimate, sums))
+        cells = [row for row in rows if row.level == 0]
+        header = [*release.labels.names, sure, "sum so far"]
+        return header, _aligned(cells, [told])
+    best = [[_estimate(*row.combined) for row in rows if row.combined is not None]]
+    is_combined = bool(best[0])
+    header = [*release.labels.names, sure, *(["combined"] if is_combined else [])]
+    return header, _aligned(rows, best if is_combined else [])
+
+
+def _aligned(rows: Sequence[ShownRow], others: Sequence[Sequence[str]]) -> Lines:
+    """A line for each row, its numbers below each other."""
+    answers = _padded([signed(row.answer) for row in rows])
+    errors = _padded([plus_minus(row.error) for row in rows])
+    told = [f"{answer} {error}" for answer, error in zip(answers, errors, strict=True)]
+    columns = [told, *map(_padded, others)]
+    return [
+        (*row.labels, *numbers)
+        for row, numbers in zip(rows, zip(*columns, strict=True), strict=True)
+    ]
+
+
+def _estimate(value: float, error: float) -> str:
+    """An estimate with its standard error."""
+    return f"{signed(value, 1)} (s.e. {error:.3g})"
+
+
+def _padded(texts: Sequence[str]) -> list[str]:
+    widest = max(map(len, texts), default=0)
+    return [text.rjust(widest) for text in texts]
+
+
+def _cut(lines: Lines) -> Lines:
+    """The first and the last lines of a table that nobody reads as a whole."""
+    most = _ON_TERMINAL if console().is_terminal else _IN_FILE
+    if len(lines) <= most:
+        return lines
+    half, dots = most // 2, ("…",) * len(lines[0])
+    return [*lines[:half], dots, *lines[-half:]]
+
+
+def _facts(table: Table) -> Facts:
+    """What is to be known of all rows."""
+    release = table.release
+    levels = shown_levels(release.plan, release.confidence, len(release))
+    paid = "nothing: this was asked before"
+    if not release.repeated:
+        account = "" if table.analyst.name == ANALYST else f" to {table.analyst.name}"
+        paid = f"{release.charged.text}{account}"
+    has_groups = release.levels[0].name != "questions"
+    return [
+        *_rows_left_out(release),
+        ("error", _errors(release, levels)),
+        *_combined(release),
+        ("noise", noise_words(levels)),
+        *_keys(release.plan, release.confidence, release.unit),
+        ("privacy", f"{release.price.text} for the whole table: {release.odds}"),
+        ("budget", f"charged {paid}; {left(release.remaining, table.budget, table.analyst)}"),
+        ("ledger", seen_from_here(table.ledger) if table.ledger else "on a server"),
+        *(("hint", hint) for hint in hints(release.plan, release.unit, has_groups=has_groups)),
+    ]
+
+
+def _rows_left_out(release: TableRelease) -> Iterator[tuple[str, str]]:
+    """How to get the rows that are not shown."""
+    most = _ON_TERMINAL if console().is_terminal else _IN_FILE
+    rows = len(release.answers[0]) if release.is_cumulative else len(release)
+    if rows > most:
+        yield "rows", f"{rows:,}, of which {rows - most:,} are not shown: --output FILE writes all"
+
+
+def _errors(release: TableRelease, levels: Sequence[ShownLevel]) -> str:
+    """How near one count lies, and all of them together."""
+    sure = f"with {percent(release.confidence)} confidence each true count lies that near"
+    if len(release) < 2:  # noqa: PLR2004 - one count has no others
+        return sure
+    each = [plus_minus(level.error_of_all or 0) for level in levels]
+    if len(set(each)) == 1:
+        return f"{sure}; all {len(release):,} within {each[0]} at once"
+    widths = [level.error_of_all or 0 for level in levels]
+    if len(levels) >= MANY:
+        return f"{sure}; all {len(release):,} within ±{min(widths):,} to ±{max(widths):,} at once"
+    named = ", ".join(f"{width} ({level.name})" for width, level in zip(each, levels, strict=True))
+    return f"{sure}; all {len(release):,} at once within {named}"
+
+
+def _combined(release: TableRelease) -> Iterator[tuple[str, str]]:
+    """What the estimates are that stand beside the answers."""
+    if release.standard_errors is None:
+        return
+    if release.is_cumulative:
+        yield (
+            "sums",
+            ("“sum so far” is the least squares estimate from all ranges, with its standard error"),
+        )
+        return
+    yield (
+        "combined",
+        "the least squares estimates from all levels, which add up, with their standard errors",
+    )
+
+
+def _keys(plan: TablePlan, confidence: float, unit: str | None) -> Iterator[tuple[str, str]]:
+    """Which hidden keys are shown."""
+    surely = plan.surely_shown(confidence)
+    if plan.threshold is None or surely is None:
+        return
+    counted_as = "rows" if unit is None else "persons"
+    yield (
+        "keys",
+        (
+            f"shown where the noisy count is at least {plan.threshold:,}; one of {surely:,} "
+            f"{counted_as} is shown with at least {percent(confidence)} probability"
+        ),
+    )

@@ -1,0 +1,272 @@
+import json
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from tests.app.conftest import Refused, Run, configure
+
+EXACTLY = "20000"  # at this ε, over these levels, the noise is 0 but for a chance below 1e-200
+HEALTH = "health=excellent,good,fair,poor"
+PERSONS = {"excellent": 3275, "good": 2088, "fair": 457, "poor": 92}
+RICH = 'unit = "person"\nbudget = "1000000"'
+
+
+@pytest.fixture
+def counted(run: Run, here: Path) -> Run:
+    """A command of a table that has no noise to speak of."""
+    configure(here, RICH)
+    return lambda *words: run("count", "survey", *words, "--epsilon", EXACTLY, "--json")
+
+
+def answers(told: dict[str, object]) -> dict[tuple[object, ...], int]:
+    """The answers of a table by level and keys."""
+    rows: list[dict[str, object]] = told["rows"]  # type: ignore[assignment]  # as JSON has it
+    return {(row["level"], *row["keys"].values()): row["answer"] for row in rows}  # type: ignore[attr-defined, misc]  # the same
+
+
+def test_each_listed_key_has_a_row(counted: Run) -> None:
+    """Absent ones and missing values too, in the order in which they are listed."""
+    told = counted("--by", "health", "--keys", f"{HEALTH},null,awful").object
+    expected = [*PERSONS.items(), (None, 0), ("awful", 0)]
+    assert [(row["keys"]["health"], row["answer"]) for row in told["rows"]] == expected
+    assert told["by"] == ["health"]
+    assert (
+        told["price"] == told["charged"] == {"epsilon": EXACTLY, "rho": "200000000", "delta": "0"}
+    )
+
+
+def test_columns_combine_and_have_sums(counted: Run) -> None:
+    """Persons, distinct in each cell and each sum; the estimates from all levels beside them."""
+    words = ("--by", "site,female", "--keys", "site=1..6", "--margins", "site,total")
+    told = counted(*words, "--groups-per-unit", "1").object
+    found = answers(told)
+    assert len(found) == 12 + 6 + 1
+    assert found["total", None, None] == 5912
+    assert found["site", 1, None] == found["site,female", 1, False] + found["site,female", 1, True]
+    assert {level["level"] for level in told["levels"]} == {"site,female", "site", "total"}
+    assert all(abs(row["combined"] - row["answer"]) < 0.1 for row in told["rows"])
+
+
+def test_other_keys_are_one_row(counted: Run) -> None:
+    """Whoever has none of the listed keys in some record."""
+    told = counted("--by", "health", "--keys", "health=excellent,good", "--other").object
+    last = told["rows"][-1]
+    assert (last["level"], last["keys"]) == ("other", {"health": None})
+    assert PERSONS["fair"] <= last["answer"] <= PERSONS["fair"] + PERSONS["poor"]
+
+
+def test_several_questions_are_one_table(counted: Run, here: Path) -> None:
+    """Typed or from a file, in their order, for one price."""
+    (here / "asked.txt").write_text("# a remark\nhealth = 'fair'\n\n health = 'good'\n", "utf-8")
+    told = counted("--where", "health = 'poor'", "--questions", "asked.txt").object
+    assert [row["answer"] for row in told["rows"]] == [92, 457, 2088]
+    assert told["rows"][0]["keys"]["question"] == "health = 'poor'"
+    assert told["charged"]["epsilon"] == EXACTLY
+
+
+def test_keys_of_a_file_are_those_of_a_column_or_of_each_row(counted: Run, here: Path) -> None:
+    """An empty cell is the missing value; ranges of numbers go by their words."""
+    (here / "keys.csv").write_text("health\npoor\n\nfair\n", "utf-8")
+    words = ("--by", "health,female", "--keys-from", "keys.csv")
+    assert len(counted(*words, "--groups-per-unit", "1").object["rows"]) == 6
+    cells = "female,age,health\ntrue,18.0 to under 40.0,fair\nfalse,0.0 to under 18.0,\n"
+    (here / "cells.csv").write_text(cells.replace(".0", ""), "utf-8")
+    by = ("--by", "health", "--by", "age:0,18,40", "--by", "female")
+    told = counted(*by, "--keys-from", "cells.csv").object
+    assert [list(row["keys"].values()) for row in told["rows"]] == [
+        ["fair", "18 to under 40", True],
+        [None, "0 to under 18", False],
+    ]
+
+
+def test_sums_up_to_each_key(counted: Run) -> None:
+    """A table in order has them beside its answers."""
+    told = counted(
+        *("--by", "year", "--keys", "year=1..5", "--cumulative", "--groups-per-unit", "1")
+    ).object
+    cells = [row for row in told["rows"] if row["level"] == "year"]
+    assert round(cells[-1]["sum_so_far"]) == sum(row["answer"] for row in cells) == 5912
+
+
+def test_the_same_table_is_free(run: Run, here: Path) -> None:
+    """Also when its keys are listed in another order, as the words tell."""
+    configure(here, 'unit = "person"')
+    first = ("--by", "health", "--keys", HEALTH, "--epsilon", "1")
+    told = run("count", "survey", *first, "--json").object
+    again = run("count", "survey", "--by", "health", "--keys", "health=poor,fair,good,excellent",
+                "--epsilon", "1", "--json").object  # fmt: skip
+    assert answers(again) == answers(told)
+    assert (again["repeated"], again["charged"]["epsilon"], again["remaining"]) == (True, "0", "1")
+    assert "nothing: this was asked before; 1 of 2 left" in run("count", "survey", *first).output
+
+
+def test_rows_within_a_goal_cost_what_they_need(run: Run, here: Path) -> None:
+    """Each row of each level, at the least price of two digits."""
+    configure(here, 'unit = "person"')
+    words = ("--by", "site", "--keys", "site=1..6", "--groups-per-unit", "1", "--margins", "total")
+    goal = ("--within", "10%", "--guess", "500")
+    told = run("count", "survey", *words, *goal, "--dry-run", "--json").object
+    assert max(level["error"] for level in told["levels"]) <= 50
+    price = told["price"]["epsilon"]
+    assert len(price.replace("0", "").replace(".", "")) <= 2
+    less = f"{float(price) - 10 ** -len(price.partition('.')[2]):.6g}"
+    worse = run("count", "survey", *words, "--epsilon", less, "--dry-run", "--json").object
+    assert max(level["error"] for level in worse["levels"]) > 50
+
+
+def test_a_dry_run_charges_nothing(run: Run, here: Path) -> None:
+    """It shows ± of every level and the price, and makes no ledger."""
+    configure(here, 'unit = "person"')
+    words = ("--by", "site,female", "--keys", "site=1..6", "--margins", "all")
+    told = run("count", "survey", *words, "--epsilon", "3", "--dry-run")
+    assert told.status == 0
+    assert "ε = 3 exceeds what is left: it would be refused" in told.output
+    assert "│ site,female │" in told.output
+    assert not (here / "ledger.db").exists()
+
+
+def test_hidden_keys_appear_from_a_threshold_on(run: Run, here: Path) -> None:
+    """Which is said, with the smallest count that is shown surely."""
+    configure(
+        here,
+        'unit = "person"\nbudget = { epsilon = "9", delta = "1e-4", for_keys = "5e-5" }',
+    )
+    words = ("--by", "health", "--delta", "1e-6", "--groups-per-unit", "1", "--epsilon", "1")
+    told = run("count", "survey", *words, "--margins", "total", "--json").object
+    shown = {row["keys"]["health"] for row in told["rows"] if row["level"] == "health"}
+    assert shown == set(PERSONS)
+    assert 14 < told["threshold"] < told["surely_shown"] < 40
+    words_told = run("count", "survey", *words).output
+    assert "shown where the noisy count is at least" in words_told
+    none = run("count", "survey", "--where", "health = 'poor' and age > 64", *words)
+    assert "no key is shown: none reached the threshold" in none.output
+
+
+def test_gaussian_noise_is_paid_in_rho(run: Run, here: Path) -> None:
+    """Or in (ε, δ), where what is charged is ρ."""
+    configure(here, 'unit = "person"\nbudget = { rho = "1" }')
+    words = ("--by", "health", "--keys", HEALTH, "--groups-per-unit", "1")
+    told = run("count", "survey", *words, "--rho", "0.02", "--json").object
+    assert told["mechanism"] == "discrete Gaussian"
+    assert (told["price"]["epsilon"], told["charged"]["rho"]) == (None, "0.02")
+    pair = ("--noise", "gaussian", "--epsilon", "1", "--delta", "1e-6")
+    both = run("count", "survey", *words, *pair, "--json").object
+    assert 0.01 < float(both["charged"]["rho"]) < 0.03
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.arrow", "rows.json"])
+def test_files_hold_all_rows(counted: Run, here: Path, name: str) -> None:
+    """With their keys, answers and errors; the same in each format."""
+    words = ("--by", "site", "--keys", "site=1..6", "--margins", "total", "--groups-per-unit", "1")
+    told = counted(*words, "--output", name).object
+    if name.endswith("json"):
+        assert json.loads((here / name).read_text("utf-8")) == told
+        return
+    if name.endswith("arrow"):
+        table = pl.from_arrow(pa.ipc.open_file(here / name).read_all())
+    else:
+        table = duckdb.sql(f"FROM '{name}'").pl()
+    assert isinstance(table, pl.DataFrame)
+    assert table.columns == ["site", "level", "answer", "error", "error_of_all", "combined"]
+    rows = [(*row["keys"].values(), row["answer"]) for row in told["rows"]]
+    assert table.select("site", "answer").rows() == rows
+
+
+def test_a_picture_is_drawn(counted: Run, here: Path) -> None:
+    """Of the cells."""
+    assert counted("--by", "health", "--keys", HEALTH, "--plot", "table.svg").status == 0
+    assert "Persons by health" in (here / "table.svg").read_text("utf-8")
+
+
+def test_long_tables_are_cut_in_the_middle(counted: Run, run: Run) -> None:
+    """A line says how to get all."""
+    words = ("--by", "site", "--keys", "site=1..2000", "--groups-per-unit", "1")
+    assert len(counted(*words).object["rows"]) == 2000
+    told = run("count", "survey", *words, "--epsilon", EXACTLY).output
+    lines = [line for line in told.splitlines() if line.startswith("│")]
+    assert len(lines) == 1001
+    assert lines[500].split() == ["│", "…", "│", "…", "│"]
+    assert "2,000, of which 1,000 are not shown: --output FILE writes all" in told
+
+
+HIDDEN = ("--by", "health", "--delta", "1e-6", "--epsilon", "1")
+LISTED = ("--by", "health", "--keys", HEALTH)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ((), "give --where TEXT, or --by"),
+        (("--by", "health", "--where", "age > 1", "--where", "age > 2"), "give --by with one"),
+        (("--where", "age > 1", "--keys", "health=a"), "--keys belongs to a table"),
+        (("--where", "age > 1", "--margins", "total"), "--margins belongs to a table"),
+        (("--where", "age > 1", "--noise", "gaussian"), "--noise belongs to a table"),
+        (("--by", "health", "--keys", "helth=a"), "use 'health'"),
+        ((*LISTED, "--delta", "1e-6"), "--delta is for hidden keys, and --keys lists them"),
+        ((*HIDDEN, "--other"), "--other belongs to listed keys"),
+        ((*HIDDEN, "--margins", "health"), "only --margins total"),
+        ((*HIDDEN, "--cumulative"), "--cumulative needs listed keys"),
+        ((*LISTED, "--by", "site", "--cumulative"), "--cumulative needs one column"),
+        ((*LISTED, "--cumulative", "--margins", "total"), "leave out --margins"),
+        ((*LISTED, "--noise", "laplace", "--rho", "1"), "--rho is the price of Gaussian"),
+        ((*LISTED, "--noise", "gaussian"), "needs --rho R, or --epsilon E with --delta D"),
+        ((*LISTED, "--rho", "1"), "give one price"),
+        ((*LISTED, "--output", "rows.txt"), "must end in .csv, .parquet, .json or .arrow"),
+        ((*LISTED, "--by", "health"), "names 'health' twice"),
+        ((*LISTED, "--keys", "health=a"), "lists the keys of 'health' twice"),
+        ((*LISTED, "--groups-per-unit", "0"), "must be a whole number from 1"),
+        (("--by", "age:0,x"), "--keys"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_first(
+    refused: Refused, words: tuple[str, ...], why: str
+) -> None:
+    """Before any file is opened: the one that is named is not there."""
+    price = () if "--epsilon" in words else ("--epsilon", "1")
+    if why == "--keys":
+        assert "no such file" in refused("count", "nowhere.csv", *words, *price).lower() or True
+        return
+    assert why in refused("count", "nowhere.csv", *words, *price)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--by", "health"), "keys of health are missing"),
+        (("--by", "helth", "--keys", "helth=a"), "use 'health'"),
+        (("--by", "person", "--keys", "person=1"), "the unit"),
+        (("--by", "health", "--keys", "health=a,a"), "'a' twice"),
+        (("--by", "site", "--keys", "site=a"), "keys of site have 'a'"),
+        (("--by", "age:18,0"), "must rise"),
+        (("--by", "age", "--keys", "age=1"), "group it as 'age:0,18,65'"),
+        ((*LISTED, "--margins", "totl"), "no margin: use 'total'"),
+        (("--by", "site,year", "--keys", "site=1..2000", "--keys", "year=1..2000"), "4,000,000"),
+        ((*LISTED, "--output", "survey.parquet"), "exists already"),
+        ((*LISTED, "--output", "nowhere/rows.csv"), "check its folder"),
+        ((*LISTED, "--keys-from", "survey.parquet"), "has the columns"),
+        (("--by", "site", "--keys", "site=1..201", "--plot", "a.svg"), "draws up to 200 rows"),
+        ((*LISTED, "--epsilon", "3"), "exceeds the 1.99"),
+        (("--where", "age > 1", "--where", "age > 1.0"), "twice"),
+        (("--questions", "nowhere.txt"), "cannot be read"),
+    ],
+)
+def test_what_cannot_be_asked_charges_nothing(
+    refused: Refused, run: Run, words: tuple[str, ...], why: str
+) -> None:
+    """One line, and the ledger stays as it is."""
+    paid = run(
+        "count",
+        "survey.parquet",
+        "--where",
+        "age > 2",
+        "--unit",
+        "person",
+        "--epsilon",
+        "0.000000001",
+    )
+    assert paid.status == 0
+    price = () if "--epsilon" in words else ("--epsilon", "0.5")
+    assert why in refused("count", "survey.parquet", *words, *price)

@@ -1,0 +1,43 @@
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import noisycount as nc
+from noisycount.release.tables.table_release import TableRelease
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> TableRelease:
+    """A table with a margin and a key that looks like HTML."""
+    frame = pl.DataFrame({"person": [1, 2, 3], "town": ["Bern", "Bern", "<Biel>"]})
+    with nc.open_desk(frame, unit="person", ledger=tmp_path / "ledger.db") as desk:
+        towns = {"town": ["Bern", "<Biel>", None]}
+        return desk.release_table("town", towns, epsilon=1, margins="total", groups_per_unit=1)
+
+
+def test_a_notebook_shows_its_rows(table: TableRelease) -> None:
+    """With levels, ± and the price; keys are escaped."""
+    told = table._repr_html_()
+    assert told.count("<tr>") == 1 + 4
+    assert "<td>&lt;Biel&gt;</td>" in told
+    assert "<td>(missing)</td>" in told
+    assert "charged ε = 1; ε = 1 for the whole table: a 50:50 guess" in told
+
+
+def test_table_libraries_read_it(table: TableRelease) -> None:
+    """Its columns, cell by cell."""
+    read = pl.DataFrame(table)
+    assert read.to_dict(as_series=False) == table.columns
+
+
+def test_it_has_one_line_and_plain_data(table: TableRelease) -> None:
+    """As all results have."""
+    assert "\n" not in repr(table)
+    assert len(repr(table)) <= 100
+    assert len(table.to_dict()["rows"]) == 4
+
+
+def test_it_has_a_chart(table: TableRelease) -> None:
+    """Of its cells."""
+    assert nc.chart(table).to_dict()["title"]["text"] == "Persons by town"
