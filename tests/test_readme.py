@@ -164,7 +164,9 @@ def test_every_configuration_loads(tmp_path: Path) -> None:
     assert plain.ledger_file == tmp_path / "ledger.db"
     assert plain.datasets["survey"].budget == PureBudget(Fraction(1))
     assert shared.ledger_file is None
-    assert shared.datasets["survey"].budget == ApproximateBudget(Fraction(2), Fraction(1, 10**6))
+    assert shared.datasets["survey"].budget == ApproximateBudget(
+        Fraction(2), Fraction(1, 10**6), Fraction(1, 2 * 10**6)
+    )
     assert shared.analysts["alice"].budget == PureBudget(Fraction(1))
 
 

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from fractions import Fraction
     from pathlib import Path
 
-    from noisycount.release.budget.budgets import Budget
+    from noisycount.release.budget.parts import Written
     from noisycount.release.desk import Desk
 
 __all__ = ["open_desk"]
@@ -19,7 +18,7 @@ def open_desk(  # noqa: PLR0913 - all that is said once of records
     source: Any,  # noqa: ANN401 - a table of any library
     *,
     unit: str | None,
-    budget: str | float | Fraction | Budget = "2",
+    budget: Written = "2",
     ledger: str | Path | None = None,
     name: str | None = None,
     size: int | None = None,
@@ -35,7 +34,8 @@ def open_desk(  # noqa: PLR0913 - all that is said once of records
         unit: The column that names the person, or `row` where every row is another person. It is
             said once and for all: the ledger keeps it, and refuses another one for these records.
             None: as it was said before.
-        budget: The most that all answers together may cost, in ε or as a budget of another kind.
+        budget: The most that all answers together may cost, in ε; or {"rho": "0.1"}, or
+            {"epsilon": "2", "delta": "1e-6"}, which pays for Gaussian noise and hidden keys too.
         ledger: The file of the ledger, or its address, such as
             `postgresql+psycopg://user@host/name`; None: that of `noisycount.toml` in this folder
             or above it, else one of the user.

@@ -205,10 +205,13 @@ def test_a_budget_with_a_delta_is_kept(run: Run, here: Path) -> None:
     """What is left is the price of one more answer."""
     configure(here, DELTA)
     told = ask(run, 1)
-    assert told["budget"] == {"epsilon": "1", "delta": "0.000001"}
+    half = "0.0000005"
+    assert told["budget"] == {"epsilon": "1", "delta": "0.000001", "for_keys": half}
     assert told["remaining"] == "0.9"
-    again = run("count", "survey", "--where", "year = 1", "--epsilon", "0.1").output
-    assert "the next may cost up to 0.9 (budget ε = 1 at δ = 1e-06)" in " ".join(again.split())
+    again = " ".join(
+        run("count", "survey", "--where", "year = 1", "--epsilon", "0.1").output.split()
+    )
+    assert "the next may cost up to 0.9 (budget ε = 1 at δ = 1e-06, 5e-07 of it for keys)" in again
     assert "ε = 1 at δ" in run("ledger", "show").output
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from noisycount.app.count.opening import records_of
 from noisycount.app.count.question import dataset_asked
 from noisycount.app.options.dataset import of_table
 from noisycount.errors import ConfigError
-from noisycount.release.budget.budgets import Budget, budget_of
+from noisycount.release.budget.parts import Written, budget_from
 from noisycount.release.desk import Dataset, Desk
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.register.frames import desk_of_frame
@@ -28,7 +27,7 @@ class Wish:
     """What is said of records on opening them; see ``open_desk``."""
 
     unit: str | None
-    budget: str | float | Fraction | Budget
+    budget: Written
     ledger: str | Path | None
     name: str | None
     size: int | None
@@ -70,7 +69,7 @@ class Wish:
 
     def _paying(self) -> Dataset:
         """The name, if one is said, and what may be spent."""
-        return Dataset(self.name or "frame", budget_of(self.budget), self.size)
+        return Dataset(self.name or "frame", budget_from(self.budget), self.size)
 
     def _statement(self) -> Statement:
         """What is said of a table in memory.
@@ -90,7 +89,7 @@ class Wish:
         """
         asked = dataset_asked(configuration, source, self.unit)
         asked = of_table(asked, self.table, configuration)
-        budget = budget_of(self.budget)
+        budget = budget_from(self.budget)
         if asked.is_path:
             name = self.name or asked.account
             return replace(
