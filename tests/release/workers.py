@@ -11,15 +11,20 @@ from multiprocessing.synchronize import Barrier, Event
 from pathlib import Path
 
 from noisycount.errors import BudgetError, LedgerError
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+from noisycount.release.budget.budgets import ConcentratedBudget
 from noisycount.release.budget.loss import Loss
 from noisycount.release.desk import Dataset, Desk
 from noisycount.release.ledger.ledger import Entry, Ledger, Request
+from noisycount.release.ledger.table_answer import Counts, TableAnswer
+from noisycount.release.question.keys import CellQuestion
 from noisycount.release.question.schema import Kind
 from noisycount.release.question.tree import Predicate
 from noisycount.release.sources.memory import MemorySource, Record
 
-SURVEY = Dataset("survey", Fraction(10**6))
+SURVEY = Dataset("survey", ConcentratedBudget(Fraction(10**6)))
 PRICE = Fraction(1, 10**6)
+RHO = Fraction(1, 10**9)
 AGES = [{"age": age} for age in range(100)]
 NOBODY = 65_534
 RESUMED = " (resumed)"  # ends the line of an answer to a debit that another process had made
@@ -39,7 +44,7 @@ class RedrawingLedger(Ledger):
         entry, charged = super().reserve(*words)
         return replace(entry, answer=None), charged
 
-    def store(self, entry: Entry, answer: int) -> Entry:
+    def store(self, entry: Entry, answer: int | TableAnswer) -> Entry:
         """Store, and give what was drawn, not what is stored."""
         return replace(super().store(entry, answer), answer=answer)
 
@@ -49,10 +54,10 @@ class HastyLedger(Ledger):
 
     __slots__ = ()
 
-    def store(self, entry: Entry, answer: int) -> Entry:
+    def store(self, entry: Entry, answer: int | TableAnswer) -> Entry:
         """Reply, then store."""
         if _reply is not None:
-            _reply(entry.key, answer)
+            _reply(entry.key, told(answer))
         return super().store(entry, answer)
 
 
@@ -71,6 +76,11 @@ class CountedSource(MemorySource):
         """Give the true counts."""
         self.counted += 1
         return super().count(predicates)
+
+    def count_cells(self, question: CellQuestion) -> list[Counts]:
+        """Give the true counts by level."""
+        self.counted += 1
+        return super().count_cells(question)
 
 
 def processes() -> ForkServerContext:
@@ -112,6 +122,31 @@ def repeat(url: str, keys: Iterable[str]) -> tuple[Fraction, list[int | None]]:
             answers.append(ledger.store(entry, os.getpid()).answer)
             charges += charged.epsilon or 0
     return charges, answers
+
+
+def buy_tables(url: str, tables: Sequence[int]) -> tuple[Loss, list[str]]:
+    """Give what one worker is charged for tables that others ask for at once, and the answers."""
+    charged, answers = Loss(), []
+    with Ledger.open(url) as ledger:
+        desk = Desk(MemorySource(AGES, {"age": Kind.INTEGER}), ledger, SURVEY)
+        if _start is not None:
+            _start.wait()
+        for number in tables:
+            where = f"age > {number}"
+            bought = desk.release_table("age:0,50", where=where, epsilon=PRICE, margins="total")
+            charged += bought.charged
+            answers.append(told(TableAnswer.of(bought.answers)))
+    return charged, answers
+
+
+def spend_rho(url: str, worker: int) -> Loss:
+    """Give what one worker is charged for Gaussian noise, at the same time as the others."""
+    with Ledger.open(url) as ledger:
+        ledger.paid("survey")
+        if _start is not None:
+            _start.wait()
+        request = Request("survey", f"question of {worker}", None, rho=RHO)
+        return ledger.reserve(f"{worker}", request, SURVEY.budget)[1]
 
 
 def spend_on_a_small_disk(path: Path, price: Fraction) -> tuple[int, str]:
@@ -166,7 +201,7 @@ def ask(
     global _reply  # noqa: PLW0603 - what a worker's ledger knows
     replies = os.open(log, os.O_RDWR | os.O_APPEND | os.O_CREAT)
 
-    def reply(key: str, answer: int, how: str = "") -> None:
+    def reply(key: str, answer: str, how: str = "") -> None:
         os.write(replies, f"{key}: {answer}{how}\n".encode())
 
     _reply = reply
@@ -177,9 +212,33 @@ def ask(
         first = max(0, newest(replies) - OVERLAP) if last is None else 0
         for number in itertools.count(first) if last is None else range(last + 1):
             counted = source.counted
-            release = desk.release(f"age > {number}", PRICE, key=f"{number}")
-            resumed = release.repeated and source.counted > counted
-            reply(release.key, release.answer, RESUMED if resumed else "")
+            answer, repeated = answered(desk, number)
+            resumed = repeated and source.counted > counted
+            reply(f"{number}", answer, RESUMED if resumed else "")
+
+
+def answered(desk: Desk, number: int) -> tuple[str, bool]:
+    """Give the answer to the question of a number, a count or a table, and whether it was free."""
+    where, key = f"age > {number}", f"{number}"
+    if number % 3 == 0:
+        count = desk.release(where, PRICE, key=key)
+        return f"{count.answer}", count.repeated
+    if number % 3 == 1:
+        table = desk.release_table("age:0,50", where=where, epsilon=PRICE, margins="total", key=key)
+    else:
+        wheres = [f"age < {number}", where]
+        table = desk.release_many(wheres, rho=RHO, noise=DiscreteGaussian, key=key)
+    return told(TableAnswer.of(table.answers)), table.repeated
+
+
+def price_of(number: int) -> Loss:
+    """Give what the question of a number costs."""
+    return Loss.concentrated(RHO) if number % 3 == 2 else Loss.of(PRICE)
+
+
+def told(answer: int | TableAnswer | None) -> str:
+    """Give an answer on one line."""
+    return answer.text if isinstance(answer, TableAnswer) else f"{answer}"
 
 
 def newest(replies: int) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from noisycount.errors import LedgerError
 from noisycount.release.ledger.ledger import Analyst, Ledger, Request
+from noisycount.release.ledger.table_answer import TableAnswer
 
 __all__ = ["FORBIDDEN", "OVERSPENT", "REFUSED", "SMALL_PAGES", "Change", "Sample", "sample"]
 
@@ -20,7 +21,7 @@ ALICE, BOB, CAROL = Analyst("alice", 2 * PRICE), Analyst("bob", PRICE), Analyst(
 ASKED = [
     (Request("survey", "old", PRICE), ALICE, 701),
     (Request("survey", "young", PRICE), BOB, 702),
-    (Request("census", "old", PRICE), ALICE, 703),
+    (Request("census", "old", PRICE), ALICE, TableAnswer.of([[703, 5], [704]])),
 ]
 BUDGETS = {"survey": 2 * PRICE, "census": PRICE, "panel": PRICE}
 UNPAYABLE = [("survey", CAROL), ("census", CAROL), ("panel", ALICE), ("panel", BOB)]

@@ -9,9 +9,10 @@ from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event
 from pathlib import Path
 
+from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.ledger import Ledger
 from tests.release import workers as desk_workers
-from tests.release.workers import PRICE, SURVEY
+from tests.release.workers import SURVEY, told
 
 MOST = 0.9  # of the processes are killed while they ask, the others wherever they are
 LONGEST_LIFE = 0.12  # seconds, unless the first answer takes a quarter of it
@@ -52,7 +53,7 @@ def toll(  # noqa: PLR0913, PLR0917 - what to do to whom
 ) -> Toll:
     """Let processes ask the same questions, kill one after another, and count what is wrong.
 
-    The noise has a scale of a million, so two draws for one question almost never agree.
+    The noise has a scale of ten thousand at least, so two draws for one question hardly ever agree.
 
     Args:
         url: The ledger, not made yet.
@@ -104,15 +105,15 @@ def toll(  # noqa: PLR0913, PLR0917 - what to do to whom
         survivor.join()
         assert survivor.exitcode == 0
         answers, stored = answers_by_key(log), ledger.entries()
-        owed = len(debited) * PRICE
+        owed = sum((desk_workers.price_of(int(key)) for key in debited), Loss())
         lines = log.read_text().splitlines()
         lost = before.keys() - debited
         return Toll(
             debits=len(stored),
             cut=sum(line.endswith(desk_workers.RESUMED) for line in lines),
             replies=len(lines),
-            lost=len(lost) + (ledger.spent(SURVEY.name) != owed) + (len(stored) != len(debited)),
-            second=sum(answers.get(entry.key) != {entry.answer} for entry in stored),
+            lost=len(lost) + (ledger.paid(SURVEY.name) != owed) + (len(stored) != len(debited)),
+            second=sum(answers.get(entry.key) != {told(entry.answer)} for entry in stored),
             intact=ledger.verify().broken is None,
         )
 
@@ -126,10 +127,10 @@ def seconds_to_an_answer(asking: Event, log: Path) -> float:
     return time.monotonic() - start
 
 
-def answers_by_key(log: Path) -> dict[str, set[int]]:
+def answers_by_key(log: Path) -> dict[str, set[str]]:
     """Give all answers that ever came out, for each key."""
     answers = defaultdict(set)
     for line in log.read_text().splitlines():
         key, answer = line.removesuffix(desk_workers.RESUMED).split(": ")
-        answers[key].add(int(answer))
+        answers[key].add(answer)
     return dict(answers)

@@ -11,16 +11,21 @@ from tests.release import workers as desk_workers
 PATIENCE = 240  # seconds in which even a busy machine lets every process have its turn
 
 
+def starting_together(workers: int) -> ProcessPoolExecutor:
+    """Give processes that wait for each other before they spend."""
+    context = desk_workers.processes()
+    together = context.Barrier(workers, timeout=PATIENCE)
+    return ProcessPoolExecutor(
+        workers, mp_context=context, initializer=desk_workers.start_together, initargs=(together,)
+    )
+
+
 def race(url: str, prices: Sequence[Fraction], budget: Fraction, workers: int) -> list[int]:
     """Let all workers spend at the same time until the budget refuses each; give their debits.
 
     Worker number i pays the price number i, from the first again after the last.
     """
-    context = desk_workers.processes()
-    together = context.Barrier(workers, timeout=PATIENCE)
-    with ProcessPoolExecutor(
-        workers, mp_context=context, initializer=desk_workers.start_together, initargs=(together,)
-    ) as pool:
+    with starting_together(workers) as pool:
         return list(
             pool.map(
                 desk_workers.spend_all,

@@ -1,11 +1,9 @@
 """Prices in ρ and with a δ, and the columns that they brought to ledgers that had none."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from threading import Barrier
 
 import pytest
 
@@ -28,7 +26,6 @@ MICRO = Fraction(1, 10**6)
 BUDGET = ApproximateBudget(Fraction(2), MICRO, MICRO / 2)
 GAUSSIAN = Request("survey", "by town", None, rho=Fraction(1, 100))
 HIDDEN = Request("survey", "by shop", TENTH, delta=MICRO / 4)
-AT_ONCE = 5
 
 
 def columns(ledger: Ledger) -> set[str]:
@@ -168,25 +165,6 @@ def test_a_ledger_that_was_open_before_reads_the_new_columns(
         assert older.paid("survey").delta == MICRO / 4
         for ledger in (older, other):
             assert ledger.verify().head.number == 4
-
-
-def test_many_that_need_the_columns_at_once_make_them_once(ledger_url: str) -> None:
-    """Each with a connection of its own; every debit is there."""
-    narrow(ledger_url)
-    together = Barrier(AT_ONCE)
-
-    def spend(number: int) -> Loss:
-        request = Request("survey", f"question {number}", None, rho=Fraction(1, 1000))
-        with Ledger.open(ledger_url) as ledger:
-            ledger.spent("survey")
-            together.wait()
-            return ledger.reserve(f"{number}", request, BUDGET)[1]
-
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        charged = list(pool.map(spend, range(AT_ONCE)))
-    with Ledger.open(ledger_url) as ledger:
-        assert ledger.paid("survey") == sum(charged, Loss()) == Loss(None, Fraction(1, 200))
-        assert ledger.verify().head.number == AT_ONCE
 
 
 def test_an_older_ledger_that_may_not_be_written_is_read(tmp_path: Path) -> None:

@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 
 from noisycount.errors import BudgetError
+from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.ledger import Analyst, Ledger, Request
 from tests.postgresql import Server
 from tests.release import workers as desk_workers
-from tests.release.ledger.racing import check_race, race
+from tests.release.ledger.ledgers import narrow
+from tests.release.ledger.racing import check_race, race, starting_together
+from tests.release.workers import told
 
 WORKERS = 8
 THIRD, SEVENTH, ELEVENTH = Fraction(1, 3), Fraction(1, 7), Fraction(1, 11)
@@ -42,12 +45,37 @@ def test_racing_processes_share_one_debit_and_one_answer_a_question(ledger_url: 
         for worker in range(WORKERS)
     ]
     with ProcessPoolExecutor(WORKERS, mp_context=desk_workers.processes()) as pool:
-        told = pool.map(desk_workers.repeat, [ledger_url] * WORKERS, keys)
-        charges, answers = zip(*told, strict=True)
+        bought = pool.map(desk_workers.repeat, [ledger_url] * WORKERS, keys)
+        charges, answers = zip(*bought, strict=True)
     assert sum(charges) == Fraction(questions, 3)
     assert all(each == answers[0] for each in answers)
     with Ledger.open(ledger_url, create=False) as ledger:
         assert len(ledger.entries()) == questions
+
+
+def test_racing_processes_share_one_debit_and_one_table_a_question(ledger_url: str) -> None:
+    """Whoever comes first pays; all are told the same counts."""
+    numbers = range(5)
+    with starting_together(WORKERS) as pool:
+        bought = pool.map(desk_workers.buy_tables, [ledger_url] * WORKERS, [numbers] * WORKERS)
+        charges, answers = zip(*bought, strict=True)
+    price = Loss.of(desk_workers.PRICE)
+    assert sum(charges, Loss()) == sum([price] * len(numbers), Loss())
+    assert all(each == answers[0] for each in answers)
+    with Ledger.open(ledger_url, create=False) as ledger:
+        assert [told(entry.answer) for entry in ledger.entries()] == answers[0]
+        assert ledger.verify().broken is None
+
+
+def test_racing_processes_bring_an_older_ledger_into_this_form(ledger_url: str) -> None:
+    """Each needs the columns of its price; they are made once, and every debit is there."""
+    narrow(ledger_url)
+    with starting_together(WORKERS) as pool:
+        charges = pool.map(desk_workers.spend_rho, [ledger_url] * WORKERS, range(WORKERS))
+        total = sum(charges, Loss())
+    with Ledger.open(ledger_url) as ledger:
+        assert ledger.paid("survey") == total == Loss(None, WORKERS * desk_workers.RHO)
+        assert ledger.verify().head.number == WORKERS
 
 
 def test_racing_threads_share_a_ledger(ledger_url: str) -> None:
