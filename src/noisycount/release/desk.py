@@ -365,7 +365,7 @@ class Desk(Shown, Closing):
             where=asked.where,
             unit=unit,
             has_other=asked.has_other,
-            is_additive=asked.plan.groups == 1,
+            is_additive=asked.plan.groups == 1 and asked.plan.threshold is None,
             is_cumulative=asked.is_cumulative,
             confidence=confidence,
             unreadable_as_missing=unreadable_as_missing(asked.read, self.source),

@@ -8,13 +8,16 @@ from noisycount.release.tables.table_plan import TablePlan
 __all__ = ["hints"]
 
 
-def hints(plan: TablePlan, unit: str | None, *, has_groups: bool) -> Iterator[str]:
+def hints(
+    plan: TablePlan, unit: str | None, *, has_groups: bool, is_cumulative: bool = False
+) -> Iterator[str]:
     """What follows from the plan of a table.
 
     Args:
         plan: Its noise.
         unit: The column that names the person; None: every record is one unit.
         has_groups: Whether it is by groups, not of several questions.
+        is_cumulative: Whether sums up to each group were asked for.
     """
     cells = plan.levels[0]
     moves = 2 if plan.is_replacement else 1
@@ -24,6 +27,11 @@ def hints(plan: TablePlan, unit: str | None, *, has_groups: bool) -> Iterator[st
             f"one person may be in all {cells.size:,} groups, which the noise must hide; with "
             "--groups-per-unit 1 each person counts in one of their groups only, and the same "
             f"error costs {Fraction(moves, cells.sensitivity)} of the price"
+        )
+    if is_cumulative and plan.groups != 1:
+        yield (
+            "there are no sums so far, as one person may be in several groups: add "
+            "--groups-per-unit 1"
         )
     if plan.is_replacement and plan.groups is not None and cells.sensitivity == 2 * plan.groups:
         yield (

@@ -9,6 +9,7 @@ from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.count.opening import records_of
 from noisycount.app.ledger.access import existing_ledger
 from noisycount.app.table.asked import Asked
+from noisycount.app.table.hint import hints
 from noisycount.app.table.pricing import RowGoal
 from noisycount.app.table.wish import Viewed, wish_of
 from noisycount.charts.table.bars import MOST_ROWS
@@ -25,7 +26,10 @@ from noisycount.release.tables.table_plan import TablePlan
 from noisycount.release.tables.table_release import TableRelease
 from noisycount.release.tables.wishes import ManyWish, Wish
 
-__all__ = ["Pay", "Table", "check_drawable", "table_of", "viewed"]
+__all__ = ["QUESTIONS", "Pay", "Table", "check_drawable", "table_of", "viewed"]
+
+QUESTIONS = "questions"
+"""The level of several questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,15 @@ class Table:
     budget: Budget
     analyst: Analyst
     ledger: Path | None
+
+    @property
+    def hints(self) -> list[str]:
+        """What would cost less, or why something costs what it does."""
+        told = self.release
+        has_groups = told.levels[0].name != QUESTIONS
+        return list(
+            hints(told.plan, told.unit, has_groups=has_groups, is_cumulative=told.is_cumulative)
+        )
 
 
 def table_of(  # noqa: PLR0913, PLR0917 - all that decides a table and its charge

@@ -7,6 +7,7 @@ from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.count.opening import records_of, register_of
 from noisycount.app.ledger.access import existing_ledger
 from noisycount.app.table.asked import Asked
+from noisycount.app.table.hint import hints
 from noisycount.app.table.question import Pay, check_drawable, viewed
 from noisycount.app.table.wish import wish_of
 from noisycount.release.budget.loss import Loss
@@ -34,7 +35,7 @@ class TableTrial:
         remaining: The largest ε at which one more question may be asked now.
         affordable: Whether the budgets pay for it.
         repeated: Whether it was asked at this price before, and is free.
-        has_groups: Whether it is by groups, not of several questions.
+        hints: What would cost less, or why something costs what it does.
         unreadable_as_missing: The columns of the question whose cells, where they could not be
             read, count as missing.
     """
@@ -50,7 +51,7 @@ class TableTrial:
     remaining: Fraction
     affordable: bool
     repeated: bool
-    has_groups: bool
+    hints: tuple[str, ...]
     unreadable_as_missing: tuple[str, ...] = ()
 
     @property
@@ -90,7 +91,14 @@ class TableTrial:
                 remaining=spent.left(account, analyst),
                 affordable=is_free or spent.admits(table.plan.loss, account, analyst),
                 repeated=is_free,
-                has_groups=bool(asked.by),
+                hints=tuple(
+                    hints(
+                        table.plan,
+                        records.unit,
+                        has_groups=bool(asked.by),
+                        is_cumulative=asked.cumulative,
+                    )
+                ),
                 unreadable_as_missing=records.unreadable_in(table),
             )
 

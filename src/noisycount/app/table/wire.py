@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from noisycount.app.count.wire import NEIGHBOURS
-from noisycount.app.table.hint import hints
 from noisycount.app.table.levels import shown_levels
 from noisycount.app.table.question import Table
 from noisycount.app.table.trial import TableTrial
@@ -43,9 +42,7 @@ def table_object(table: Table) -> dict[str, Any]:
         "repeated": release.repeated,
         "key": release.key,
         "ledger": None if table.ledger is None else str(table.ledger),
-        "hints": list(
-            hints(release.plan, release.unit, has_groups=release.levels[0].name != "questions")
-        ),
+        "hints": table.hints,
     }
 
 
@@ -71,7 +68,7 @@ def table_trial_object(trial: TableTrial) -> dict[str, Any]:
         "budget": trial.dataset.budget.written,
         "analyst": trial.analyst.name,
         "repeated": trial.repeated,
-        "hints": list(hints(trial.plan, trial.unit, has_groups=trial.has_groups)),
+        "hints": list(trial.hints),
     }
 
 

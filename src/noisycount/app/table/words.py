@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import starmap
 
 from noisycount.app.count.words import accepted, counted, left
-from noisycount.app.table.hint import hints
 from noisycount.app.table.levels import MANY, ShownLevel, level_rows, noise_words, shown_levels
-from noisycount.app.table.question import Table
+from noisycount.app.table.question import QUESTIONS, Table
 from noisycount.app.table.rows import ShownRow, shown_rows
 from noisycount.app.table.trial import TableTrial
 from noisycount.app.terminal.printing import (
@@ -63,22 +62,20 @@ def print_trial(trial: TableTrial) -> None:
             ("error", f"each count would lie that near to the true one with {sure} confidence"),
             ("noise", noise_words(levels)),
             *_keys(plan, trial.confidence, trial.unit),
+            *_groups(plan, trial.unit),
             ("privacy", f"{trial.loss.text}: {trial.odds}"),
             ("price", price),
             ("budget", f"charged nothing: this was a dry run; {remaining}"),
-            *(("hint", hint) for hint in hints(plan, trial.unit, has_groups=trial.has_groups)),
+            *(("hint", hint) for hint in trial.hints),
         ]
     )
 
 
 def _head(release: TableRelease, meaning: str | None) -> Facts:
     """What was counted."""
-    is_of_questions = (
-        release.labels.names == ("question",) and release.levels[0].name == "questions"
-    )
-    question = (
-        f"{len(release):,} questions" if is_of_questions else _question(release.where, meaning)
-    )
+    question = _question(release.where, meaning)
+    if release.levels[0].name == QUESTIONS:
+        question = f"{len(release):,} questions"
     return [
         ("question", question),
         ("data set", counted(release.dataset, release.unit)),
@@ -148,17 +145,17 @@ def _facts(table: Table) -> Facts:
     if not release.repeated:
         account = "" if table.analyst.name == ANALYST else f" to {table.analyst.name}"
         paid = f"{release.charged.text}{account}"
-    has_groups = release.levels[0].name != "questions"
     return [
         *_rows_left_out(release),
         ("error", _errors(release, levels)),
         *_combined(release),
         ("noise", noise_words(levels)),
         *_keys(release.plan, release.confidence, release.unit),
+        *_groups(release.plan, release.unit),
         ("privacy", f"{release.price.text} for the whole table: {release.odds}"),
         ("budget", f"charged {paid}; {left(release.remaining, table.budget, table.analyst)}"),
         ("ledger", seen_from_here(table.ledger) if table.ledger else "on a server"),
-        *(("hint", hint) for hint in hints(release.plan, release.unit, has_groups=has_groups)),
+        *(("hint", hint) for hint in table.hints),
     ]
 
 
@@ -206,11 +203,19 @@ def _keys(plan: TablePlan, confidence: float, unit: str | None) -> Iterator[tupl
     surely = plan.surely_shown(confidence)
     if plan.threshold is None or surely is None:
         return
-    counted_as = "rows" if unit is None else "persons"
+    many, one = ("rows", "row") if unit is None else ("persons", "person")
     yield (
         "keys",
         (
-            f"shown where the noisy count is at least {plan.threshold:,}; one of {surely:,} "
-            f"{counted_as} is shown with at least {percent(confidence)} probability"
+            f"shown from a noisy count of {plan.threshold:,} on: one of a single {one} with a "
+            f"probability of {float(plan.price.threshold_delta):.3g} at most, one of {surely:,} "
+            f"{many} with {percent(confidence)} at least"
         ),
     )
+
+
+def _groups(plan: TablePlan, unit: str | None) -> Iterator[tuple[str, str]]:
+    """What becomes of persons in many groups."""
+    if unit is not None and plan.groups is not None:
+        most = "one group" if plan.groups == 1 else f"{plan.groups:,} groups"
+        yield "groups", f"a person who is in more counts in {most} only, always the same"

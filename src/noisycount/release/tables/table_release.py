@@ -100,7 +100,8 @@ class TableRelease(Shown):
         where: The canonical text of what was counted; None: all records, or several questions.
         unit: The column whose distinct values were counted; None: records.
         has_other: Whether the last cell is that of all other keys.
-        is_additive: Whether a unit is in one cell only, so that margins are sums of cells.
+        is_additive: Whether a unit is in one cell only and no cell is hidden, so that margins are
+            sums of cells.
         is_cumulative: Whether ranges of cells were measured for the sake of sums up to a cell.
         confidence: The probability with which errors are stated.
         unreadable_as_missing: The columns whose cells, where they could not be read, count as
@@ -180,8 +181,8 @@ class TableRelease(Shown):
     def combined(self) -> tuple[Estimates, ...] | None:
         """The best linear unbiased estimates from all levels together, which add up.
 
-        None where there is one level only, or units may be in several cells, so that margins are no
-        sums of cells.
+        None where there is one level only, or units may be in several cells or hidden ones, so that
+        margins are no sums of cells.
         """
         if len(self.levels) == 1 or not self.is_additive:
             return None
