@@ -203,6 +203,7 @@ def test_the_installed_command_answers(here: Path) -> None:
     assert refusal.stderr.startswith("error: ")
 
 
+@pytest.mark.thorough
 def test_a_count_that_overruns_its_slot_ends_with_its_reply(here: Path) -> None:
     """The count is not waited for, and nothing but one line is said; a longer slot answers."""
     count = ("count", "survey.parquet", "--unit", "row", "--where", "age > 40", "--epsilon", "0.5")

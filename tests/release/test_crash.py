@@ -35,6 +35,7 @@ def test_the_same_kills_find_a_mutant(mutant: type[Ledger], tmp_path: Path) -> N
         assert attempt * 20 < MOST_KILLS_OF_A_MUTANT
 
 
+@pytest.mark.thorough
 def test_no_crash_of_the_server_loses_a_debit_or_gives_a_second_answer(
     postgresql: Server, tmp_path: Path
 ) -> None:

@@ -125,6 +125,7 @@ def test_error_and_improvement_against_the_rate_are_those_of_the_definition(rate
         assert chances[by].at(rate) == pytest.approx(chance, abs=2e-3)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", [2.0, 0.6, 0.1])
 def test_improvement_against_privacy_is_that_of_the_definition(epsilon: float) -> None:
     """Fig. 6 and 7 at n = 100, eq. (13)."""
@@ -167,6 +168,7 @@ def test_delta_against_the_rate_is_that_of_the_definition(
         assert delta == pytest.approx(noisy_delta(shifted_pair(1000, rate), kind, scale), rel=1e-3)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("key", "panel", "kind", "size"),
     [

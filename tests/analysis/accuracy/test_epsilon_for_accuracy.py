@@ -84,6 +84,7 @@ def test_goals_that_cannot_be_are_refused(arguments: tuple[float, float], messag
         epsilon_for_accuracy(*arguments)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("queries", [1, 2])
 @pytest.mark.parametrize("beta", [0.05, 0.5, 0.95])
 @pytest.mark.parametrize(("alpha", "whole"), [(0.001, 1), (0.01, 1), (0.05, 1), (1.5, 2), (7, 7)])

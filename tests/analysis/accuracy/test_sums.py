@@ -47,6 +47,7 @@ def test_equal_laplace_noises_have_a_gamma_mixture(count: int, scale: float, bet
     assert_inverts(noise, sum_tails.equal_laplace(count, scale), beta)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("beta", BETAS)
 @pytest.mark.parametrize(
     "scales",

@@ -78,6 +78,7 @@ def mean_error_of_one_record(scale: float) -> float:
     return half * (math.pi / 4 - math.atan(half)) + half**2 / (1 + half**2)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "noises",
     [

@@ -84,7 +84,7 @@ def test_rounding_alone_beats_the_posterior_mean() -> None:
     assert rounded < nc.mean_absolute_error(population, nc.Laplace(1), "mean")
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", POPULATIONS)
 @pytest.mark.parametrize("noise", NOISES)
 def test_discrete_noise_agrees_with_the_double_sum(kind: str, noise: str) -> None:
@@ -219,7 +219,7 @@ def test_estimates_obey_the_laws_of_decisions(
         assert found == pytest.approx(metric(population, mechanism, "mean"), rel=1e-8, abs=1e-9)
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("by", BAYES)
 @pytest.mark.parametrize(
     "noise", [nc.Laplace(3), nc.Gaussian(3), nc.DiscreteLaplace(3), nc.DiscreteGaussian(3)]

@@ -76,7 +76,7 @@ def assert_posteriors(
             assert estimate == expected, f"{answer}"
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("by", ESTIMATES)
 @pytest.mark.parametrize("noise", NOISES, ids=str)
 @pytest.mark.parametrize("population", POPULATIONS)
@@ -89,6 +89,7 @@ def test_refine_is_the_posterior_of_each_answer(
     assert_posteriors(refine(answers, known, noise, by), answers, known, noise, by)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("population", "noise"),
     [

@@ -91,7 +91,7 @@ SAMPLES = [
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", SMALL)
 def test_every_mechanism_is_exact_on_small_databases(name: str) -> None:
     """From one record on, in every kind of population."""
@@ -115,6 +115,7 @@ def test_sums_of_unlike_noises_are_exact(mechanism: nc.NoiseSum, reach: int, nam
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name",
     ["ten", "uncertain rate", "uncertain, three known", "groups", "gaps", "any others known"],
@@ -193,7 +194,7 @@ def test_rates_near_0_and_1_are_exact(rate: float) -> None:
         )
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("scale", [0.5, 3.0, 7.7, 1e4])
 @pytest.mark.parametrize("discrete", [False, True])
 def test_laplace_curves_are_exact_up_to_their_bound_and_0_beyond(

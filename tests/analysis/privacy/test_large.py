@@ -52,7 +52,7 @@ def test_a_billion_records_of_an_even_rate_are_exact(mechanism: nc.Mechanism) ->
     assert_exact(curve, mechanism, pairs, [1e-4])
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("size", "rate", "sample_size", "first", "last", "epsilons"),
     [

@@ -59,7 +59,7 @@ def test_one_threshold_gives_the_sum_over_all_integer_answers(
         assert abs(one - other) <= mpf("1e-50")
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "noise",
@@ -147,6 +147,7 @@ def told(noise: nc.Mechanism, law: Table) -> Table:
     return np.convolve(fine, np.diff(errors.cdf(np.arange(-60 * 16, 60 * 16 + 1) / 16)))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("noise", "rate", "margin"),
     [

@@ -87,7 +87,7 @@ def test_a_delta_of_0_needs_the_bound_of_laplace_noise() -> None:
         assert nc.privacy_curve(nc.Gaussian(3.0), population).epsilon(0.0) == math.inf
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("mechanism", "population"),
     [

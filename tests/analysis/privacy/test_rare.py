@@ -16,7 +16,7 @@ MECHANISMS = [
 EPSILONS = [0.0, 0.1, 2.0]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("size", "alpha", "beta"),
     [

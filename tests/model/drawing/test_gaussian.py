@@ -104,7 +104,7 @@ def _scripted_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampler, "discrete_laplace", lambda scale, script: script.laplace(scale))
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.usefixtures("_scripted_steps")
 @pytest.mark.parametrize("scale", [*SMALL_SCALES, Fraction(1, 10), Fraction(123, 10)])
 def test_the_law_is_exact_by_enumerating_the_first_try(scale: Fraction) -> None:
@@ -188,6 +188,7 @@ def test_bulk_draws_follow_the_law(scale: Fraction) -> None:
     assert gaussian_p_value(discrete_gaussian_array(scale, 1_000_000), scale) > FALSE_ALARM
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("factor", [Fraction(98, 100), Fraction(102, 100)])
 def test_chi_square_refuses_a_scale_two_percent_off(factor: Fraction) -> None:
     """The χ² above can fail: it refuses noise whose scale is 2 % too small or too large."""

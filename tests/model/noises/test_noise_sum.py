@@ -86,7 +86,7 @@ def test_the_posterior_is_that_of_the_convolution(noises: list[Mechanism], answe
     assert told.variance == pytest.approx(float(variance), rel=1e-10)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("answer", [-(10**6), 299_000, 300_001.5, 330_000])
 @pytest.mark.parametrize(
     "noises",

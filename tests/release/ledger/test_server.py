@@ -210,6 +210,7 @@ def test_a_server_that_cannot_be_reached_is_refused(postgresql: Server, user: st
     )
 
 
+@pytest.mark.thorough
 def test_a_server_that_was_started_again_is_used_again(postgresql: Server, ledger: Ledger) -> None:
     """An open ledger needs no new opening; meanwhile it refuses."""
     (entry,) = ledger.entries()

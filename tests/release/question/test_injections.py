@@ -100,7 +100,7 @@ def test_the_corpus_is_large() -> None:
     assert len(set(INJECTIONS)) == len(INJECTIONS) >= 500
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", PLACES)
 def test_every_injection_is_a_count_or_a_refusal(
     sources: tuple[MemorySource, DuckDBSource], folder: Path, place: str

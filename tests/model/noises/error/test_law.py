@@ -68,7 +68,7 @@ def exceedance(noise: nc.Mechanism, error: mpf) -> mpf:
     return tail if error >= 0 else 1 - tail
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("noise", [*LAPLACES, *GAUSSIANS], ids=str)
 @pytest.mark.parametrize("width", [1e-9, 0.1, 0.99, 1.5, 40.0])
 def test_tails_and_masses_of_continuous_noise_are_closed_forms(
