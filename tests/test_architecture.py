@@ -35,7 +35,6 @@ HOMES = {
     "sqlglot": "release/question/",
     "sqlalchemy": "release/ledger/",
     "psycopg": "release/ledger/",
-    "dp_accounting": "release/budget/",
     "altair": "charts/",
     "vl_convert": "charts/",
     "click": "app/",
