@@ -18,6 +18,10 @@ MICRO = Fraction(1, 10**6)
         ({"rho": "0.1"}, ConcentratedBudget(Fraction(1, 10))),
         ({"epsilon": "2", "delta": "1e-6"}, ApproximateBudget(Fraction(2), MICRO, MICRO / 2)),
         (
+            {"delta": MICRO, "epsilon": 2, "for_keys": "0"},
+            ApproximateBudget(Fraction(2), MICRO),
+        ),
+        (
             {"delta": MICRO, "epsilon": 2, "for_keys": "1e-7"},
             ApproximateBudget(Fraction(2), MICRO, MICRO / 10),
         ),
@@ -36,6 +40,10 @@ def test_a_budget_has_parts(written: Written, budget: Budget) -> None:
         ({"rho": "1", "delta": "1e-6"}, "budget must be"),
         ({"epsilon": "2", "delta": "1"}, "delta must be"),
         ({"epsilon": "2", "delta": "1e-6", "for_keys": "1e-5"}, "for_keys must be at most"),
+        (
+            {"epsilon": "2", "delta": "1e-6", "for_keys": "-1"},
+            "for_keys must be a decimal .* from 0",
+        ),
         ({"epsilon": "0", "delta": "1e-6"}, "epsilon must be"),
         ("two", "budget must be"),
     ],

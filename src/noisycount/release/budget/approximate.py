@@ -38,7 +38,7 @@ class ApproximateBudget(Budget):
     Source:
         R. Rogers, A. Roth, J. Ullman and S. Vadhan, Privacy Odometers and Filters (2016), for ε;
         J. Whitehouse, A. Ramdas, R. Rogers and Z. S. Wu, Fully-Adaptive Composition in Differential
-        Privacy (2023), Theorem 1, for approximate zCDP; `rho_within` for what a ρ implies.
+        Privacy (2023), whose filter is for approximate zCDP; `rho_within` for what a ρ implies.
 
     Numerical error:
         The largest ρ is rounded down to six digits. Sums are exact.
@@ -56,8 +56,7 @@ class ApproximateBudget(Budget):
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon, "budget"))
         object.__setattr__(self, "delta", exact_delta(self.delta))
-        if self.for_keys != 0:
-            object.__setattr__(self, "for_keys", exact_delta(self.for_keys, "for_keys"))
+        object.__setattr__(self, "for_keys", exact_delta(self.for_keys, "for_keys", smallest=0))
         if self.for_keys > self.delta:
             raise ValueError(
                 f"for_keys must be at most delta, {exact_text(self.delta)}, of which it is a part,"

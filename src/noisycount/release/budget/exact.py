@@ -74,13 +74,16 @@ def is_in_range(epsilon: float | Fraction) -> bool:
     return _SMALLEST <= epsilon <= _LARGEST
 
 
-def exact_delta(value: Exactly, name: str = "delta") -> Fraction:
+def exact_delta(
+    value: Exactly, name: str = "delta", *, smallest: Fraction | int = _SMALLEST_DELTA
+) -> Fraction:
     """The exact probability that a δ or its text denotes.
 
     Args:
         value: From 1e-18 to below 1: a decimal or a fraction in at most 40 characters, or a
             number that is already exact.
         name: What the message of a refusal calls the value.
+        smallest: In place of 1e-18.
 
     Raises:
         ValueError: The value is outside that range or form.
@@ -90,9 +93,10 @@ def exact_delta(value: Exactly, name: str = "delta") -> Fraction:
         Fraction(1, 1000000)
     """
     number = written(value)
-    if number is None or not _SMALLEST_DELTA <= number < 1:
+    if number is None or not smallest <= number < 1:
+        low = f"{float(smallest):.4g}"
         raise ValueError(
-            f"{name} must be a decimal or a fraction in quotes, from 1e-18 to below 1, such as"
+            f"{name} must be a decimal or a fraction in quotes, from {low} to below 1, such as"
             f" '1e-6', got {_shown(value)}"
         )
     return number

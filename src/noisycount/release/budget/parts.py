@@ -21,7 +21,7 @@ def budget_from(value: Written) -> Budget:
 
     Args:
         value: An exact ε, or parts by their names: rho; or epsilon and delta, of which for_keys is
-            the part that hidden keys may use: half of it if left out.
+            the part that hidden keys may use: from "0" to all of it, and half if left out.
 
     Raises:
         ValueError: A part is unknown, missing, inexact or out of range.
@@ -37,5 +37,5 @@ def budget_from(value: Written) -> Budget:
     if set(value) - {"for_keys"} != {"epsilon", "delta"}:
         raise ValueError(f"budget must be {_FORM}, got parts {', '.join(map(repr, value))}")
     epsilon, delta = exact_epsilon(value["epsilon"]), exact_delta(value["delta"])
-    for_keys = exact_delta(value["for_keys"], "for_keys") if "for_keys" in value else delta / 2
-    return ApproximateBudget(epsilon, delta, for_keys)
+    for_keys = value.get("for_keys", delta / 2)
+    return ApproximateBudget(epsilon, delta, exact_delta(for_keys, "for_keys", smallest=0))
