@@ -92,11 +92,16 @@ def records(draw: st.DrawFn) -> list[dict[str, object]]:
 
 @st.composite
 def edges(draw: st.DrawFn) -> Edges:
-    """Ranges of whole or of real numbers."""
+    """Ranges of whole or of real numbers, few or many."""
+    whole, real = Column("k0", Kind.INTEGER), Column("cell", Kind.REAL)
+    if draw(st.integers(0, 3)) == 0:
+        size = draw(st.integers(65, 140))
+        halves = Edges(real, tuple(number / 2 for number in range(-70, size - 70)))
+        return draw(st.sampled_from([halves, Edges(whole, tuple(range(-60, size - 60)))]))
     numbers = st.sampled_from(EDGE_NUMBERS)
     if draw(st.booleans()):
         rising = draw(st.sets(numbers, min_size=1))
-        return Edges(Column("k0", Kind.INTEGER), tuple(sorted(rising)))
+        return Edges(whole, tuple(sorted(rising)))
     reals = st.sampled_from([-1.5, 0.0, 0.5, 2.0**53, 1e300])
     return Edges(
         Column("cell", Kind.REAL), tuple(sorted(draw(st.sets(numbers | reals, min_size=1))))

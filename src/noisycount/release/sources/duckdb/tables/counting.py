@@ -14,6 +14,7 @@ from noisycount.release.sources.duckdb.paths import Connection
 from noisycount.release.sources.duckdb.statements import Statements, limited
 from noisycount.release.sources.duckdb.tables.cell_counts import cell_counts
 from noisycount.release.sources.duckdb.tables.key_counts import key_counts_sql
+from noisycount.release.sources.duckdb.tables.ranges import list_edges
 from noisycount.release.sources.duckdb.tables.units import Person
 
 __all__ = ["TableCounting"]
@@ -60,6 +61,7 @@ class TableCounting:
 
             def answered() -> None:
                 with limited(cursor, self.seconds):
+                    list_edges(statements, question.parts)
                     statements.run(query)
 
             def batch() -> list[Any]:

@@ -8,6 +8,7 @@ import numpy as np
 from noisycount.release.question.keys import CellQuestion, KeySet
 from noisycount.release.sources.duckdb.statements import Statements
 from noisycount.release.sources.duckdb.tables.parts import key_type
+from noisycount.release.sources.duckdb.tables.ranges import list_edges
 from noisycount.release.sources.duckdb.tables.records import key_names
 
 __all__ = ["LISTED", "cell_sql", "list_cells", "listed_join"]
@@ -19,7 +20,11 @@ _CODES = "listed_codes"
 
 
 def list_cells(statements: Statements, keys: KeySet) -> None:
-    """The making of the table of cells; their keys are bound, and never part of a statement."""
+    """The making of the tables of edges and of cells.
+
+    Their keys are bound, and never part of a statement.
+    """
+    list_edges(statements, keys.parts)
     for number, (part, values) in enumerate(zip(keys.parts, keys.values, strict=True)):
         statements.run(
             f"CREATE TEMP TABLE listed_values_{number} AS "

@@ -8,9 +8,10 @@ from noisycount.release.question.schema import Kind
 from noisycount.release.sources.duckdb.cells import SQL_TYPES
 from noisycount.release.sources.duckdb.quoting import quoted_name
 
-__all__ = ["is_inside", "key_sql", "key_type"]
+__all__ = ["edge_type", "edges_of", "is_inside", "is_wide", "key_sql", "key_type"]
 
 _NUMBER = "INTEGER"
+_MOST_CASES = 64
 _OUTSIDE = -1  # numbers of ranges and of periods are none below 0
 _OUTSIDE_DATE = "'infinity'::DATE"
 _FIRST = {Kind.DATE: "'0001-01-01'::DATE", Kind.TIMESTAMP: "'0001-01-01'::TIMESTAMP"}
@@ -33,6 +34,8 @@ def key_type(part: Part) -> str:
 def key_sql(part: Part) -> str:
     """The key of a record in a part; NULL is that of missing values.
 
+    Where a part has many edges, it is the number itself: `ranges` finds its range.
+
     Example:
         >>> from noisycount.release.question.operands import Column
         >>> print(key_sql(Edges(Column("age", Kind.INTEGER), (18,))))
@@ -40,15 +43,34 @@ def key_sql(part: Part) -> str:
     """
     name = quoted_name(part.column.name)
     match part:
+        case Edges() if is_wide(part):
+            return name
         case Edges():
-            found = _range_number(name, _edges(part), 0)
-            return f"CASE WHEN {name} IS NOT NULL THEN {found} END"
+            edges = [f"'{edge!r}'::{edge_type(part)}" for edge in edges_of(part)]
+            return f"CASE WHEN {name} IS NOT NULL THEN {_range_number(name, edges, 0)} END"
         case Period(column, span):
             return _of_a_day(name, column.kind, _PLACES[span].format(name), str(_OUTSIDE))
         case _ if part.column.kind is Kind.DATE:
             return _of_a_day(name, Kind.DATE, name, _OUTSIDE_DATE)
         case _:
             return name
+
+
+def is_wide(part: Edges) -> bool:
+    """Whether a part has more edges than a nest of cases is fast for."""
+    return len(part.edges) > _MOST_CASES
+
+
+def edge_type(part: Edges) -> str:
+    """The type of the edges of a part."""
+    return SQL_TYPES[part.column.kind]
+
+
+def edges_of(part: Edges) -> list[int] | list[float]:
+    """The edges as values of the column's kind."""
+    if part.column.kind is Kind.INTEGER:
+        return list(map(int, part.edges))
+    return [_real(edge) for edge in part.edges]
 
 
 def is_inside(part: Part, key: str) -> str:
@@ -64,13 +86,6 @@ def _of_a_day(name: str, kind: Kind, inside: str, outside: str) -> str:
     """What there is of days with a year of four digits, and what of others."""
     has_year = f"{name} BETWEEN {_FIRST[kind]} AND {_LAST[kind]}"
     return f"CASE WHEN {has_year} THEN {inside} WHEN {name} IS NOT NULL THEN {outside} END"
-
-
-def _edges(part: Edges) -> list[str]:
-    """The edges as values of the column's kind."""
-    if part.column.kind is Kind.INTEGER:
-        return [f"'{edge}'::BIGINT" for edge in part.edges]
-    return [f"'{_real(edge)!r}'::DOUBLE" for edge in part.edges]
 
 
 def _real(edge: float) -> float:

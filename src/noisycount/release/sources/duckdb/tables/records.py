@@ -7,6 +7,7 @@ from noisycount.release.question.grouping import Part
 from noisycount.release.question.tree import Predicate
 from noisycount.release.sources.duckdb.sql import duckdb_sql
 from noisycount.release.sources.duckdb.tables.parts import key_sql
+from noisycount.release.sources.duckdb.tables.ranges import with_ranges
 from noisycount.release.sources.duckdb.tables.units import Person
 
 __all__ = ["key_names", "keyed_records", "matching_records", "matching_units"]
@@ -20,14 +21,15 @@ def key_names(parts: Sequence[Part]) -> list[str]:
 def keyed_records(parts: Sequence[Part], where: Predicate | None, person: Person | None) -> str:
     """The query of all records: their keys, their unit as ``u``, whether they match as ``m``.
 
-    None is left out, so that the time of a query does not tell how many match.
+    The edges of the parts must have been listed. No record is left out, so that the time of a
+    query does not tell how many match.
     """
     shown = [f"{key_sql(part)} AS k{number}" for number, part in enumerate(parts)]
     if where is not None:
         shown.append(f"{duckdb_sql(where)} AS m")
     if person is not None:
         shown.append(f"{person.sql} AS u")
-    return f"SELECT {', '.join(shown) or '1'} FROM records"
+    return with_ranges(f"SELECT {', '.join(shown)} FROM records", parts)
 
 
 def matching_records(where: Predicate | None) -> str:
