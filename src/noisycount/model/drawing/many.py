@@ -3,10 +3,12 @@
 import os
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.model.drawing.inversion import gaussian_by_inversion, laplace_by_inversion
 from noisycount.model.drawing.one import Entropy
 
 __all__ = ["LARGEST_TERM", "discrete_gaussian_array", "discrete_laplace_array"]
@@ -19,6 +21,8 @@ under 2^63: a trial of 2^9 has a chance below 10^−1000, a draw of 2^9 units on
 
 _CHUNK = 1 << 15  # draws at once: arrays of 256 kB, however many are asked for
 _WORD = 1 << 32  # the values of a random word
+_MANY = 1 << 13  # draws for which tables are worth their while
+_MANY_A_SCALE = 64  # and draws of a Gaussian law for each record of its scale
 
 Words = NDArray[np.uint64]
 Flags = NDArray[np.bool_]
@@ -142,12 +146,12 @@ def _laplace(scale: Fraction, size: int, entropy: Entropy) -> Draws:
     return draws
 
 
-def _gaussian(scale: Fraction, size: int, entropy: Entropy) -> Draws:
+def _gaussian(scale: Fraction, size: int, entropy: Entropy, laplace: Law = _laplace) -> Draws:
     """At most `size` draws: the Laplace draws z that are kept, with e^(−(|z|/scale − 1)²/2).
 
     With ||z|/scale − 1| = w + r, w whole and 0 <= r < 1, that is e^(−w²/2)·e^(−w·r)·e^(−r²/2).
     """
-    draws = _laplace(scale, size, entropy)
+    draws = laplace(scale, size, entropy)
     excess = np.abs(np.abs(draws) * scale.denominator - scale.numerator).astype(np.uint64)
     whole, rest = np.divmod(excess, np.uint64(scale.numerator))
     kept = _bernoulli_exp_half_square(rest, scale.numerator, entropy)
@@ -158,7 +162,7 @@ def _gaussian(scale: Fraction, size: int, entropy: Entropy) -> Draws:
 
 
 def _filled(law: Law, scale: Fraction, size: int, entropy: Entropy) -> Draws:
-    """`size` draws of a law, chunk by chunk."""
+    """`size` draws of a law that gives at most as many as it is asked, chunk by chunk."""
     draws = np.empty(size, dtype=np.int64)
     filled = 0
     while filled < size:
@@ -177,9 +181,9 @@ def discrete_laplace_array(scale: Fraction, size: int, entropy: Entropy = os.ura
         size: How many draws, at least 0.
         entropy: Gives that many random bytes; the operating system's unless a test replaces it.
 
-    Source: Canonne, Kamath, Steinke (2020), Algorithm 2.
+    Source: Canonne, Kamath, Steinke (2020), Algorithm 2; many draws by inversion.
     """
-    return _filled(_laplace, scale, size, entropy)
+    return _filled(_laplace_for(size), scale, size, entropy)
 
 
 def discrete_gaussian_array(scale: Fraction, size: int, entropy: Entropy = os.urandom) -> Draws:
@@ -190,6 +194,14 @@ def discrete_gaussian_array(scale: Fraction, size: int, entropy: Entropy = os.ur
         size: How many draws, at least 0.
         entropy: Gives that many random bytes; the operating system's unless a test replaces it.
 
-    Source: Canonne, Kamath, Steinke (2020), Algorithm 3, as in `one.discrete_gaussian`.
+    Source: Canonne, Kamath, Steinke (2020), Algorithm 3, as in `one.discrete_gaussian`; many draws
+    by inversion.
     """
-    return _filled(_gaussian, scale, size, entropy)
+    if size >= _MANY and size >= _MANY_A_SCALE * scale:
+        return _filled(gaussian_by_inversion, scale, size, entropy)
+    return _filled(partial(_gaussian, laplace=_laplace_for(size)), scale, size, entropy)
+
+
+def _laplace_for(size: int) -> Law:
+    """What makes so many draws fastest."""
+    return laplace_by_inversion if size >= _MANY else _laplace
