@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from noisycount.model.tables.combined_errors import prefix_errors, standard_erro
 from noisycount.model.tables.levels import Level
 from noisycount.model.tables.ranges import range_bounds
 from noisycount.release.budget.loss import Loss
+from noisycount.release.question.keys import KeySet
 from noisycount.release.tables.odds import odds_of
 from noisycount.release.tables.table_plan import TablePlan
 from noisycount.shown.label import label_text
@@ -42,6 +43,17 @@ class TableLabels:
 
     names: tuple[str, ...]
     values: tuple[tuple[Label, ...], ...]
+
+    @classmethod
+    def of_keys(cls, keys: KeySet) -> Self:
+        """The labels of the keys of a table."""
+        return cls(
+            tuple(part.column.name for part in keys.parts),
+            tuple(
+                tuple(part.label(key) for key in values)
+                for part, values in zip(keys.parts, keys.values, strict=True)
+            ),
+        )
 
     def of(self, level: Level) -> Iterator[tuple[Label, ...]]:
         """The labels of each node; None where a part is summed over, and for missing values."""

@@ -10,7 +10,10 @@ from noisycount.release.budget.exact import Exactly
 from noisycount.release.question.normal_form import normal_form
 from noisycount.release.question.parser import parse
 from noisycount.release.question.schema import Kind
-from noisycount.release.tables.asked_table import AskedCells, AskedKeys, AskedQuestions, AskedTable
+from noisycount.release.tables.asked_cells import AskedCells
+from noisycount.release.tables.asked_keys import AskedKeys
+from noisycount.release.tables.asked_questions import AskedQuestions
+from noisycount.release.tables.asked_table import AskedTable
 from noisycount.release.tables.key_sets import Keys, key_set
 from noisycount.release.tables.many_questions import ManyQuestions
 from noisycount.release.tables.parts import parts_of
