@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from noisycount.model.noises.discrete import DiscreteNoise
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
@@ -16,7 +16,7 @@ from noisycount.release.dataset import Dataset, LateDataset
 from noisycount.release.goal import Goal
 from noisycount.release.ledger.entries import Analyst, Request
 from noisycount.release.ledger.ledger import Ledger
-from noisycount.release.ledger.table_answer import TableAnswer
+from noisycount.release.ledger.table import foreign
 from noisycount.release.purchase import Purchase, remaining
 from noisycount.release.question.normal_form import normal_form
 from noisycount.release.question.parser import parse
@@ -311,8 +311,11 @@ class Desk(Shown, Closing):
             return mechanism.release(*self.source.count([predicate]))
 
         bought = self._purchase.bought(request, formers, draw, key)
+        answer = bought.entry.answer
+        if not isinstance(answer, int):
+            raise foreign(bought.entry.key)
         return Release(
-            answer=cast("int", bought.entry.answer),  # stored by now, here or before
+            answer=answer,
             epsilon=price,
             charged=bought.charged.epsilon or Fraction(0),
             remaining=bought.remaining,
@@ -350,9 +353,7 @@ class Desk(Shown, Closing):
         ]
         draw = partial(asked.drawn, self.source, self.dataset.name)
         bought = self._purchase.bought(request, formers, draw, key)
-        answer = bought.entry.answer
-        assert isinstance(answer, TableAnswer)  # noqa: S101 - stored by now, here or before
-        shown = asked.published(answer)
+        shown = asked.shown(bought.entry)
         return TableRelease(
             answers=shown.answers,
             plan=asked.plan,

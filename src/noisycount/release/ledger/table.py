@@ -31,7 +31,17 @@ from noisycount.release.ledger.chain import (
 )
 from noisycount.release.ledger.entries import ANALYST
 
-__all__ = ["LEDGER", "RESTORE", "columns_of", "damaged", "is_made", "make", "upgrade", "widen"]
+__all__ = [
+    "LEDGER",
+    "RESTORE",
+    "columns_of",
+    "damaged",
+    "foreign",
+    "is_made",
+    "make",
+    "upgrade",
+    "widen",
+]
 
 RESTORE = "restore it from a copy that holds every debit"
 
@@ -119,6 +129,13 @@ def upgrade(connection: Connection) -> bool:
 def damaged(number: int) -> LedgerError:
     """The refusal of a row that the ledger did not write."""
     return LedgerError(f"row {number} of the ledger is damaged; {RESTORE}")
+
+
+def foreign(key: str) -> LedgerError:
+    """The refusal of an answer that has not the form that its question asks for."""
+    return LedgerError(
+        f"key {key!r} of the ledger has an answer that is none to its question; {RESTORE}"
+    )
 
 
 @event.listens_for(LEDGER, "after_create")

@@ -2,12 +2,14 @@
 
 import json
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from noisycount.model.tables.levels import Level
 from noisycount.release.budget.exact import exact_text
-from noisycount.release.ledger.entries import Request
+from noisycount.release.ledger.entries import Entry, Request
+from noisycount.release.ledger.table import foreign
 from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.release.question.operands import Column
 from noisycount.release.sources.interface import Source
@@ -85,6 +87,27 @@ class AskedTable(ABC):
         text, price = json.dumps(question, sort_keys=True), self.plan.loss
         rho = price.rho if price.epsilon is None else None
         return Request(dataset, text, price.epsilon, rho, price.delta)
+
+    def shown(self, entry: Entry) -> PublishedCounts:
+        """What a ledger keeps under an entry, as it is shown.
+
+        Raises:
+            LedgerError: It is no answer to this question; no desk stored it.
+        """
+        answer = entry.answer
+        with suppress(ValueError, TypeError, IndexError, OverflowError):
+            if isinstance(answer, TableAnswer) and self._fits(answer):
+                return self.published(answer)
+        raise foreign(entry.key)
+
+    def _fits(self, answer: TableAnswer) -> bool:
+        """Whether there are as many counts in each level as were asked, and keys if need be."""
+        sizes = [level.size for level in self.plan.levels]
+        return (
+            len(sizes) == len(answer.levels)
+            and all(size in {None, len(of)} for size, of in zip(sizes, answer.levels, strict=True))
+            and (answer.keys is None) == (self.plan.threshold is None)
+        )
 
     @abstractmethod
     def published(self, answer: TableAnswer) -> PublishedCounts:
