@@ -1,7 +1,11 @@
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date
 from itertools import product
 
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,6 +48,26 @@ def test_cells_may_be_listed_one_by_one() -> None:
     assert cells(keys) == [(date(2026, 1, 31), 1), (date(2026, 1, 1), None)]
     assert not keys.is_grid
     assert cells(key_set([TOWN], ["b", "a"])) == [("b",), ("a",)]
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_cells_may_be_the_rows_of_a_table(library: Callable[[dict[str, object]], object]) -> None:
+    """Its columns are found by their names; what it knows as missing is missing."""
+    frame = library({"age": ["0 to 17", "65 or more", None], "town": ["a", None, "ä"]})
+    assert cells(key_set([TOWN, AGE], frame)) == [("a", 0), (None, 2), ("ä", None)]
+    with pytest.raises(PredicateError, match="give a table of town"):
+        key_set([TOWN], frame)
+
+
+def test_keys_may_be_those_of_numpy() -> None:
+    """Integers, texts and truths of NumPy are those of Python; a midnight is a day."""
+    number = Plain(Column("number", Kind.INTEGER))
+    assert cells(key_set([number], np.arange(2))) == [(0,), (1,)]
+    assert cells(key_set([TOWN], {"town": np.array(["a", "b"])})) == [("a",), ("b",)]
+    assert cells(key_set([POOR], [np.True_])) == [(True,)]
+    assert cells(key_set([DAY], [pd.Timestamp("2026-01-31")])) == [(date(2026, 1, 31),)]
+    with pytest.raises(PredicateError, match="a number"):
+        key_set([number], [np.float64(1)])
 
 
 def test_missing_values_alone_are_added_to_what_everybody_knows() -> None:

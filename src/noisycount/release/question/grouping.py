@@ -4,7 +4,7 @@ import re
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, time
 from enum import Enum
 from functools import lru_cache
 from itertools import pairwise
@@ -107,11 +107,11 @@ class Plain(Part):
         return value  # type: ignore[no-any-return]  # of one of four types
 
     def checked(self, key: object) -> Key:
-        """A value of the kind of the column; a date may be a text."""
+        """A value of the kind of the column; a date may be a text, or the midnight of its day."""
         if key is None:
             return None
         wanted = _TYPES[self.column.kind]
-        if wanted is date and isinstance(key, str):
+        if wanted is date:
             key = _date(key)
         fits = type(key) is wanted
         if isinstance(key, int):
@@ -297,9 +297,11 @@ def _number_text(edge: float) -> str:
     return str(edge).removesuffix(".0")
 
 
-def _date(text: str) -> object:
-    """The day that a text names, or the text where it names none."""
+def _date(key: object) -> object:
+    """The day that a text names or a midnight begins; else the key itself."""
+    if isinstance(key, datetime) and key.time() == time.min:
+        return key.date()
     try:
-        return date.fromisoformat(text)
+        return date.fromisoformat(key) if isinstance(key, str) else key
     except ValueError:
-        return text
+        return key

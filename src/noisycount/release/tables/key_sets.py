@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from noisycount.errors import PredicateError
 from noisycount.release.question.grouping import Key, Part
 from noisycount.release.question.keys import MOST_CELLS, Codes, KeySet
+from noisycount.release.tables.key_frames import is_frame, rows_of_frame
 from noisycount.shown.line import short
 
 __all__ = ["Keys", "found_keys", "in_one_order", "key_set", "written_key", "written_keys"]
 
-Keys: TypeAlias = Mapping[str, Iterable[object]] | Sequence[object]
+Keys: TypeAlias = Mapping[str, Iterable[object]] | Iterable[object]
 """The keys of each column, by its name; or the keys of each cell."""
 
 
@@ -26,8 +27,8 @@ def key_set(parts: Sequence[Part], keys: Keys | None) -> KeySet:
     Args:
         parts: what the table is grouped by.
         keys: the keys of each part by the name of its column, every combination of which is a cell;
-            or one sequence of keys a cell (of a single part the keys themselves). Ranges of numbers
-            and booleans need none.
+            or one sequence of keys a cell (of a single part the keys themselves), or a table of
+            pandas, Polars or Arrow with a row a cell. Ranges of numbers and booleans need none.
 
     Raises:
         PredicateError: keys are missing, stand twice or are of another kind, a name is none of the
@@ -46,6 +47,8 @@ def key_set(parts: Sequence[Part], keys: Keys | None) -> KeySet:
         raise PredicateError(f"keys must be a list, or lists by column, got {short(keys)}")
     if keys is None or isinstance(keys, Mapping):
         return _grid(parts, keys or {})
+    if is_frame(keys):
+        return _listed(parts, rows_of_frame(keys, parts))
     return _listed(parts, list(keys))
 
 
@@ -81,7 +84,7 @@ def _values(part: Part, listed: Iterable[object] | None) -> tuple[Key, ...]:
             f"keys of {part.text} are missing: list them, as {part.column.name}=a,b,c, or give a "
             "delta to show only the keys of many"
         )
-    values = [part.checked(key) for key in listed]
+    values = [part.checked(_plain(key)) for key in listed]
     if values == [None] and part.implied is not None:
         return (*part.implied, None)
     if not values:
@@ -90,17 +93,24 @@ def _values(part: Part, listed: Iterable[object] | None) -> tuple[Key, ...]:
     return tuple(values)
 
 
-def _listed(parts: Sequence[Part], keys: list[object]) -> KeySet:
+def _listed(parts: Sequence[Part], keys: Sequence[object]) -> KeySet:
     """The cells whose keys are listed one by one."""
     _require_few(len(keys))
     if not keys:
         raise PredicateError("keys are none: list at least one cell")
-    cells = _coded(parts, [_row(parts, key) for key in keys], lambda part, key: part.checked(key))
+    cells = _coded(
+        parts, [_row(parts, key) for key in keys], lambda part, key: part.checked(_plain(key))
+    )
     first = np.unique(cells.codes, axis=0, return_index=True)[1]
     if len(first) < len(keys):
         twice = min(set(range(len(keys))) - set(first.tolist()))
         raise _twice("the table", cells.key(twice))
     return cells
+
+
+def _plain(key: object) -> object:
+    """A key in Python's own types."""
+    return key.item() if isinstance(key, np.generic) else key
 
 
 def _row(parts: Sequence[Part], key: object) -> Sequence[object]:
