@@ -79,7 +79,7 @@ def test_few_last_keys_have_colours() -> None:
     assert bars.title == "Persons by site and female"
     assert bars.notes == [
         "age >= 40",
-        "line: ±9 around each answer, 95 % sure; all 6 counts within ±14",
+        "line: ±9 around each answer, 95 % sure; all at once within ±14",
     ]
     *_, (_, labels) = layers(bars)
     assert [label["label"] for label in labels] == ["1", "2", "3"]

@@ -159,7 +159,7 @@ def _notes(told: Tabled, cells: Sequence[Any]) -> list[str]:
     """What was counted, and how far off it may be."""
     error, all_within = plus_minus(cells[0].error), plus_minus(cells[0].error_of_all)
     sure = f"line: {error} around each answer, {percent(told.confidence)} sure"
-    together = f"all {len(told.rows):,} counts within {all_within}" if len(told.rows) > 1 else ""
+    together = f"all at once within {all_within}" if len(told.rows) > 1 else ""
     return [*([told.where] if told.where else []), "; ".join(filter(None, (sure, together)))]
 
 
