@@ -18,6 +18,7 @@ from noisycount.release.budget.budgets import PureBudget
 PROJECT = Path(__file__).parents[1]
 README = PROJECT / "README.md"
 PAGES = sorted([README, PROJECT / "CONTRIBUTING.md", *PROJECT.glob("docs/*.md")])
+SHOWING = [README, PROJECT / "docs/tables.md"]
 ELSEWHERE = {"source.py", "interface.py", "./.tmp"}  # in any room; where an engine ran
 TEXT = README.read_text(encoding="utf-8") if README.is_file() else ""
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -27,6 +28,7 @@ NOISY = [  # what is drawn, what follows from it, and the time; never an error, 
     for pattern in (
         r"^answer N ±\d+((?:, so at most \d+)?)$",
         r"^│ (\d{4}-\d\d-\d\d \d\d:\d\d) │ .* │ N(?: ±\d+)? │$",
+        r"^│ .+ │ N ±\d+ │(?: N \(s\.e\. [\d.]+\) │)?$",
         r"^3 The answer: N ±.* within ±\d+ of N\. It cost",
         r"^4 A better estimate: N persons .* mean of N, a median of N, and N to N with 95 %",
     )
@@ -82,8 +84,9 @@ def output(command: str, capsys: pytest.CaptureFixture[str]) -> str:
     return told.out + told.err
 
 
+@pytest.mark.parametrize("page", SHOWING, ids=lambda page: page.name)
 def test_every_transcript_is_real(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Run in order in a fresh clone, every command prints what stands below it, but for noise.
 
@@ -97,7 +100,7 @@ def test_every_transcript_is_real(
     for name, value in environment.items():
         monkeypatch.setenv(name, str(value))
     monkeypatch.chdir(clone)
-    for language, block in BLOCK.findall(TEXT):
+    for language, block in BLOCK.findall(page.read_text(encoding="utf-8")):
         if language == "csv":
             (clone / "visits.csv").write_text(block, encoding="utf-8")
         if language == "toml":
@@ -120,6 +123,8 @@ def test_every_transcript_is_real(
         ("106 with 95 %", "106 with 96 %"),
         ("57 ±20", "57 ±2"),
         ("189 ±9", "189 ±19"),
+        ("│ poor      │    90 ±12", "│ poor      │    92 ±2"),
+        ("scale 2.11 for town,sex", "scale 2.2 for town,sex"),
         ("answer     107, with noise", "answer     108, with noise"),
         ("answer   the count, with Gaussian noise of scale 10", "answer   of scale 11"),
         ("age >= 60.0 │ 1/3 │ 189", "age >= 61.0 │ 1/3 │ 189"),
@@ -140,6 +145,7 @@ def test_a_figure_that_is_not_drawn_is_compared(told: str, other: str) -> None:
         ("4  A better estimate: 89.5", "4  A better estimate: 90.1"),
         ("mean of 89.5, a median of 89, and 77 to 106", "mean of 9.0, a median of 9, and 7 to 11"),
         ("57 ±20", "61 ±20"),
+        ("│ poor      │    90 ±12", "│ poor      │    −1 ±12"),
         ("│ 2026-11-20 06:12 │", "│ 2027-01-02 10:10 │"),
         ("1/3 │ 189    │", "1/3 │ −19    │"),
     ],

@@ -120,7 +120,7 @@ def _aligned(rows: Sequence[ShownRow], others: Sequence[Sequence[str]]) -> Lines
 
 def _estimate(value: float, error: float) -> str:
     """An estimate with its standard error."""
-    return f"{signed(value, 1)} (s.e. {error:.3g})"
+    return f"{signed(value, 1)} (s.e. {f'{error:#.3g}'.rstrip('.')})"
 
 
 def _padded(texts: Sequence[str]) -> list[str]:

@@ -1,7 +1,6 @@
 """What the price of a table means for one person, in words."""
 
-from math import log, sqrt
-
+from noisycount.model.concentrated import epsilon_of_rho
 from noisycount.release.budget.loss import Loss
 from noisycount.shown.numbers import odds_sentence
 
@@ -25,8 +24,7 @@ def odds_of(loss: Loss, protected: str) -> str:
     chance = float(loss.delta)
     epsilon: float | None = None if loss.epsilon is None else float(loss.epsilon)
     if epsilon is None:
-        rho = float(loss.rho)
         chance += _CHANCE
-        epsilon = rho + 2 * sqrt(rho * -log(_CHANCE))
+        epsilon = epsilon_of_rho(loss.rho, _CHANCE)
     sentence = odds_sentence(epsilon, protected)
     return f"{sentence}, but with probability {chance:.3g}" if chance else sentence
