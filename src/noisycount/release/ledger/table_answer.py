@@ -113,9 +113,12 @@ def _checked(parts: object) -> tuple[tuple[Counts, ...], Keys | None]:
     if keys is not None and not _are_keys(keys, len(levels[0])):
         raise ValueError(_REFUSED)
     try:
-        return tuple(np.array(level, dtype=np.int64) for level in levels), keys
+        counts = tuple(np.array(level, dtype=np.int64) for level in levels)
     except OverflowError:
         raise ValueError(_REFUSED) from None
+    for level in counts:
+        level.flags.writeable = False
+    return counts, keys
 
 
 def _are_keys(keys: object, cells: int) -> bool:
