@@ -34,12 +34,11 @@ def ask_table(  # noqa: PLR0913, PLR0917 - what decides a table, and how it is t
     check_files(asked)
     with status("counting"):
         table = table_of(asked, dataset, configuration, pay, analyst, slot)
-    told = table_object(table)
     if as_json:
-        print_json(told)
+        print_json(table_object(table))
     else:
         print_whole(table)
-    _write(asked, table, told)
+    _write(asked, table)
 
 
 def try_table(  # noqa: PLR0913 - what decides a table, and how it is told
@@ -63,10 +62,11 @@ def try_table(  # noqa: PLR0913 - what decides a table, and how it is told
         print_trial(trial)
 
 
-def _write(asked: Asked, table: Table, told: dict[str, object]) -> None:
+def _write(asked: Asked, table: Table) -> None:
     """The files that were asked for."""
     if asked.output is not None:
-        save_rows(table.release, told, asked.output)
+        with status("writing"):
+            save_rows(table, asked.output)
     if asked.plot is not None:
         from noisycount.app.table.picture import save_table_plot  # noqa: PLC0415  (loads Altair)
 

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from noisycount.app.table.asked import Asked
+from noisycount.app.table.question import Table
+from noisycount.app.table.wire import table_object
 from noisycount.app.terminal.files import check_regular, writing
 from noisycount.app.terminal.printing import json_text
 from noisycount.errors import NoisyCountError
@@ -31,12 +33,11 @@ def check_files(asked: Asked) -> None:
         _arrow()
 
 
-def save_rows(release: TableRelease, told: dict[str, Any], out: Path) -> None:
+def save_rows(table: Table, out: Path) -> None:
     """The file of a table, of the kind that its ending names.
 
     Args:
-        release: The table.
-        told: The same as JSON.
+        table: The table.
         out: The file.
 
     Raises:
@@ -45,15 +46,15 @@ def save_rows(release: TableRelease, told: dict[str, Any], out: Path) -> None:
     ending = out.suffix.lower()
     if ending == ".json":
         with writing(out):
-            out.write_text(f"{json_text(told, indent=2)}\n", encoding="utf-8")
+            out.write_text(f"{json_text(table_object(table), indent=2)}\n", encoding="utf-8")
     elif ending == ".arrow":
         with writing(out):
-            _save_arrow(out, columns_of(release))
+            _save_arrow(out, _columns(table.release))
     else:
-        PublicColumns(columns_of(release)).save(out)
+        PublicColumns(_columns(table.release)).save(out)
 
 
-def columns_of(release: TableRelease) -> dict[str, Cells]:
+def _columns(release: TableRelease) -> dict[str, Cells]:
     """The columns of a table, with the best estimates from all levels where there are any."""
     columns: dict[str, Cells] = dict(release.columns)
     if release.combined is not None:

@@ -1,7 +1,6 @@
 """A table in words: rows above, and what is to be known of all of them below."""
 
 from collections.abc import Iterator, Sequence
-from itertools import starmap
 
 from noisycount.app.count.words import accepted, counted, left
 from noisycount.app.table.levels import MANY, ShownLevel, level_rows, noise_words, shown_levels
@@ -31,12 +30,13 @@ def print_whole(table: Table) -> None:
     """A published table on standard output."""
     release = table.release
     print_facts(_head(release, table.meaning))
-    header, lines = _lines(release)
-    if lines:
-        print_table(header, _cut(lines))
+    places = _places(release)
+    if places:
+        header, lines = _lines(release, places)
+        print_table(header, lines)
     else:
         print_text("no key is shown: none reached the threshold")
-    print_facts(_facts(table))
+    print_facts(_facts(table, len(places)))
 
 
 def print_trial(trial: TableTrial) -> None:
@@ -90,20 +90,36 @@ def _question(where: str | None, meaning: str | None) -> str:
     return f"{where}  ({meaning})" if meaning else where
 
 
-def _lines(release: TableRelease) -> tuple[list[str], Lines]:
+def _places(release: TableRelease) -> list[int]:
+    """Which counts are shown: all, or the first and the last where nobody reads them all."""
+    counts = _told(release)
+    most = _ON_TERMINAL if console().is_terminal else _IN_FILE
+    if counts <= most:
+        return list(range(counts))
+    return [*range(most // 2), *range(counts - most // 2, counts)]
+
+
+def _told(release: TableRelease) -> int:
+    """How many counts there are to show: sums up to each cell stand for ranges."""
+    return len(release) if release.cumulative is None else len(release.answers[0])
+
+
+def _lines(release: TableRelease, places: list[int]) -> tuple[list[str], Lines]:
     """The names of columns, and a line for each count that is shown."""
-    rows = list(shown_rows(release))
-    sure = f"answer ({percent(release.confidence)})"
-    if release.cumulative is not None and release.cumulative_errors is not None:
-        sums = zip(release.cumulative.tolist(), release.cumulative_errors.tolist(), strict=True)
-        told = list(starmap(_estimate, sums))
-        cells = [row for row in rows if row.level == 0]
-        header = [*release.labels.names, sure, "sum so far"]
-        return header, _aligned(cells, [told])
-    best = [[_estimate(*row.combined) for row in rows if row.combined is not None]]
-    is_combined = bool(best[0])
-    header = [*release.labels.names, sure, *(["combined"] if is_combined else [])]
-    return header, _aligned(rows, best if is_combined else [])
+    rows = shown_rows(release, places)
+    header = [*release.labels.names, f"answer ({percent(release.confidence)})"]
+    sums, errors = release.cumulative, release.cumulative_errors
+    others: list[list[str]] = []
+    if sums is not None and errors is not None:
+        header.append("sum so far")
+        others = [[_estimate(float(sums[place]), float(errors[place])) for place in places]]
+    elif rows[0].combined is not None:
+        header.append("combined")
+        others = [[_estimate(*row.combined) for row in rows if row.combined is not None]]
+    lines = _aligned(rows, others)
+    if len(lines) < _told(release):
+        lines.insert(len(lines) // 2, ("…",) * len(header))
+    return header, lines
 
 
 def _aligned(rows: Sequence[ShownRow], others: Sequence[Sequence[str]]) -> Lines:
@@ -128,16 +144,7 @@ def _padded(texts: Sequence[str]) -> list[str]:
     return [text.rjust(widest) for text in texts]
 
 
-def _cut(lines: Lines) -> Lines:
-    """The first and the last lines of a table that nobody reads as a whole."""
-    most = _ON_TERMINAL if console().is_terminal else _IN_FILE
-    if len(lines) <= most:
-        return lines
-    half, dots = most // 2, ("…",) * len(lines[0])
-    return [*lines[:half], dots, *lines[-half:]]
-
-
-def _facts(table: Table) -> Facts:
+def _facts(table: Table, shown: int) -> Facts:
     """What is to be known of all rows."""
     release = table.release
     levels = shown_levels(release.plan, release.confidence, len(release))
@@ -146,7 +153,7 @@ def _facts(table: Table) -> Facts:
         account = "" if table.analyst.name == ANALYST else f" to {table.analyst.name}"
         paid = f"{release.charged.text}{account}"
     return [
-        *_rows_left_out(release),
+        *_rows_left_out(_told(release), shown),
         ("error", _errors(release, levels)),
         *_combined(release),
         ("noise", noise_words(levels)),
@@ -159,12 +166,10 @@ def _facts(table: Table) -> Facts:
     ]
 
 
-def _rows_left_out(release: TableRelease) -> Iterator[tuple[str, str]]:
+def _rows_left_out(rows: int, shown: int) -> Iterator[tuple[str, str]]:
     """How to get the rows that are not shown."""
-    most = _ON_TERMINAL if console().is_terminal else _IN_FILE
-    rows = len(release.answers[0]) if release.is_cumulative else len(release)
-    if rows > most:
-        yield "rows", f"{rows:,}, of which {rows - most:,} are not shown: --output FILE writes all"
+    if rows > shown:
+        yield "rows", f"{rows:,}, of which {rows - shown:,} are not shown: --output FILE writes all"
 
 
 def _errors(release: TableRelease, levels: Sequence[ShownLevel]) -> str:
