@@ -180,6 +180,23 @@ def test_an_older_ledger_that_may_not_be_written_is_read(tmp_path: Path) -> None
         assert message.endswith("is read-only; make the file and its folder writable")
 
 
+def test_the_columns_wait_for_whoever_reads_an_older_ledger(postgresql: Server) -> None:
+    """Not for ever, and nothing is charged; a row that needs none of them does not wait."""
+    database = postgresql.database()
+    narrow(postgresql.url(database))
+    with (
+        Ledger.open(postgresql.url(database, options="&timeout=0.2")) as ledger,
+        postgresql.shell(database) as shell,
+    ):
+        with shell.transaction():
+            shell.execute("SELECT * FROM ledger")
+            ledger.reserve("old", asked(1), BUDGET)
+            message = refusal(lambda: ledger.reserve("new", GAUSSIAN, BUDGET))
+            assert message.endswith("is locked by another process; wait for it and ask again")
+        assert ledger.paid("survey") == Loss.of(TENTH)
+        assert ledger.reserve("new", GAUSSIAN, BUDGET)[1] == GAUSSIAN.price
+
+
 def test_an_account_that_may_only_add_rows_needs_no_columns_for_old_prices(
     postgresql: Server,
 ) -> None:
