@@ -63,6 +63,8 @@ LEDGER = Table(
     Index("ledger_of_a_key", "key", "kind", unique=True),
 )
 
+_IS_WHOLE = "ledger has all columns"  # what is remembered of a connection
+
 _SQLITE_GUARD = """
     CREATE TRIGGER ledger_refuses_{name} BEFORE {name} ON ledger
     BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END
@@ -92,9 +94,13 @@ def make(connection: Connection) -> None:
 
 
 def columns_of(connection: Connection) -> list[Column[Any]]:
-    """The columns of the table, which an older ledger has not all."""
+    """The columns of the table, which an older ledger has not all; nobody drops one."""
+    if connection.info.get(_IS_WHOLE):
+        return list(LEDGER.columns)
     found = connection.exec_driver_sql("SELECT * FROM ledger LIMIT 0").keys()
-    return [column for column in LEDGER.columns if column.name in found]
+    columns = [column for column in LEDGER.columns if column.name in found]
+    connection.info[_IS_WHOLE] = len(columns) == len(LEDGER.columns)
+    return columns
 
 
 def widen(connection: Connection) -> None:
