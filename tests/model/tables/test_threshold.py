@@ -71,11 +71,11 @@ def chance(noise: DiscreteNoise, place: int, groups: int) -> mpf:
 @pytest.mark.parametrize("noise", NOISES, ids=repr)
 def test_the_threshold_is_the_smallest(noise: DiscreteNoise, delta: Fraction, groups: int) -> None:
     """At it δ(T) is at most δ, one below it is not, in 60 digits."""
-    place = threshold(noise, delta, groups, sensitivity=groups)
+    place = threshold(noise, delta, groups)
     bound = mpf(delta.numerator) / delta.denominator
 
     def keeps(at: int) -> bool:
-        return chance(noise, at, groups) <= bound and groups * tail(noise, at - 1) <= 1
+        return chance(noise, at, groups) <= bound
 
     assert keeps(place)
     assert place == 1 or not keeps(place - 1)
@@ -101,7 +101,7 @@ def test_the_count_that_surely_appears_is_the_smallest(
     noise: DiscreteNoise, confidence: float
 ) -> None:
     """It reaches the threshold with the confidence, and one less does not."""
-    place = threshold(noise, Fraction(1, 10**6), 1, 1)
+    place = threshold(noise, Fraction(1, 10**6), 1)
     count = surely_shown(noise, place, confidence)
     assert tail(noise, place - count) >= confidence
     assert count == 1 or tail(noise, place - count + 1) < confidence
@@ -115,7 +115,7 @@ def test_a_strict_tail_is_too_small() -> None:
         for place in range(1, 99)
         if tail(noise, place) <= mpf(delta.numerator) / delta.denominator
     )
-    right = threshold(noise, delta, 1, 1)
+    right = threshold(noise, delta, 1)
     assert strict == right - 1
     assert chance(noise, strict, 1) > delta
     assert delta_of_threshold(noise, strict) > delta
@@ -178,12 +178,11 @@ def test_no_unit_shows_more_than_epsilon_and_delta(
         ({"delta": Fraction(0)}, r"delta must be at least 1e-300 and below 1, got 0"),
         ({"delta": 1.0}, r"delta must be at least 1e-300 and below 1, got 1.0"),
         ({"groups": 0}, r"groups must be a whole number from 1 to 2\*\*53, got 0"),
-        ({"sensitivity": 0}, r"sensitivity must be a whole number from 1 to 2\*\*53, got 0"),
         ({"noise": Laplace(1.0)}, r"noise must be on the integers, got Laplace\(scale=1.0\)"),
     ],
 )
 def test_what_makes_no_sense_is_refused(change: dict[str, object], message: str) -> None:
     """The message names the argument and its value."""
-    sound = {"noise": DiscreteLaplace(1), "delta": 0.1, "groups": 1, "sensitivity": 1}
+    sound = {"noise": DiscreteLaplace(1), "delta": 0.1, "groups": 1}
     with pytest.raises(ValueError, match=message):
         threshold(**sound | change)  # type: ignore[arg-type]

@@ -105,9 +105,7 @@ MUTANTS: dict[str, Patches] = {
     },
     "a threshold one too low": {"threshold": lambda *asked: threshold(*asked) - 1},
     "keys as they are in the data": {"threshold": lambda *_: -(10**6)},
-    "a threshold for one group": {
-        "threshold": lambda noise, delta, _, *moves: threshold(noise, delta, 1, *moves)
-    },
+    "a threshold for one group": {"threshold": lambda noise, delta, _: threshold(noise, delta, 1)},
 }
 """Tables that tell too much: what their plan has in place of what it should have."""
 

@@ -13,23 +13,22 @@ _TAIL_ERROR = 1e-10  # relative, well above that of the tails of noise: δ is ro
 _SMALLEST_DELTA = Fraction(1, 10**300)  # below, tails lose their digits
 
 
-def threshold(noise: AdditiveNoise, delta: Fraction | float, groups: int, sensitivity: int) -> int:
+def threshold(noise: AdditiveNoise, delta: Fraction | float, groups: int) -> int:
     """The smallest threshold T at which keys of one unit appear with a chance of at most δ.
 
     Only keys that the records have get noise, and only noisy counts of at least T are shown. A key
     that one unit alone has is shown with probability p = P[Z >= T − 1], and at least one of the g
     keys that it can have with δ(T) = 1 − (1 − p)^g. Where none of them is shown, an answer comes
-    from counts in which the unit moves shared keys only; `docs/hidden-keys.md` proves from it
+    from counts of which the unit moves only those of keys that others have, too. From that
+    `docs/hidden-keys.md` proves, for units that come, go, or are replaced, and without another
+    condition,
 
-        P[M(D) in S] <= e^ε·P[M(D') in S] + δ(T)
-
-    in both directions, for units that come, go, or are replaced.
+        P[M(D) in S] <= e^ε·P[M(D') in S] + δ(T).
 
     Args:
         noise: The noise of each count, on the integers.
         delta: The bound on δ(T), in [1e-300, 1).
         groups: In how many groups a unit can be, g, at least 1.
-        sensitivity: By how much a unit moves all counts together, at least g.
 
     Raises:
         ValueError: If an argument is outside its range.
@@ -39,18 +38,16 @@ def threshold(noise: AdditiveNoise, delta: Fraction | float, groups: int, sensit
 
     Example:
         >>> from noisycount import DiscreteLaplace
-        >>> threshold(DiscreteLaplace(10), Fraction(1, 10**6), groups=1, sensitivity=1)
+        >>> threshold(DiscreteLaplace(10), Fraction(1, 10**6), groups=1)
         133
     """
     if not _SMALLEST_DELTA <= delta < 1:
         raise ValueError(f"delta must be at least 1e-300 and below 1, got {delta}")
     _check(noise, groups)
-    moves = whole_number(sensitivity, "sensitivity", smallest=1)
 
     def keeps(place: int) -> bool:
         """Whether T = place is enough."""
-        alone = math.exp(noise.log_exceedance(place - 1)) * (1 + _TAIL_ERROR)
-        return alone * moves <= 1 and delta_of_threshold(noise, place, groups) <= delta
+        return delta_of_threshold(noise, place, groups) <= delta
 
     high = 2
     while not keeps(high):

@@ -152,7 +152,7 @@ def hidden_plan(
     if has_total:
         rest = price.mechanism(1, _SHARE_OF_TOTAL)
         planned.append(LevelPlan("total", 1, 1, _SHARE_OF_TOTAL, rest))
-    least = threshold(noise, price.threshold_delta, groups, move)
+    least = threshold(noise, price.threshold_delta, groups)
     return TablePlan(price, tuple(planned), groups, is_replacement, least)
 
 
