@@ -13,17 +13,20 @@ from tests.app.conftest import Told
 
 REFUSAL = "charts need the packages altair and vl-convert-python: pip install 'noisycount[charts]'"
 ASKED = "count survey.parquet --where age>40 --epsilon 0.5"
+TABLE = "count survey.parquet --by age:0,18,65 --epsilon 0.5"
+FORECAST = "plan --cells town=16 --epsilon 1"
 PLAN = "plan --error 15"
 REFINE = "refine 107 --size 5912 --rate 1.7% --epsilon 0.15"
 RISK = "risk --size 100 --rate 10% --noise laplace --scale 3"
 PLAIN = [
     *("--help", "--version", "demo --help", "figures --help", "plan --help", "risk --help"),
     *("init", ASKED, f"{ASKED} --dry-run", "show survey.parquet", "ledger show", "ledger verify"),
-    *("ledger export", PLAN, REFINE, RISK),
+    *("ledger export", PLAN, REFINE, RISK, TABLE, FORECAST),
 ]
 DRAWING = [
     *("demo", "demo --json", "figures", "figures --only naldi2015.1 --format csv"),
     *(f"{PLAN} --plot plot.svg", f"{REFINE} --plot plot.svg", f"{RISK} --plot plot.png"),
+    *(f"{TABLE} --plot plot.svg", f"{FORECAST} --plot plot.svg"),
 ]
 WITHOUT_CHARTS = """
     import io, json, sys

@@ -1,8 +1,15 @@
 """Keys of groups as people read them."""
 
-__all__ = ["MISSING", "label_text"]
+__all__ = ["ALL_KEYS", "MISSING", "OTHER_KEYS", "label_text"]
+
+ALL_KEYS = "all"
+"""In place of a key over which is summed."""
 
 MISSING = "(missing)"
+"""The key of missing values."""
+
+OTHER_KEYS = "(other)"
+"""All keys that were not listed."""
 
 
 def label_text(label: object) -> str:

@@ -6,24 +6,34 @@ from html import escape
 __all__ = ["MOST_ROWS", "row_table"]
 
 MOST_ROWS = 30
-"""More rows than these are told by their number."""
+"""More rows than these are better told by their number."""
 
 
 def row_table(
-    caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], notes: Iterable[str]
+    caption: str,
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    notes: Iterable[str],
+    left_out: int = 0,
 ) -> str:
-    """A table of texts, cut where it is long, with notes below; every text is escaped.
+    """A table of texts with notes below; every text is escaped.
+
+    Args:
+        caption: What stands above it.
+        header: The names of the columns.
+        rows: The texts of each row.
+        notes: What stands below.
+        left_out: How many rows there are more.
 
     Example:
         >>> row_table("Persons", ["town"], [["Bern"]], ["free"])[-57:]
         '<tbody><tr><td>Bern</td></tr></tbody></table><p>free</p>'
     """
-    lines = [_line("td", row) for row in rows]
-    left_out = len(lines) - MOST_ROWS
-    more = f"<p>… {left_out:,} more rows</p>" if left_out > 0 else ""
+    lines = (_line("td", row) for row in rows)
+    more = f"<p>… {left_out:,} more rows</p>" if left_out else ""
     return (
         f"<table><caption>{escape(caption)}</caption><thead>{_line('th', header)}</thead>"
-        f"<tbody>{''.join(lines[:MOST_ROWS])}</tbody></table>{more}"
+        f"<tbody>{''.join(lines)}</tbody></table>{more}"
         f"<p>{escape('; '.join(notes))}</p>"
     )
 

@@ -1,4 +1,5 @@
 import json
+import sys
 from pathlib import Path
 
 import duckdb
@@ -176,6 +177,14 @@ def test_files_hold_all_rows(counted: Run, here: Path, name: str) -> None:
     assert table.select("site", "answer").rows() == rows
 
 
+def test_arrow_files_say_what_to_install(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is charged; Parquet needs nothing."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    words = ("count", "survey.parquet", "--unit", "row", *LISTED, "--epsilon", "1")
+    told = refused(*words, "--output", "rows.arrow")
+    assert "pip install 'noisycount[frames]'; .parquet needs none" in told
+
+
 def test_a_picture_is_drawn(counted: Run, here: Path) -> None:
     """Of the cells."""
     assert counted("--by", "health", "--keys", HEALTH, "--plot", "table.svg").status == 0
@@ -248,6 +257,7 @@ def test_what_makes_no_sense_is_refused_first(
         ((*LISTED, "--epsilon", "3"), "exceeds the 1.99"),
         (("--where", "age > 1", "--where", "age > 1.0"), "twice"),
         (("--questions", "nowhere.txt"), "cannot be read"),
+        (HIDDEN, "--groups-per-unit is missing"),
     ],
 )
 def test_what_cannot_be_asked_charges_nothing(

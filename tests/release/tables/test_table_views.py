@@ -22,7 +22,19 @@ def test_a_notebook_shows_its_rows(table: TableRelease) -> None:
     assert told.count("<tr>") == 1 + 4
     assert "<td>&lt;Biel&gt;</td>" in told
     assert "<td>(missing)</td>" in told
+    assert "<td>total</td><td>all</td>" in told
     assert "charged ε = 1; ε = 1 for the whole table: a 50:50 guess" in told
+
+
+def test_a_notebook_shows_the_first_rows_of_many(tmp_path: Path) -> None:
+    """And the number of the others."""
+    frame = pl.DataFrame({"town": ["Bern", "Biel"]})
+    with nc.open_desk(frame, unit="row", ledger=tmp_path / "ledger.db") as desk:
+        towns = [f"town {number}" for number in range(100)]
+        told = desk.release_table("town", {"town": towns}, epsilon=1)._repr_html_()
+    assert "town 29" in told
+    assert "town 30" not in told
+    assert "… 70 more rows" in told
 
 
 def test_table_libraries_read_it(table: TableRelease) -> None:

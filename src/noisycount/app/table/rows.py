@@ -1,16 +1,11 @@
 """The counts of a table as people read them: keys, "all" where they are summed over, estimates."""
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
-from noisycount.release.tables.table_release import Label, TableRelease
-from noisycount.shown.label import label_text
+from noisycount.release.tables.table_release import TableRelease
 
-__all__ = ["ALL", "OTHER", "ShownRow", "shown_rows"]
-
-ALL, OTHER = "all", "(other)"
+__all__ = ["ShownRow", "shown_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,33 +33,14 @@ def shown_rows(release: TableRelease, places: Sequence[int]) -> list[ShownRow]:
         release: The table.
         places: Which of them, from 0, the cells first.
     """
-    starts = [0, *accumulate(len(answers) for answers in release.answers)]
     errors, estimates, deviations = release.errors, release.combined, release.standard_errors
     rows = []
     for place in places:
-        level = bisect_right(starts, place) - 1
-        node = place - starts[level]
+        level, node = release.place(place)
         best = None
         if estimates is not None and deviations is not None:
             best = float(estimates[level][node]), float(deviations[level][node])
         answer = int(release.answers[level][node])
-        rows.append(ShownRow(_labels(release, level, node), answer, errors[level], best))
+        labels = release.labels.texts(release.levels[level], node)
+        rows.append(ShownRow(labels, answer, errors[level], best))
     return rows
-
-
-def _labels(release: TableRelease, level: int, node: int) -> tuple[str, ...]:
-    """What stands for each key of a node: "all" where it sums over them."""
-    names, codes = release.labels.names, release.levels[level].codes
-    if codes is None:  # ranges, of which there are fewer than cells
-        (told,) = list(release.labels.of(release.levels[level]))[node]
-        return (label_text(told),)
-    if node >= len(codes):
-        return (OTHER,) * len(names)
-    return tuple(
-        _label(values, code)
-        for values, code in zip(release.labels.values, codes[node].tolist(), strict=True)
-    )
-
-
-def _label(values: Sequence[Label], code: int) -> str:
-    return ALL if code < 0 else label_text(values[code])

@@ -1,6 +1,6 @@
 """What was typed of a table, as a desk takes it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -77,15 +77,31 @@ def _unpriced(asked: Asked, view: Viewed) -> ManyWish | TableWish:
     if not asked.by:
         return ManyWish(wheres=[*asked.wheres, *_questions(asked.questions)])
     by = [item.text for item in asked.by]
+    parts = parts_of(by, view.columns, view.unit)
+    _check_groups(asked, view, parts)
     return TableWish(
         by=by,
-        keys=_keys(asked, parts_of(by, view.columns, view.unit)),
+        keys=_keys(asked, parts),
         where=asked.where,
         margins="all" if list(asked.margins) == ["all"] else asked.margins,
         other=asked.other,
         groups_per_unit=asked.groups_per_unit,
         cumulative=asked.cumulative,
     )
+
+
+def _check_groups(asked: Asked, view: Viewed, parts: Sequence[Part]) -> None:
+    """The refusal of hidden keys of which nobody knows how many a person has.
+
+    Raises:
+        NoisyCountError: Nobody said how many count.
+    """
+    is_hidden = asked.has_hidden_keys and any(part.implied is None for part in parts)
+    if is_hidden and view.unit is not None and asked.groups_per_unit is None:
+        raise NoisyCountError(
+            "--groups-per-unit is missing: nobody knows in how many hidden groups a person is, so "
+            "say in how many one counts, such as 1"
+        )
 
 
 def _questions(path: Path | None) -> list[str]:

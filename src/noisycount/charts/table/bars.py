@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol, Self, TypeGuard
 
-from noisycount.shown.label import label_text
+from noisycount.shown.label import OTHER_KEYS, label_text
 from noisycount.shown.numbers import percent, plus_minus
 
 __all__ = ["MOST_KINDS", "MOST_ROWS", "TableBar", "TableBars", "Tabled", "is_tabled"]
@@ -141,13 +141,13 @@ class TableBars:
 def _labels(row: Any, names: Sequence[str]) -> list[str]:  # noqa: ANN401 - a row of a table
     """What stands for each key of a row."""
     if row.level == "other":
-        return ["(other)"] if len(names) == 1 else ["(other)", ""]
+        return [OTHER_KEYS] if len(names) == 1 else [OTHER_KEYS, ""]
     return [label_text(label) for label in row.labels]
 
 
 def _is_beside(labels: Sequence[Sequence[str]]) -> bool:
     """Whether the cells of each label follow each other, and differ in few last keys."""
-    if not labels or min(map(len, labels)) < 2 or labels[-1][0] == "(other)":  # noqa: PLR2004
+    if not labels or min(map(len, labels)) < 2 or labels[-1][0] == OTHER_KEYS:  # noqa: PLR2004
         return False
     kinds = {each[-1] for each in labels}
     firsts = [tuple(each[:-1]) for each in labels]

@@ -10,9 +10,9 @@ from noisycount.release.sources.interface import Source
 from noisycount.release.tables.asked_table import AskedTable, PublishedCounts
 from noisycount.release.tables.drawn import drawn_cells
 from noisycount.release.tables.price import TablePrice
+from noisycount.release.tables.table_labels import TableLabels
 from noisycount.release.tables.table_plan import TablePlan, table_plan
 from noisycount.release.tables.table_question import CanonicalTable, TableQuestion
-from noisycount.release.tables.table_release import TableLabels
 
 __all__ = ["AskedCells"]
 

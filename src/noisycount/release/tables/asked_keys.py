@@ -11,9 +11,9 @@ from noisycount.release.tables.asked_table import AskedTable, PublishedCounts
 from noisycount.release.tables.drawn import drawn_keys
 from noisycount.release.tables.key_sets import found_keys
 from noisycount.release.tables.price import TablePrice
+from noisycount.release.tables.table_labels import TableLabels
 from noisycount.release.tables.table_plan import TablePlan, hidden_plan
 from noisycount.release.tables.table_question import TableQuestion
-from noisycount.release.tables.table_release import TableLabels
 
 __all__ = ["AskedKeys"]
 

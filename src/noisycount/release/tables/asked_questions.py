@@ -13,8 +13,8 @@ from noisycount.release.tables.asked_table import AskedTable, PublishedCounts
 from noisycount.release.tables.drawn import drawn_counts
 from noisycount.release.tables.many_questions import ManyQuestions
 from noisycount.release.tables.price import TablePrice
+from noisycount.release.tables.table_labels import TableLabels
 from noisycount.release.tables.table_plan import TablePlan, table_plan
-from noisycount.release.tables.table_release import TableLabels
 
 __all__ = ["AskedQuestions"]
 

@@ -1,9 +1,11 @@
 """A published table of counts, and all that may be said with it."""
 
+from bisect import bisect_right
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Self, TypeAlias
+from itertools import accumulate
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,64 +13,22 @@ from numpy.typing import NDArray
 from noisycount.model.tables.combined import combined
 from noisycount.model.tables.combined_errors import prefix_errors, standard_errors
 from noisycount.model.tables.levels import Level
-from noisycount.model.tables.ranges import range_bounds
 from noisycount.release.budget.loss import Loss
-from noisycount.release.question.keys import KeySet
 from noisycount.release.tables.odds import odds_of
+from noisycount.release.tables.table_labels import Label, TableLabels
 from noisycount.release.tables.table_plan import TablePlan
-from noisycount.shown.label import label_text
 from noisycount.shown.numbers import percent, plus_minus, signed
-from noisycount.shown.rows import row_table
+from noisycount.shown.rows import MOST_ROWS, row_table
 from noisycount.shown.value import Shown
 
-__all__ = ["Label", "TableLabels", "TableRelease", "TableRow"]
+__all__ = ["TableRelease", "TableRow"]
 
-Label: TypeAlias = int | str | bool | None
 Counts: TypeAlias = NDArray[np.int64]
 Estimates: TypeAlias = NDArray[np.float64]
 
 OTHER = "other"
 _NUMBERS = ("level", "answer", "error", "error_of_all")
 _LEAST_VARIANCE = 1e-100  # below, there is no noise, and weights would underflow
-
-
-@dataclass(frozen=True, slots=True)
-class TableLabels:
-    """What a reader sees of the keys of a table.
-
-    Attributes:
-        names: What the table is grouped by.
-        values: The labels of the keys of each part.
-    """
-
-    names: tuple[str, ...]
-    values: tuple[tuple[Label, ...], ...]
-
-    @classmethod
-    def of_keys(cls, keys: KeySet) -> Self:
-        """The labels of the keys of a table."""
-        return cls(
-            tuple(part.column.name for part in keys.parts),
-            tuple(
-                tuple(part.label(key) for key in values)
-                for part, values in zip(keys.parts, keys.values, strict=True)
-            ),
-        )
-
-    def of(self, level: Level) -> Iterator[tuple[Label, ...]]:
-        """The labels of each node; None where a part is summed over, and for missing values."""
-        if level.codes is None:
-            (values,) = self.values
-            for first, last in range_bounds(level).tolist():
-                yield (f"{values[first]} … {values[last]}",)
-            return
-        for codes in level.codes.tolist():
-            yield tuple(
-                None if code < 0 else values[code]
-                for values, code in zip(self.values, codes, strict=True)
-            )
-        for _ in range(level.size - len(level.codes)):
-            yield (None,) * len(self.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +48,6 @@ class TableRow(Shown):
     answer: int
     error: int
     error_of_all: int
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The level, the keys and the answer as people read them."""
-        answer = f"{signed(self.answer)} {plus_minus(self.error)}"
-        return (self.level, *map(label_text, self.labels), answer)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -158,6 +112,16 @@ class TableRelease(Shown):
     def errors_of_all(self) -> tuple[int, ...]:
         """For each level: all counts of the table lie within these with the confidence."""
         return self.plan.errors_of_all(self.confidence, len(self))
+
+    def place(self, row: int) -> tuple[int, int]:
+        """The level and the node of a row, from 0.
+
+        Args:
+            row: From 0, the cells first.
+        """
+        starts = [0, *accumulate(map(len, self.answers))]
+        level = bisect_right(starts, row) - 1
+        return level, row - starts[level]
 
     @property
     def rows(self) -> tuple[TableRow, ...]:
@@ -247,11 +211,18 @@ class TableRelease(Shown):
 
     def _repr_html_(self) -> str:
         """Its first rows for a notebook."""
-        names = [*self.labels.names, f"answer ({percent(self.confidence)})"]
-        has_levels = len(self.levels) > 1
-        header = ["level", *names] if has_levels else names
-        rows = (row.texts if has_levels else row.texts[1:] for row in self.rows)
-        return row_table(self.where or "all records", header, rows, self._notes())
+        shown = range(min(len(self), MOST_ROWS))
+        rows = [self._texts(place) for place in shown]
+        header = ["level", *self.labels.names, f"answer ({percent(self.confidence)})"]
+        caption, left_out = self.where or "all records", len(self) - len(rows)
+        return row_table(caption, header, rows, self._notes(), left_out)
+
+    def _texts(self, place: int) -> list[str]:
+        """The level, the keys and the answer of one count as people read them."""
+        level, node = self.place(place)
+        answer, error = int(self.answers[level][node]), self.errors[level]
+        labels = self.labels.texts(self.levels[level], node)
+        return [self.levels[level].name, *labels, f"{signed(answer)} {plus_minus(error)}"]
 
     def _notes(self) -> Iterator[str]:
         """What is to be known of all rows."""
