@@ -8,7 +8,7 @@ from noisycount.release.ledger.table_answer import TableAnswer
 __all__ = ["LONGEST_NAME", "check_text", "check_type", "storable_answer"]
 
 LONGEST_NAME = 200  # of keys, data sets and analysts: more than people type, less than a line
-_SHOWN = 40  # characters of a text that is too long, 80 of another value: they fit on a line
+_SHOWN = 40  # characters of a long text, 80 of another value: they fit on a line
 _SHOWN_VALUE = 80
 _LONGEST_ANSWER = 14_000  # bits; Python writes no integer of more than 4300 digits
 
@@ -34,7 +34,7 @@ def check_text(name: str, value: str, longest: int = LONGEST_NAME) -> None:
         found = type(value).__name__
         raise ValueError(f"{name} must be 1 to {longest} printable characters, got a {found}")  # noqa: TRY004
     if not 1 <= len(value) <= longest or not value.isprintable():
-        shown = repr(value if len(value) <= longest else f"{value[:_SHOWN]}...")
+        shown = repr(value if len(value) <= LONGEST_NAME else f"{value[:_SHOWN]}...")
         raise ValueError(f"{name} must be 1 to {longest} printable characters, got {shown}")
 
 
