@@ -15,7 +15,6 @@ from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.question.parser import parse
 from noisycount.release.sources.duckdb.counting import count_sql
 from noisycount.release.sources.duckdb.source import DuckDBSource
-from noisycount.release.sources.duckdb.sql import duckdb_sql
 
 ROUNDS = 20
 RECORDS = 10**7
@@ -76,7 +75,7 @@ def the_same(records: Path, unit: str | None) -> Run:
         schema = source.schema
         shown = "SELECT sql FROM duckdb_views() WHERE view_name = 'records'"
         ((view,),) = source.connection.execute(shown).fetchall()
-    return by_duckdb(lambda where: count_sql([duckdb_sql(parse(where, schema))], unit), view)
+    return by_duckdb(lambda where: count_sql([parse(where, schema)], unit), view)
 
 
 def the_plain(records: Path, unit: str | None) -> Run:

@@ -24,7 +24,6 @@ from noisycount.release.register.written import Written
 from noisycount.release.slot import Slot
 from noisycount.release.sources.duckdb.counting import count_sql
 from noisycount.release.sources.duckdb.source import DuckDBSource
-from noisycount.release.sources.duckdb.sql import duckdb_sql
 from noisycount.release.sources.forms import ColumnForm, FileForm
 from noisycount.release.sources.interface import Source
 from noisycount.release.sources.memory import MemorySource
@@ -236,8 +235,8 @@ def test_every_row_group_is_read_whatever_can_match(unit: str | None, tmp_path: 
         assert groups_read(connection, filtered) == (1, 10)
     with DuckDBSource.open(path, unit=unit, columns=["age"]) as source:
         for age in (7, 20479, -1):
-            condition = duckdb_sql(parse(f"age = {age}", source.schema))
-            assert groups_read(source.connection, count_sql([condition], unit)) == (10, 10)
+            question = parse(f"age = {age}", source.schema)
+            assert groups_read(source.connection, count_sql([question], unit)) == (10, 10)
 
 
 def groups_read(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[int, int]:

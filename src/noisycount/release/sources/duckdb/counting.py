@@ -3,19 +3,21 @@
 
 from collections.abc import Sequence
 
+from noisycount.release.question.tree import Predicate
 from noisycount.release.sources.duckdb.paths import Connection
 from noisycount.release.sources.duckdb.quoting import quoted_name
+from noisycount.release.sources.duckdb.sql import duckdb_sql, summand_sql
 from noisycount.release.sources.duckdb.statements import limited
 
 __all__ = ["count_sql", "row_within"]
 
 
-def count_sql(conditions: Sequence[str], unit: str | None) -> str:
+def count_sql(predicates: Sequence[Predicate], unit: str | None) -> str:
     """One scan without a filter: its time does not tell how many records match."""
     if unit is None:
-        counts = ", ".join(f"coalesce(sum({condition}), 0)" for condition in conditions)
+        counts = ", ".join(f"coalesce(sum({summand_sql(each)}), 0)" for each in predicates)
         return f"SELECT {counts} FROM records"
-    numbered = list(enumerate(conditions))
+    numbered = list(enumerate(map(duckdb_sql, predicates)))
     matches = ", ".join(f"bool_or({condition}) AS matches_{n}" for n, condition in numbered)
     counts = ", ".join(f"coalesce(sum(matches_{n}), 0)" for n, _ in numbered)
     return f"SELECT {counts} FROM (SELECT {matches} FROM records GROUP BY {quoted_name(unit)})"

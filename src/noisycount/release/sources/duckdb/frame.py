@@ -29,7 +29,6 @@ from noisycount.release.sources.duckdb.frame_types import frame_types, require_r
 from noisycount.release.sources.duckdb.locks import lock, private_connection
 from noisycount.release.sources.duckdb.paths import Connection
 from noisycount.release.sources.duckdb.quoting import quoted_name
-from noisycount.release.sources.duckdb.sql import duckdb_sql
 from noisycount.release.sources.duckdb.tables.counting import TableCounting
 from noisycount.release.sources.duckdb.tables.units import Person
 from noisycount.release.sources.duckdb.view import (
@@ -226,7 +225,7 @@ class FrameSource(Closing):
         with self.cursors.one() as cursor:
             decisions = Decisions(texts, cursor, "_" * (1 + max(map(len, self.types))))
             asked = [decisions.of(predicate) for predicate in predicates]
-        query = count_sql([duckdb_sql(predicate) for predicate in asked], self.unit)
+        query = count_sql(asked, self.unit)
         return self._row(query, used, {*kept, *texts}, texts, decisions.tests.values())
 
     def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:

@@ -23,7 +23,6 @@ from noisycount.release.sources.duckdb.files import COPY, Description, Format, R
 from noisycount.release.sources.duckdb.locks import lock, private_connection
 from noisycount.release.sources.duckdb.paths import Connection, readable_place
 from noisycount.release.sources.duckdb.quoting import quoted_name
-from noisycount.release.sources.duckdb.sql import duckdb_sql
 from noisycount.release.sources.duckdb.states import require_state, state_of
 from noisycount.release.sources.duckdb.tables.counting import TableCounting
 from noisycount.release.sources.duckdb.tables.units import Person
@@ -321,7 +320,7 @@ class DuckDBSource(Closing):
         self.prepare()
         if not predicates:
             return []
-        query = count_sql([duckdb_sql(predicate) for predicate in predicates], self.unit)
+        query = count_sql(predicates, self.unit)
         row = without_engine_errors(lambda: self._row(query), self._refusal)
         self.require_unchanged()
         return list(row)

@@ -18,7 +18,7 @@ from noisycount.release.question.tree import (
 from noisycount.release.sources.duckdb.cells import SQL_TYPES
 from noisycount.release.sources.duckdb.quoting import quoted_name, quoted_text
 
-__all__ = ["duckdb_sql"]
+__all__ = ["duckdb_sql", "summand_sql"]
 
 
 def duckdb_sql(predicate: Predicate) -> str:
@@ -45,6 +45,23 @@ def duckdb_sql(predicate: Predicate) -> str:
             return f"({' OR '.join(map(duckdb_sql, operands))})"
         case _:
             return f"({_test_sql(predicate)})"
+
+
+def summand_sql(predicate: Predicate) -> str:
+    """What is added up to count the records that match: 1 of each, or true.
+
+    DuckDB is three times as fast at the bits of numbers as at AND, and as blind: it looks at all
+    operands of every record, so that its time does not tell how many match the first. Unknown is
+    not added up, and need not be told from false.
+
+    Example:
+        >>> smoker = Flag(Column("smoker", Kind.BOOLEAN))
+        >>> print(summand_sql(And((smoker, Not(smoker)))))
+        ("smoker"::SMALLINT & (NOT "smoker")::SMALLINT)
+    """
+    if not isinstance(predicate, And):
+        return duckdb_sql(predicate)
+    return f"({' & '.join(f'{duckdb_sql(part)}::SMALLINT' for part in predicate.operands)})"
 
 
 def _test_sql(test: Comparison | Range | Membership | Pattern | Missing) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from noisycount.release.question.grouping import Part
 from noisycount.release.question.tree import Predicate
-from noisycount.release.sources.duckdb.sql import duckdb_sql
+from noisycount.release.sources.duckdb.sql import duckdb_sql, summand_sql
 from noisycount.release.sources.duckdb.tables.parts import key_sql
 from noisycount.release.sources.duckdb.tables.ranges import with_ranges
 from noisycount.release.sources.duckdb.tables.units import Person
@@ -26,7 +26,7 @@ def keyed_records(parts: Sequence[Part], where: Predicate | None, person: Person
     """
     shown = [f"{key_sql(part)} AS k{number}" for number, part in enumerate(parts)]
     if where is not None:
-        shown.append(f"{duckdb_sql(where)} AS m")
+        shown.append(f"{(summand_sql if person is None else duckdb_sql)(where)} AS m")
     if person is not None:
         shown.append(f"{person.sql} AS u")
     return with_ranges(f"SELECT {', '.join(shown)} FROM records", parts)
