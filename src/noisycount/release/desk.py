@@ -240,8 +240,8 @@ class Desk(Shown, Closing):
                 was charged.
             NoisyCountError: As `release` tells.
 
-        Source: as for `release_many`; the shares: Y. Xiao et al., An Optimal and Scalable Matrix
-        Mechanism for Noisy Marginals under Convex Loss Functions (2023), arXiv:2305.08175.
+        Source: as for `release_many`; `docs/table-errors.md` for the shares, and
+        `docs/hidden-keys.md` for hidden keys.
 
         Example:
             >>> import tempfile
