@@ -10,8 +10,8 @@ from noisycount.app.show.view import View
 from noisycount.app.show.wire import view_object
 from noisycount.app.show.words import (
     COLUMN_HEADER,
-    ENTRY_HEADER,
     column_rows,
+    entry_header,
     entry_rows,
     view_facts,
 )
@@ -41,6 +41,6 @@ def command(source: str, table: str | None, configuration: Config, *, as_json: b
     print_facts(view_facts(view, configuration))
     print_table(COLUMN_HEADER, column_rows(view))
     if asked:
-        print_table(ENTRY_HEADER, asked)
+        print_table(entry_header(view), asked)
     else:
         print_text("nothing was asked yet")

@@ -18,6 +18,7 @@ __all__ = [
     "entry_header",
     "entry_rows",
     "place_words",
+    "price_name",
     "price_words",
 ]
 
@@ -42,9 +43,7 @@ def account_rows(accounts: Sequence[Account]) -> list[tuple[str, ...]]:
 def entry_header(entries: Sequence[Entry]) -> tuple[str, ...]:
     """The names of the columns; who asked is told where there are several."""
     analyst = ("analyst",) if _has_several(entries) else ()
-    in_epsilon = all(entry.request.epsilon is not None for entry in entries)
-    price = "ε" if in_epsilon and not any(entry.request.delta for entry in entries) else "price"
-    return "when (UTC)", *analyst, "data set", "question", price, "answer"
+    return "when (UTC)", *analyst, "data set", "question", price_name(entries), "answer"
 
 
 def entry_rows(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
@@ -61,6 +60,12 @@ def entry_rows(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
         )
         for entry in entries
     ]
+
+
+def price_name(entries: Sequence[Entry]) -> str:
+    """The name of a column of prices, which says so where all are in ε alone."""
+    is_pure = all(entry.request.epsilon and not entry.request.delta for entry in entries)
+    return "ε" if is_pure else "price"
 
 
 def price_words(entry: Entry) -> str:

@@ -4,7 +4,7 @@ from noisycount.app.check.kinds import value_words
 from noisycount.app.config.config import Config
 from noisycount.app.ledger.asked_words import asked_words
 from noisycount.app.ledger.stored_count import StoredCount
-from noisycount.app.ledger.words import answer_words, place_words, price_words
+from noisycount.app.ledger.words import answer_words, place_words, price_name, price_words
 from noisycount.app.show.view import View
 from noisycount.app.terminal.printing import Facts, seen_from_here
 from noisycount.release.budget.exact import exact_text
@@ -14,15 +14,14 @@ from noisycount.shown.numbers import approximately, plus_minus, signed
 __all__ = [
     "COLUMN_HEADER",
     "CONFIDENCE",
-    "ENTRY_HEADER",
     "column_rows",
+    "entry_header",
     "entry_rows",
     "view_facts",
 ]
 
 CONFIDENCE = 0.95
 COLUMN_HEADER = ("column", "kind", "compare it with")
-ENTRY_HEADER = ("asked (UTC)", "question", "ε", "answer (95 %)")
 
 
 def view_facts(view: View, configuration: Config) -> Facts:
@@ -46,8 +45,13 @@ def column_rows(view: View) -> list[tuple[str, ...]]:
     return [(name, value_words(form), form.kind.example) for name, form in view.columns.items()]
 
 
+def entry_header(view: View) -> tuple[str, ...]:
+    """The names of the columns of what was asked."""
+    return "asked (UTC)", "question", price_name(view.entries), "answer (95 %)"
+
+
 def entry_rows(view: View) -> list[tuple[str, ...]]:
-    """What was asked, oldest first, with cells as `ENTRY_HEADER` names them."""
+    """What was asked, oldest first, with cells as `entry_header` names them."""
     return [
         (
             f"{entry.made:%Y-%m-%d %H:%M}",
@@ -61,9 +65,9 @@ def entry_rows(view: View) -> list[tuple[str, ...]]:
 
 def _budget(view: View) -> str:
     """What is left, and what that pays for."""
-    left = f"{approximately(view.remaining)} of {view.dataset.budget.text} left"
     if view.affordable is None:
-        return left
+        return f"one more of ε = {approximately(view.remaining)} left of {view.dataset.budget.text}"
+    left = f"{approximately(view.remaining)} of {view.dataset.budget.text} left"
     number = f"{signed(view.affordable)}{' more' if view.entries else ''}"
     such = f"{number} such answer{'' if view.affordable == 1 else 's'}"
     return f"{left}: at ε = {exact_text(view.price)} it pays for {such}"
