@@ -1,4 +1,7 @@
+import math
+import random
 from fractions import Fraction
+from itertools import chain, combinations
 
 import numpy as np
 import pytest
@@ -7,9 +10,12 @@ from hypothesis import strategies as st
 
 from noisycount import DiscreteGaussian, DiscreteLaplace
 from noisycount.model.noises.discrete import DiscreteNoise
+from noisycount.model.tables.combined_errors import prefix_errors
 from noisycount.model.tables.levels import Level
 from noisycount.model.tables.margins import cell_level, margin_levels
 from noisycount.model.tables.ranges import range_levels
+from noisycount.model.tables.residual_plan import residual_errors
+from noisycount.model.tables.residuals import Margin, lattice, margin_errors, rows
 from noisycount.model.tables.shares import shares
 
 NOISES = [DiscreteLaplace, DiscreteGaussian]
@@ -74,3 +80,61 @@ def test_the_total_of_a_table_gets_less_than_its_cells() -> None:
     levels = (cell_level(codes, ["age"]), *margin_levels(codes, ["age"], [()]))
     assert shares(levels, [1, 1], DiscreteGaussian) == (Fraction(4, 5), Fraction(1, 5))
     assert shares(levels, [1, 1], DiscreteLaplace) == (Fraction(179, 250), Fraction(71, 250))
+
+
+def some_tables(seed: int) -> list[tuple[list[int], list[Margin]]]:
+    """Tables of up to five parts with some of their margins."""
+    drawn = random.Random(seed)  # noqa: S311 - cases, no noise
+    tables = []
+    for parts in (1, 2, 3, 4, 5) * 40:
+        sizes = drawn.choices([2, 3, 4, 5, 10, 50], k=parts)
+        inner = chain.from_iterable(combinations(range(parts), kept) for kept in range(parts))
+        every = [frozenset(one) for one in inner]
+        asked = drawn.sample(every, drawn.randint(1, len(every)))
+        tables.append((sizes, [frozenset(range(parts)), *asked]))
+    return tables
+
+
+def test_combined_rows_are_near_the_least_error_that_there_is() -> None:
+    """Within 8 % of that of residual planning for each of many tables, 2 % for half of them."""
+    ratios = []
+    for sizes, margins in some_tables(14):
+        counts = np.array([rows(sizes, margin) for margin in margins])
+        found = shares([keyed(int(count)) for count in counts], [1] * counts.size, DiscreteGaussian)
+        told = dict(
+            zip(margins, (float(s) / n for s, n in zip(found, counts, strict=True)), strict=True)
+        )
+        precisions = {
+            one: math.fsum(each for margin, each in told.items() if margin >= one)
+            for one in lattice(margins)
+        }
+        ours, least = (
+            math.sqrt(counts @ np.square(list(errors.values())))
+            for errors in (
+                margin_errors(sizes, margins, precisions),
+                residual_errors(sizes, margins, rho=0.5),
+            )
+        )
+        ratios.append(ours / least)
+    assert min(ratios) >= 1 - 1e-9
+    assert max(ratios) < 1.08
+    assert np.median(ratios) < 1.02
+
+
+@pytest.mark.parametrize("height", range(1, 17))
+def test_shares_of_ranges_are_near_the_best_for_sums_up_to_a_cell(height: int) -> None:
+    """Within 0.3 % of the least error under Gaussian noise, which has a closed form."""
+    cells = 2**height
+    told = [math.sqrt((4**power + 2) / 12) for power in range(1, height + 1)]
+    told.append(math.sqrt((cells + 1) * (2 * cells + 1) / 6))
+    best = np.array([told[0], *(np.diff(told) / 2.0 ** np.arange(1, height + 1))])
+    levels = (cell_level(np.zeros((cells, 1), dtype=np.int32), ["age"]), *range_levels(cells))
+    ours = np.array(shares(levels, [1] * len(levels), DiscreteGaussian), dtype=np.float64)
+    found, least = (
+        math.sqrt(np.mean(np.square(prefix_errors(cells, (parts.sum() / parts).tolist()))))
+        for parts in (ours, best)
+    )
+    assert least <= found <= 1.003 * least
+    for moved in (0.9 * best + 0.1 * ours, best * np.linspace(0.95, 1.05, best.size)):
+        errors = prefix_errors(cells, (moved.sum() / moved).tolist())
+        assert math.sqrt(np.mean(np.square(errors))) >= least * (1 - 1e-12)
