@@ -124,9 +124,17 @@ def test_a_dry_run_charges_nothing(run: Run, here: Path) -> None:
     words = ("--by", "site,female", "--keys", "site=1..6", "--margins", "all")
     told = run("count", "survey", *words, "--epsilon", "3", "--dry-run")
     assert told.status == 0
-    assert "ε = 3 exceeds what is left: it would be refused" in told.output
+    assert "ε = 3 is more than the budget pays for: it would be refused" in told.output
     assert "│ site,female │" in told.output
     assert not (here / "ledger.db").exists()
+
+
+def test_a_dry_run_of_several_questions_tells_their_number(run: Run) -> None:
+    """As they are many, and stand in the answer."""
+    words = ("--where", "age > 40", "--where", "age > 60", "--unit", "row", "--epsilon", "1")
+    told = run("count", "survey.parquet", *words, "--dry-run").output
+    assert told.startswith("question  2 questions\n")
+    assert "│ questions │ 2 " in told
 
 
 def test_hidden_keys_appear_from_a_threshold_on(run: Run, here: Path) -> None:

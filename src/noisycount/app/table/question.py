@@ -26,10 +26,7 @@ from noisycount.release.tables.table_plan import TablePlan
 from noisycount.release.tables.table_release import TableRelease
 from noisycount.release.tables.wishes import ManyWish, Wish
 
-__all__ = ["QUESTIONS", "Pay", "Table", "check_drawable", "table_of", "viewed"]
-
-QUESTIONS = "questions"
-"""The level of several questions."""
+__all__ = ["Pay", "Table", "check_drawable", "table_of", "viewed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +49,7 @@ class Table:
     """A published table, and what a reader needs to understand it.
 
     Attributes:
+        asked: What was typed.
         release: What was published.
         meaning: What was counted, in English; None: all records, or several questions.
         neighbours: How data sets differ that the answers hardly tell apart.
@@ -60,6 +58,7 @@ class Table:
         ledger: Where the table is kept; None for a server.
     """
 
+    asked: Asked
     release: TableRelease
     meaning: str | None
     neighbours: NeighbourRelation
@@ -70,11 +69,7 @@ class Table:
     @property
     def hints(self) -> list[str]:
         """What would cost less, or why something costs what it does."""
-        told = self.release
-        has_groups = told.levels[0].name != QUESTIONS
-        return list(
-            hints(told.plan, told.unit, has_groups=has_groups, is_cumulative=told.is_cumulative)
-        )
+        return list(hints(self.release.plan, self.release.unit, self.asked))
 
 
 def table_of(  # noqa: PLR0913, PLR0917 - all that decides a table and its charge
@@ -114,6 +109,7 @@ def table_of(  # noqa: PLR0913, PLR0917 - all that decides a table and its charg
         release = _released(desk, wish, pay.confidence)
         meaning = None if asked.where is None or not asked.by else records.meaning(asked.where)
     return Table(
+        asked=asked,
         release=release,
         meaning=meaning,
         neighbours=neighbours_of_size(dataset.size),

@@ -24,40 +24,53 @@ class TableTrial:
     """A table that is understood, and what it would cost; nothing is charged or counted.
 
     Attributes:
+        asked: What was typed.
         dataset: Whose records would be counted.
         unit: The column whose distinct values would be; None for rows.
         where: The canonical text of what would be counted; None: all records, or questions.
         meaning: The same in English.
         plan: The noise of each level.
-        odds: What the whole table would mean for one person or row, in words.
         confidence: With which errors are stated.
         analyst: Who would ask.
         remaining: The largest ε at which one more question may be asked now.
         affordable: Whether the budgets pay for it.
         repeated: Whether it was asked at this price before, and is free.
-        hints: What would cost less, or why something costs what it does.
         unreadable_as_missing: The columns of the question whose cells, where they could not be
             read, count as missing.
     """
 
+    asked: Asked
     dataset: DatasetConfig
     unit: str | None
     where: str | None
     meaning: str | None
     plan: TablePlan
-    odds: str
     confidence: float
     analyst: Analyst
     remaining: Fraction
     affordable: bool
     repeated: bool
-    hints: tuple[str, ...]
     unreadable_as_missing: tuple[str, ...] = ()
 
     @property
     def loss(self) -> Loss:
         """The price."""
         return self.plan.loss
+
+    @property
+    def odds(self) -> str:
+        """What the whole table would mean for one person or row, in words."""
+        return odds_of(self.loss, "row" if self.unit is None else "person")
+
+    @property
+    def questions(self) -> int | None:
+        """How many there are; None: it is by groups."""
+        return None if self.asked.by else self.plan.size
+
+    @property
+    def hints(self) -> list[str]:
+        """What would cost less, or why something costs what it does."""
+        return list(hints(self.plan, self.unit, self.asked))
 
     @classmethod
     def of(
@@ -80,25 +93,17 @@ class TableTrial:
             is_free = ledger is not None and ledger.has_answer(*records.requests(table))
             where = asked.where if asked.by else None
             return cls(
+                asked=asked,
                 dataset=account,
                 unit=records.unit,
                 where=None if where is None else records.text(where),
                 meaning=None if where is None else records.meaning(where),
                 plan=table.plan,
-                odds=odds_of(table.plan.loss, "row" if records.unit is None else "person"),
                 confidence=pay.confidence,
                 analyst=analyst,
                 remaining=spent.left(account, analyst),
                 affordable=is_free or spent.admits(table.plan.loss, account, analyst),
                 repeated=is_free,
-                hints=tuple(
-                    hints(
-                        table.plan,
-                        records.unit,
-                        has_groups=bool(asked.by),
-                        is_cumulative=asked.cumulative,
-                    )
-                ),
                 unreadable_as_missing=records.unreadable_in(table),
             )
 

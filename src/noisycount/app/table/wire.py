@@ -68,7 +68,7 @@ def table_trial_object(trial: TableTrial) -> dict[str, Any]:
         "budget": trial.dataset.budget.written,
         "analyst": trial.analyst.name,
         "repeated": trial.repeated,
-        "hints": list(trial.hints),
+        "hints": trial.hints,
     }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from noisycount.app.count.words import accepted, counted, left
 from noisycount.app.table.levels import MANY, ShownLevel, level_rows, noise_words, shown_levels
-from noisycount.app.table.question import QUESTIONS, Table
+from noisycount.app.table.question import Table
 from noisycount.app.table.rows import ShownRow, shown_rows
 from noisycount.app.table.trial import TableTrial
 from noisycount.app.terminal.printing import (
@@ -29,7 +29,7 @@ Lines = list[tuple[str, ...]]
 def print_whole(table: Table) -> None:
     """A published table on standard output."""
     release = table.release
-    print_facts(_head(release, table.meaning))
+    print_facts(_head(table))
     places = _places(release)
     if places:
         header, lines = _lines(release, places)
@@ -45,7 +45,7 @@ def print_trial(trial: TableTrial) -> None:
     levels = shown_levels(plan, trial.confidence)
     print_facts(
         [
-            ("question", _question(trial.where, trial.meaning)),
+            ("question", _question(trial.where, trial.meaning, trial.questions)),
             ("data set", counted(trial.dataset.name, trial.unit)),
             *(("", words) for words in accepted(trial.unreadable_as_missing)),
         ]
@@ -55,7 +55,7 @@ def print_trial(trial: TableTrial) -> None:
     if trial.repeated:
         price = "nothing: this was asked before, and is answered free of charge"
     elif not trial.affordable:
-        price = f"{trial.loss.text} exceeds what is left: it would be refused"
+        price = f"{trial.loss.text} is more than the budget pays for: it would be refused"
     remaining = left(trial.remaining, trial.dataset.budget, trial.analyst)
     print_facts(
         [
@@ -71,20 +71,21 @@ def print_trial(trial: TableTrial) -> None:
     )
 
 
-def _head(release: TableRelease, meaning: str | None) -> Facts:
+def _head(table: Table) -> Facts:
     """What was counted."""
-    question = _question(release.where, meaning)
-    if release.levels[0].name == QUESTIONS:
-        question = f"{len(release):,} questions"
+    release = table.release
+    questions = None if table.asked.by else len(release)
     return [
-        ("question", question),
+        ("question", _question(release.where, table.meaning, questions)),
         ("data set", counted(release.dataset, release.unit)),
         *(("", words) for words in accepted(release.unreadable_as_missing)),
     ]
 
 
-def _question(where: str | None, meaning: str | None) -> str:
-    """The question with its meaning."""
+def _question(where: str | None, meaning: str | None, questions: int | None) -> str:
+    """The question with its meaning, or how many there are."""
+    if questions is not None:
+        return f"{questions:,} questions"
     if where is None:
         return "all records"
     return f"{where}  ({meaning})" if meaning else where
@@ -101,7 +102,8 @@ def _places(release: TableRelease) -> list[int]:
 
 def _told(release: TableRelease) -> int:
     """How many counts there are to show: sums up to each cell stand for ranges."""
-    return len(release) if release.cumulative is None else len(release.answers[0])
+    has_sums = release.is_cumulative and release.is_additive
+    return len(release.answers[0]) if has_sums else len(release)
 
 
 def _lines(release: TableRelease, places: list[int]) -> tuple[list[str], Lines]:
