@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from noisycount.app.config.config import DEFAULT_BUDGET, Config
+from noisycount.app.forecast.design import Design
 from noisycount.app.options.common import (
     as_confidence,
     as_epsilon,
@@ -22,7 +23,6 @@ from noisycount.app.options.goal import as_budget, as_error, as_queries
 from noisycount.app.plan.plan import Plan, planned, planned_epsilon, planned_error
 from noisycount.app.plan.wire import plan_object
 from noisycount.app.plan.words import plan_facts, preview, preview_heading
-from noisycount.app.table.design import Design
 from noisycount.app.terminal.printing import (
     console,
     print_drawing,
@@ -145,15 +145,14 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
 
 def _tell(design: Design, confidence: float, plot: Path | None, *, as_json: bool) -> None:
     """The forecast of a table, told and drawn."""
-    from noisycount.app.table.forecast import forecast  # noqa: PLC0415  (loads the questions)
-    from noisycount.app.table.forecast_words import (  # noqa: PLC0415  (as it is needed only here)
-        forecast_object,
-        print_forecast,
-        save_forecast_plot,
-    )
+    from noisycount.app.forecast.forecast import forecast  # noqa: PLC0415  (loads the questions)
+    from noisycount.app.forecast.wire import forecast_object  # noqa: PLC0415  (the same)
+    from noisycount.app.forecast.words import print_forecast  # noqa: PLC0415  (the same)
 
     told = forecast(design, confidence)
     if plot is not None:
+        from noisycount.app.forecast.picture import save_forecast_plot  # noqa: PLC0415  (loads Altair)
+
         save_forecast_plot(told, plot)
     if as_json:
         print_json(forecast_object(told))

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
+from noisycount.app.forecast.design import Design
 from noisycount.app.options.common import Command, ungrouped
 from noisycount.app.options.table import as_delta, as_groups, as_margins, as_rho
-from noisycount.app.table.design import Design
 from noisycount.release.question.keys import MOST_CELLS
 
 __all__ = ["as_cells", "design_options"]

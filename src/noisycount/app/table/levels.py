@@ -66,10 +66,17 @@ def shown_levels(plan: TablePlan, confidence: float, counts: int | None = None) 
 
 
 def level_rows(
-    levels: Sequence[ShownLevel], confidence: float
+    levels: Sequence[ShownLevel], confidence: float, of_noise: str = ""
 ) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    """The names of columns, and a row for each level."""
-    header = ("counts by", "how many", f"each ({percent(confidence)})", "all at once", "share")
+    """The names of columns, and a row for each level.
+
+    Args:
+        levels: What is told.
+        confidence: With which errors are stated.
+        of_noise: What stands before the name of the errors.
+    """
+    each = f"{of_noise}each ({percent(confidence)})"
+    header = ("counts by", "how many", each, "all at once", "share")
     rows = [
         (
             level.name,

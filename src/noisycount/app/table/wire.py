@@ -1,10 +1,10 @@
 """A table as JSON."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from noisycount.app.count.wire import NEIGHBOURS
-from noisycount.app.table.levels import shown_levels
+from noisycount.app.table.levels import ShownLevel, shown_levels
 from noisycount.app.table.question import Table
 from noisycount.app.table.trial import TableTrial
 from noisycount.release.budget.exact import exact_text
@@ -81,9 +81,7 @@ def loss_object(loss: Loss) -> dict[str, str | None]:
     }
 
 
-def level_objects(
-    plan: TablePlan, confidence: float, counts: int | None = None
-) -> list[dict[str, Any]]:
+def level_objects(levels: Sequence[ShownLevel]) -> list[dict[str, Any]]:
     """What each level costs and how far off it is."""
     return [
         {
@@ -95,7 +93,7 @@ def level_objects(
             "sensitivity": level.sensitivity,
             "scale": exact_text(level.scale),
         }
-        for level in shown_levels(plan, confidence, counts)
+        for level in levels
     ]
 
 
@@ -103,7 +101,7 @@ def _plan(plan: TablePlan, confidence: float, counts: int | None) -> dict[str, A
     """The price and the noise of a table."""
     return {
         "price": loss_object(plan.loss),
-        "levels": level_objects(plan, confidence, counts),
+        "levels": level_objects(shown_levels(plan, confidence, counts)),
         "groups_per_unit": plan.groups,
         "threshold": plan.threshold,
         "surely_shown": plan.surely_shown(confidence),

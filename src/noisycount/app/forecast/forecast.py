@@ -1,8 +1,9 @@
 """A table before there is one: how far off its counts would be, from numbers of cells alone."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from noisycount.app.table.design import Design
+from noisycount.app.forecast.design import Design
+from noisycount.app.table.levels import ShownLevel, shown_levels
 from noisycount.errors import NoisyCountError
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
@@ -28,6 +29,14 @@ class Forecast:
     design: Design
     plans: tuple[TablePlan, ...]
     confidence: float
+
+    def levels(self, plan: TablePlan) -> list[ShownLevel]:
+        """What each level of one of the plans would cost, and how far off it would be."""
+        if plan.size is not None:
+            return shown_levels(plan, self.confidence)
+        counts = self.design.counts
+        cells, *others = shown_levels(plan, self.confidence, counts + len(plan.levels) - 1)
+        return [replace(cells, counts=counts), *others]
 
     @property
     def gain(self) -> float | None:
