@@ -262,26 +262,23 @@ def test_what_makes_no_sense_is_refused_first(
         ((*LISTED, "--output", "nowhere/rows.csv"), "check its folder"),
         ((*LISTED, "--keys-from", "survey.parquet"), "has the columns"),
         (("--by", "site", "--keys", "site=1..201", "--plot", "a.svg"), "draws up to 200 rows"),
-        ((*LISTED, "--epsilon", "3"), "exceeds the 1.99"),
         (("--where", "age > 1", "--where", "age > 1.0"), "twice"),
         (("--questions", "nowhere.txt"), "cannot be read"),
         (HIDDEN, "--groups-per-unit is missing"),
     ],
 )
-def test_what_cannot_be_asked_charges_nothing(
-    refused: Refused, run: Run, words: tuple[str, ...], why: str
+def test_what_cannot_be_asked_makes_no_ledger(
+    refused: Refused, words: tuple[str, ...], why: str
 ) -> None:
-    """One line, and the ledger stays as it is."""
-    paid = run(
-        "count",
-        "survey.parquet",
-        "--where",
-        "age > 2",
-        "--unit",
-        "person",
-        "--epsilon",
-        "0.000000001",
-    )
-    assert paid.status == 0
+    """One line, and no file is made."""
     price = () if "--epsilon" in words else ("--epsilon", "0.5")
-    assert why in refused("count", "survey.parquet", *words, *price)
+    assert why in refused("count", "survey.parquet", "--unit", "person", *words, *price)
+
+
+def test_a_budget_that_pays_for_half_of_a_table_pays_for_none(run: Run) -> None:
+    """Nothing is charged for it."""
+    words = ("count", "survey.parquet", "--unit", "person", *LISTED)
+    told = run(*words, "--epsilon", "3")
+    assert (told.status, told.output) == (3, "")
+    assert "exceeds the 2 that is left" in told.errors
+    assert run(*words, "--epsilon", "2", "--json").object["remaining"] == "0"
