@@ -10,7 +10,7 @@ import pytest
 from tests.release.tables.black_box import loss_told, own_keys_told
 from tests.release.tables.neighbours import DELTA, HIDDEN, PAIRS
 
-ANSWERS = 2000
+ANSWERS = 1000
 
 Tell = Callable[[str], None]
 
