@@ -19,7 +19,7 @@ from noisycount.release.sources.duckdb.source import DuckDBSource
 
 PAIRS = 2000
 PRICE = Fraction(1, 10**6)
-SLOT = Slot(0.035)
+SLOT, TABLE_SLOT = Slot(0.035), Slot(0.1)
 OVERRUN = 1e3  # longer than any reply, in s
 RECORDS = """
     SELECT CASE WHEN i < 1000 THEN ? ELSE i END AS owner,
@@ -54,14 +54,26 @@ def desks(tmp_path: Path) -> Iterator[Callable[[Slot | None], Desks]]:
         yield opened
 
 
-def reply_time(desk: Desk, slot: Slot | None) -> Callable[[int], float]:
+def asked_for_a_count(desk: Desk, where: str) -> None:
+    """One count."""
+    desk.release(where, PRICE)
+
+
+def asked_for_a_table(desk: Desk, where: str) -> None:
+    """The same by ranges of owners."""
+    desk.release_table("owner:0,8,1000", where=where, epsilon=PRICE)
+
+
+def reply_time(
+    ask: Callable[[Desk, str], None], desk: Desk, slot: Slot | None
+) -> Callable[[int], float]:
     """Give the time from question to reply; through a slot, from the tick at which it may leave."""
 
     def seconds(number: int) -> float:
         where = f"owner = 7 and note like '%_b%_c%{number}'"
         arrival = time.monotonic()
         try:
-            desk.release(where, PRICE)
+            ask(desk, where)
         except OverrunError:
             return OVERRUN  # the text is another one, which a guess may use
         elapsed = time.monotonic() - arrival
@@ -70,14 +82,30 @@ def reply_time(desk: Desk, slot: Slot | None) -> Callable[[int], float]:
     return seconds
 
 
+def told(ask: Callable[[Desk, str], None], found: Desks, slot: Slot | None) -> tuple[float, str]:
+    """Give how often a guess from the time is right, and a line that tells it."""
+    times = interleaved_times(*(reply_time(ask, desk, slot) for desk in found), PAIRS)
+    right = guessed_right(*times)
+    how = "at once" if slot is None else f"through a slot of {slot.seconds} s"
+    overruns = int((np.ravel(times) == OVERRUN).sum())
+    return right, f"{PAIRS:,} pairs {how}: guessed right {right:.1%}, {overruns} overruns"
+
+
 @pytest.mark.parametrize("slot", [None, SLOT], ids=["at once", "slot"])
 def test_the_time_of_replies_tells_a_person_only_without_the_slot(
     slot: Slot | None, desks: Callable[[Slot | None], Desks], tell: Callable[[str], None]
 ) -> None:
     """Through the slot a guess from the time is right in at most 53 % of cases."""
-    times = interleaved_times(*(reply_time(desk, slot) for desk in desks(slot)), PAIRS)
-    right = guessed_right(*times)
-    how = "at once" if slot is None else f"through a slot of {slot.seconds} s"
-    overruns = int((np.ravel(times) == OVERRUN).sum())
-    tell(f"{PAIRS:,} pairs of replies {how}: guessed right {right:.1%}, {overruns} overruns")
+    right, line = told(asked_for_a_count, desks(slot), slot)
+    tell(f"replies with a count, {line}")
     assert (right <= 0.53) == (slot is not None)
+
+
+@pytest.mark.parametrize("slot", [None, TABLE_SLOT], ids=["at once", "slot"])
+def test_the_time_of_tables_tells_no_person_through_the_slot(
+    slot: Slot | None, desks: Callable[[Slot | None], Desks], tell: Callable[[str], None]
+) -> None:
+    """What it tells at once is shown, and no more than chance through the slot."""
+    right, line = told(asked_for_a_table, desks(slot), slot)
+    tell(f"replies with a table, {line}")
+    assert slot is None or right <= 0.53
