@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
+from noisycount.model.drawing import enclosure
 from noisycount.model.drawing.enclosure import Geometric, HalfGaussian, Law, exponential
 from noisycount.model.drawing.inversion import Inversion, laplace_by_inversion
 from noisycount.model.drawing.many import discrete_gaussian_array, discrete_laplace_array
@@ -58,6 +59,15 @@ def test_edges_are_those_of_the_law(law: Law) -> None:
         edges = law.edges(bits)[:2000]
         exact = [int(mp.floor(level * 2**bits)) for level in below(law)[: len(edges)]]
         assert edges == exact
+
+
+@pytest.mark.parametrize("law", LAWS[1:5] + LAWS[6:10], ids=repr)
+def test_edges_take_as_many_digits_as_they_need(law: Law, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a few more digits leave one open, more are added until none is."""
+    edges = law.edges(31)
+    monkeypatch.setattr(enclosure, "_GUARD", 5)
+    assert law._edges(31, 36) is None  # noqa: SLF001 - so that digits must be added
+    assert law.edges(31) == edges
 
 
 @pytest.mark.parametrize(
