@@ -70,7 +70,7 @@ def test_several_questions_are_one_table(counted: Run, here: Path) -> None:
 
 def test_keys_of_a_file_are_those_of_a_column_or_of_each_row(counted: Run, here: Path) -> None:
     """An empty cell is the missing value; ranges of numbers go by their words."""
-    (here / "keys.csv").write_text("health\npoor\n\nfair\n", "utf-8")
+    (here / "keys.csv").write_text("health,since\npoor,1974\n,\nfair,1975\n", "utf-8")
     words = ("--by", "health,female", "--keys-from", "keys.csv")
     assert len(counted(*words, "--groups-per-unit", "1").object["rows"]) == 6
     cells = "female,age,health\ntrue,18.0 to under 40.0,fair\nfalse,0.0 to under 18.0,\n"
@@ -260,7 +260,9 @@ def test_what_makes_no_sense_is_refused_first(
         (("--by", "site,year", "--keys", "site=1..2000", "--keys", "year=1..2000"), "4,000,000"),
         ((*LISTED, "--output", "survey.parquet"), "exists already"),
         ((*LISTED, "--output", "nowhere/rows.csv"), "check its folder"),
-        ((*LISTED, "--keys-from", "survey.parquet"), "has the columns"),
+        (("--by", "health", "--keys-from", "survey.parquet"), "names the records themselves"),
+        (("--by", "health", "--keys-from", "towns.csv"), "has the columns town, since"),
+        (("--by", "health,site", "--keys", "site=1", "--keys-from", "site.csv"), "leave one out"),
         (("--by", "site", "--keys", "site=1..201", "--plot", "a.svg"), "draws up to 200 rows"),
         (("--where", "age > 1", "--where", "age > 1.0"), "twice"),
         (("--questions", "nowhere.txt"), "cannot be read"),
@@ -268,9 +270,11 @@ def test_what_makes_no_sense_is_refused_first(
     ],
 )
 def test_what_cannot_be_asked_makes_no_ledger(
-    refused: Refused, words: tuple[str, ...], why: str
+    refused: Refused, here: Path, words: tuple[str, ...], why: str
 ) -> None:
     """One line, and no file is made."""
+    (here / "towns.csv").write_text("town,since\nBern,1191\n", "utf-8")
+    (here / "site.csv").write_text("site\n1\n", "utf-8")
     price = () if "--epsilon" in words else ("--epsilon", "0.5")
     assert why in refused("count", "survey.parquet", "--unit", "person", *words, *price)
 

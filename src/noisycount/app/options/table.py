@@ -98,8 +98,8 @@ _OPTIONS = (
         "--keys-from",
         type=_FILE,
         metavar="FILE",
-        help="Or: a public CSV or Parquet file whose columns are those of --by, one row a group; "
-        "or the keys of one column.",
+        help="Or: a public CSV or Parquet file with the columns of --by, one row a group; or with "
+        "one of them, for its keys.",
     ),
     click.option("--other", is_flag=True, help="One more row for all other keys together."),
     click.option(

@@ -18,15 +18,21 @@ def keys_of_file(
     """The keys of one column by its name, or those of each cell in the order of the parts.
 
     Args:
-        path: A CSV or Parquet file whose columns are those of the table, or one of them.
+        path: A CSV or Parquet file with the columns of the table, or one of them; others are
+            left out.
         parts: What the table is grouped by.
 
     Raises:
-        NoisyCountError: It cannot be read, has other columns, or has too many rows.
+        NoisyCountError: It cannot be read, has none of the columns, or has too many rows.
     """
     with PublicTable.open(path) as table:
-        named = [_part(name, path, parts, table.columns) for name in table.columns]
-        if len(named) not in {1, len(parts)}:
+        named = {
+            place: part
+            for place, name in enumerate(table.columns)
+            for part in parts
+            if name in {part.column.name, part.text}
+        }
+        if len(set(named.values())) != len(named) or len(named) not in {1, len(parts)}:
             raise _other_columns(path, parts, table.columns)
         if table.length > MOST_CELLS:
             raise NoisyCountError(
@@ -34,22 +40,10 @@ def keys_of_file(
                 "list fewer keys"
             )
         rows = table.texts()
-    columns = [
-        _values(part, cells)
-        for part, cells in zip(named, zip(*rows, strict=True) if rows else [()] * len(named))  # noqa: B905 - alike
-    ]
-    if len(parts) > 1 and len(named) == 1:
-        return {named[0].column.name: columns[0]}
-    order = [named.index(part) for part in parts]
-    return list(zip(*(columns[place] for place in order), strict=True))
-
-
-def _part(name: str, path: Path, parts: Sequence[Part], columns: Sequence[str]) -> Part:
-    """What the table is grouped by that a column of the file names."""
-    found = next((part for part in parts if name in {part.column.name, part.text}), None)
-    if found is None:
-        raise _other_columns(path, parts, columns)
-    return found
+    keys = {part: _values(part, [row[place] for row in rows]) for place, part in named.items()}
+    if len(keys) < len(parts):
+        return {part.column.name: values for part, values in keys.items()}
+    return list(zip(*(keys[part] for part in parts), strict=True))
 
 
 def _values(part: Part, cells: Sequence[str | None]) -> list[Value]:
@@ -64,6 +58,6 @@ def _other_columns(path: Path, parts: Sequence[Part], columns: Sequence[str]) ->
     names = ", ".join(part.column.name for part in parts)
     one = "" if len(parts) == 1 else ", or one of them"
     return NoisyCountError(
-        f"--keys-from {str(path)!r} has the columns {', '.join(columns)}: name those of --by, "
-        f"{names}{one}"
+        f"--keys-from {str(path)!r} has the columns {', '.join(columns)}: it must have those of "
+        f"--by, {names}{one}"
     )

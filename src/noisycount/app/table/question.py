@@ -13,7 +13,7 @@ from noisycount.app.table.hint import hints
 from noisycount.app.table.pricing import RowGoal
 from noisycount.app.table.wish import Viewed, wish_of
 from noisycount.charts.table.bars import MOST_ROWS
-from noisycount.errors import NoisyCountError
+from noisycount.errors import ConfigError, NoisyCountError
 from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_of_size
 from noisycount.release.desk import Dataset, Desk
@@ -26,7 +26,7 @@ from noisycount.release.tables.table_plan import TablePlan
 from noisycount.release.tables.table_release import TableRelease
 from noisycount.release.tables.wishes import ManyWish, Wish
 
-__all__ = ["Pay", "Table", "check_drawable", "table_of", "viewed"]
+__all__ = ["Pay", "Table", "check_drawable", "check_public", "table_of", "viewed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,7 @@ def table_of(  # noqa: PLR0913, PLR0917 - all that decides a table and its charg
     Raises:
         NoisyCountError: The question, the file, the budget or the ledger refuses it.
     """
+    check_public(asked, dataset)
     with ExitStack() as opened:
         ledger = opened.enter_context(existing_ledger(configuration, makes=True))
         register = Register.of(ledger, configuration.data_folder)
@@ -124,6 +125,19 @@ def viewed(records: Records, dataset: DatasetConfig) -> Viewed:
     relation = neighbours_of_size(dataset.size)
     is_replacement = relation is NeighbourRelation.REPLACEMENT
     return Viewed(records.columns, records.unit, is_replacement)
+
+
+def check_public(asked: Asked, dataset: DatasetConfig) -> None:
+    """The refusal of keys from the records themselves, which nobody may know.
+
+    Raises:
+        ConfigError: They are.
+    """
+    if asked.keys_from is not None and dataset.shares(asked.keys_from):
+        raise ConfigError(
+            "--keys-from names the records themselves: keys must come from what everybody knows; "
+            "where nobody knows them, give --delta in their place"
+        )
 
 
 def check_drawable(asked: Asked, plan: TablePlan) -> None:

@@ -8,7 +8,7 @@ from noisycount.app.count.opening import records_of, register_of
 from noisycount.app.ledger.access import existing_ledger
 from noisycount.app.table.asked import Asked
 from noisycount.app.table.hint import hints
-from noisycount.app.table.question import Pay, check_drawable, viewed
+from noisycount.app.table.question import Pay, check_drawable, check_public, viewed
 from noisycount.app.table.wish import wish_of
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.entries import Analyst
@@ -81,6 +81,7 @@ class TableTrial:
         Raises:
             NoisyCountError: The file, the question or the ledger refuses it.
         """
+        check_public(asked, dataset)
         with (
             existing_ledger(configuration) as ledger,
             records_of(dataset, register_of(ledger, configuration)) as records,
