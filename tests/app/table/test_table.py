@@ -185,6 +185,17 @@ def test_files_hold_all_rows(counted: Run, here: Path, name: str) -> None:
     assert table.select("site", "answer").rows() == rows
 
 
+def test_no_column_hides_another(run: Run, here: Path) -> None:
+    """Where the table is by columns that are called as the results are."""
+    (here / "odd.csv").write_text("combined,level\na,1\nb,2\n", "utf-8")
+    words = ("--by", "combined,level", "--keys", "combined=a,b", "--keys", "level=1,2")
+    more = ("--unit", "row", "--margins", "total", "--epsilon", "1", "--output", "rows.csv")
+    assert run("count", "odd.csv", *words, *more).status == 0
+    names = (here / "rows.csv").read_text("utf-8").splitlines()[0].split(",")
+    assert names[:2] == ["combined", "level"]
+    assert len(names) == len(set(names)) == 7
+
+
 def test_arrow_files_say_what_to_install(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything is charged; Parquet needs nothing."""
     monkeypatch.setitem(sys.modules, "pyarrow", None)

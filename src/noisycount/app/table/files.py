@@ -1,6 +1,7 @@
 """The rows of a table in a file: CSV, Parquet, JSON, Arrow."""
 
 import os
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +59,20 @@ def _columns(release: TableRelease) -> dict[str, Cells]:
     """The columns of a table, with the best estimates from all levels where there are any."""
     columns: dict[str, Cells] = dict(release.columns)
     if release.combined is not None:
-        columns["combined"] = [one for level in release.combined for one in level.tolist()]
+        columns[_free("combined", columns)] = [
+            one for level in release.combined for one in level.tolist()
+        ]
     if release.cumulative is not None:
         sums = release.cumulative.tolist()
-        columns["sum_so_far"] = [*sums, *([None] * (len(release) - len(sums)))]
+        columns[_free("sum_so_far", columns)] = [*sums, *([None] * (len(release) - len(sums)))]
     return columns
+
+
+def _free(name: str, columns: Container[str]) -> str:
+    """A name that no column has."""
+    while name in columns:
+        name += "_"
+    return name
 
 
 def _save_arrow(out: Path, columns: dict[str, Cells]) -> None:
