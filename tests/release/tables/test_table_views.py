@@ -1,9 +1,13 @@
+from fractions import Fraction
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import noisycount as nc
+from noisycount.model.concentrated import rho_within
+from noisycount.release.budget.loss import Loss
+from noisycount.release.tables.odds import odds_of
 from noisycount.release.tables.table_release import TableRelease
 
 
@@ -53,3 +57,14 @@ def test_it_has_one_line_and_plain_data(table: TableRelease) -> None:
 def test_it_has_a_chart(table: TableRelease) -> None:
     """Of its cells."""
     assert nc.chart(table).to_dict()["title"]["text"] == "Persons by town"
+
+
+def test_the_odds_of_gaussian_noise_are_those_of_its_price() -> None:
+    """What ρ implies at δ = 1e-6 is the ε that it was found from, and δ of keys is added."""
+    rho = rho_within(1, 1e-6)
+    assert odds_of(Loss.concentrated(rho), "row") == (
+        "a 50:50 guess about one row becomes at most 74:26, but with probability 1e-06"
+    )
+    told = odds_of(Loss.concentrated(rho, Fraction(1, 10**6)), "person")
+    assert told.endswith("about one person becomes at most 74:26, but with probability 2e-06")
+    assert odds_of(Loss.of(Fraction(1), Fraction(1, 10**6)), "person") == told.replace("2e", "1e")
