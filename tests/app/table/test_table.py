@@ -297,3 +297,63 @@ def test_a_budget_that_pays_for_half_of_a_table_pays_for_none(run: Run) -> None:
     assert (told.status, told.output) == (3, "")
     assert "exceeds the 2 that is left" in told.errors
     assert run(*words, "--epsilon", "2", "--json").object["remaining"] == "0"
+
+
+def test_sums_stand_beside_the_answers_and_in_the_file(run: Run, here: Path) -> None:
+    """The ranges that they come from are in the file alone."""
+    configure(here, 'unit = "person"')
+    words = ("--by", "age:0,18,65", "--cumulative", "--groups-per-unit", "1", "--epsilon", "1")
+    told = run("count", "survey", *words, "--output", "rows.csv").output
+    assert "sum so far" in told
+    assert "ranges" not in told.split("error")[0]
+    lines = (here / "rows.csv").read_text("utf-8").splitlines()
+    assert lines[0].endswith("combined,sum_so_far")
+    assert len(lines) == 1 + 3 + 2 + 1
+    several = run("count", "survey", *words[:3], "--epsilon", "0.5", "--json").object
+    assert any("there are no sums so far" in hint for hint in several["hints"])
+    assert "sum_so_far" not in several["rows"][0]
+
+
+def test_hints_say_why_a_table_costs_what_it_does(run: Run, here: Path) -> None:
+    """Persons in several groups, and a public number of persons."""
+    configure(here, 'unit = "person"')
+    words = ("count", "survey", *LISTED, "--epsilon", "0.1", "--dry-run", "--json")
+    (hint,) = run(*words).object["hints"]
+    assert "all 4 groups" in hint
+    assert "costs 1/4 of the price" in hint
+    configure(here, 'unit = "person"\nsize = 5912')
+    (hint,) = run(*words, "--groups-per-unit", "1").object["hints"]
+    assert "costs twice as much" in hint
+    assert run(*words, "--groups-per-unit", "1").object["levels"][0]["sensitivity"] == 2
+
+
+def test_a_dry_run_knows_what_was_asked_before(run: Run, here: Path) -> None:
+    """And that it is free."""
+    configure(here, 'unit = "person"')
+    words = ("count", "survey", *LISTED, "--epsilon", "1.5")
+    assert run(*words).status == 0
+    told = run(*words, "--dry-run", "--json").object
+    assert (told["repeated"], told["affordable"], told["cost"]["epsilon"]) == (True, True, "0")
+    assert "this was asked before, and is answered free" in run(*words, "--dry-run").output
+
+
+def test_rows_within_a_goal_under_gaussian_noise(run: Run, here: Path) -> None:
+    """At the least ρ of two digits."""
+    configure(here, 'unit = "person"\nbudget = { rho = "1" }')
+    words = ("count", "survey", *LISTED, "--groups-per-unit", "1", "--dry-run", "--json")
+    goal = ("--within", "10%", "--guess", "500", "--noise", "gaussian")
+    told = run(*words, *goal).object
+    assert told["price"]["epsilon"] is None
+    assert told["levels"][0]["error"] == 50
+
+
+def test_the_kind_of_noise_is_named(refused: Refused) -> None:
+    """One of two."""
+    told = refused("count", "nowhere.csv", *LISTED, "--noise", "cauchy", "--epsilon", "1")
+    assert "must be laplace or gaussian, got 'cauchy'" in told
+
+
+def test_names_of_margins_stand_once(refused: Refused) -> None:
+    """Twice is a mistake."""
+    told = refused("count", "nowhere.csv", *LISTED, "--margins", "total,total", "--epsilon", "1")
+    assert "names 'total' twice" in told
