@@ -26,8 +26,8 @@ def row_table(
         left_out: How many rows there are more.
 
     Example:
-        >>> row_table("Persons", ["town"], [["Bern"]], ["free"])[-57:]
-        '<tbody><tr><td>Bern</td></tr></tbody></table><p>free</p>'
+        >>> row_table("Persons", ["town"], [["Bern"]], ["free"]).partition("<tbody>")[2]
+        '<tr><td>Bern</td></tr></tbody></table><p>free</p>'
     """
     lines = (_line("td", row) for row in rows)
     more = f"<p>… {left_out:,} more rows</p>" if left_out else ""
