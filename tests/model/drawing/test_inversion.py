@@ -16,8 +16,6 @@ from noisycount.model.drawing.many import discrete_gaussian_array, discrete_lapl
 from tests.model.drawing.test_gaussian import gaussian_p_value
 from tests.model.drawing.test_sampler import laplace_p_value
 
-mp.dps = 150
-
 SCALES = [Fraction(1, 3), Fraction(1), Fraction(7, 3), Fraction(10), Fraction(355, 113)]
 LAWS: list[Law] = [
     *map(Geometric, SCALES),
@@ -28,6 +26,13 @@ LAWS: list[Law] = [
     HalfGaussian(Fraction(123)),
 ]
 FALSE_ALARM = 1e-6
+
+
+@pytest.fixture(autouse=True)
+def _digits() -> Iterator[None]:
+    """Compute in 150 digits, however many other tests take."""
+    with mp.workdps(150):
+        yield
 
 
 @cache
