@@ -224,5 +224,5 @@ def _keys(plan: TablePlan, confidence: float, unit: str | None) -> Iterator[tupl
 def _groups(plan: TablePlan, unit: str | None) -> Iterator[tuple[str, str]]:
     """What becomes of persons in many groups."""
     if unit is not None and plan.groups is not None:
-        most = "one group" if plan.groups == 1 else f"{plan.groups:,} groups"
-        yield "groups", f"a person who is in more counts in {most} only, always the same"
+        kept = "one of them" if plan.groups == 1 else f"{plan.groups:,} of them at most"
+        yield "groups", f"a person in several groups counts in {kept}, always the same"
