@@ -154,7 +154,7 @@ def require_keys(
 
 @pytest.mark.parametrize("unit", [None, "person"])
 @given(records(), FEW_CELL_QUESTIONS)
-@examples(60)
+@examples(25)
 def test_listed_cells_are_counted_as_the_definition_says(
     unit: str | None, rows: Records, questions: Sequence[CellQuestion]
 ) -> None:
@@ -165,7 +165,7 @@ def test_listed_cells_are_counted_as_the_definition_says(
 
 @pytest.mark.parametrize("unit", [None, "person"])
 @given(records(), FEW_KEY_QUESTIONS)
-@examples(60)
+@examples(25)
 def test_hidden_keys_are_those_that_have_units(
     unit: str | None, rows: Records, questions: Sequence[KeyQuestion]
 ) -> None:
@@ -175,7 +175,7 @@ def test_hidden_keys_are_those_that_have_units(
 
 
 @given(records(), FEW_CELL_QUESTIONS, FEW_KEY_QUESTIONS, st.sampled_from([None, "person"]))
-@examples(60)
+@examples(25)
 def test_texts_and_pandas_give_the_tables_of_the_reference(
     rows: Records,
     cells: Sequence[CellQuestion],

@@ -7,19 +7,13 @@ from tests.release.tables.neighbours import DELTA, HIDDEN, PAIRS
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["moves", "has 1,000 rows"])
 def test_answers_of_a_desk_show_no_more_than_the_price(name: str) -> None:
-    """`audits/test_tables.py` asks many more."""
-    assert loss_told(PAIRS[name], 100) <= 1
-
-
-@pytest.mark.thorough
-def test_a_desk_that_forgets_that_persons_are_in_several_groups_is_found() -> None:
-    """Their answers differ too much."""
-    assert loss_told(PAIRS["has 1,000 rows"], 500, "a person as in one group") > 1
+    """`audits/test_tables.py` asks many more, and desks that charge too little."""
+    assert loss_told(PAIRS[name], 40) <= 1
 
 
 @pytest.mark.thorough
 def test_a_desk_that_shows_all_keys_of_the_data_is_found() -> None:
     """A key of one's own appears too often; with a threshold it does not."""
     pair = HIDDEN["has a key of their own"]
-    assert own_keys_told(pair, 80) <= float(DELTA)
-    assert own_keys_told(pair, 80, "keys as they are in the data") > float(DELTA)
+    assert own_keys_told(pair, 40) <= float(DELTA)
+    assert own_keys_told(pair, 40, "keys as they are in the data") > float(DELTA)
