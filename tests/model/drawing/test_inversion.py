@@ -102,6 +102,7 @@ def exact_draw(law: Law, digits: int, bits: int) -> int:
     return bisect_right(below(law), mpf(digits) / mpf(2) ** bits)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 def test_a_draw_at_an_edge_takes_more_digits_until_its_side_is_sure(law: Law) -> None:
     """With first digits just below, at and above each edge, it is that of U in all its digits."""
@@ -150,6 +151,7 @@ def test_gaussian_draws_of_a_long_table_follow_the_law() -> None:
     assert gaussian_p_value(discrete_gaussian_array(scale, 1_000_000), scale) > FALSE_ALARM
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("scale", [Fraction(7, 3), Fraction(10)])
 def test_few_draws_follow_the_law_too(scale: Fraction) -> None:
     """χ² of draws by the thousand, which are made without tables; 1e-6 of false alarms for all."""

@@ -179,7 +179,7 @@ def laplace_p_value(draws: np.ndarray, scale: Fraction) -> float:
 @pytest.mark.parametrize("scale", SCALES)
 def test_single_draws_follow_the_law(scale: Fraction) -> None:
     """χ² of the scalar path; false-alarm rate of all scales and both paths together 1e-6."""
-    draws = np.array([discrete_laplace(scale, RandomIntegers()) for _ in range(60_000)])
+    draws = np.array([discrete_laplace(scale, RandomIntegers()) for _ in range(20_000)])
     assert laplace_p_value(draws, scale) > FALSE_ALARM
 
 

@@ -155,6 +155,7 @@ def moves(groups: int, *, replaced: bool) -> list[tuple[list[int], list[int]]]:
     return found
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("replaced", [False, True])
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("place", [1, 2, 5])

@@ -174,6 +174,7 @@ def test_hidden_keys_are_those_that_have_units(
         require_keys(sources, rows, unit, questions)
 
 
+@pytest.mark.thorough
 @given(records(), FEW_CELL_QUESTIONS, FEW_KEY_QUESTIONS, st.sampled_from([None, "person"]))
 @examples(25)
 def test_texts_and_pandas_give_the_tables_of_the_reference(

@@ -53,6 +53,7 @@ def test_the_same_records_have_the_same_version_in_every_library(
     assert {version(frame) for frame in frames} == {version(table)}
 
 
+@pytest.mark.thorough
 @given(RECORDS)
 @examples(15)
 def test_records_that_were_saved_and_read_again_have_the_same_version(
