@@ -1,7 +1,6 @@
 """The rows of a table in a file: CSV, Parquet, JSON, Arrow."""
 
 import os
-from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from noisycount.app.terminal.files import check_regular, writing
 from noisycount.app.terminal.printing import json_text
 from noisycount.errors import NoisyCountError
 from noisycount.release.sources.duckdb.public_columns import Cells, PublicColumns
+from noisycount.release.tables.table_labels import free_name
 from noisycount.release.tables.table_release import TableRelease
 
 __all__ = ["check_files", "save_rows"]
@@ -58,21 +58,14 @@ def save_rows(table: Table, out: Path) -> None:
 def _columns(release: TableRelease) -> dict[str, Cells]:
     """The columns of a table, with the best estimates from all levels where there are any."""
     columns: dict[str, Cells] = dict(release.columns)
-    if release.combined is not None:
-        columns[_free("combined", columns)] = [
-            one for level in release.combined for one in level.tolist()
+    if (estimates := release.combined) is not None:
+        columns[free_name("combined", columns)] = [
+            one for level in estimates for one in level.tolist()
         ]
-    if release.cumulative is not None:
-        sums = release.cumulative.tolist()
-        columns[_free("sum_so_far", columns)] = [*sums, *([None] * (len(release) - len(sums)))]
+    if (cumulative := release.cumulative) is not None:
+        sums = cumulative.tolist()
+        columns[free_name("sum_so_far", columns)] = [*sums, *([None] * (len(release) - len(sums)))]
     return columns
-
-
-def _free(name: str, columns: Container[str]) -> str:
-    """A name that no column has."""
-    while name in columns:
-        name += "_"
-    return name
 
 
 def _save_arrow(out: Path, columns: dict[str, Cells]) -> None:

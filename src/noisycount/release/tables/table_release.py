@@ -1,7 +1,7 @@
 """A published table of counts, and all that may be said with it."""
 
 from bisect import bisect_right
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
@@ -15,7 +15,7 @@ from noisycount.model.tables.combined_errors import prefix_errors, standard_erro
 from noisycount.model.tables.levels import Level
 from noisycount.release.budget.loss import Loss
 from noisycount.release.tables.odds import odds_of
-from noisycount.release.tables.table_labels import Label, TableLabels
+from noisycount.release.tables.table_labels import Label, TableLabels, free_name
 from noisycount.release.tables.table_plan import TablePlan
 from noisycount.shown.numbers import percent, plus_minus, signed
 from noisycount.shown.rows import MOST_ROWS, row_table
@@ -150,7 +150,7 @@ class TableRelease(Shown):
         }
         others: tuple[Sequence[Label], ...] = (names, answers, errors, errors_of_all)
         for name, values in zip(_NUMBERS, others, strict=True):
-            told[_free(name, told)] = [*values]
+            told[free_name(name, told)] = [*values]
         return told
 
     @property
@@ -182,8 +182,8 @@ class TableRelease(Shown):
     @property
     def cumulative(self) -> Estimates | None:
         """The combined sums of the first cells, up to each; None where no ranges were asked."""
-        found = self.combined
-        return None if found is None or not self.is_cumulative else np.cumsum(found[0])
+        found = self.combined if self.is_cumulative else None
+        return None if found is None else np.cumsum(found[0])
 
     @property
     def cumulative_errors(self) -> Estimates | None:
@@ -265,10 +265,3 @@ class TableRelease(Shown):
             "dataset": self.dataset,
             "where": self.where,
         }
-
-
-def _free(name: str, taken: Container[str]) -> str:
-    """A name that no part has."""
-    while name in taken:
-        name += "_"
-    return name
