@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from noisycount.analysis.privacy.belief import belief_bounds
     from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
     from noisycount.analysis.privacy.smallest_scale import smallest_scale
+    from noisycount.analysis.tables.below import below
     from noisycount.analysis.utility.utility import scale_for_utility_loss, utility_loss
     from noisycount.app.open_desk import open_desk
     from noisycount.charts.chart import chart
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     from noisycount.model.populations.strata.strata import Strata
     from noisycount.model.populations.tabulated import Tabulated
     from noisycount.model.subsampling import Subsample
+    from noisycount.model.tables.splits import Splits
+    from noisycount.model.tables.tree import Tree
     from noisycount.study.figure import Figure
     from noisycount.study.papers.catalogue import figure, figures
 
@@ -69,13 +72,16 @@ __all__ = [
     "Population",
     "Posterior",
     "PrivacyCurve",
+    "Splits",
     "Strata",
     "Subsample",
     "Tabulated",
+    "Tree",
     "accuracy",
     "affordable_answers",
     "amplified_delta",
     "belief_bounds",
+    "below",
     "break_even_rates",
     "chan_bound",
     "chart",
@@ -121,13 +127,16 @@ _HOMES = {
     "Population": "model.populations.population",
     "Posterior": "analysis.posterior.posterior",
     "PrivacyCurve": "analysis.privacy.privacy_curve",
+    "Splits": "model.tables.splits",
     "Strata": "model.populations.strata.strata",
     "Subsample": "model.subsampling",
     "Tabulated": "model.populations.tabulated",
+    "Tree": "model.tables.tree",
     "accuracy": "analysis.accuracy.accuracy",
     "affordable_answers": "analysis.accuracy.prices",
     "amplified_delta": "analysis.privacy.amplification",
     "belief_bounds": "analysis.privacy.belief",
+    "below": "analysis.tables.below",
     "break_even_rates": "analysis.evaluation.break_even",
     "chan_bound": "analysis.accuracy.accuracy",
     "chart": "charts.chart",

@@ -1,0 +1,1 @@
+"""What the counts of a table are, given the answers."""

@@ -1,0 +1,136 @@
+"""The answers of one level of a tree under one mechanism."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.model.exact import Exact
+from noisycount.model.laws.expansion import Reals
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.additive import SymmetricNoise
+from noisycount.model.noises.error.law import ErrorLaw
+from noisycount.model.search import first_true
+
+__all__ = ["DEPTH", "LevelAnswers"]
+
+DEPTH = 42.0
+"""Nats below the peak of a likelihood from which on counts do not matter: e^−42 is below 1e-18."""
+
+_LARGEST = 2**60  # records: beyond any noise's scale times DEPTH
+_FARTHEST = 16  # depths: answers so far below 0 are beyond a table of sums
+_EXTRA = 1.7  # nats: the tail at an answer is at least half of the largest
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelAnswers:
+    """Answers about different nodes of one level, under one mechanism.
+
+    Attributes:
+        level: Of the tree, from 0.
+        nodes: Which nodes they are about, none twice.
+        answers: In records; of a suppressed one the threshold.
+        suppressed: Which were less than that threshold, and no more is known.
+        mechanism: Additive noise, or `Exact`.
+    """
+
+    level: int
+    nodes: Counts
+    answers: Reals
+    suppressed: NDArray[np.bool_]
+    mechanism: Mechanism
+    _errors: ErrorLaw | None = field(init=False, repr=False)
+    _depth: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        errors: ErrorLaw | None = None
+        depth = 0
+        if isinstance(self.mechanism, SymmetricNoise):
+            depth = _depth(self.mechanism.errors)
+            farthest = float(np.abs(self.answers).max(initial=0.0))
+            errors = self.mechanism.errors.tabulated(depth * 2.0 + min(farthest, depth * _FARTHEST))
+        object.__setattr__(self, "_errors", errors)
+        object.__setattr__(self, "_depth", depth)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the answers are the counts themselves."""
+        return isinstance(self.mechanism, Exact)
+
+    def log_likelihood(self, which: slice | NDArray[np.integer], counts: Counts) -> Reals:
+        """The logarithm of f(y | k), or of P[Y < t | k] of a suppressed answer.
+
+        Args:
+            which: Some of the answers, m of them.
+            counts: Whole counts k for each, shape (m, w) or (1, w).
+
+        Returns:
+            Shape (m, w), −inf for 0; of continuous noise the logarithm of the density.
+        """
+        answers, suppressed = self.answers[which][:, None], self.suppressed[which]
+        if self._errors is None:
+            possible = np.where(suppressed[:, None], counts < answers, counts == answers)
+            return np.where(possible, 0.0, -math.inf)
+        law = self._errors
+        if not suppressed.any():
+            return _log_densities(law, answers - counts.astype(np.float64))
+        rows = np.broadcast_to(counts, (answers.size, counts.shape[1])).astype(np.float64)
+        logs = np.empty(rows.shape)
+        told = ~suppressed
+        if told.any():
+            logs[told] = _log_densities(law, answers[told] - rows[told])
+        logs[suppressed] = _log_below(law, rows[suppressed] - answers[suppressed])
+        return logs
+
+    def reach(self) -> tuple[Counts, Counts]:
+        """The first and the last count within 42 nats of the most likely one, for each answer.
+
+        Where noise is log-concave a few more may be between them; none is left out.
+        """
+        answers = self.answers
+        if self._errors is None:
+            last = np.where(self.suppressed, np.ceil(answers) - 1, answers).astype(np.int64)
+            return np.where(self.suppressed, 0, last), last
+        nearest = np.maximum(answers, 0.0)
+        first = np.maximum(np.ceil(nearest - self._depth), 0.0)
+        last = np.floor(nearest + self._depth)
+        return np.where(self.suppressed, 0.0, first).astype(np.int64), last.astype(np.int64)
+
+
+def _log_densities(law: ErrorLaw, errors: Reals) -> Reals:
+    """The logarithm of the density at errors."""
+    at_zero = float(law.log_density(np.zeros(1))[0])
+    logs: Reals = law.log_density(errors)
+    return logs + (math.log(law.peak) - at_zero)
+
+
+def _log_below(law: ErrorLaw, beyond: Reals) -> Reals:
+    """The logarithm of P[Y < t | k] = P[Z >= k − t + first], at counts beyond thresholds.
+
+    Integers take one table where that is shorter than they are.
+    """
+    places = law.first + (np.floor(beyond) if law.is_discrete else beyond)
+    low, high = float(places.min()), float(places.max())
+    if not law.is_discrete or high - low >= places.size:
+        return law.log_exceedance(places)
+    table = law.log_exceedance(np.arange(low, high + 1))
+    logs: Reals = table[(places - low).astype(np.int64)]
+    return logs
+
+
+def _depth(law: ErrorLaw) -> int:
+    """How far from its middle the density and the tail have fallen by 42 nats, in records."""
+    peak = float(law.log_density(np.zeros(1))[0])
+
+    def holds(distance: int) -> bool:
+        place = np.array([float(distance)])
+        tail = float(law.log_exceedance(place + law.first)[0])
+        return peak - float(law.log_density(place)[0]) >= DEPTH and tail <= -DEPTH - _EXTRA
+
+    far = 1
+    while far < _LARGEST and not holds(far):
+        far *= 2
+    return first_true(holds, far // 2, far)

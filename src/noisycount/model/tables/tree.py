@@ -1,0 +1,294 @@
+"""The tree of a table: cells, and the sums of cells that nest in each other up to the total."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from numbers import Integral
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noisycount.model.tables.key_columns import distinct_texts, first_seen, named_columns
+from noisycount.model.tables.margins import TOTAL
+from noisycount.model.tables.node_labels import KeyLabels, NodeLabels, RangeLabels
+from noisycount.model.tables.ranges import range_levels
+from noisycount.model.validation import whole_number
+from noisycount.shown.label import label_text
+from noisycount.shown.line import short
+from noisycount.shown.value import Shown
+
+__all__ = ["NodeKey", "Tree"]
+
+Nodes = NDArray[np.int64]
+NodeKey: TypeAlias = int | tuple[int, int] | tuple[str, ...] | str
+"""A node: its number in the order of levels, its level and position there, or its keys."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Tree(Shown):
+    """Nested partitions of the cells of a table, from all cells together to each cell alone.
+
+    A node is a set of cells; its count is the sum of theirs. Level 0 is the root, the last level
+    are the cells, in the order in which they were given. Nodes of a level have positions from 0.
+
+    Args:
+        levels: For each level the position of the node that each cell belongs to, shape (cells,):
+            of the first level all 0, of the last 0, 1, 2 and so on.
+        names: What the levels are called, the root first; left out: by their numbers.
+        labels: What the nodes are called; left out: by their cells.
+
+    Raises:
+        ValueError: If a cell is in two nodes of a level or in none, a node has no cell, or a node
+            is a part of two of the level above.
+
+    Example:
+        >>> tree = Tree([[0, 0, 0], [0, 0, 1], [0, 1, 2]])
+        >>> tree.sizes, tree.parents(2).tolist(), tree.label(1, 0)
+        ((1, 2, 3), [0, 0, 1], ('0 … 1',))
+    """
+
+    levels: tuple[Nodes, ...]
+    names: tuple[str, ...] = ()
+    labels: NodeLabels = field(default=RangeLabels())
+    sizes: tuple[int, ...] = field(init=False)
+    _parents: tuple[Nodes, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        levels = tuple(_positions(level, number) for number, level in enumerate(self.levels))
+        _check_ends(levels)
+        names = tuple(self.names) or (TOTAL, *(f"level {n}" for n in range(1, len(levels))))
+        if len(names) != len(levels):
+            raise ValueError(f"names must be {len(levels)}, one a level, got {len(names)}")
+        sizes = tuple(int(level.max()) + 1 for level in levels)
+        pairs = enumerate(pairwise(levels), 1)
+        parents = tuple(_parents(number, *pair, sizes[number]) for number, pair in pairs)
+        values = {"levels": levels, "names": names, "sizes": sizes, "_parents": parents}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def flat(cls, cells: int | Sequence[object]) -> Self:
+        """The root and the cells.
+
+        Args:
+            cells: How many there are, or what they are called.
+        """
+        size, texts = _cells(cells)
+        labels = RangeLabels() if texts is None else KeyLabels((texts,))
+        return cls((np.zeros(size, np.int64), np.arange(size)), (TOTAL, "cell"), labels)
+
+    @classmethod
+    def binary(cls, cells: int | Sequence[object]) -> Self:
+        """Ordered cells in blocks of 2, 4, 8 and so on: prefix sums take few nodes of it.
+
+        The last block of a level is shorter where cells run out.
+
+        Args:
+            cells: How many there are, or what they are called, in order.
+
+        Example:
+            >>> Tree.binary(5).sizes
+            (1, 2, 3, 5)
+        """
+        size, texts = _cells(cells)
+        if size == 1:
+            return cls.flat(cells)
+        ranges = range_levels(size)[::-1]
+        levels = (*(level.of_cell.astype(np.int64) for level in ranges), np.arange(size))
+        names = (TOTAL, *(level.name for level in ranges[1:]), "cell")
+        return cls(levels, names, RangeLabels(texts))
+
+    @classmethod
+    def of_keys(cls, keys: Any) -> Self:  # noqa: ANN401  (data frames of every kind)
+        """The tree of cells with keys such as state, county and town.
+
+        Nodes are in the order of their first appearance, cells in that of the rows.
+
+        Args:
+            keys: Columns from coarse to fine, a row for each cell: a mapping of names to columns,
+                a sequence of columns, or a data frame.
+
+        Raises:
+            ValueError: If a cell stands in two rows, or columns differ in length.
+
+        Example:
+            >>> tree = Tree.of_keys({"year": [1, 1, 2], "site": ["A", "B", "A"]})
+            >>> tree.names, tree.sizes, tree.label(2, 1), tree.place(("2",))
+            (('total', 'year', 'site'), (1, 2, 3), ('1', 'B'), (1, 1))
+        """
+        columns = named_columns(keys)
+        nodes = np.zeros(len(next(iter(columns.values()))), dtype=np.int64)
+        levels, texts = [nodes], []
+        for column in columns.values():
+            codes, distinct = distinct_texts(column)
+            nodes = first_seen(nodes * len(distinct) + codes)
+            firsts = np.unique(nodes, return_index=True)[1]
+            texts.append(tuple(distinct[code] for code in codes[firsts].tolist()))
+            levels.append(nodes)
+        _check_cells_differ(nodes, columns)
+        return cls(tuple(levels), (TOTAL, *columns), KeyLabels(tuple(texts)))
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are."""
+        return self.sizes[-1]
+
+    @property
+    def depth(self) -> int:
+        """How many levels there are, the root's included."""
+        return len(self.sizes)
+
+    def parents(self, level: int) -> Nodes:
+        """The position, in the level above, of the parent of each node of a level.
+
+        Args:
+            level: From 1, or negative from the end.
+
+        Raises:
+            ValueError: If there is no such level below the root.
+        """
+        number = self.level(level)
+        if number == 0:
+            raise ValueError(f"level must be below the root, got {level!r}: choose from 1")
+        return self._parents[number - 1]
+
+    def label(self, level: int, position: int) -> tuple[str, ...]:
+        """The keys of a node, () of the root; where there are none, its cells.
+
+        Args:
+            level: From 0, or negative from the end.
+            position: Of the node in its level, from 0.
+
+        Raises:
+            ValueError: If there is no such node.
+        """
+        level, position = self.place((level, position))
+        return self.labels.path(self.levels, self._parents, level, position) if level else ()
+
+    def level(self, level: int) -> int:
+        """The number of a level, from 0.
+
+        Args:
+            level: From 0, or negative from the end.
+
+        Raises:
+            ValueError: If there is no such level.
+        """
+        if isinstance(level, Integral) and -self.depth <= level < self.depth:
+            return int(level) % self.depth
+        raise ValueError(f"level must be a number from 0 to {self.depth - 1}, got {level!r}")
+
+    def place(self, node: NodeKey) -> tuple[int, int]:
+        """The level of a node, and its position there.
+
+        Args:
+            node: Its number in the order of levels, its level and position, or its keys.
+
+        Raises:
+            ValueError: If there is no such node.
+        """
+        if isinstance(node, Integral):
+            return self._numbered(whole_number(int(node), "node"))
+        keys: tuple[Any, ...] = tuple(node) if isinstance(node, tuple) else (node,)
+        if not keys:
+            return 0, 0
+        if len(keys) == 2 and all(isinstance(key, Integral) for key in keys):  # noqa: PLR2004  (level, position)
+            level, position = self.level(int(keys[0])), int(keys[1])
+            found = (level, position) if 0 <= position < self.sizes[level] else None
+        else:
+            texts = tuple(map(label_text, keys))
+            found = self.labels.place(self.levels, self._parents, texts)
+        if found is None:
+            raise ValueError(f"node must be one of the tree, got {short(node)}: see tree.label")
+        return found
+
+    def _numbered(self, number: int) -> tuple[int, int]:
+        """The level and the position of a node by its number in the order of levels."""
+        for level, size in enumerate(self.sizes):
+            if number < size:
+                return level, number
+            number -= size
+        raise ValueError(f"node must be below {sum(self.sizes)}, the nodes there are")
+
+    def _facts(self) -> dict[str, object]:
+        """How large it is, level by level."""
+        return {"cells": self.cells, "sizes": self.sizes, "names": self.names}
+
+
+def _cells(cells: int | Sequence[object]) -> tuple[int, tuple[str, ...] | None]:
+    """How many cells there are, and their texts if they have any."""
+    if not isinstance(cells, Sequence | np.ndarray):
+        return whole_number(cells, "cells", smallest=1), None
+    columns = named_columns([cells])
+    texts = columns.popitem()[1]
+    _check_cells_differ(distinct_texts(texts)[0], {"cell": texts})
+    return len(texts), tuple(texts)
+
+
+def _positions(level: ArrayLike, number: int) -> Nodes:
+    """The nodes of a level as integers, each with a cell."""
+    nodes = np.asarray(level)
+    if nodes.ndim != 1 or nodes.size == 0 or nodes.dtype.kind not in "iu":
+        raise ValueError(
+            f"levels must be whole numbers, one for each cell, got shape {nodes.shape} of "
+            f"{nodes.dtype} at level {number}"
+        )
+    if nodes.min() < 0:
+        cell = int(np.argmin(nodes))
+        raise ValueError(
+            f"levels must put each cell into a node, got {nodes[cell]} for cell {cell} of level "
+            f"{number}: a cell in no node needs one of its own"
+        )
+    largest = int(nodes.max())
+    used = np.bincount(nodes) if largest < nodes.size else np.zeros(1)
+    if not used.all():
+        empty = int(np.argmin(used)) if largest < nodes.size else f"some node below {largest}"
+        raise ValueError(
+            f"levels must number nodes without gaps, got no cell in {empty} of level {number}"
+        )
+    return nodes.astype(np.int64, copy=False)
+
+
+def _check_ends(levels: Sequence[Nodes]) -> None:
+    """Refuse levels of different lengths, no root, or cells that are not alone."""
+    if len(levels) < 2:  # noqa: PLR2004  (root and cells)
+        raise ValueError(f"levels must be at least two, root and cells, got {len(levels)}")
+    lengths = [level.size for level in levels]
+    if len(set(lengths)) > 1:
+        raise ValueError(f"levels must name a node for each cell, got {lengths} of them")
+    if levels[0].any():
+        raise ValueError("levels must begin with the root: all cells in node 0 of level 0")
+    last = levels[-1]
+    wrong = np.flatnonzero(last != np.arange(last.size))
+    if wrong.size:
+        raise ValueError(
+            f"levels must end with each cell once, as 0, 1, 2, …, got {last[wrong[0]]} for cell "
+            f"{wrong[0]}"
+        )
+
+
+def _parents(number: int, above: Nodes, own: Nodes, size: int) -> Nodes:
+    """The parents of the nodes of a level."""
+    parents = np.empty(size, dtype=np.int64)
+    parents[own] = above
+    crossing = np.flatnonzero(parents[own] != above)
+    if crossing.size:
+        node = int(own[crossing[0]])
+        raise ValueError(
+            f"levels must nest: node {node} of level {number} lies in nodes "
+            f"{above[crossing[0]]} and {parents[node]} of level {number - 1}"
+        )
+    return parents
+
+
+def _check_cells_differ(nodes: Nodes, columns: dict[str, list[str]]) -> None:
+    """Refuse keys that name a cell twice."""
+    if not np.array_equal(nodes, np.arange(nodes.size)):
+        second = int(np.flatnonzero(nodes != np.arange(nodes.size))[0])
+        first = int(np.flatnonzero(nodes == nodes[second])[0])
+        cell = ", ".join(texts[second] for texts in columns.values())
+        raise ValueError(
+            f"keys must name each cell once, got {cell} in rows {first} and {second}: "
+            "add the column that tells them apart"
+        )
