@@ -195,7 +195,9 @@ def _labels(table: PublishedTable, chain: Sequence[int]) -> NodeLabels:
     texts = []
     for place, level in zip(chain, levels, strict=True):
         codes = np.empty((0, 0)) if level.codes is None else level.codes
-        kept = {part for part, used in enumerate((codes >= 0).any(axis=0)) if used} - met
+        kept = {
+            part for part, used in enumerate(np.atleast_1d((codes >= 0).any(axis=0))) if used
+        } - met
         own = [_text(one, kept) for one in _of(table, place)]
         texts.append((*own, *[OTHER_KEYS] * bool((level.of_cell < 0).any())))
         met |= kept
