@@ -1,13 +1,13 @@
 """What is the count, given the answer?"""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from noisycount.analysis.posterior.frozen_law import FrozenLaw
 from noisycount.analysis.posterior.observed import Answers, observed
+from noisycount.analysis.posterior.predictive import two_sided
+from noisycount.analysis.posterior.windows import law_given
 from noisycount.model.laws.count_law import CountDistribution
-from noisycount.model.laws.tails import ValuedFactor
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.populations.population import Population
 from noisycount.model.validation import fraction_of_one, instance_of
@@ -62,7 +62,8 @@ class Posterior(Shown, FrozenLaw):
         min(1, 2·min(P[Y <= y], P[Y >= y])) before any answer; of several answers the smallest,
         times their number. Below 1e-3 the answer contradicts the assumed population.
         """
-        least = min(_two_sided(self.population, *pair) for pair in self.observed)
+        prior = self.population.law()
+        least = min(two_sided(self.population, prior, *pair) for pair in self.observed)
         return min(1.0, len(self.observed) * least)
 
     @property
@@ -139,26 +140,4 @@ def posterior(
     """
     instance_of(population, Population, "population")
     told = observed(answer, mechanism)
-    likelihoods = (law.likelihood(y, population.size) for y, law in told)
-    return Posterior(population.law(*likelihoods), population, told)
-
-
-def _two_sided(population: Population, answer: float, mechanism: Mechanism) -> float:
-    """The probability of an answer at least as far out, on either side."""
-    sides = (mechanism.tail(answer, population.size, upper=side) for side in (False, True))
-    return min(1.0, 2 * min(_predictive(population, tail) for tail in sides))
-
-
-def _predictive(population: Population, tail: ValuedFactor) -> float:
-    """Σ_k P[K = k]·T(k), read off at the count m where the terms are largest.
-
-    The law proportional to the terms has Q[m] = P[m]·T(m)/Σ, so Σ = P[m]·T(m)/Q[m].
-    """
-    prior = population.law()
-    try:
-        terms = population.law(tail)
-    except ValueError:
-        return 0.0
-    mode = terms.mode
-    largest = float(prior.log_pmf(mode)) + tail.log_value(float(mode))
-    return math.exp(largest - float(terms.log_pmf(mode)))
+    return Posterior(law_given(population, told), population, told)

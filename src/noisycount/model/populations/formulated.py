@@ -43,6 +43,15 @@ class Formulated(Exchangeable):
         return _table(self)
 
     @property
+    def has_chances(self) -> bool:
+        """As the table has them."""
+        return True
+
+    def log_chances(self, first: int, last: int) -> Reals:
+        """A part of the table."""
+        return self.table.log_chances(first, last)
+
+    @property
     def expected_positives(self) -> Fraction:
         """E[K], summed from the most likely count."""
         return self.table.expected_positives

@@ -39,6 +39,20 @@ class Population(Shown, ABC):
     def law(self, *likelihoods: Factor) -> CountDistribution:
         """The law of the count, given the answers whose likelihoods these are."""
 
+    @property
+    def support(self) -> tuple[float, float]:
+        """The smallest and the largest count that can occur."""
+        return 0, self.records
+
+    @property
+    def has_chances(self) -> bool:
+        """Whether `log_chances` costs no more than the counts that are asked for."""
+        return self.smooth_prior is not None
+
+    def log_chances(self, first: int, last: int) -> Reals:
+        """The logarithms of P[K = k] for k = first..last before any answer, −inf for 0."""
+        return self.law().log_pmf(np.arange(first, last + 1, dtype=np.float64))
+
     def deep_law(self) -> CountDistribution:
         """The law of the count before any answer, as far into its tails as floats reach."""
         return self.law()

@@ -70,6 +70,15 @@ class Tabulated(Exchangeable):
         return self.log_probabilities.size - 1
 
     @property
+    def has_chances(self) -> bool:
+        """It does: they are kept."""
+        return True
+
+    def log_chances(self, first: int, last: int) -> Reals:
+        """A part of the table, with first >= 0 and last <= size."""
+        return self.log_probabilities[first : last + 1]
+
+    @property
     def expected_positives(self) -> Fraction:
         """E[K], to twice the digits of a float."""
         return self._mean

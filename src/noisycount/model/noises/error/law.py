@@ -28,6 +28,11 @@ class ErrorLaw(ABC):
         return False
 
     @property
+    def is_costly(self) -> bool:
+        """Whether each value takes an integral of its own."""
+        return False
+
+    @property
     @abstractmethod
     def steepest(self) -> Fraction | None:
         """The largest change of the logarithm of the density a record; None: there is no bound."""

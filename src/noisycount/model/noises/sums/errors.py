@@ -42,6 +42,11 @@ class SummedErrors(CertifiedErrorLaw):
         return self.law.is_discrete
 
     @property
+    def is_costly(self) -> bool:
+        """Whether it has no table."""
+        return self.law.table is None
+
+    @property
     def steepest(self) -> Fraction | None:
         """That of the widest Laplace noise: what is added to it cannot make it steeper."""
         widest = self.law.widest_laplace
@@ -66,9 +71,9 @@ class SummedErrors(CertifiedErrorLaw):
         """The law as polynomials in pieces: each value of its own takes an integral."""
         return sum_table(self, self.law.narrowest, reach)
 
-    def reach(self, depth: float) -> float:  # noqa: ARG002  (no bound is needed)
-        """Any distance."""
-        return math.inf
+    def reach(self, depth: float) -> float:
+        """A distance at which the density has fallen by e^depth, a quarter too far at most."""
+        return self.law.reach(depth)
 
     def log_density(self, errors: Reals) -> Reals:
         """The logarithm of the density or of the probability."""

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,12 @@ from noisycount.model.noises.sums.inversion import (
     around_all_poles,
     around_period,
     log_density,
+)
+from noisycount.model.noises.sums.lattice_table import (
+    DEEPEST,
+    LONGEST,
+    LatticeTable,
+    lattice_table,
 )
 from noisycount.model.noises.sums.lattice_transforms import NORMAL, Comb
 from noisycount.model.noises.sums.mass_transform import Window
@@ -28,6 +35,7 @@ _WIDE_VARIANCE = 7.0
 _WIDE_SCALE = 4.0  # records of the widest Laplace scale, as `log_density` promises
 # records: nine deviations of Gaussian noise of that variance, e^−41 below its top
 _OUT_OF_REACH = 24
+_STRIDES = 1.25 ** np.arange(40)  # of a search for where a law has fallen, in one evaluation
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +93,20 @@ class SumLaw:
         """
         return self._logarithms(distances, Above(self.is_discrete))
 
+    def reach(self, depth: float) -> float:
+        """A distance at which the density has fallen by e^depth, a quarter too far at most."""
+        return _reach(self, depth)
+
+    def log_profile(self, distances: Reals) -> Reals:
+        """The logarithm of the density at distances from 0, without a table."""
+        found = self._on_integers if self.is_discrete else self._on_line
+        return found(distances, (), is_lifted=False)
+
+    @property
+    def table(self) -> LatticeTable | None:
+        """The law on the integers near 0, if it is discrete and narrow."""
+        return _table(self) if self.is_discrete and self.spread < LONGEST else None
+
     def log_masses(self, lows: Reals, width: float) -> Reals:
         """The logarithm of P[low <= Z < low + width], to full relative precision.
 
@@ -101,9 +123,28 @@ class SumLaw:
     ) -> Reals:
         """Those of the density at distances >= 0 from 0, or of what ends make of it."""
         shaped = distances.ravel()
-        found = self._on_integers if self.is_discrete else self._on_line
+        found = self._tabled if self.is_discrete else self._on_line
         logarithms = found(shaped, ends, is_lifted=is_lifted)
         return logarithms.reshape(distances.shape)
+
+    def _tabled(
+        self, distances: Reals, ends: Sequence[Above | Window], *, is_lifted: bool
+    ) -> Reals:
+        """The logarithms of discrete noise, from a table where there is one."""
+        is_mass, is_tail = not ends, len(ends) == 1 and isinstance(ends[0], Above)
+        table = self.table if is_mass or is_tail else None
+        if table is None:
+            return self._on_integers(distances, ends, is_lifted=is_lifted)
+        held = table.holds(distances)
+        logs = table.log_masses if is_mass else table.log_tails
+        logarithms = np.empty_like(distances)
+        logarithms[held] = logs[distances[held].astype(np.int64)]
+        if is_lifted:
+            logarithms[held] += distances[held] / self.widest_laplace
+        if not held.all():
+            others = distances[~held]
+            logarithms[~held] = self._on_integers(others, ends, is_lifted=is_lifted)
+        return logarithms
 
     def _on_integers(
         self, distances: Reals, ends: Sequence[Above | Window], *, is_lifted: bool
@@ -183,3 +224,18 @@ class SumLaw:
     @property
     def _gaussian_variance(self) -> float:
         return math.fsum(scale**2 for scale in self.gaussian)
+
+
+@lru_cache(maxsize=256)  # laws and depths
+def _reach(law: SumLaw, depth: float) -> float:
+    """A distance at which the density has fallen by e^depth, on a grid of quotients of 1.25."""
+    distances = np.ceil(law.spread * _STRIDES)
+    logs = law.log_profile(np.append(0.0, distances))
+    return float(distances[np.argmax(logs[1:] <= logs[0] - depth)])
+
+
+@lru_cache(maxsize=64)  # laws: those of a table's answers are few, and each takes 64 kB
+def _table(law: SumLaw) -> LatticeTable | None:
+    """The table of a sum; None: it is too wide for one, and smooth."""
+    end = law.reach(DEEPEST)
+    return lattice_table(law.laplace, law.gaussian, int(end)) if end <= LONGEST else None
