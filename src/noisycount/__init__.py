@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from noisycount.analysis.privacy.belief import belief_bounds
     from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
     from noisycount.analysis.privacy.smallest_scale import smallest_scale
-    from noisycount.analysis.tables.below import below
     from noisycount.analysis.utility.utility import scale_for_utility_loss, utility_loss
     from noisycount.app.open_desk import open_desk
     from noisycount.charts.chart import chart
     from noisycount.errors import NoisyCountError
+    from noisycount.model.below import below
     from noisycount.model.exact import Exact
     from noisycount.model.half_width import readable_epsilon_within
     from noisycount.model.mechanism import Mechanism
@@ -136,7 +136,7 @@ _HOMES = {
     "affordable_answers": "analysis.accuracy.prices",
     "amplified_delta": "analysis.privacy.amplification",
     "belief_bounds": "analysis.privacy.belief",
-    "below": "analysis.tables.below",
+    "below": "model.below",
     "break_even_rates": "analysis.evaluation.break_even",
     "chan_bound": "analysis.accuracy.accuracy",
     "chart": "charts.chart",

@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from noisycount.analysis.posterior.observed import likelihood
 from noisycount.analysis.posterior.posterior import Posterior
+from noisycount.model.below import Below
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.factor import Product
 from noisycount.model.noises.additive import SymmetricNoise
@@ -17,7 +19,7 @@ def shown_counts(told: Posterior) -> Reals:
     """Counts over the range of all curves, and as many again where the posterior lies.
 
     Raises:
-        ValueError: An answer is not that of noise which is added to the count.
+        ValueError: An answer is not that of noise which is added to the count, or is no number.
     """
     population = told.population
     prior, ends = population.law(), _reach(told)
@@ -35,7 +37,7 @@ def shown_counts(told: Posterior) -> Reals:
 def likelihood_curve(told: Posterior, counts: Reals) -> Reals:
     """The likelihood of the answers at each count, with a sum of 1 over all counts of the range."""
     size = told.population.records
-    likelihoods = (mechanism.likelihood(answer, size) for answer, mechanism in told.observed)
+    likelihoods = (likelihood(answer, mechanism, size) for answer, mechanism in told.observed)
     centre = int(counts[0])
     logs = Product(tuple(likelihoods)).expansion(centre)(counts - centre)
     heights = np.exp(logs - logs.max())
@@ -48,6 +50,8 @@ def _reach(told: Posterior) -> tuple[float, float]:
     """Between which counts the answers lie with nearly all of their noise."""
     ends = []
     for answer, mechanism in told.observed:
+        if isinstance(answer, Below):
+            raise ValueError(f"answer must be a number to be drawn, got {answer!r}")  # noqa: TRY004
         if not isinstance(mechanism, SymmetricNoise):
             raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere in analysis)
                 f"mechanism must be noise that is added to the count, got {mechanism!r}"

@@ -5,11 +5,24 @@ from typing import Any, Protocol, TypeGuard, cast
 
 import numpy as np
 
+from noisycount.model.below import Below
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.factor import Factor
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.validation import instance_of
 
-__all__ = ["Answers", "Published", "is_published", "observed", "values_and_mechanism"]
+__all__ = [
+    "Answer",
+    "Answers",
+    "Published",
+    "is_published",
+    "likelihood",
+    "observed",
+    "values_and_mechanism",
+]
+
+Answer = float | Below
+"""A number, or that it was below a threshold."""
 
 
 class Published(Protocol):
@@ -26,16 +39,16 @@ class Published(Protocol):
         ...
 
 
-Answers = float | Published | Sequence[float | Published] | Reals
+Answers = Answer | Published | Sequence[Answer | Published] | Reals
 
 
 def observed(
     answer: Answers, mechanism: Mechanism | Sequence[Mechanism] | None
-) -> tuple[tuple[float, Mechanism], ...]:
+) -> tuple[tuple[Answer, Mechanism], ...]:
     """One or several answers about one count beside their mechanisms.
 
     Args:
-        answer: A number or a published answer; or several.
+        answer: A number, `below(t)` or a published answer; or several.
         mechanism: One for each; None: that of each published answer.
 
     Raises:
@@ -82,17 +95,24 @@ def values_and_mechanism(
     return values, next(iter(kinds.values()))
 
 
+def likelihood(answer: Answer, mechanism: Mechanism, size: int) -> Factor:
+    """The likelihood of a count among `size` records, for an answer that was told or suppressed."""
+    if isinstance(answer, Below):
+        return answer.likelihood(mechanism, size)
+    return mechanism.likelihood(answer, size)
+
+
 def is_published(answer: object) -> TypeGuard[Published]:
     """Whether an answer carries its mechanism."""
     return isinstance(getattr(answer, "mechanism", None), Mechanism) and hasattr(answer, "answer")
 
 
-def _value(answer: float | Published) -> float:
-    """The number that was answered."""
-    return answer.answer if is_published(answer) else cast("float", answer)
+def _value(answer: Answer | Published) -> Answer:
+    """What was answered."""
+    return answer.answer if is_published(answer) else cast("Answer", answer)
 
 
-def _own(answer: float | Published) -> Mechanism:
+def _own(answer: Answer | Published) -> Mechanism:
     """The mechanism that comes with an answer."""
     if is_published(answer):
         return answer.mechanism

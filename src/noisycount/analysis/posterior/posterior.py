@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from noisycount.analysis.posterior.frozen_law import FrozenLaw
-from noisycount.analysis.posterior.observed import Answers, observed
+from noisycount.analysis.posterior.observed import Answer, Answers, observed
 from noisycount.analysis.posterior.predictive import two_sided
 from noisycount.analysis.posterior.windows import law_given
 from noisycount.model.laws.count_law import CountDistribution
@@ -33,7 +33,7 @@ class Posterior(Shown, FrozenLaw):
 
     law: CountDistribution
     population: Population
-    observed: tuple[tuple[float, Mechanism], ...]
+    observed: tuple[tuple[Answer, Mechanism], ...]
 
     @property
     def mean(self) -> float:
@@ -60,7 +60,8 @@ class Posterior(Shown, FrozenLaw):
         """The prior predictive probability of an answer at least as far out.
 
         min(1, 2·min(P[Y <= y], P[Y >= y])) before any answer; of several answers the smallest,
-        times their number. Below 1e-3 the answer contradicts the assumed population.
+        times their number; of a suppressed answer the probability that it was below its threshold.
+        Below 1e-3 the answer contradicts the assumed population.
         """
         prior = self.population.law()
         least = min(two_sided(self.population, prior, *pair) for pair in self.observed)
@@ -117,8 +118,9 @@ def posterior(
     """The law of the count given its answers: P[K = k | Y = y] ∝ P[K = k]·Π f(y | k).
 
     Args:
-        answer: The answer y, in records: any finite number that the mechanism can give; or
-            several answers about one count, each with independent noise.
+        answer: The answer y, in records: any finite number that the mechanism can give, or
+            `below(t)` if it was suppressed; or several answers about one count, each with
+            independent noise.
         population: What is known about the count before the answers.
         mechanism: The law of the answer given the count; or as many as there are answers. None:
             each answer carries its own, as what a desk releases does.

@@ -4,7 +4,9 @@ import math
 
 import numpy as np
 
+from noisycount.analysis.posterior.observed import Answer
 from noisycount.analysis.posterior.windows import common, is_cheap
+from noisycount.model.below import Below
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
@@ -18,9 +20,9 @@ _WIDEST = 1 << 12  # counts: their tails take less than a search for the largest
 
 
 def two_sided(
-    population: Population, prior: CountDistribution, answer: float, mechanism: Mechanism
+    population: Population, prior: CountDistribution, answer: Answer, mechanism: Mechanism
 ) -> float:
-    """min(1, 2·min(P[Y <= y], P[Y >= y])) before any answer.
+    """min(1, 2·min(P[Y <= y], P[Y >= y])) before any answer; P[Y < t] of one that was below t.
 
     Args:
         population: What was known about the count.
@@ -30,12 +32,25 @@ def two_sided(
 
     Numerical error: 1e-11 relative, at any smallness down to 1e-300.
     """
-    sides = (
-        _near(population, prior, answer, mechanism, upper=upper)
-        or _far(population, prior, answer, mechanism, upper=upper)
-        for upper in (False, True)
-    )
+    if isinstance(answer, Below):
+        return _beyond(population, prior, answer.last(mechanism), mechanism, upper=False)
+    sides = (_beyond(population, prior, answer, mechanism, upper=upper) for upper in (False, True))
     return min(1.0, 2 * min(sides))
+
+
+def _beyond(
+    population: Population,
+    prior: CountDistribution,
+    answer: float,
+    mechanism: Mechanism,
+    *,
+    upper: bool,
+) -> float:
+    """P[Y >= answer] (upper) or P[Y <= answer] before any answer."""
+    near = _near(population, prior, answer, mechanism, upper=upper)
+    if near is not None:
+        return min(1.0, near)
+    return min(1.0, _far(population, prior, answer, mechanism, upper=upper))
 
 
 def _near(

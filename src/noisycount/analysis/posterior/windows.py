@@ -6,6 +6,8 @@ from functools import partial
 
 import numpy as np
 
+from noisycount.analysis.posterior.observed import Answer, likelihood
+from noisycount.model.below import Below
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.factor import Product
 from noisycount.model.laws.table_law import TableLaw
@@ -17,14 +19,14 @@ from noisycount.model.populations.population import Population
 
 __all__ = ["common", "is_cheap", "law_given"]
 
+Observed = Sequence[tuple[Answer, Mechanism]]
+
 _WIDEST = 1 << 13  # counts: their table takes less than a search for the mode of a smooth law
 _DEPTH = 60.0  # nats: e^−60 of a law is far beyond a double
 _SPARE = 30.0  # nats by which the answers may be less likely than the likeliest ones
 
 
-def law_given(
-    population: Population, observed: Sequence[tuple[float, Mechanism]]
-) -> CountDistribution:
+def law_given(population: Population, observed: Observed) -> CountDistribution:
     """The law of the count given its answers.
 
     Where the likelihoods are log-concave and fall fast enough it is a table of a window W of
@@ -40,14 +42,14 @@ def law_given(
         ValueError: If a mechanism cannot give its answer, or no count has all answers.
     """
     likelihoods = Product(
-        tuple(law.likelihood(answer, population.size) for answer, law in observed)
+        tuple(likelihood(answer, law, population.size) for answer, law in observed)
     )
     windowed = _windowed(population, observed, likelihoods)
     return windowed or population.law(*likelihoods.factors)
 
 
 def _windowed(
-    population: Population, observed: Sequence[tuple[float, Mechanism]], likelihoods: Product
+    population: Population, observed: Observed, likelihoods: Product
 ) -> WindowedLaw | None:
     """The law as a table of a window; None where that does not pay or would leave out too much."""
     depth = _DEPTH + 2 * math.log(population.records + 1)
@@ -63,7 +65,7 @@ def _windowed(
     return WindowedLaw(table, -depth, limits, partial(population.law, *likelihoods.factors))
 
 
-def is_cheap(population: Population, observed: Sequence[tuple[float, Mechanism]]) -> bool:
+def is_cheap(population: Population, observed: Observed) -> bool:
     """Whether prior and likelihoods at all counts of a window cost less than a few dozen points."""
     if not population.has_chances:
         return False
@@ -72,11 +74,19 @@ def is_cheap(population: Population, observed: Sequence[tuple[float, Mechanism]]
     )
 
 
-def _hull(observed: Sequence[tuple[float, Mechanism]], depth: float) -> tuple[float, float]:
+def _hull(observed: Observed, depth: float) -> tuple[float, float]:
     """The counts around all answers of noise that is added, as far as it may bring them."""
-    noisy = [(y, law.errors.reach(depth)) for y, law in observed if isinstance(law, SymmetricNoise)]
-    ends = [(y - reach, y + reach) for y, reach in noisy] or [(-math.inf, math.inf)]
-    return min(low for low, _ in ends), max(high for _, high in ends)
+    ends = [_around(y, law, depth) for y, law in observed if isinstance(law, SymmetricNoise)]
+    lowest = min((low for low, _ in ends), default=-math.inf)
+    return lowest, max((high for _, high in ends), default=math.inf)
+
+
+def _around(answer: Answer, noise: SymmetricNoise, depth: float) -> tuple[float, float]:
+    """The counts that may have an answer, but for e^−depth."""
+    reach = noise.errors.reach(depth)
+    if isinstance(answer, Below):
+        return -math.inf, answer.threshold + reach
+    return answer - reach, answer + reach
 
 
 def common(limits: tuple[float, float], ends: tuple[float, float]) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.below import Below
+from noisycount.model.below import Below
 from noisycount.model.exact import Exact
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.mechanism import Mechanism

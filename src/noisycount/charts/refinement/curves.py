@@ -6,6 +6,7 @@ from typing import Self
 
 from noisycount.analysis.posterior.curves import likelihood_curve, shown_counts
 from noisycount.analysis.posterior.posterior import Posterior
+from noisycount.model.below import Below
 
 __all__ = ["RefinementCurves"]
 
@@ -63,9 +64,10 @@ class RefinementCurves:
             level: The probability of the interval, in (0, 1).
 
         Raises:
-            ValueError: An answer is not that of noise which is added to the count.
+            ValueError: An answer is not that of noise which is added to the count, or no number.
         """
-        counts, answers = shown_counts(told), [answer for answer, _ in told.observed]
+        counts = shown_counts(told)
+        answers = [answer for answer, _ in told.observed if not isinstance(answer, Below)]
         low, high = told.interval(level)
         return cls(
             counts=counts.astype(int).tolist(),

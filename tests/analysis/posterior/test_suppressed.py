@@ -1,0 +1,98 @@
+import math
+
+import numpy as np
+import pytest
+
+from noisycount.analysis.posterior.posterior import posterior
+from noisycount.charts.chart import chart
+from noisycount.model.below import below
+from noisycount.model.exact import Exact
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.model.noises.gaussian import Gaussian
+from noisycount.model.noises.laplace import Laplace
+from noisycount.model.noises.noise_sum import NoiseSum
+from noisycount.model.populations.beta_binomial import BetaBinomial
+from noisycount.model.populations.binomial import Binomial
+from noisycount.model.populations.population import Population
+from noisycount.model.populations.tabulated import Tabulated
+from noisycount.model.subsampling import Subsample
+
+SIZE = 60
+COUNTS = np.arange(SIZE + 1, dtype=np.float64)
+POPULATIONS = [
+    Binomial(SIZE, 0.4),
+    BetaBinomial(SIZE, 0.5, 2),
+    Tabulated(np.full(SIZE + 1, 1 / (SIZE + 1))),
+]
+WHOLE: list[Mechanism] = [
+    DiscreteLaplace(3),
+    DiscreteGaussian(2.5),
+    NoiseSum([DiscreteLaplace(2), DiscreteLaplace(2)]),
+]
+
+
+def chances_below(threshold: float, mechanism: Mechanism) -> list[float]:
+    """P[Y < t | K = k] for k = 0..60, summed over the answers below t."""
+    answers = np.arange(math.ceil(threshold) - 400, math.ceil(threshold))
+    logs = [mechanism.logpmf(float(answer), COUNTS) for answer in answers]
+    found: list[float] = np.exp(logs).sum(axis=0).tolist()
+    return found
+
+
+@pytest.mark.few(6)
+@pytest.mark.parametrize("population", POPULATIONS, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("noise", WHOLE, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("threshold", [12, 12.5, -4, 70])
+def test_a_suppressed_answer_weighs_counts_by_their_chance_to_be_below(
+    population: Population, noise: Mechanism, threshold: float
+) -> None:
+    """P[K = k | Y < t] ∝ P[K = k]·P[Y < t | k], alone and beside an answer; so the surprise."""
+    chances, prior = np.array(chances_below(threshold, noise)), population.law().pmf(COUNTS)
+    told = posterior(below(threshold), population, noise)
+    weights = prior * chances
+    np.testing.assert_allclose(told.pmf(COUNTS), weights / weights.sum(), 1e-9)
+    assert told.surprise == pytest.approx(weights.sum(), rel=1e-9)
+    both = posterior([below(threshold), 14], population, [noise, DiscreteLaplace(4)])
+    weights = weights * np.exp(-np.abs(14 - COUNTS) / 4)
+    assert both.mean == pytest.approx(weights @ COUNTS / weights.sum(), rel=1e-9)
+
+
+def test_continuous_noise_is_below_by_its_closed_form() -> None:
+    """P[Z < 20 − k] of Gaussian noise."""
+    tails = [math.erfc((k - 20) / 3 / math.sqrt(2)) / 2 for k in COUNTS.tolist()]
+    weights = Binomial(SIZE, 0.4).law().pmf(COUNTS) * tails
+    told = posterior(below(20), Binomial(SIZE, 0.4), Gaussian(3))
+    assert told.mean == pytest.approx(weights @ COUNTS / weights.sum(), rel=1e-10)
+
+
+def test_a_count_without_noise_is_below_by_itself() -> None:
+    """K < 5 cuts the law; a threshold of 0 leaves nothing."""
+    told = posterior(below(5), BetaBinomial(SIZE, 1, 1), Exact())
+    assert (told.mean, told.interval(0.95), told.probability(5, SIZE)) == (2.0, (0, 4), 0.0)
+    with pytest.raises(ValueError, match=r"^answer is impossible"):
+        posterior(below(0), Binomial(SIZE, 0.4), Exact())
+
+
+def test_a_sample_is_below_by_its_own_count() -> None:
+    """The positives of a sample of all records are the count."""
+    of_sample = posterior(below(20), Binomial(SIZE, 0.4), Subsample(SIZE))
+    of_count = posterior(below(20), Binomial(SIZE, 0.4), Exact())
+    assert of_sample.mean == pytest.approx(of_count.mean, rel=1e-10)
+
+
+def test_suppressed_counts_of_many_records_are_told_at_once() -> None:
+    """P[K < 450 + z] weighs a flat prior of 1e9 records: uniform counts up to about 450."""
+    told = posterior(below(450), BetaBinomial(10**9, 1, 1), DiscreteLaplace(30))
+    counts = np.arange(4000, dtype=np.float64)
+    weights = np.exp(DiscreteLaplace(30).tail(449, 10**9, upper=False).log_values(counts))
+    assert told.mean == pytest.approx(weights @ counts / weights.sum(), rel=1e-9)
+
+
+def test_a_suppressed_answer_cannot_be_drawn() -> None:
+    """The chart has a place for a number."""
+    told = posterior(below(20), Binomial(SIZE, 0.4), Laplace(3))
+    assert told.to_dict()["answers"] == [{"type": "Below", "threshold": 20.0}]
+    with pytest.raises(ValueError, match=r"^answer must be a number to be drawn, got Below"):
+        chart(told)
