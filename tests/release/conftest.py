@@ -1,4 +1,5 @@
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,23 +9,14 @@ import pytest
 
 from noisycount.release.question.schema import Kind
 from noisycount.release.sources.duckdb.frame import FrameSource
-from noisycount.release.sources.duckdb.quoting import quoted_name
 from noisycount.release.sources.duckdb.source import DuckDBSource
 from noisycount.release.sources.interface import Source
 from noisycount.release.sources.memory import MemorySource
-from tests.release.sources.frames import FRAMES
+from tests.release.sources.frames import FRAMES, arrow_table
 
 if TYPE_CHECKING:
     from tests.postgresql import Server
 
-COLUMN_TYPES = {
-    Kind.INTEGER: "BIGINT",
-    Kind.REAL: "DOUBLE",
-    Kind.TEXT: "VARCHAR",
-    Kind.BOOLEAN: "BOOLEAN",
-    Kind.DATE: "DATE",
-    Kind.TIMESTAMP: "TIMESTAMP",
-}
 Record = Mapping[str, object]
 OpenSource = Callable[..., Source]
 
@@ -35,18 +27,22 @@ def writing() -> duckdb.DuckDBPyConnection:
     return duckdb.connect()
 
 
+@contextmanager
+def database(place: Path | str = ":memory:") -> Iterator[duckdb.DuckDBPyConnection]:
+    """A DuckDB file, or a new database in memory, of the engine that is started already."""
+    with writing().cursor() as connection:
+        quoted = str(place).replace("'", "''")
+        connection.execute(f"ATTACH '{quoted}' AS made; USE made")
+        try:
+            yield connection
+        finally:
+            connection.execute("USE memory; DETACH made")
+
+
 def write_parquet(path: Path, records: Sequence[Record], schema: Mapping[str, Kind]) -> None:
     """Write records to a Parquet file by way of DuckDB."""
-    typed = ", ".join(f"{quoted_name(name)} {COLUMN_TYPES[kind]}" for name, kind in schema.items())
     with writing().cursor() as connection:
-        connection.execute(f"CREATE TEMP TABLE written ({typed})")
-        if records:
-            places = ", ".join("?" for _ in schema)
-            connection.executemany(
-                f"INSERT INTO written VALUES ({places})",  # noqa: S608, our own column names
-                [[record.get(name) for name in schema] for record in records],
-            )
-        connection.table("written").write_parquet(str(path))
+        connection.from_arrow(arrow_table(records, schema)).write_parquet(str(path))
 
 
 def opened_frame(

@@ -28,7 +28,7 @@ from noisycount.release.sources.forms import ColumnForm, FileForm
 from noisycount.release.sources.interface import Source
 from noisycount.release.sources.memory import MemorySource
 from noisycount.release.sources.places import files_of
-from tests.release.conftest import Record, write_parquet
+from tests.release.conftest import Record, database, write_parquet, writing
 from tests.release.question.grammar import DIRTY, dirty_records, predicate_text
 from tests.release.question.test_injections import CORPUS
 from tests.release.test_desk import WatchedSource, everything_that_an_error_knows
@@ -58,7 +58,7 @@ def opened_as_parquet(folder: Path, records: Records) -> Source:
 def opened_as_table(folder: Path, records: Records) -> Source:
     """Records in a DuckDB file."""
     write_parquet(folder / "records.parquet", records, DIRTY)
-    with duckdb.connect(str(folder / "records.duckdb")) as connection:
+    with database(folder / "records.duckdb") as connection:
         connection.execute(f"CREATE TABLE t AS FROM '{folder}/records.parquet'")
     return DuckDBSource.open(folder / "records.duckdb")
 
@@ -67,7 +67,7 @@ def opened_as_csv(folder: Path, records: Records) -> Source:
     """Records in a CSV file whose kinds the owner stated."""
     write_parquet(folder / "records.parquet", records, DIRTY)
     path = folder / "records.csv"
-    with duckdb.connect() as connection:
+    with writing().cursor() as connection:
         connection.execute(f"COPY (FROM '{folder}/records.parquet') TO '{path}' (HEADER true)")
     return DuckDBSource.open(path, kinds=DIRTY)
 
@@ -145,7 +145,7 @@ SECRETS = re.compile(rf"{TRUE_COUNT}|{NOISE}|{CELL}|Conversion Error|InvalidInpu
 
 def fail_like_the_engine() -> int:
     """Fail as DuckDB does, which quotes a cell."""
-    with duckdb.connect() as connection:
+    with writing().cursor() as connection:
         return len(connection.execute(f"SELECT CAST('{CELL}' AS INTEGER)").fetchall())
 
 

@@ -15,6 +15,7 @@ from noisycount.release.question.parser import parse
 from noisycount.release.sources.duckdb.source import DuckDBSource
 from noisycount.release.sources.duckdb.text_file import TextFile
 from noisycount.release.sources.forms import FileForm
+from tests.release.conftest import writing
 
 GERMAN = "age;Größe €\n31;1,80\n29;1,75\n"
 READ: dict[str, tuple[bytes, dict[str, int]]] = {
@@ -206,7 +207,7 @@ def test_a_wide_file_is_read_in_seconds(tmp_path: Path, columns: int) -> None:
 def test_a_parquet_file_with_a_broken_page_is_refused(tmp_path: Path) -> None:
     """At opening, though its footer is whole; without that column it is read."""
     path = tmp_path / "x.parquet"
-    with duckdb.connect() as connection:
+    with writing().cursor() as connection:
         rows = connection.sql("SELECT i AS age, md5(i::VARCHAR) AS note FROM range(5000) t(i)")
         rows.write_parquet(str(path), compression="zstd")
     whole = bytearray(path.read_bytes())

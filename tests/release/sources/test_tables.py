@@ -7,7 +7,6 @@ from hashlib import md5
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import duckdb
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,7 +19,7 @@ from noisycount.release.sources.interface import Source
 from noisycount.release.sources.memory import MemorySource
 from noisycount.release.sources.truth import truth
 from tests.layers import examples
-from tests.release.conftest import opened_frame, write_parquet
+from tests.release.conftest import database, opened_frame, write_parquet, writing
 from tests.release.sources.frames import FRAMES
 from tests.release.sources.tables import SCHEMA, cell_questions, key_questions, records
 
@@ -91,11 +90,9 @@ def brute_cells(rows: Records, unit: str | None, question: CellQuestion) -> list
     names += [None] * question.has_other
     return [
         [
-            sum(
-                any(names[cell] in groups for cell in np.flatnonzero(level.of_cell == node))
-                for groups in whose.values()
-            )
+            sum(not named.isdisjoint(groups) for groups in whose.values())
             for node in range(level.size)
+            for named in [{names[cell] for cell in np.flatnonzero(level.of_cell == node)}]
         ]
         for level in question.levels
     ]
@@ -107,7 +104,7 @@ def every_source(rows: Records, unit: str | None) -> Iterator[dict[str, Source]]
     with TemporaryDirectory() as folder:
         files = {ending: Path(folder, f"records.{ending}") for ending in ("parquet", "duckdb")}
         write_parquet(files["parquet"], rows, SCHEMA)
-        with duckdb.connect(str(files["duckdb"])) as connection:
+        with database(files["duckdb"]) as connection:
             connection.execute(f"CREATE TABLE t AS FROM '{files['parquet']}'")
         opened: dict[str, Source] = {
             "memory": MemorySource(rows, SCHEMA, unit),
@@ -188,7 +185,7 @@ def test_texts_and_pandas_give_the_tables_of_the_reference(
     with TemporaryDirectory() as folder:
         path, whole = Path(folder, "records.csv"), Path(folder, "records.parquet")
         write_parquet(whole, plain, SCHEMA)
-        with duckdb.connect() as connection:
+        with writing().cursor() as connection:
             connection.execute(f"COPY (FROM '{whole}') TO '{path}' (HEADER true)")
         with (
             DuckDBSource.open(path, unit=unit, kinds=SCHEMA) as texts,

@@ -11,6 +11,7 @@ from noisycount.release.question.parser import parse
 from noisycount.release.question.schema import Kind
 from noisycount.release.sources.duckdb.source import DuckDBSource
 from noisycount.release.sources.opening import found
+from tests.release.conftest import database
 from tests.release.sources.duckdb.test_source import counts
 
 QUESTIONS = {"true": 5, "age >= 31": 4, "cost > 2": 2, "cost is null": 3, "note = 'it''s'": 3}
@@ -131,7 +132,7 @@ def test_a_view_that_reads_other_files_is_refused(tmp_path: Path, view: str) -> 
     """What it reads is no part of the file, whose state would not tell that it changed."""
     path, csv = tmp_path / "x.duckdb", tmp_path / "other.csv"
     csv.write_text("a\n1\n")
-    with duckdb.connect(str(path)) as connection:
+    with database(path) as connection:
         connection.execute("CREATE TABLE t AS SELECT 1 AS a")
         connection.execute(f"CREATE VIEW v AS SELECT * FROM {view.format(csv=csv)}")  # noqa: S608 - our own
         connection.execute("CREATE VIEW w AS SELECT a + 1 AS b FROM t")

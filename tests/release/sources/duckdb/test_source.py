@@ -16,7 +16,7 @@ from noisycount.release.question.parser import parse
 from noisycount.release.question.schema import Kind
 from noisycount.release.sources.duckdb.source import DuckDBSource
 from noisycount.release.sources.forms import ColumnForm
-from tests.release.conftest import write_parquet
+from tests.release.conftest import database, write_parquet, writing
 
 CANARY = "canary-7c1"
 SLOW = " or ".join(f"note like '%_{letter}%_b%'" for letter in "cdefghijklmnopqrst")
@@ -34,7 +34,7 @@ def counts(path: Path, *texts: str, **options: object) -> list[int]:
 
 def write_notes(path: Path, size: int) -> Path:
     """A file of so many notes, about which `SLOW` takes long."""
-    with duckdb.connect() as connection:
+    with writing().cursor() as connection:
         notes = f"SELECT repeat('ab', 50) || i AS note FROM range({size}) t(i)"  # noqa: S608 - our own number
         connection.execute(f"COPY ({notes}) TO '{path}'")
     return path
@@ -50,7 +50,7 @@ def write_csv(folder: Path, text: str | bytes, name: str = "records.csv") -> Pat
 def write_database(folder: Path, *statements: str) -> Path:
     """A DuckDB file made by those statements."""
     path = folder / "records.duckdb"
-    with duckdb.connect(str(path)) as connection:
+    with database(path) as connection:
         for statement in statements:
             connection.execute(statement)
     return path
@@ -66,7 +66,7 @@ def any_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
         records = [{"person": 1, "age": 31}, {"person": 2, "age": 29}, {"person": 2, "age": 31}]
         write_parquet(path, records, {"person": Kind.INTEGER, "age": Kind.INTEGER})
     else:
-        with duckdb.connect(str(path)) as connection:
+        with database(path) as connection:
             connection.execute(
                 "CREATE TABLE t AS FROM (VALUES (1, 31), (2, 29), (2, 31)) t(person, age)"
             )
@@ -177,7 +177,7 @@ def test_nanoseconds_are_cut_off(tmp_path: Path, suffix: str, cell: str, questio
         f"CREATE TABLE t AS SELECT x::TIMESTAMP_NS AS x FROM (VALUES ('{cell}')) r(x)",  # noqa: S608, our own values
     )
     if suffix == "parquet":
-        with duckdb.connect(str(path)) as connection:
+        with database(path) as connection:
             path = tmp_path / "x.parquet"
             connection.table("t").write_parquet(str(path))
     assert counts(path, question, "x is null") == [1, 0]
@@ -285,7 +285,7 @@ def test_table_of_a_duckdb_file_must_be_named_among_several(tmp_path: Path) -> N
     path = write_database(tmp_path, "CREATE TABLE ages AS SELECT 31 AS age")
     assert counts(path, "age = 31") == [1]
     assert counts(path, "age = 31", table="ages") == [1]
-    with duckdb.connect(str(path)) as connection:
+    with database(path) as connection:
         connection.execute("CREATE VIEW seen AS SELECT age + 1 AS next FROM ages")
         connection.execute("CREATE SCHEMA s")
         connection.execute('CREATE TABLE s."a ""b" AS SELECT 32 AS age')
@@ -415,7 +415,7 @@ def test_an_empty_directory_is_refused(tmp_path: Path) -> None:
 def test_missing_unit_in_the_last_of_many_row_groups_is_found(tmp_path: Path) -> None:
     """One record without a person refuses the file, wherever it lies."""
     path = tmp_path / "x.parquet"
-    with duckdb.connect() as connection:
+    with writing().cursor() as connection:
         connection.sql(
             "SELECT CASE WHEN i < 9999 THEN i END AS person FROM range(10000) t(i)"
         ).write_parquet(str(path), row_group_size=2048)
@@ -443,7 +443,7 @@ def test_file_that_changes_while_open_is_not_counted(tmp_path: Path) -> None:
 def test_a_cell_that_cannot_be_read_is_found_at_opening(tmp_path: Path) -> None:
     """A question that fails later would tell that the record is there."""
     path = tmp_path / "x.parquet"
-    with duckdb.connect() as connection:
+    with writing().cursor() as connection:
         notes = connection.sql("SELECT i AS age, 'ZQZQZQZQ' || i AS note FROM range(100) t(i)")
         notes.write_parquet(str(path), compression="uncompressed")
     whole = path.read_bytes()

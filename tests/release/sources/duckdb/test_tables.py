@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-import duckdb
 import polars as pl
 import pytest
 
@@ -21,7 +20,7 @@ from noisycount.release.question.schema import Kind
 from noisycount.release.question.tree import Predicate
 from noisycount.release.sources.duckdb.frame import FrameSource
 from noisycount.release.sources.duckdb.source import DuckDBSource
-from tests.release.conftest import write_parquet
+from tests.release.conftest import database, write_parquet, writing
 from tests.release.question.test_injections import CELLS, CORPUS, ODD, state
 from tests.release.sources.tables import grid, identity, total
 from tests.release.sources.test_tables import all_keys
@@ -34,7 +33,7 @@ NOT_THE_CANARY = parse(f"town <> '{CANARY}'", {"town": Kind.TEXT})
 def write_database(folder: Path, type_: str, cells: Sequence[str]) -> Path:
     """A DuckDB file of one column ``x``."""
     path = folder / "records.duckdb"
-    with duckdb.connect(str(path)) as connection:
+    with database(path) as connection:
         connection.execute(f"CREATE TABLE t (x {type_})")
         for cell in cells:
             connection.execute(f"INSERT INTO t VALUES ({cell})")  # noqa: S608 - our own cells
@@ -114,7 +113,7 @@ def test_a_unit_of_any_type_is_left_in_so_many_cells(tmp_path: Path, type_: str)
         "DOUBLE": ["'nan'", "-0.0", "0.0", "'inf'"],
         "TIMESTAMP_S": ["'290308-12-21 19:59:59'", "'infinity'"],
     }.get(type_, ["'infinity'", "'2020-01-01'"] if type_ in MOMENTS else ["'7'"])
-    with duckdb.connect(str(path)) as connection:
+    with database(path) as connection:
         connection.execute(f"CREATE TABLE t (unit {type_}, town VARCHAR)")
         for cell in cells:
             connection.execute(f"INSERT INTO t SELECT {cell}, 'town ' || i FROM range(9) t(i)")  # noqa: S608 - our own cells
@@ -194,7 +193,7 @@ SLOW = " or ".join(f"note like '%_{letter}%_b%'" for letter in "cdefghijklmnopqr
 def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file about which `SLOW` takes long."""
     path = tmp_path_factory.mktemp("notes") / "notes.parquet"
-    with duckdb.connect() as connection:
+    with writing().cursor() as connection:
         notes = "SELECT repeat('ab', 50) || i AS note, i % 7 AS k FROM range(500_000) t(i)"
         connection.execute(f"COPY ({notes}) TO '{path}'")
     return path
@@ -255,7 +254,7 @@ def test_hidden_keys_are_never_all_in_memory(tmp_path: Path) -> None:
     peaks = []
     for size in (10**6, 2 * 10**6):
         path = tmp_path / f"{size}.parquet"
-        with duckdb.connect() as connection:
+        with writing().cursor() as connection:
             keys = connection.sql("SELECT 'key ' || i AS k FROM range(?) t(i)", params=[size])
             keys.write_parquet(str(path))
         ran = subprocess.run(  # noqa: S603 - our own interpreter and code

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-import duckdb
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -13,6 +12,7 @@ from noisycount.release.sources.duckdb.quoting import quoted_name
 from noisycount.release.sources.duckdb.typed_texts import TextTable
 from noisycount.release.sources.forms import ZONED, ColumnForm
 from tests.layers import examples
+from tests.release.conftest import database
 from tests.release.sources.duckdb.cell_reference import reference
 
 FORMS = [
@@ -99,7 +99,7 @@ def checked(
 ) -> tuple[list[tuple[object, ...]], list[ColumnCheck]]:
     """The values of a table of rows of texts, of these forms or of guessed ones, and its check."""
     names = tuple(forms or [f"c{number}" for number in range(len(cells[0]))])
-    with duckdb.connect() as connection:
+    with database() as connection:
         columns = ", ".join(
             f"nullif(unnest(?::VARCHAR[]), '') AS {quoted_name(name)}" for name in names
         )
@@ -150,7 +150,7 @@ def test_a_cell_changes_no_other_cell(cells: list[str], form: ColumnForm) -> Non
 
 def test_what_is_not_stated_is_guessed() -> None:
     """Beside what is stated; the unit is text whatever its cells are: 7 and 7.0 may be two."""
-    with duckdb.connect() as connection:
+    with database() as connection:
         connection.execute("CREATE TABLE loaded AS SELECT '7' AS person, '1' AS age, '2' AS code")
         table = TextTable(connection, ("person", "age", "code"))
         person, age, code = table.typed({"code": FORMS[4], "person": FORMS[0]}, "person")
