@@ -59,7 +59,9 @@ COUNTERS = {
 COUNTLESS = ("forms", "check", "guess", "endings", "places", "closing")  # they open no records
 ENGINES = ("duckdb", "memory")
 OPENING = "release/sources/opening.py"
-PUBLIC = (f"{SOURCES}.duckdb.public_table", f"{SOURCES}.duckdb.public_columns")
+PUBLIC = tuple(
+    f"{SOURCES}.duckdb.{name}" for name in ("public_table", "public_columns", "noisy_measurements")
+)
 LONGEST_FILE = 400
 
 

@@ -158,7 +158,7 @@ def test_a_table_that_cannot_be_refined_is_refused(
     [
         ("a.csv", "'a.csv' is the file that is read: write to another one"),
         ("./a.csv", "is the file that is read: write to another one"),
-        ("o.xlsx", "'o.xlsx' has the unknown extension '.xlsx': use .csv, .parquet, .pq"),
+        ("o.xlsx", "'o.xlsx' has the unknown extension '.xlsx': use .csv, .tsv, .parquet, .pq"),
         ("no/o.csv", "'no/o.csv' cannot be written"),
     ],
 )

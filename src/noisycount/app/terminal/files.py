@@ -1,5 +1,6 @@
 """Files that a command writes."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import TextIO
 
 from noisycount.errors import NoisyCountError
 
-__all__ = ["check_regular", "new_file", "writing"]
+__all__ = ["check_regular", "draft", "new_file", "writing"]
 
 
 @contextmanager
@@ -52,3 +53,24 @@ def writing(file: Path) -> Iterator[None]:
         raise NoisyCountError(
             f"{str(file)!r} cannot be written ({error.strerror}): name another file"
         ) from None
+
+
+@contextmanager
+def draft(file: Path) -> Iterator[Path]:
+    """Another file of the same ending, which takes the place of a file when all is written.
+
+    Whatever happens inside, an older file stays whole, and no part of a new one is left.
+
+    Args:
+        file: The file.
+
+    Raises:
+        NoisyCountError: It cannot be written, or is neither a file nor a folder.
+    """
+    part = file.with_name(f".{os.getpid()}.{file.name}")
+    with writing(file):
+        try:
+            yield part
+            part.replace(file)
+        finally:
+            part.unlink(missing_ok=True)

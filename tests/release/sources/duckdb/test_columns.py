@@ -162,7 +162,7 @@ def test_a_column_of_no_numbers_is_refused(tmp_path: Path, value: str) -> None:
     ("name", "content", "remedy"),
     [
         ("missing.csv", None, "does not exist: check the path"),
-        ("table.xlsx", b"PK", "unknown extension '.xlsx': use .csv, .parquet, .pq"),
+        ("table.xlsx", b"PK", "unknown extension '.xlsx': use .csv, .tsv, .parquet, .pq"),
         ("text.parquet", b"id,answer\n1,2\n", "cannot be read as parquet: check that the file"),
         ("latin.csv", b"id,answer\n1,\xff\n", "is not in utf-8: state its encoding"),
     ],
@@ -233,3 +233,15 @@ def test_an_empty_table_stays_empty(tmp_path: Path) -> None:
         assert table.numbers("answer").shape == (0,)
         table.save(out, {"mean": np.empty(0)}, np.empty(0, dtype=bool))
     assert out.read_text() == "id,answer,mean\n"
+
+
+def test_tabs_stay_tabs(tmp_path: Path) -> None:
+    """A .tsv file is read and written as one; each added column may miss other rows."""
+    path, out = tmp_path / "t.tsv", tmp_path / "o.tsv"
+    path.write_text("id\tnote\n1\ta,b\n2\t\n")
+    with PublicTable.open(path) as table:
+        assert table.texts(["note"]) == [("a,b",), (None,)]
+        added = {"mean": np.array([1.5, 2.5]), "rank": np.array([1, 2])}
+        missing = {"mean": np.array([True, False]), "rank": np.array([False, True])}
+        table.save(out, added, missing)
+    assert out.read_text().splitlines() == ["id\tnote\tmean\trank", "1\ta,b\t\t1", "2\t\t2.5\t"]

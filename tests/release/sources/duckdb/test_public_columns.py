@@ -62,3 +62,10 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     """In one line without the engine's words."""
     with pytest.raises(SourceError, match="cannot be written: check its folder"):
         COLUMNS.save(tmp_path / "nowhere" / "rows.csv")
+
+
+def test_a_column_with_one_text_is_of_texts(tmp_path: Path) -> None:
+    """As the keys of cumulative tables are: numbers, and the names of ranges of them."""
+    out = tmp_path / "t.csv"
+    PublicColumns({"year": [1, 2, "1 … 2", None]}).save(out)
+    assert out.read_text(encoding="utf-8").split("\n") == ["year", "1", "2", "1 … 2", "", ""]

@@ -14,6 +14,7 @@ from noisycount.release.sources.duckdb.paths import Connection
 from noisycount.release.sources.duckdb.public_table import table_format
 from noisycount.release.sources.duckdb.quoting import quoted_name
 from noisycount.release.sources.duckdb.written_file import write_rows
+from noisycount.shown.label import label_text
 
 __all__ = ["Cells", "PublicColumns"]
 
@@ -25,7 +26,8 @@ class PublicColumns:
     """Columns that everybody may see.
 
     Args:
-        columns: The cells of each by its name, equally many, each column of one type or None.
+        columns: The cells of each by its name, equally many, each column of one type or None; all
+            are texts where one is, such as the name of a range among numbers.
 
     Example:
         >>> import polars as pl
@@ -73,6 +75,8 @@ def _typed(cells: Cells) -> tuple[str, NDArray[np.generic], NDArray[np.bool_]]:
     """The type of cells in SQL, their values, and which of them are missing."""
     missing = np.array([cell is None for cell in cells], dtype=np.bool_)
     first = next((cell for cell in cells if cell is not None), "")
+    if any(isinstance(cell, str) for cell in cells):
+        cells, first = [cell if cell is None else label_text(cell) for cell in cells], ""
     if isinstance(first, bool):
         return "BOOLEAN", np.array([bool(cell) for cell in cells], dtype=np.bool_), missing
     if isinstance(first, int):

@@ -1,4 +1,4 @@
-"""Public tables in CSV and Parquet files: a column of numbers read, columns added."""
+"""Public tables in CSV, TSV and Parquet files: a column of numbers read, columns added."""
 # ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
 
 from collections.abc import Mapping, Sequence
@@ -24,13 +24,14 @@ from noisycount.release.sources.duckdb.written_file import write_rows
 from noisycount.release.sources.endings import by_ending
 from noisycount.release.sources.forms import FileForm
 
-__all__ = ["PublicTable", "table_format"]
+__all__ = ["Column", "PublicTable", "table_format"]
 
 Column: TypeAlias = NDArray[np.float64] | NDArray[np.int64]
+Missing: TypeAlias = NDArray[np.bool_] | Mapping[str, NDArray[np.bool_]]
 
-_CSV, _PARQUET = "csv", "parquet"
-_FORMATS = {".csv": _CSV, ".parquet": _PARQUET, ".pq": _PARQUET}
-_CHECKS = {_CSV: TEXTS.check, _PARQUET: PARQUET.check}
+_CSV, _TSV, _PARQUET = "csv", "tsv", "parquet"
+_FORMATS = {".csv": _CSV, ".tsv": _TSV, ".parquet": _PARQUET, ".pq": _PARQUET}
+_CHECKS = {_CSV: TEXTS.check, _TSV: TEXTS.check, _PARQUET: PARQUET.check}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class PublicTable(Closing):
         """The table in a file, read as a whole.
 
         Args:
-            path: A .csv, .parquet or .pq file, taken literally.
+            path: A .csv, .tsv, .parquet or .pq file, taken literally.
 
         Raises:
             SourceError: The file cannot be read.
@@ -70,7 +71,7 @@ class PublicTable(Closing):
         connection = duckdb.connect(":memory:")
 
         def loaded() -> tuple[str, ...]:
-            if form == _CSV:
+            if form != _PARQUET:
                 TextFile.read(place, FileForm()).load(connection, keeps_empty=True)
             else:
                 pattern = quoted_text(path_pattern(place))
@@ -122,13 +123,17 @@ class PublicTable(Closing):
         (rows,) = self.connection.execute("SELECT count(*) FROM loaded").fetchall()
         return int(rows[0])
 
-    def texts(self) -> list[tuple[str | None, ...]]:
+    def texts(self, names: Sequence[str] | None = None) -> list[tuple[str | None, ...]]:
         """The cells of each row as text, None where one is empty.
+
+        Args:
+            names: Of the columns; left out: of all.
 
         Raises:
             SourceError: They cannot be read.
         """
-        cells = (f"CAST({quoted_name(name)} AS VARCHAR)" for name in self.columns)
+        columns = self.columns if names is None else names
+        cells = (f"CAST({quoted_name(name)} AS VARCHAR)" for name in columns)
         query = f"SELECT {', '.join(cells)} FROM loaded"
         return without_engine_errors(
             lambda: self.connection.execute(query).fetchall(),
@@ -156,27 +161,31 @@ class PublicTable(Closing):
                     "rename it there first"
                 )
 
-    def save(self, out: Path, added: Mapping[str, Column], missing: NDArray[np.bool_]) -> None:
+    def save(self, out: Path, added: Mapping[str, Column], missing: Missing) -> None:
         """The writing of the table with columns added, in the order of its rows.
 
         Where a CSV file becomes a Parquet file, columns that hold only whole numbers, numbers,
         truth values or dates get that type; all others stay text.
 
         Args:
-            out: A .csv, .parquet or .pq file; an older one is replaced when all is written.
+            out: A .csv, .tsv, .parquet or .pq file; an older one is replaced when all is written.
             added: For each new name its values, each of shape (rows,).
-            missing: Whether the row has none of these values, shape (rows,).
+            missing: Whether the row has none of these values, shape (rows,); or so for each name.
 
         Raises:
             SourceError: The file cannot be written.
         """
         form = table_format(out)
-        new = [
-            f"CASE WHEN NOT added.missing THEN added.{name} END AS {name}"
-            for name in map(quoted_name, added)
-        ]
+        given: dict[str, NDArray[np.generic]] = {}
+        new: list[str] = []
+        for place, (name, values) in enumerate(added.items()):
+            own = missing[name] if isinstance(missing, Mapping) else missing
+            given |= {f"v{place}": values, f"m{place}": own}
+            new.append(
+                f"CASE WHEN NOT added.m{place} THEN added.v{place} END AS {quoted_name(name)}"
+            )
         query = f"SELECT {', '.join([self._kept(form), *new])} FROM loaded POSITIONAL JOIN added"
-        self.connection.register("added", {**added, "missing": missing})
+        self.connection.register("added", given)
         write_rows(self.connection, query, out, form)
 
     def refusal(self, column: str, row: int, meant: str) -> SourceError:
@@ -198,7 +207,7 @@ class PublicTable(Closing):
 
     def _kept(self, form: str) -> str:
         """The columns of the file, with the types that their texts stand for in Parquet."""
-        if form == _CSV or table_format(self.path) == _PARQUET:
+        if form != _PARQUET or table_format(self.path) == _PARQUET:
             return "loaded.*"
         kinds = certain_kinds(self.connection, "loaded", self.columns)
         return ", ".join(
@@ -208,10 +217,10 @@ class PublicTable(Closing):
 
 
 def table_format(path: Path) -> str:
-    """The format of a public table by the ending of its file: `csv` or `parquet`.
+    """The format of a public table by the ending of its file: `csv`, `tsv` or `parquet`.
 
     Raises:
-        SourceError: It is neither.
+        SourceError: It is none.
 
     Example:
         >>> table_format(Path("answers.pq"))

@@ -10,7 +10,11 @@ from noisycount.release.sources.duckdb.quoting import quoted_text
 
 __all__ = ["write_rows"]
 
-_OPTIONS = {"csv": "FORMAT csv, HEADER true", "parquet": "FORMAT parquet"}
+_OPTIONS = {
+    "csv": "FORMAT csv, HEADER true",
+    "tsv": "FORMAT csv, HEADER true, DELIMITER '\t'",
+    "parquet": "FORMAT parquet",
+}
 
 
 def write_rows(connection: Connection, query: str, out: Path, form: str) -> None:
@@ -20,7 +24,7 @@ def write_rows(connection: Connection, query: str, out: Path, form: str) -> None
         connection: Which knows what the query names.
         query: Whose rows are written.
         out: The file.
-        form: `csv` or `parquet`.
+        form: `csv`, `tsv` or `parquet`.
 
     Raises:
         SourceError: The file cannot be written.

@@ -1,0 +1,1 @@
+"""What the noisy counts of a published table say together."""

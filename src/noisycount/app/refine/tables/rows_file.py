@@ -1,0 +1,89 @@
+"""A table in a CSV, TSV or Parquet file: of `noisycount count --by`, or of anybody."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from noisycount.app.refine.tables.asked import AskedTable
+from noisycount.app.refine.tables.grouped import GroupedRows, grouped_by_empty, grouped_by_name
+from noisycount.app.refine.tables.published import PublishedTable
+from noisycount.app.terminal.printing import seen_from_here
+from noisycount.errors import NoisyCountError
+from noisycount.model.laws.expansion import Reals
+from noisycount.release.question.schema import close_names
+from noisycount.release.sources.duckdb.public_table import PublicTable
+
+__all__ = ["rows_table"]
+
+_OWN = ("level", "answer", "error", "error_of_all")
+
+
+def rows_table(asked: AskedTable, table: PublicTable) -> PublishedTable:
+    """The rows of a file as a table.
+
+    Args:
+        asked: Which columns are keys and answers, and the noise.
+        table: The file.
+
+    Raises:
+        NoisyCountError: A column is missing or no number, or the noise of a level is.
+    """
+    names, column = _columns(asked, table.columns)
+    keys = table.texts(names)
+    is_own = not asked.by
+    grouped = _grouped(table, keys, names, is_own=is_own)
+    answers = table.numbers(column)
+    noises = list(asked.noises) * (
+        len(grouped.levels) if len(asked.noises) == 1 and not is_own else 1
+    )
+    return PublishedTable(
+        subject=seen_from_here(table.path),
+        names=tuple(names),
+        keys=grouped.keys,
+        answers=answers,
+        levels=grouped.with_noises(noises, asked.place),
+        below=_below(asked, table, answers),
+        columns={},
+        is_hierarchy=not is_own,
+    )
+
+
+def _columns(asked: AskedTable, columns: Sequence[str]) -> tuple[list[str], str]:
+    """The key columns, and the column of answers."""
+    if asked.by:
+        for name in asked.by:
+            if name not in columns:
+                raise NoisyCountError(
+                    f"{asked.place} has no column {name!r}: use {close_names(name, columns)}"
+                )
+        return list(asked.by), asked.column or "answer"
+    if all(name in columns for name in _OWN) and columns.index("level"):
+        return list(columns[: columns.index("level")]), "answer"
+    raise NoisyCountError(
+        f"{asked.place} does not say which columns are keys: give --by, such as --by county,town, "
+        "and --column, its column of answers"
+    )
+
+
+def _grouped(
+    table: PublicTable,
+    keys: Sequence[tuple[str | None, ...]],
+    names: Sequence[str],
+    *,
+    is_own: bool,
+) -> GroupedRows:
+    """The rows by their levels."""
+    if not keys:
+        raise NoisyCountError(f"{str(table.path)!r} has no row: there is nothing to refine")
+    if is_own:
+        return grouped_by_name(keys, [level or "" for (level,) in table.texts(["level"])])
+    return grouped_by_empty(keys, names)
+
+
+def _below(asked: AskedTable, table: PublicTable, answers: Reals) -> Reals:
+    """What the answers that are missing are below; nan where nothing is known."""
+    if asked.below_column is not None:
+        given = table.numbers(asked.below_column)
+    else:
+        given = np.full(answers.shape, np.nan if asked.below is None else asked.below)
+    return np.where(np.isnan(answers), given, np.nan)

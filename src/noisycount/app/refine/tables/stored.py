@@ -1,0 +1,118 @@
+"""A table that a ledger keeps, read again: free, and without its records."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from noisycount.app.config.config import Config
+from noisycount.app.ledger.asked_words import asked_words
+from noisycount.app.ledger.old_answer import entry_under_key
+from noisycount.app.refine.tables.noises import noise_named
+from noisycount.app.refine.tables.published import PublishedLevel, PublishedTable
+from noisycount.app.refine.tables.stored_cells import StoredCells, stored_levels
+from noisycount.app.terminal.printing import seen_from_here
+from noisycount.errors import NoisyCountError
+from noisycount.model.tables.levels import Level
+from noisycount.release.ledger.entries import Entry
+from noisycount.release.ledger.table_answer import TableAnswer
+from noisycount.release.register.asked import asked_of
+from noisycount.release.sources.duckdb.public_columns import Cells
+from noisycount.release.tables.table_labels import free_name
+
+__all__ = ["NO_SUMS", "stored_table"]
+
+NO_SUMS = "sums are not used: one person may be in several cells, or cells are hidden"
+_OTHER = "other"
+
+
+def stored_table(key: str, source: str | None, configuration: Config) -> PublishedTable:
+    """The table under a key of the ledger, or under the one key that begins so.
+
+    Args:
+        key: As `noisycount count` told it.
+        source: The data set that it is of, where that was said.
+        configuration: Where the ledger is.
+
+    Raises:
+        NoisyCountError: There is no such table, it is of another data set, or has no answer yet.
+    """
+    entry = entry_under_key(key, configuration, "--key")
+    if source is not None and configuration.dataset(source).account != entry.request.dataset:
+        raise NoisyCountError(
+            f"--key {key!r}: that is an answer about {seen_from_here(entry.request.dataset)}: "
+            f"leave {source!r} out"
+        )
+    asked = asked_of(entry).get("table")
+    if not isinstance(asked, dict):
+        raise NoisyCountError(
+            f"--key {key!r}: that is one count: give its answer, --size and --epsilon instead"
+        )
+    if not isinstance(entry.answer, TableAnswer):
+        raise NoisyCountError(f"--key {key!r}: there is no answer yet: ask the same question again")
+    words = asked_words(entry)  # refuses what no noisycount wrote
+    with suppress(ValueError, TypeError, KeyError, IndexError, OverflowError):
+        return _table(entry, asked, entry.answer, words)
+    raise NoisyCountError(f"--key {key!r}: the ledger has it in a form that no noisycount wrote")
+
+
+def _table(entry: Entry, asked: dict[str, Any], answer: TableAnswer, words: str) -> PublishedTable:
+    """The rows and the levels of a stored table."""
+    question, cells = asked_of(entry), StoredCells.of(asked, answer)
+    counted, is_hidden = stored_levels(asked, cells), answer.keys is not None
+    levels = _levels(counted, question["mechanism"], question["scales"])
+    is_sum = not is_hidden and (question["unit"] is None or asked.get("groups_per_unit") == 1)
+    answers = np.concatenate(answer.levels)
+    return PublishedTable(
+        subject=f"{words} in {seen_from_here(entry.request.dataset)}",
+        names=cells.labels.names,
+        keys=[cells.labels.texts(level, node) for level in counted for node in range(level.size)],
+        answers=answers.astype(np.float64),
+        levels=levels if is_sum else levels[:1],
+        below=np.full(answers.size, np.nan),
+        columns=_columns(cells, counted, answers.tolist(), has_other=bool(asked.get("other"))),
+        is_selected=is_hidden,
+        notes=() if is_sum or len(levels) == 1 else (NO_SUMS,),
+    )
+
+
+def _levels(
+    counted: Sequence[Level], noise: str, scales: Sequence[str]
+) -> tuple[PublishedLevel, ...]:
+    """Levels, each with its rows and its noise."""
+    starts = accumulate((level.size for level in counted), initial=0)
+    return tuple(
+        PublishedLevel(
+            level.name,
+            np.arange(start, start + level.size),
+            noise_named(noise, scale),
+            _kept(level),
+            None if level.codes is not None else level.of_cell.astype(np.int64),
+        )
+        for level, scale, start in zip(counted, scales, starts, strict=False)
+    )
+
+
+def _kept(level: Level) -> tuple[int, ...]:
+    """The columns by which the counts of a level differ."""
+    if level.codes is None:
+        return ()
+    return tuple(np.flatnonzero((level.codes >= 0).any(axis=0)).tolist())
+
+
+def _columns(
+    cells: StoredCells, counted: Sequence[Level], answers: list[int], *, has_other: bool
+) -> dict[str, Cells]:
+    """What the table says of each row, as `count --by` writes it."""
+    labels = [each for level in counted for each in cells.labels.of(level)]
+    columns: dict[str, Cells] = {
+        name: [row[place] for row in labels] for place, name in enumerate(cells.labels.names)
+    }
+    levels = [level.name for level in counted for _ in range(level.size)]
+    if has_other:
+        levels[counted[0].size - 1] = _OTHER
+    columns[free_name("level", columns)] = levels
+    columns[free_name("answer", columns)] = answers
+    return columns

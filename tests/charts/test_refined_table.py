@@ -1,0 +1,90 @@
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noisycount.charts.files import save_file
+from noisycount.charts.table.dots import MOST_DOTS, RefinedDot, RefinedDots, answer_error
+from noisycount.charts.table.refined_chart import refined_chart
+from noisycount.model.exact import Exact
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.model.noises.gaussian import Gaussian
+
+DOTS = [
+    RefinedDot("Bern", 40, 9, 38.5, 31, 46),
+    RefinedDot("Überlingen am Bodensee, Landkreis Konstanz", -3, 9, 1.2, 0, 5),
+    RefinedDot("Biel", None, 0, 3.5, 0, 11),
+]
+TABLE = RefinedDots(DOTS, "What are the true counts?", ["towns.csv"])
+
+
+def layers(table: RefinedDots) -> list[list[dict[str, Any]]]:
+    """The values of each layer, once the schema of Vega-Lite accepted the chart."""
+    chart = refined_chart(table).to_dict()
+    return [chart["datasets"][layer["data"]["name"]] for layer in chart["layer"]]
+
+
+def test_each_row_has_an_answer_above_its_estimate() -> None:
+    """With their intervals; a missing answer has no mark."""
+    _, _, spans, marks, labels = layers(TABLE)
+    assert spans == marks
+    raw, refined = ([one for one in marks if one["kind"].startswith(kind)] for kind in "ar")
+    assert [(one["low"], one["count"], one["high"]) for one in raw] == [(31, 40, 49), (-12, -3, 6)]
+    assert [(one["low"], one["count"], one["high"]) for one in refined] == [
+        (31, 38.5, 46),
+        (0, 1.2, 5),
+        (0, 3.5, 11),
+    ]
+    for answer, estimate, label in zip(raw, refined, labels, strict=False):
+        assert answer["place"] < estimate["place"]
+        assert answer["place"] - 16 < label["place"] < estimate["place"] + 16
+    assert "\n" in labels[1]["label"]
+
+
+def test_all_that_is_drawn_is_inside() -> None:
+    """The axis holds every interval and 0, and the rows follow each other."""
+    chart = refined_chart(TABLE).to_dict()
+    low, high = chart["layer"][3]["encoding"]["x"]["scale"]["domain"]
+    assert low < -12
+    assert high > 49
+    places = [row["place"] for row in layers(TABLE)[0]]
+    assert places == sorted(places)
+    assert places[-1] < chart["height"]
+
+
+def test_notes_tell_what_the_lines_are() -> None:
+    """Where the table is from, the probability, and that only the largest cells are there."""
+    many = [RefinedDot(str(n), n, 2, n, n - 1, n + 1) for n in range(MOST_DOTS + 1)]
+    shown = RefinedDots.of_largest(many, "Towns", ["t.csv"], 0.9)
+    title = refined_chart(shown).to_dict()["title"]
+    assert title["text"] == "Towns"
+    assert title["subtitle"] == [
+        "t.csv",
+        "the 60 largest of 61 cells",
+        "lines: where the count lies with 90 % probability",
+    ]
+    assert [dot.label for dot in shown.dots][::59] == ["60", "1"]
+    assert RefinedDots.of_largest(many[1:], "Towns").dots == many[1:]
+
+
+@pytest.mark.parametrize("dots", [[], [DOTS[0]] * (MOST_DOTS + 1)])
+def test_what_nobody_reads_is_refused(dots: list[RefinedDot]) -> None:
+    """No cell, or more than sixty."""
+    with pytest.raises(ValueError, match="dots must be 1 to 60, got"):
+        RefinedDots(dots, "Towns", [])
+
+
+def test_the_error_of_an_answer_is_that_of_its_noise() -> None:
+    """Whole where the noise is; an exact answer has none."""
+    assert answer_error(DiscreteLaplace.for_epsilon("0.15"), 0.95) == 20
+    assert answer_error(Gaussian(10), 0.95) == pytest.approx(19.59964, rel=1e-6)
+    assert answer_error(Exact(), 0.95) == 0
+
+
+def test_a_file_of_sixty_rows_is_drawn(tmp_path: Path) -> None:
+    """As high as its rows need."""
+    dots = [RefinedDot(f"town {n}", n, 5, n, max(0, n - 3), n + 3) for n in range(60)]
+    save_file(refined_chart(RefinedDots(dots, "Towns", [])), tmp_path / "t.png")
+    _, height = struct.unpack(">II", (tmp_path / "t.png").read_bytes()[16:24])
+    assert height > 60 * 22 * 2
