@@ -19,6 +19,10 @@ if TYPE_CHECKING:
         relative_confidence,
         relative_error,
     )
+    from noisycount.analysis.arithmetic.difference import difference
+    from noisycount.analysis.arithmetic.greater import probability_greater
+    from noisycount.analysis.arithmetic.ratio import ratio
+    from noisycount.analysis.arithmetic.unbiased import unbiased
     from noisycount.analysis.evaluation.break_even import break_even_rates
     from noisycount.analysis.evaluation.evaluation import (
         improvement_probability,
@@ -86,6 +90,7 @@ __all__ = [
     "chan_bound",
     "chart",
     "count_for_relative_error",
+    "difference",
     "epsilon_for_accuracy",
     "epsilon_for_relative_error",
     "epsilon_of_group",
@@ -100,6 +105,8 @@ __all__ = [
     "out_of_range_probability",
     "posterior",
     "privacy_curve",
+    "probability_greater",
+    "ratio",
     "readable_epsilon",
     "readable_epsilon_within",
     "refine",
@@ -108,6 +115,7 @@ __all__ = [
     "scale_for_utility_loss",
     "smallest_scale",
     "tie_probability",
+    "unbiased",
     "utility_loss",
 ]
 
@@ -141,6 +149,7 @@ _HOMES = {
     "chan_bound": "analysis.accuracy.accuracy",
     "chart": "charts.chart",
     "count_for_relative_error": "analysis.accuracy.relative_error",
+    "difference": "analysis.arithmetic.difference",
     "epsilon_for_accuracy": "analysis.accuracy.epsilon_for_accuracy",
     "epsilon_for_relative_error": "analysis.accuracy.relative_error",
     "epsilon_of_group": "analysis.accuracy.prices",
@@ -155,6 +164,8 @@ _HOMES = {
     "out_of_range_probability": "analysis.accuracy.out_of_range",
     "posterior": "analysis.posterior.posterior",
     "privacy_curve": "analysis.privacy.privacy_curve",
+    "probability_greater": "analysis.arithmetic.greater",
+    "ratio": "analysis.arithmetic.ratio",
     "readable_epsilon": "analysis.accuracy.readable_epsilon",
     "readable_epsilon_within": "model.half_width",
     "refine": "analysis.posterior.refine",
@@ -163,6 +174,7 @@ _HOMES = {
     "scale_for_utility_loss": "analysis.utility.utility",
     "smallest_scale": "analysis.privacy.smallest_scale",
     "tie_probability": "analysis.evaluation.evaluation",
+    "unbiased": "analysis.arithmetic.unbiased",
     "utility_loss": "analysis.utility.utility",
 }
 

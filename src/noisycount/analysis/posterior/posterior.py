@@ -3,23 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from noisycount.analysis.posterior.frozen_law import FrozenLaw
+from noisycount.analysis.posterior.estimates import LEVEL, Estimates
 from noisycount.analysis.posterior.observed import Answer, Answers, observed
 from noisycount.analysis.posterior.predictive import two_sided
 from noisycount.analysis.posterior.windows import law_given
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.populations.population import Population
-from noisycount.model.validation import fraction_of_one, instance_of
+from noisycount.model.validation import instance_of
 from noisycount.shown.value import Shown
 
 __all__ = ["Posterior", "posterior"]
 
-_LEVEL = 0.95  # of the interval that is shown
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Posterior(Shown, FrozenLaw):
+class Posterior(Shown, Estimates):
     """The law of the count after an answer, and the estimates that follow from it.
 
     It also answers to `pmf`, `logpmf`, `cdf`, `sf`, `ppf`, `isf` and `rvs`, as laws in scipy.stats
@@ -36,26 +34,6 @@ class Posterior(Shown, FrozenLaw):
     observed: tuple[tuple[Answer, Mechanism], ...]
 
     @property
-    def mean(self) -> float:
-        """E[K | Y], in records: the estimate of least squared error."""
-        return self.law.mean
-
-    @property
-    def variance(self) -> float:
-        """Var[K | Y], in records²."""
-        return self.law.variance
-
-    @property
-    def median(self) -> int:
-        """The smallest k with P[K <= k | Y] >= 1/2: the estimate of least absolute error."""
-        return self.law.median
-
-    @property
-    def mode(self) -> int:
-        """The smallest most probable count."""
-        return self.law.mode
-
-    @property
     def surprise(self) -> float:
         """The prior predictive probability of an answer at least as far out.
 
@@ -67,27 +45,6 @@ class Posterior(Shown, FrozenLaw):
         least = min(two_sided(self.population, prior, *pair) for pair in self.observed)
         return min(1.0, len(self.observed) * least)
 
-    @property
-    def std(self) -> float:
-        """The standard deviation, in records: the root of the variance."""
-        return self.law.deviation
-
-    def interval(self, level: float = _LEVEL) -> tuple[int, int]:
-        """The equal-tailed interval: the quantiles at (1 − level)/2 and (1 + level)/2.
-
-        Args:
-            level: The probability that the interval is meant to hold, in (0, 1).
-
-        Raises:
-            ValueError: If the level is not in (0, 1).
-        """
-        tail = (1 - fraction_of_one(level, "level")) / 2
-        return self.law.quantile(tail), self.law.quantile(1 - tail)
-
-    def probability(self, low: float, high: float) -> float:
-        """P[low <= K <= high | Y]."""
-        return self.law.probability(low, high)
-
     def _facts(self) -> dict[str, object]:
         """The estimates, what they rest on, and whether that fits."""
         return {
@@ -96,7 +53,7 @@ class Posterior(Shown, FrozenLaw):
             "mode": self.mode,
             "std": self.std,
             "interval": self.interval(),
-            "level": _LEVEL,
+            "level": LEVEL,
             "surprise": self.surprise,
             "answers": [answer for answer, _ in self.observed],
             "mechanisms": [mechanism for _, mechanism in self.observed],

@@ -1,0 +1,55 @@
+"""The probability that one count is greater than another."""
+
+import math
+
+from noisycount.analysis.arithmetic.cells import sum_below
+from noisycount.analysis.arithmetic.operand import Operand, law_of, window
+from noisycount.model.laws.count_law import CountDistribution
+
+__all__ = ["law_is_greater", "probability_greater"]
+
+_DEPTH = 60.0  # nats of the narrower law: enough for every probability that is not tiny
+_DEEPEST = 750.0  # below e^−745 there is no double
+_LEFT_OUT = 34.0  # nats: e^−34 of a sum is 2e-15 of it
+
+
+def probability_greater(a: Operand, b: Operand) -> float:
+    """P[A > B] of two independent counts, strictly: ties belong to neither side.
+
+    Σ_x P[A = x]·P[B < x] over the counts of the narrower law that matter.
+
+    Args:
+        a: A posterior, or anything else with the law of a count.
+        b: Another one, about records of its own and with noise of its own.
+
+    Raises:
+        ValueError: If one has no law, or the narrower one is wider than 2^27 counts.
+
+    Numerical error: 1e-11 relative, in the far tails too; 0 below 1e-300.
+
+    Example:
+        >>> from noisycount.analysis.posterior.posterior import posterior
+        >>> from noisycount.model.noises.laplace import Laplace
+        >>> from noisycount.model.populations.binomial import Binomial
+        >>> north = posterior(44, Binomial(100, 0.4), Laplace(5))
+        >>> south = posterior(38, Binomial(100, 0.4), Laplace(5))
+        >>> round(probability_greater(north, south), 6)
+        0.710651
+    """
+    return law_is_greater(law_of(a, "a"), law_of(b, "b"))
+
+
+def law_is_greater(a: CountDistribution, b: CountDistribution) -> float:
+    """P[A > B] from the two laws; of mirrored laws where B is the narrower."""
+    inner, outer = (a, b) if a.deviation <= b.deviation else (b.mirrored, a.mirrored)
+    depth, found = _DEPTH, 0.0
+    while True:
+        first, last = window(inner, depth)
+        found = sum_below(inner, outer, first, last)
+        left_out = max(
+            inner.log_probability(-math.inf, first - 1), inner.log_probability(last + 1, math.inf)
+        )
+        log_found = math.log(found) if found > 0 else -_DEEPEST
+        if left_out <= log_found - _LEFT_OUT or depth >= _DEEPEST + _DEPTH:
+            return min(1.0, found)
+        depth = min(_DEEPEST, -log_found) + _DEPTH if depth == _DEPTH else _DEEPEST + _DEPTH
