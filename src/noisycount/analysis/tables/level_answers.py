@@ -1,6 +1,7 @@
 """The answers of one level of a tree under one mechanism."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -49,9 +50,11 @@ class LevelAnswers:
         errors: ErrorLaw | None = None
         depth = 0
         if isinstance(self.mechanism, SymmetricNoise):
-            depth = _depth(self.mechanism.errors)
+            law = self.mechanism.errors
+            tail = _first(lambda far: law.log_exceedance(np.array([far]))[0] <= -DEPTH - _EXTRA)
+            depth = max(self.distance(DEPTH), tail)
             farthest = float(np.abs(self.answers).max(initial=0.0))
-            errors = self.mechanism.errors.tabulated(depth * 2.0 + min(farthest, depth * _FARTHEST))
+            errors = law.tabulated(depth * 2.0 + min(farthest, depth * _FARTHEST))
         object.__setattr__(self, "_errors", errors)
         object.__setattr__(self, "_depth", depth)
 
@@ -84,6 +87,18 @@ class LevelAnswers:
             logs[told] = _log_densities(law, answers[told] - rows[told])
         logs[suppressed] = _log_below(law, rows[suppressed] - answers[suppressed])
         return logs
+
+    def distance(self, depth: float) -> int:
+        """How far from an answer the likelihood has fallen by so many nats, in records; 0 if exact.
+
+        Args:
+            depth: In nats.
+        """
+        if not isinstance(self.mechanism, SymmetricNoise):
+            return 0
+        law = self.mechanism.errors
+        peak = float(law.log_density(np.zeros(1))[0])
+        return _first(lambda far: peak - float(law.log_density(np.array([far]))[0]) >= depth)
 
     def reach(self) -> tuple[Counts, Counts]:
         """The first and the last count within 42 nats of the most likely one, for each answer.
@@ -121,16 +136,9 @@ def _log_below(law: ErrorLaw, beyond: Reals) -> Reals:
     return logs
 
 
-def _depth(law: ErrorLaw) -> int:
-    """How far from its middle the density and the tail have fallen by 42 nats, in records."""
-    peak = float(law.log_density(np.zeros(1))[0])
-
-    def holds(distance: int) -> bool:
-        place = np.array([float(distance)])
-        tail = float(law.log_exceedance(place + law.first)[0])
-        return peak - float(law.log_density(place)[0]) >= DEPTH and tail <= -DEPTH - _EXTRA
-
+def _first(holds: Callable[[float], bool]) -> int:
+    """The first whole distance at which something holds that then holds on."""
     far = 1
-    while far < _LARGEST and not holds(far):
+    while far < _LARGEST and not holds(float(far)):
         far *= 2
-    return first_true(holds, far // 2, far)
+    return first_true(lambda distance: holds(float(distance)), far // 2, far)
