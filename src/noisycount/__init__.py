@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from noisycount.model.populations.population import Population
     from noisycount.model.populations.strata.strata import Strata
     from noisycount.model.populations.tabulated import Tabulated
+    from noisycount.model.releases import releases
     from noisycount.model.subsampling import Subsample
     from noisycount.model.tables.splits import Splits
     from noisycount.model.tables.tree import Tree
@@ -112,6 +113,7 @@ __all__ = [
     "refine",
     "relative_confidence",
     "relative_error",
+    "releases",
     "scale_for_utility_loss",
     "smallest_scale",
     "tie_probability",
@@ -177,13 +179,15 @@ _HOMES = {
     "unbiased": "analysis.arithmetic.unbiased",
     "utility_loss": "analysis.utility.utility",
 }
+_MODULES = {"releases": "model.releases.releases"}
 
 
 def __getattr__(name: str) -> object:
     """A public name, imported on first use: the command line starts without NumPy."""
-    if name not in _HOMES:
+    if name not in _HOMES and name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"noisycount.{_HOMES[name]}"), name)
+    home = import_module(f"noisycount.{_MODULES.get(name) or _HOMES[name]}")
+    value: object = home if name in _MODULES else getattr(home, name)
     globals()[name] = value
     return value
 

@@ -1,0 +1,1 @@
+"""The noise of counts that others have published, each number with its source."""
