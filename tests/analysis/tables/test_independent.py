@@ -17,6 +17,7 @@ from noisycount import (
 from noisycount.analysis.tables.answered import answered
 from noisycount.analysis.tables.cell_learning import learned_cell_law
 from noisycount.analysis.tables.independent import IndependentCells
+from noisycount.analysis.tables.smooth_estimates import smooth_estimates
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.tables.cell_law import CellLaw
 
@@ -108,6 +109,24 @@ def test_counts_may_be_large() -> None:
     found = IndependentCells(2, learned_cell_law(answers), answers).estimates()
     assert abs(found.mean[0] - 10**9) < 1
     assert found.std[0] == pytest.approx(math.sqrt(DiscreteLaplace(10).variance), rel=1e-3)
+
+
+@pytest.mark.parametrize("noise", [Laplace(2.5), Gaussian(1), NoiseSum([Laplace(3), Gaussian(2)])])
+def test_very_many_answers_are_interpolated(noise: AdditiveNoise) -> None:
+    """Each cell's estimates are those that it has alone."""
+    random = np.random.default_rng(1)
+    size = 6000
+    counts = random.choice([0, 0, 3, 20, 26], size)
+    values = np.append(counts[3:] + noise.draws(size - 3, random), [2.0, 3.0, np.nextafter(3, 0)])
+    answers = answered(np.clip(values, -4, 30), noise, Tree.flat(size), None)
+    many = IndependentCells(size, LAW, answers)
+    fast, slow = many.estimates(), many.summed()
+    assert np.abs((fast.mean - slow.mean) / slow.std).max() < 1e-11
+    assert np.allclose(fast.std, slow.std, rtol=1e-10, atol=0)
+    assert np.allclose(fast.log_evidence, slow.log_evidence, rtol=0, atol=1e-11)
+    for ours, exact in zip(fast[2:5], slow[2:5], strict=True):
+        assert np.array_equal(ours, exact)
+    assert smooth_estimates(many.beside, answers[0]) is not None
 
 
 LAWS = {

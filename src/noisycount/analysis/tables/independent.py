@@ -8,39 +8,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.analysis.tables.cell_estimates import QUANTILES, CellEstimates
 from noisycount.analysis.tables.level_answers import DEPTH, LevelAnswers
+from noisycount.analysis.tables.smooth_estimates import smooth_estimates
 from noisycount.model.laws.count_law import TIE
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.table_law import TableLaw
 from noisycount.model.tables.cell_law import CellLaw
 
-__all__ = ["CellEstimates", "IndependentCells"]
+__all__ = ["IndependentCells"]
 
 Counts = NDArray[np.int64]
 
 _ENTRIES = 1 << 19  # counts of all cells held at once: 4 MB an array
-_QUANTILES = (0.5, 0.025, 0.975)
 _MOST = 1 << 26  # counts of the law of one cell
-
-
-class CellEstimates(NamedTuple):
-    """What is said of each cell, one array each, shape (cells,).
-
-    Attributes:
-        mean: The expected count, in records.
-        std: Its standard deviation.
-        median: The smallest count with half of the probability up to it.
-        low: The same with 2.5 %.
-        high: The same with 97.5 %.
-        log_evidence: The logarithm of the probability, or the density, of the cell's answers.
-    """
-
-    mean: Reals
-    std: Reals
-    median: Counts
-    low: Counts
-    high: Counts
-    log_evidence: Reals
 
 
 class _Alike(NamedTuple):
@@ -73,7 +54,16 @@ class IndependentCells:
     answers: Sequence[LevelAnswers]
 
     def estimates(self) -> CellEstimates:
-        """The estimates of all cells; those with equal answers take one computation."""
+        """The estimates of all cells; those with equal or near answers take one computation."""
+        if len(self.answers) == 1:
+            (only,) = self.answers
+            found = smooth_estimates(self.beside, only) if only.nodes.size == self.cells else None
+            if found is not None:
+                return found.ordered(np.argsort(only.nodes))
+        return self.summed()
+
+    def summed(self) -> CellEstimates:
+        """The estimates, of different answers each by itself."""
         alike = _alike(self.answers, self.cells)
         kinds = alike.places.shape[1]
         found = np.empty((3, kinds))
@@ -81,7 +71,7 @@ class IndependentCells:
         silent = (alike.places < 0).all(axis=0)
         for kind in np.flatnonzero(silent).tolist():
             found[:, kind] = self.law.mean, math.sqrt(self.law.variance), 0.0
-            quantiles[:, kind] = [self.law.quantile(level) for level in _QUANTILES]
+            quantiles[:, kind] = [self.law.quantile(level) for level in QUANTILES]
         places = alike.places[:, ~silent]
         columns = np.flatnonzero(~silent)
         for some, first, logs in self._weights(places):
@@ -89,6 +79,34 @@ class IndependentCells:
         mean, std, evidence = found[:, alike.kind]
         median, low, high = quantiles[:, alike.kind]
         return CellEstimates(mean, std, median, low, high, evidence)
+
+    def chances(self, counts: Counts) -> Reals:
+        """P[K <= count] of each cell, all of which have answers.
+
+        Args:
+            counts: Several of each cell, shape (several, cells).
+        """
+        places = _places(self.answers, self.cells)
+        found = np.empty(counts.shape)
+        for some, first, logs in self._weights(places):
+            weights = np.exp(logs - logs.max(axis=1)[:, None])
+            np.cumsum(weights, axis=1, out=weights)
+            steps = np.clip(counts[:, some] - first, 0, weights.shape[1] - 1)
+            sums = weights[np.arange(some.size), steps] / weights[:, -1]
+            found[:, some] = np.where(counts[:, some] < first, 0.0, sums)
+        return found
+
+    def beside(self, answers: Reals) -> "IndependentCells":
+        """As many cells with other answers under the same mechanism."""
+        (only,) = self.answers
+        told = LevelAnswers(
+            only.level,
+            np.arange(answers.size),
+            answers,
+            np.zeros(answers.size, dtype=np.bool_),
+            only.mechanism,
+        )
+        return IndependentCells(answers.size, self.law, (told,))
 
     def law_of(self, cell: int) -> TableLaw:
         """The law of the count of one cell.
@@ -165,12 +183,19 @@ class IndependentCells:
         return logs
 
 
-def _alike(answers: Sequence[LevelAnswers], cells: int) -> _Alike:
-    """The kinds of cells by their answers."""
+def _places(answers: Sequence[LevelAnswers], cells: int) -> Counts:
+    """The place of each cell among the answers of each mechanism, −1 for none."""
     places = np.full((len(answers), cells), -1)
-    kind = np.zeros(cells, dtype=np.int64)
     for number, one in enumerate(answers):
         places[number, one.nodes] = np.arange(one.nodes.size)
+    return places
+
+
+def _alike(answers: Sequence[LevelAnswers], cells: int) -> _Alike:
+    """The kinds of cells by their answers."""
+    places = _places(answers, cells)
+    kind = np.zeros(cells, dtype=np.int64)
+    for one in answers:
         codes = np.zeros(cells, dtype=np.int64)
         signs = np.where(one.suppressed, 1, 0)
         own = np.unique(one.answers, return_inverse=True)[1] * 2 + signs
@@ -204,6 +229,6 @@ def _summary(first: Counts, logs: Reals) -> tuple[Reals, Counts]:
     squares = weights @ (offsets * offsets) / totals
     deviations = np.sqrt(np.maximum(squares - means * means, 0))
     np.cumsum(weights, axis=1, out=weights)
-    goals = np.multiply.outer(_QUANTILES, weights[:, -1] * (1 - TIE))
+    goals = np.multiply.outer(QUANTILES, weights[:, -1] * (1 - TIE))
     quantiles = np.array([(weights < goal[:, None]).sum(axis=1) for goal in goals]) + first
     return np.array([first + middle + means, deviations, peaks + np.log(totals)]), quantiles
