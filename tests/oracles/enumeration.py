@@ -37,15 +37,23 @@ class Script(RandomIntegers):
         self.choices = iter(choices)
 
     def choose(self, chances: list[Fraction]) -> int:
-        """The next choice between values of these probabilities."""
-        value = chances.index(1) if 1 in chances else next(self.choices, None)
+        """The next choice between values of these probabilities, none of which is certain."""
+        value = next(self.choices, None)
         if value is None:
             raise Undecided(chances)
         return value
 
     def bits(self, width: int) -> int:
         """A uniform choice of that many bits."""
-        return self.choose([Fraction(1, 2**width)] * 2**width)
+        return self.uniform(2**width)
+
+    def uniform(self, bound: int) -> int:
+        """A choice between so many values of one probability."""
+        return 0 if bound == 1 else self.choose(_uniform(bound))
+
+    def is_first(self, chance: Fraction) -> bool:
+        """A choice of two values, the first of which has this probability."""
+        return chance == 1 if chance in {0, 1} else self.choose([chance, 1 - chance]) == 0
 
 
 class ScriptOfIntegers(Script):
@@ -53,7 +61,7 @@ class ScriptOfIntegers(Script):
 
     def below(self, bound: int) -> int:
         """A uniform choice below the bound."""
-        return self.choose([Fraction(1, bound)] * bound)
+        return self.uniform(bound)
 
 
 class Uniform:
@@ -63,8 +71,7 @@ class Uniform:
         self.script, self.bound = script, bound
 
     def __lt__(self, limit: int) -> bool:
-        chance = Fraction(limit, self.bound)
-        return self.script.choose([chance, 1 - chance]) == 0
+        return self.script.is_first(Fraction(limit, self.bound))
 
 
 class ScriptOfComparisons(Script):
@@ -102,12 +109,17 @@ def bracket(mass: Fraction, undecided: Fraction) -> tuple[mpf, mpf]:
 
 
 @cache
-def rational_exponential(gamma: Fraction) -> Fraction:
-    """e^−γ in 20 digits."""
-    return Fraction(mp.nstr(mp.exp(-mpf(gamma.numerator) / gamma.denominator), 20))
+def _uniform(bound: int) -> list[Fraction]:
+    """The probabilities of so many values of which each is as likely as another."""
+    return [Fraction(1, bound)] * bound
+
+
+@cache
+def rational_exponential(numerator: int, denominator: int) -> Fraction:
+    """e^−(numerator/denominator) in 20 digits."""
+    return Fraction(mp.nstr(mp.exp(-mpf(numerator) / denominator), 20))
 
 
 def scripted_exponential(numerator: int, denominator: int, integers: Script) -> bool:
     """In place of `bernoulli_exp`: one choice of probability e^(−numerator/denominator)."""
-    chance = rational_exponential(Fraction(numerator, denominator))
-    return integers.choose([chance, 1 - chance]) == 0
+    return integers.is_first(rational_exponential(numerator, denominator))

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from typing import Self
 
@@ -81,7 +82,7 @@ class ExactScript(RandomIntegers):
 
     def uniform(self, bound: int) -> int:
         """A uniform choice below a bound."""
-        return self.choose([Polynomial.power(0, Fraction(1, bound))] * bound)
+        return self.choose(_uniform(bound))
 
     def bits(self, width: int) -> int:
         """A uniform choice of that many bits."""
@@ -96,10 +97,22 @@ class ExactScript(RandomIntegers):
 
     def exponential(self, numerator: int, denominator: int) -> bool:
         """One choice of probability e^(−numerator/denominator)."""
-        exponent = Fraction(numerator * self.unit, denominator)
-        assert exponent.denominator == 1
-        chance = Polynomial.power(exponent.numerator)
-        return self.choose([chance, ONE - chance]) == 0
+        return self.choose(_exponential(numerator * self.unit, denominator)) == 0
+
+
+@cache
+def _uniform(bound: int) -> list[Polynomial]:
+    """The probabilities of so many values of which each is as likely as another."""
+    return [Polynomial.power(0, Fraction(1, bound))] * bound
+
+
+@cache
+def _exponential(numerator: int, denominator: int) -> list[Polynomial]:
+    """The probabilities of yes and no, where yes is a whole power of the variable."""
+    exponent, rest = divmod(numerator, denominator)
+    assert rest == 0
+    chance = Polynomial.power(exponent)
+    return [chance, ONE - chance]
 
 
 def first_tries(

@@ -54,7 +54,7 @@ FAULTS = [(mutant, epsilon) for mutant in MUTANTS for epsilon in (ONE, TENTH)]
 FAULTS.remove(("rounded floats", TENTH))  # which only millions of draws tell from the stated law
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize(("mutant", "epsilon"), FAULTS)
 def test_single_draws_with_a_fault_fail_the_audit(mutant: str, epsilon: Fraction) -> None:
     """Noise for 1.02·ε, of floats, off by one in its place, its size or its zero."""

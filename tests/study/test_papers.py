@@ -208,7 +208,7 @@ def test_mechanisms_of_equal_loss_are_those_of_the_definition(rate: float) -> No
         assert lines("breutigam.5")[name].at(place) == pytest.approx(delta, rel=1e-3)
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize(("panel", "rate"), [(0, 0.5), (1, 0.1)])
 def test_mechanisms_against_the_share_are_those_of_the_definition(panel: int, rate: float) -> None:
     """Fig. 8 at a small and at a large sample; lines end where nothing is left."""

@@ -347,7 +347,7 @@ class Fair(Formulated):
 
 def test_a_population_states_whether_its_law_is_smooth() -> None:
     """Cells serve whoever says so, and nobody else: not a table, nor a law with two tops."""
-    noise, answers = Laplace(40), np.linspace(49_500, 50_500, 50)
+    noise, answers = Laplace(40), np.linspace(49_950, 50_050, 10)
     cells, known = (wide_cells(some(100_000), noise) for some in (Fair, lambda n: Binomial(n, 0.5)))
     assert cells is not None
     assert known is not None

@@ -80,7 +80,7 @@ def test_brackets_hold_delta_of_tables_at_a_jump(seed: int) -> None:
     assert not random_setting(random.Random(seed)).fault  # noqa: S311  (settings of a test)
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(0)
 @pytest.mark.parametrize("part", range(4))
 def test_brackets_hold_delta_at_random_settings(part: int) -> None:
     """Of all populations and mechanisms, mostly near losses where curves end or have corners."""

@@ -4,6 +4,7 @@ import math
 import struct
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -286,6 +287,12 @@ def column_predicates(draw: st.DrawFn) -> Predicate:
     if column.kind is Kind.BOOLEAN and draw(st.booleans()):
         return Flag(column)
     kind = Kind.REAL if column.kind is Kind.INTEGER and draw(st.booleans()) else column.kind
+    return draw(predicates_of(column, kind))
+
+
+@cache
+def predicates_of(column: Column, kind: Kind) -> st.SearchStrategy[Predicate]:
+    """Predicates of a column that is compared with literals of a kind."""
     partners = [
         other
         for other in COLUMNS
@@ -307,7 +314,7 @@ def column_predicates(draw: st.DrawFn) -> Predicate:
         forms.append(st.builds(Membership, st.just(column), choices))
     if column.kind is Kind.TEXT:
         forms.append(st.builds(Pattern, st.just(column), TEXTS))
-    return draw(st.one_of(forms))
+    return st.one_of(forms)
 
 
 def connected(inner: st.SearchStrategy[Predicate]) -> st.SearchStrategy[Predicate]:
