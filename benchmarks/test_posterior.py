@@ -7,11 +7,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlog1py, xlogy
+from scipy.stats import norm
 
 from benchmarks.comparison import Comparison, Run, Show, medians, seconds
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.analysis.posterior.refine import refine
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import Laplace
+from noisycount.model.noises.noise_sum import NoiseSum
+from noisycount.model.populations.beta_binomial import BetaBinomial
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.strata.strata import Strata
 
@@ -115,6 +119,42 @@ def test_a_posterior_mean_of_1e12_records_takes_at_most_1_ms(show: Show) -> None
         lambda: seconds(lambda: windowed_mean(size, answer)),
     )
     found = Comparison("posterior mean, n = 1e12", ours, "direct sum, ±10 sd", direct, 1e-3)
+    show(found)
+    assert found.kept
+
+
+CENSUS = NoiseSum([DiscreteGaussian(math.sqrt(32.26))] * 2)  # of men, and of women, in a county
+
+
+def all_counts_interval(answers: tuple[int, int], size: int) -> tuple[int, int]:
+    """The interval from two answers with normal noise and a flat prior, over all counts."""
+    counts = np.arange(size + 1)
+    logs = sum(norm.logpdf(answer - counts, scale=math.sqrt(2 * 32.26)) for answer in answers)
+    below = np.cumsum(np.exp(logs - np.max(logs)))
+    low, high = np.searchsorted(below, [0.025 * below[-1], 0.975 * below[-1]])
+    return int(low), int(high)
+
+
+@pytest.mark.parametrize("size", [29_277, 10**7, 10**9])
+def test_two_answers_of_the_census_take_milliseconds_at_any_size(show: Show, size: int) -> None:
+    """Interval and probability of one side, beside the sum over all counts in SciPy."""
+    half = size // 2
+    answers = half - 19, half + 10
+    summed = min(size, 10**7)
+
+    def told() -> tuple[int, int]:
+        found = posterior(answers, BetaBinomial(size, 1, 1), [CENSUS, CENSUS])
+        assert 0 < found.probability(half + 1, size) < 1
+        return found.interval()
+
+    if size <= summed:
+        assert told() == all_counts_interval(answers, size)
+    ours, direct = medians(
+        3,
+        each(5, told),
+        lambda: seconds(lambda: all_counts_interval(answers, summed)) * (size / summed),
+    )
+    found = Comparison(f"two answers, n = {size:.0e}", ours, "SciPy, all counts", direct, 0.03)
     show(found)
     assert found.kept
 
