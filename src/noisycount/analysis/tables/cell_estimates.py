@@ -44,3 +44,14 @@ class CellEstimates(NamedTuple):
             self.high[cells],
             self.log_evidence[cells],
         )
+
+    def followed_by(self, others: "CellEstimates") -> "CellEstimates":
+        """These estimates, then those of other cells."""
+        return CellEstimates(
+            np.append(self.mean, others.mean),
+            np.append(self.std, others.std),
+            np.append(self.median, others.median),
+            np.append(self.low, others.low),
+            np.append(self.high, others.high),
+            np.append(self.log_evidence, others.log_evidence),
+        )

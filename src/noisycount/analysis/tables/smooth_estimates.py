@@ -1,6 +1,7 @@
 """Very many answers of continuous noise: estimates by polynomials between integers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -17,10 +18,10 @@ __all__ = ["Cells", "smooth_estimates"]
 
 Counts = NDArray[np.int64]
 
-_NODES = (1 + chebpts2(16)) / 2
-_SIGNS = (-1.0) ** np.arange(16) * np.where(np.arange(16) % 15 == 0, 0.5, 1.0)
-_SMOOTH = 1.0  # records: a law so wide is a polynomial between integers to 1e-12
-_MANY = 4  # answers for each that is computed: fewer are computed one by one
+_FEW_NODES, _NODES = 10, 16
+_SMOOTH = 4.0  # records: posteriors under noise so wide have poles far from an interval of 1
+_SMOOTHEST = 16.0  # records: so far that few nodes are enough
+_DENSE = 2  # answers for each node: fewer between two integers are computed one by one
 _AT_ONCE = 1 << 16  # answers
 
 
@@ -42,8 +43,8 @@ def smooth_estimates(
     """The estimates of very many cells with answers of continuous noise.
 
     For answers between two integers densities at counts have no kink, so that means, deviations,
-    evidence and P[K <= k] are smooth: polynomials through 16 Chebyshev nodes. A quantile rises
-    where such a probability falls below its level.
+    evidence and P[K <= k] are smooth: polynomials through 10 or 16 Chebyshev nodes. A
+    quantile rises where such a probability falls below its level.
 
     Args:
         cells_of: The cells with these answers instead.
@@ -52,51 +53,93 @@ def smooth_estimates(
     Returns:
         In the order of the answers; None where that is no shorter, or noise is too narrow.
 
-    Numerical error: 1e-11 standard deviations in means, for noise of a scale of 1 and more.
+    Source: Berrut and Trefethen (2004), Barycentric Lagrange interpolation, eq. (4.2), (5.4).
+    Numerical error: 1e-11 standard deviations in means.
     """
+    size = _nodes(answers)
+    floors, owners, answered = np.unique(
+        np.floor(answers.answers), return_inverse=True, return_counts=True
+    )
+    dense = answered > _DENSE * size
+    if not size or not dense.any():
+        return None
+    held = dense[owners]
+    groups = (np.cumsum(dense) - 1)[owners[held]]
+    near = _dense(cells_of, floors[dense], groups, answers.answers[held], size)
+    if held.all():
+        return near
+    rest = cells_of(answers.answers[~held]).estimates()
+    return near.followed_by(rest).ordered(np.argsort(np.argsort(~held, kind="stable")))
+
+
+def _nodes(answers: LevelAnswers) -> int:
+    """How many nodes hold what is between two integers; 0 where none do."""
     noise = answers.mechanism
     if not isinstance(noise, SymmetricNoise) or noise.is_discrete or answers.suppressed.any():
-        return None
-    floors, owners = np.unique(np.floor(answers.answers), return_inverse=True)
-    if noise.errors.spread < _SMOOTH or floors.size * _NODES.size * _MANY > owners.size:
-        return None
-    cells = cells_of((floors[:, None] + _NODES).ravel())
+        return 0
+    law = noise.errors
+    reach = law.spread * (_SMOOTH if law.is_geometric else 1.0)
+    return 0 if reach < _SMOOTH else _FEW_NODES if reach >= _SMOOTHEST else _NODES
+
+
+def _dense(
+    cells_of: Callable[[Reals], Cells], floors: Reals, owners: Counts, answers: Reals, size: int
+) -> CellEstimates:
+    """The estimates of answers by polynomials from each floor on."""
+    nodes = (1 + chebpts2(size)) / 2
+    cells = cells_of((floors[:, None] + nodes).ravel())
     at_nodes = cells.estimates()
-    shares = answers.answers - floors[owners]
+    between = _Between(nodes, owners, answers - floors[owners])
     reals = (at_nodes.mean, at_nodes.std, at_nodes.log_evidence)
-    mean, std, evidence = (
-        _interpolated(values.reshape(floors.size, -1), owners, shares) for values in reals
-    )
+    mean, std, evidence = (between.of(values.reshape(-1, size)) for values in reals)
     counts = (at_nodes.median, at_nodes.low, at_nodes.high)
-    median, low, high = (
-        _quantiles(cells, values.reshape(floors.size, -1), owners, shares, level)
-        for values, level in zip(counts, QUANTILES, strict=True)
-    )
+    median, low, high = _quantiles(cells, [each.reshape(-1, size) for each in counts], between)
     return CellEstimates(mean, std, median, low, high, evidence)
 
 
-def _quantiles(
-    cells: Cells, at_nodes: Counts, owners: Counts, shares: Reals, level: float
-) -> Counts:
-    """The quantiles of a level: from the first node's on, one more where that has too little."""
-    first, last = at_nodes[:, 0], at_nodes[:, -1]
-    found: Counts = first[owners]
-    for step in range(int((last - first).max())):
-        counts = np.repeat(first + step, _NODES.size)[None]
-        chances = cells.chances(counts).reshape(first.size, -1)
-        missing = _interpolated(chances, owners, shares) < level * (1 - TIE)
-        found += missing & (step < (last - first)[owners])
+def _quantiles(cells: Cells, at_nodes: Sequence[Counts], between: "_Between") -> tuple[Counts, ...]:
+    """The quantiles: from the first node's on, one more where a count has too little."""
+    rises = [each[:, -1] - each[:, 0] for each in at_nodes]
+    asked = [
+        (number, step)
+        for number, rise in enumerate(rises)
+        for step in range(int(rise.max(initial=0)))
+    ]
+    size = at_nodes[0].shape[1]
+    found = tuple(each[between.owners, 0] for each in at_nodes)
+    if asked:
+        counts = [np.repeat(at_nodes[number][:, 0] + step, size) for number, step in asked]
+        for (number, step), chances in zip(asked, cells.chances(np.array(counts)), strict=True):
+            missing = between.of(chances.reshape(-1, size)) < QUANTILES[number] * (1 - TIE)
+            found[number][missing & (step < rises[number][between.owners])] += 1
     return found
 
 
-def _interpolated(values: Reals, owners: Counts, shares: Reals) -> Reals:
-    """The polynomials through values at the nodes, shape (floors, 16), by Berrut and Trefethen."""
-    found = np.empty(shares.size)
-    for start in range(0, shares.size, _AT_ONCE):
-        some = slice(start, start + _AT_ONCE)
-        apart = shares[some, None] - _NODES
-        at_node = apart == 0
-        weights = _SIGNS / np.where(at_node, 1.0, apart)
-        weights = np.where(at_node.any(axis=1)[:, None], at_node, weights)
-        found[some] = (weights * values[owners[some]]).sum(axis=1) / weights.sum(axis=1)
-    return found
+@dataclass(frozen=True, slots=True, eq=False)
+class _Between:
+    """Answers between nodes.
+
+    Attributes:
+        nodes: Chebyshev points of the second kind in 0..1.
+        owners: The row of values that each answer takes.
+        shares: Where it lies, in 0..1.
+    """
+
+    nodes: Reals
+    owners: Counts
+    shares: Reals
+
+    def of(self, values: Reals) -> Reals:
+        """The polynomials through values at the nodes, one a row, by the barycentric formula."""
+        signs = (-1.0) ** np.arange(self.nodes.size)
+        signs[[0, -1]] /= 2
+        found = np.empty(self.shares.size)
+        for start in range(0, self.shares.size, _AT_ONCE):
+            some = slice(start, start + _AT_ONCE)
+            apart = self.shares[some, None] - self.nodes
+            at_node = apart == 0
+            weights = signs / np.where(at_node, 1.0, apart)
+            weights = np.where(at_node.any(axis=1)[:, None], at_node, weights)
+            sums = (weights * values[self.owners[some]]).sum(axis=1)
+            found[some] = sums / weights.sum(axis=1)
+        return found
