@@ -1,0 +1,127 @@
+"""Nodes of a level that are computed together, with their children."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from noisycount.analysis.tables.count_bounds import Bounds
+from noisycount.analysis.tables.model import Counts, Divisions, Model, Settings
+from noisycount.analysis.tables.split import Split
+from noisycount.model.laws.expansion import Reals
+
+__all__ = ["Branches", "Message", "branches"]
+
+_TOGETHER = 1 << 20  # weights that are computed at a time
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Message:
+    """The likelihood of the counts of a node.
+
+    Attributes:
+        low: The first count.
+        logs: Its logarithm from there on; the largest is 0.
+        constant: What was taken from the logarithms, here and below.
+    """
+
+    low: int
+    logs: Reals
+    constant: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Branches:
+    """Some nodes of a level with as many children each.
+
+    Attributes:
+        level: Of the nodes.
+        nodes: Their positions, shape (nodes,).
+        children: The positions of their children in the level below, shape (nodes, children).
+        is_positive: Whether sums are of positive terms alone.
+    """
+
+    level: int
+    nodes: Counts
+    children: Counts
+    is_positive: bool
+
+    def split(
+        self,
+        model: Model,
+        settings: Settings,
+        divisions: Divisions,
+        cells: Bounds,
+        below: Sequence[Message],
+    ) -> Split:
+        """The nodes with what is told of their children.
+
+        Args:
+            model: The table.
+            settings: How sums are computed.
+            divisions: How counts divide.
+            cells: Where the counts of the cells are.
+            below: The messages of the level below; none if those are the cells.
+        """
+        if below:
+            lows, logs = _together([below[child] for child in self.children.flat])
+        else:
+            lows, logs = _likelihoods(model, cells, self.children.ravel())
+        shape = self.children.shape
+        tilts = None if settings.tilts is None else settings.tilts[self.level][self.nodes]
+        return Split(
+            lows.reshape(shape),
+            logs.reshape(*shape, -1),
+            divisions(self.level, self.nodes, self.children),
+            settings.targets[self.level][self.nodes],
+            self.is_positive,
+            tilts,
+        )
+
+
+def branches(model: Model, settings: Settings, level: int, widths: Counts) -> Iterator[Branches]:
+    """The nodes of a level, those with as many children and about as wide ones together.
+
+    Args:
+        model: The table.
+        settings: How sums are computed.
+        level: Of the nodes, above the cells.
+        widths: How many counts each node of the level below may have.
+    """
+    numbers = model.family_sizes(level)
+    widest = np.zeros(numbers.size, np.int64)
+    np.maximum.at(widest, model.tree.parents(level + 1), widths)
+    positive = settings.positive[level]
+    order = np.lexsort((widest, positive, numbers))
+    start = 0
+    while start < order.size:
+        first = order[start]
+        stop = start + 1
+        while stop < order.size and (numbers[order[stop]], positive[order[stop]]) == (
+            numbers[first],
+            positive[first],
+        ):
+            if (stop + 1 - start) * numbers[first] * widest[order[stop]] > _TOGETHER:
+                break
+            stop += 1
+        nodes = order[start:stop]
+        children = np.stack([model.children(level, int(node)) for node in nodes])
+        yield Branches(level, nodes, children, bool(positive[first]))
+        start = stop
+
+
+def _likelihoods(model: Model, cells: Bounds, nodes: Counts) -> tuple[Counts, Reals]:
+    """The logarithms of likelihoods of the counts of cells, −inf beyond their windows."""
+    lows, highs = cells.low[nodes], cells.high[nodes]
+    width = int((highs - lows).max()) + 1
+    logs = model.levels[-1].logs(nodes, lows, width)
+    return lows, np.where(np.arange(width) <= (highs - lows)[:, None], logs, -np.inf)
+
+
+def _together(messages: Sequence[Message]) -> tuple[Counts, Reals]:
+    """Messages as one array, −inf where one has no count."""
+    width = max(message.logs.size for message in messages)
+    logs = np.full((len(messages), width), -np.inf)
+    for row, message in zip(logs, messages, strict=True):
+        row[: message.logs.size] = message.logs
+    return np.array([message.low for message in messages]), logs

@@ -1,0 +1,133 @@
+"""The way down: from the law of the root's count to those of all others."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.analysis.tables.branches import Branches, Message
+from noisycount.analysis.tables.count_bounds import Bounds
+from noisycount.analysis.tables.model import Counts, Divisions, Model, Settings
+from noisycount.analysis.tables.split import Split
+from noisycount.analysis.tables.summary import Summary
+from noisycount.analysis.tables.upward import Up
+from noisycount.model.laws.expansion import Reals
+
+__all__ = ["Down", "NodeLaw", "downward", "resplit"]
+
+_EDGE = 1e-13  # of the largest probability: more at the end of a window means that it is too short
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeLaw:
+    """The law of a node's count.
+
+    Attributes:
+        low: The first count.
+        law: Probabilities from there on.
+    """
+
+    low: int
+    law: Reals
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Down:
+    """What the way down tells.
+
+    Attributes:
+        laws: Of the nodes of each level above the cells.
+        summaries: Of all levels.
+        chances: Of each set of parameters of each node's division, level by level.
+        rounding: Bounds of what transforms moved at each node above the cells, level by level.
+        short: Whether the law of a node does not end within its window, level by level.
+    """
+
+    laws: tuple[tuple[NodeLaw, ...], ...]
+    summaries: tuple[Summary, ...]
+    chances: tuple[Reals, ...]
+    rounding: tuple[Reals, ...]
+    short: tuple[NDArray[np.bool_], ...]
+
+
+def downward(model: Model, settings: Settings, divisions: Divisions, up: Up) -> Down:
+    """The laws of all counts, given all answers."""
+    told = [_LevelLaws.empty(model, level) for level in range(model.tree.depth)]
+    root = up.messages[0][0]
+    told[0].tell(np.zeros(1, np.int64), np.array([root.low]), up.law[None])
+    laws, chances, rounding = [(NodeLaw(root.low, up.law),)], [], []
+    for level in range(model.tree.depth - 1):
+        chance = np.zeros_like(up.tilts[level])
+        moved = np.zeros(model.tree.sizes[level])
+        found: dict[int, NodeLaw] = {}
+        for some, kept in up.branches[level]:
+            split = kept or resplit(model, settings, divisions, up, some)
+            down = split.descent(_placed(laws[level], some.nodes, split))
+            chance[some.nodes], moved[some.nodes] = down.chances, down.rounding
+            children, lows = some.children.ravel(), split.lows.ravel()
+            rows = down.laws.reshape(children.size, -1)
+            told[level + 1].tell(children, lows, rows)
+            if level + 2 < model.tree.depth:
+                found |= _node_laws(up.messages[level + 1], children, lows, rows)
+        chances.append(chance)
+        rounding.append(moved)
+        laws.append(tuple(found[node] for node in range(len(found))))
+    summaries, short = ([getattr(one, name) for one in told] for name in ("summary", "short"))
+    return Down(tuple(laws[:-1]), tuple(summaries), tuple(chances), tuple(rounding), tuple(short))
+
+
+def resplit(
+    model: Model, settings: Settings, divisions: Divisions, up: Up, some: Branches
+) -> Split:
+    """Nodes and their children as on the way up."""
+    below = up.messages[some.level + 1] if some.level + 2 < model.tree.depth else ()
+    return some.split(model, replace(settings, tilts=up.tilts), divisions, up.cells, below)
+
+
+def _placed(laws: Sequence[NodeLaw], nodes: Counts, split: Split) -> Reals:
+    """The laws of nodes at the counts of their messages, shape (nodes, counts)."""
+    placed = np.zeros(split.messages.shape)
+    for row, node, low in zip(placed, nodes.tolist(), split.low.tolist(), strict=True):
+        one = laws[node]
+        row[one.low - low : one.low - low + one.law.size] = one.law
+    return placed
+
+
+def _node_laws(
+    messages: Sequence[Message], nodes: Counts, lows: Counts, rows: Reals
+) -> dict[int, NodeLaw]:
+    """The laws of nodes without what only fills up their rows."""
+    pairs = zip(nodes.tolist(), lows.tolist(), rows, strict=True)
+    return {node: NodeLaw(low, row[: messages[node].logs.size].copy()) for node, low, row in pairs}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _LevelLaws:
+    """What is told of the laws of a level.
+
+    Attributes:
+        bounds: Between which counts its nodes lie for certain.
+        summary: Their estimates.
+        short: Whether a law does not end within its window.
+    """
+
+    bounds: Bounds
+    summary: Summary
+    short: NDArray[np.bool_]
+
+    @classmethod
+    def empty(cls, model: Model, level: int) -> Self:
+        """Room for those of a level."""
+        size = model.tree.sizes[level]
+        return cls(model.levels[level].bounds, Summary.empty(size), np.zeros(size, np.bool_))
+
+    def tell(self, nodes: Counts, lows: Counts, laws: Reals) -> None:
+        """Write down some laws, shape (nodes, width), and whether they end in their windows."""
+        self.summary.tell(nodes, lows, laws)
+        limit = _EDGE * laws.max(axis=1)
+        ends = laws.shape[1] - 1 - (laws[:, ::-1] > 0).argmax(axis=1)
+        left = (laws[:, 0] > limit) & (lows > self.bounds.low[nodes])
+        last = laws[np.arange(nodes.size), ends]
+        self.short[nodes] = left | (last > limit) & (lows + ends < self.bounds.high[nodes])

@@ -1,0 +1,81 @@
+"""A table of which counts are asked: its tree, its answers, and how sums are computed."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.analysis.tables.divisions import Division
+from noisycount.analysis.tables.likelihoods import LevelLikelihood
+from noisycount.model.laws.expansion import Reals
+from noisycount.model.populations.population import Population
+from noisycount.model.tables.tree import Tree
+
+__all__ = ["Counts", "Divisions", "Model", "Node", "Settings"]
+
+Counts = NDArray[np.int64]
+Node = tuple[int, int]
+Divisions = Callable[[int, Counts, Counts], Division]
+"""How counts divide: by the level, the positions of nodes, shape (nodes,), and their children's."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A table: its tree, what was answered, and what was known before.
+
+    Attributes:
+        tree: Its nodes.
+        levels: What was answered about each level.
+        total: The law of the root before any answer; None: nothing is known, or all by bounds.
+    """
+
+    tree: Tree
+    levels: tuple[LevelLikelihood, ...]
+    total: Population | None
+
+    def children(self, level: int, position: int) -> Counts:
+        """The positions, in the level below, of the children of a node."""
+        order, starts = self._families[level]
+        return order[starts[position] : starts[position + 1]]
+
+    def family_sizes(self, level: int) -> Counts:
+        """How many children each node of a level has."""
+        return np.diff(self._families[level][1])
+
+    @cached_property
+    def _families(self) -> list[tuple[Counts, Counts]]:
+        """For each level the nodes below it, parent by parent, and where each parent's start."""
+        families = []
+        for level in range(1, self.tree.depth):
+            parents = self.tree.parents(level)
+            starts = np.searchsorted(np.sort(parents), np.arange(self.tree.sizes[level - 1] + 1))
+            families.append((np.argsort(parents, kind="stable"), starts))
+        return families
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Settings:
+    """How the passes are computed: none of it changes what they mean.
+
+    Attributes:
+        targets: About which count the law of each node is, level by level.
+        widened: By how many times its width the reach of each node's answers is extended.
+        positive: Of which nodes sums are of positive terms alone.
+        tilts: Those to begin with, shape (nodes, sets) for each level above the cells; None: typical
+            ones.
+    """
+
+    targets: tuple[Reals, ...]
+    widened: tuple[Counts, ...]
+    positive: tuple[NDArray[np.bool_], ...]
+    tilts: tuple[Reals, ...] | None = None
+
+    @classmethod
+    def start(cls, targets: Sequence[Reals]) -> Self:
+        """Those of the first passes."""
+        sizes = [target.size for target in targets]
+        widened = tuple(np.zeros(size, np.int64) for size in sizes)
+        return cls(tuple(targets), widened, tuple(np.zeros(size, np.bool_) for size in sizes))

@@ -1,0 +1,1 @@
+"""The law of a sum of independent counts, and of a sum without each of them."""
