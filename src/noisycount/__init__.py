@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from noisycount.analysis.privacy.belief import belief_bounds
     from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
     from noisycount.analysis.privacy.smallest_scale import smallest_scale
+    from noisycount.analysis.tables.table_estimates import TablePosterior
+    from noisycount.analysis.tables.table_posterior import table_posterior
     from noisycount.analysis.utility.utility import scale_for_utility_loss, utility_loss
     from noisycount.app.open_desk import open_desk
     from noisycount.charts.chart import chart
@@ -80,6 +82,7 @@ __all__ = [
     "Splits",
     "Strata",
     "Subsample",
+    "TablePosterior",
     "Tabulated",
     "Tree",
     "accuracy",
@@ -116,6 +119,7 @@ __all__ = [
     "releases",
     "scale_for_utility_loss",
     "smallest_scale",
+    "table_posterior",
     "tie_probability",
     "unbiased",
     "utility_loss",
@@ -140,6 +144,7 @@ _HOMES = {
     "Splits": "model.tables.splits",
     "Strata": "model.populations.strata.strata",
     "Subsample": "model.subsampling",
+    "TablePosterior": "analysis.tables.table_estimates",
     "Tabulated": "model.populations.tabulated",
     "Tree": "model.tables.tree",
     "accuracy": "analysis.accuracy.accuracy",
@@ -175,6 +180,7 @@ _HOMES = {
     "relative_error": "analysis.accuracy.relative_error",
     "scale_for_utility_loss": "analysis.utility.utility",
     "smallest_scale": "analysis.privacy.smallest_scale",
+    "table_posterior": "analysis.tables.table_posterior",
     "tie_probability": "analysis.evaluation.evaluation",
     "unbiased": "analysis.arithmetic.unbiased",
     "utility_loss": "analysis.utility.utility",

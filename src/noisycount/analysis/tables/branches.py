@@ -64,7 +64,7 @@ class Branches:
             below: The messages of the level below; none if those are the cells.
         """
         if below:
-            lows, logs = _together([below[child] for child in self.children.flat])
+            lows, logs = _together([below[child] for child in self.children.ravel().tolist()])
         else:
             lows, logs = _likelihoods(model, cells, self.children.ravel())
         shape = self.children.shape

@@ -1,4 +1,4 @@
-"""The laws of all counts, with passes repeated until rounding and windows are known to be harmless."""
+"""The laws of all counts: passes are repeated until rounding and windows do no harm."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -56,7 +56,9 @@ def solved(model: Model, divisions: Divisions, settings: Settings) -> Solved:
     raise ArithmeticError(f"laws were not certain after {_REPEATS} passes")
 
 
-def _mended(settings: Settings, down: Down, coarse: Sequence[NDArray[np.bool_]], *, is_late: bool) -> Settings:
+def _mended(
+    settings: Settings, down: Down, coarse: Sequence[NDArray[np.bool_]], *, is_late: bool
+) -> Settings:
     """Settings with other targets where transforms moved laws, and wider windows."""
     targets = list(settings.targets)
     positive = list(settings.positive)

@@ -42,7 +42,7 @@ class Division(Protocol):
         ...
 
     def tilt(self, counts: Reals, children: int) -> Reals:
-        """Tilts under which weights are about level where counts are shared, shape (nodes, sets)."""
+        """Tilts under which weights are about level if counts are shared, shape (nodes, sets)."""
         ...
 
     def weights(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
@@ -141,7 +141,7 @@ class Multinomial:
         return LogWeights(at_low[:, None], _cumulated(steps)[:, None])
 
     def factor(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """k!."""
+        """K!."""
         counts = lows[:, None, None] + np.arange(width - 1.0)
         at_low = log_factorial(lows[:, None].astype(np.float64))
         return LogWeights(at_low, _cumulated(np.log1p(counts) - tilt[..., None]))

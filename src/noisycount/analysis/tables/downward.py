@@ -14,8 +14,9 @@ from noisycount.analysis.tables.split import Split
 from noisycount.analysis.tables.summary import Summary
 from noisycount.analysis.tables.upward import Up
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.table_law import TableLaw
 
-__all__ = ["Down", "NodeLaw", "downward", "resplit"]
+__all__ = ["Down", "NodeLaw", "downward", "placed", "resplit", "table_law"]
 
 _EDGE = 1e-13  # of the largest probability: more at the end of a window means that it is too short
 
@@ -57,14 +58,15 @@ def downward(model: Model, settings: Settings, divisions: Divisions, up: Up) -> 
     told = [_LevelLaws.empty(model, level) for level in range(model.tree.depth)]
     root = up.messages[0][0]
     told[0].tell(np.zeros(1, np.int64), np.array([root.low]), up.law[None])
-    laws, chances, rounding = [(NodeLaw(root.low, up.law),)], [], []
+    laws: list[tuple[NodeLaw, ...]] = [(NodeLaw(root.low, up.law),)]
+    chances, rounding = [], []
     for level in range(model.tree.depth - 1):
         chance = np.zeros_like(up.tilts[level])
         moved = np.zeros(model.tree.sizes[level])
         found: dict[int, NodeLaw] = {}
         for some, kept in up.branches[level]:
             split = kept or resplit(model, settings, divisions, up, some)
-            down = split.descent(_placed(laws[level], some.nodes, split))
+            down = split.descent(placed(laws[level], some.nodes, split))
             chance[some.nodes], moved[some.nodes] = down.chances, down.rounding
             children, lows = some.children.ravel(), split.lows.ravel()
             rows = down.laws.reshape(children.size, -1)
@@ -86,7 +88,7 @@ def resplit(
     return some.split(model, replace(settings, tilts=up.tilts), divisions, up.cells, below)
 
 
-def _placed(laws: Sequence[NodeLaw], nodes: Counts, split: Split) -> Reals:
+def placed(laws: Sequence[NodeLaw], nodes: Counts, split: Split) -> Reals:
     """The laws of nodes at the counts of their messages, shape (nodes, counts)."""
     placed = np.zeros(split.messages.shape)
     for row, node, low in zip(placed, nodes.tolist(), split.low.tolist(), strict=True):
@@ -131,3 +133,11 @@ class _LevelLaws:
         left = (laws[:, 0] > limit) & (lows > self.bounds.low[nodes])
         last = laws[np.arange(nodes.size), ends]
         self.short[nodes] = left | (last > limit) & (lows + ends < self.bounds.high[nodes])
+
+
+def table_law(node: NodeLaw) -> TableLaw:
+    """The law of a node as a table of its possible counts."""
+    possible = np.flatnonzero(node.law > 0)
+    first, last = int(possible[0]), int(possible[-1])
+    with np.errstate(divide="ignore"):
+        return TableLaw(node.low + first, np.log(node.law[first : last + 1]))

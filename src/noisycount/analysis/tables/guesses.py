@@ -46,8 +46,8 @@ def estimates(tree: Tree, levels: Sequence[LevelLikelihood]) -> Estimates:
         parents, size = tree.parents(level + 1), tree.sizes[level]
         value, variance = up[level + 1]
         up[level + 1] = _positive(value, variance), variance
-        sums = [np.bincount(parents, part, size) for part in up[level + 1]]
-        up[level] = _joined(up[level], (sums[0], np.minimum(sums[1], _WIDE)))
+        total, spread = (_sums(parents, part, size) for part in up[level + 1])
+        up[level] = _joined(up[level], (total, np.minimum(spread, _WIDE)))
     values, variances = zip(*up, strict=True)
     told = tuple(variance < _TOLD for variance in variances)
     return Estimates(values, tuple(map(np.sqrt, variances)), told)
@@ -66,6 +66,11 @@ def guesses(tree: Tree, told: Estimates) -> list[Reals]:
         shares = variance / np.maximum(np.bincount(parents, variance, size), 1e-300)[parents]
         found.append(_positive(value + shares * missing[parents], variance))
     return found
+
+
+def _sums(parents: NDArray[np.int64], values: Reals, size: int) -> Reals:
+    """The sums of the values of the children of each node."""
+    return np.bincount(parents, values, size).astype(np.float64)
 
 
 def _positive(values: Reals, variances: Reals) -> Reals:

@@ -125,6 +125,18 @@ class IndependentCells:
         possible = np.flatnonzero(logs[0] > -np.inf)
         return TableLaw(int(first[0]) + int(possible[0]), logs[0, possible[0] : possible[-1] + 1])
 
+    def laws_of(self, is_in: NDArray[np.bool_]) -> Iterator[tuple[int, TableLaw]]:
+        """The laws of some cells, those with equal answers once, and how many there are of each.
+
+        Args:
+            is_in: Which cells, shape (cells,).
+        """
+        cells = np.flatnonzero(is_in)
+        kinds = _alike(self.answers, self.cells).kind[cells]
+        _, firsts, numbers = np.unique(kinds, return_index=True, return_counts=True)
+        for first, number in zip(firsts.tolist(), numbers.tolist(), strict=True):
+            yield number, self.law_of(int(cells[first]))
+
     def _weights(self, places: Counts) -> Iterator[tuple[Counts, Counts, Reals]]:
         """Which kinds, their first counts, and the logarithms of g(k)·Π f(y | k) from there on."""
         low, high = self._windows(places)

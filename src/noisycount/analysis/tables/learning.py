@@ -5,11 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from noisycount.analysis.tables.branches import Branches
-from noisycount.analysis.tables.certified import Solved, solved
 from noisycount.analysis.tables.downward import downward
 from noisycount.analysis.tables.guesses import Estimates, estimates
-from noisycount.analysis.tables.model import Counts, Divisions, Model, Settings
+from noisycount.analysis.tables.model import Divisions, Model, Settings
 from noisycount.analysis.tables.prior_splits import LearnedLevel, PriorLevel, cells_below
 from noisycount.analysis.tables.split import Split
 from noisycount.analysis.tables.sums.tails import sum_of_logs
@@ -46,7 +44,9 @@ def learned(model: Model, settings: Settings) -> tuple[tuple[LearnedLevel, ...],
     """
     below = cells_below(model.tree)
     told = estimates(model.tree, model.levels)
-    levels = tuple(_begun(model, told, level, below[level + 1]) for level in range(model.tree.depth - 1))
+    levels = tuple(
+        _begun(model, told, level, below[level + 1]) for level in range(model.tree.depth - 1)
+    )
     for _ in range(_PASSES):
         divisions = divisions_of(levels)
         up = upward(model, settings, divisions)
@@ -89,10 +89,8 @@ def _is_told(model: Model, told: Estimates, level: int, node: int) -> bool:
     return children.size > 1 and bool(told.is_told[level + 1][children].all())
 
 
-def _evidence(
-    model: Model, told: Estimates, prior: LearnedLevel, level: int, node: int
-) -> Reals:
-    """For each concentration, the logarithm of the likelihood of estimates and the node's answer."""
+def _evidence(model: Model, told: Estimates, prior: LearnedLevel, level: int, node: int) -> Reals:
+    """For each concentration, how likely estimates and the node's answer are, as a logarithm."""
     children = model.children(level, node)[None]
     value, deviation = told.value[level + 1][children], told.deviation[level + 1][children]
     lows = np.maximum(np.floor(value - _REACH * deviation), 0).astype(np.int64)
@@ -103,13 +101,15 @@ def _evidence(
     target = np.maximum(told.value[level][nodes], 0.5)
     split = Split(lows, logs, prior.division(nodes, children), target)
     own = model.levels[level].logs(nodes, split.low, split.messages.shape[1])
-    return sum_of_logs(split.messages_of_sets[0] + own, axis=1)
+    evidence: Reals = sum_of_logs(split.messages_of_sets[0] + own, axis=1)
+    return evidence
 
 
 def _weighed(shares: Reals) -> Reals:
     """The chances of concentrations from those at each node, with a little doubt."""
     even = _DOUBT / shares.shape[1]
-    return (shares.sum(axis=0) + even) / (shares.shape[0] + _DOUBT)
+    chances: Reals = (shares.sum(axis=0) + even) / (shares.shape[0] + _DOUBT)
+    return chances
 
 
 def _better(level: LearnedLevel, shares: Reals) -> LearnedLevel:

@@ -64,8 +64,8 @@ class Settings:
         targets: About which count the law of each node is, level by level.
         widened: By how many times its width the reach of each node's answers is extended.
         positive: Of which nodes sums are of positive terms alone.
-        tilts: Those to begin with, shape (nodes, sets) for each level above the cells; None: typical
-            ones.
+        tilts: Those to begin with, shape (nodes, sets) for each level above the cells; None:
+            typical ones.
     """
 
     targets: tuple[Reals, ...]

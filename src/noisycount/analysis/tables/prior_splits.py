@@ -6,13 +6,15 @@ from typing import Protocol
 
 import numpy as np
 
+from noisycount.analysis.tables.cell_division import CellDivision
 from noisycount.analysis.tables.divisions import Dirichlet, Division, Multinomial
 from noisycount.analysis.tables.model import Counts
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.tables.cell_law import CellLaw
 from noisycount.model.tables.splits import LevelSplit
 from noisycount.model.tables.tree import Tree
 
-__all__ = ["LearnedLevel", "PriorLevel", "StatedLevel", "cells_below"]
+__all__ = ["CellLevel", "LearnedLevel", "PriorLevel", "StatedLevel", "cells_below"]
 
 
 class PriorLevel(Protocol):
@@ -29,6 +31,21 @@ class PriorLevel(Protocol):
 
     def scaled(self, factor: float) -> "PriorLevel":
         """The same with so many times the concentration."""
+        ...
+
+    @property
+    def is_learned(self) -> bool:
+        """Whether it comes from the answers."""
+        ...
+
+    @property
+    def words(self) -> str:
+        """It in a few words, after the name of the level below."""
+        ...
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """Its numbers by their names."""
         ...
 
 
@@ -55,7 +72,28 @@ class StatedLevel:
     def scaled(self, factor: float) -> "StatedLevel":
         """Rates stay as they are."""
         weights, is_multinomial = self.split
-        return StatedLevel(LevelSplit(weights * (1.0 if is_multinomial else factor), is_multinomial))
+        return self if is_multinomial else StatedLevel(LevelSplit(weights * factor, is_multinomial))
+
+    @property
+    def is_learned(self) -> bool:
+        """No."""
+        return False
+
+    @property
+    def words(self) -> str:
+        """The range of the concentrations."""
+        if self.split.is_multinomial:
+            return "by known rates"
+        low, high = float(self.split.weights.min()), float(self.split.weights.max())
+        told = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
+        return f"with a concentration of {told} a child"
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """The concentrations, or rates; one number where they are equal."""
+        name = "rates" if self.split.is_multinomial else "concentrations"
+        weights = np.unique(self.split.weights)
+        return {name: float(weights[0]) if weights.size == 1 else self.split.weights}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +118,9 @@ class LearnedLevel:
         total = (self.concentrations * number)[None]
         if np.ptp(cells, axis=1).any():
             shares = cells / cells.sum(axis=1, keepdims=True)
-            return Dirichlet(total[..., None] * shares[:, None], np.repeat(total, len(cells), 0), logs)
+            return Dirichlet(
+                total[..., None] * shares[:, None], np.repeat(total, len(cells), 0), logs
+            )
         return Dirichlet(self.concentrations[None, :, None], total, logs)
 
     def scaled(self, factor: float) -> "LearnedLevel":
@@ -88,9 +128,54 @@ class LearnedLevel:
         return LearnedLevel(self.concentrations * factor, self.chances, self.cells)
 
     @property
-    def typical(self) -> float:
+    def is_learned(self) -> bool:
+        """Yes."""
+        return True
+
+    @property
+    def words(self) -> str:
         """The geometric mean of the concentrations of an average child."""
-        return float(np.exp(self.chances @ np.log(self.concentrations)))
+        typical = float(np.exp(self.chances @ np.log(self.concentrations)))
+        return f"with a concentration of about {typical:.2g} a child"
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """The mixture."""
+        return {"concentrations": self.concentrations, "chances": self.chances}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellLevel:
+    """Cells that were independent draws of one law before their sum was known.
+
+    Attributes:
+        law: Of the count of each cell.
+    """
+
+    law: CellLaw
+
+    def division(self, nodes: Counts, children: Counts) -> Division:  # noqa: ARG002  (all are alike)
+        """By the probabilities of the cells' counts."""
+        return CellDivision(self.law)
+
+    def scaled(self, factor: float) -> "CellLevel":  # noqa: ARG002  (its means fit the answers)
+        """The same: a law of a cell has no concentration."""
+        return self
+
+    @property
+    def is_learned(self) -> bool:
+        """Yes."""
+        return True
+
+    @property
+    def words(self) -> str:
+        """The mean of the law."""
+        return f"as independent counts of {self.law.mean:.3g} on average"
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """Those of the law."""
+        return self.law.to_dict()
 
 
 def cells_below(tree: Tree) -> Sequence[Reals]:

@@ -1,13 +1,15 @@
 """Nodes and their children: the messages up, and the laws of the children down."""
 
+import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.analysis.tables.divisions import Division
-from noisycount.analysis.tables.sums.fast import FastSum
+from noisycount.analysis.tables.sums.fast import FastSum, folded, transform_length
 from noisycount.analysis.tables.sums.positive import PositiveSum
 from noisycount.analysis.tables.sums.tails import sum_of_logs
 from noisycount.analysis.tables.tilts import Tilted, tilted_to
@@ -18,6 +20,7 @@ __all__ = ["Descent", "Split"]
 _CHEAP = 30_000  # multiplications, below which positive sums are as fast as transforms
 
 Counts = NDArray[np.int64]
+Complexes = NDArray[np.complex128]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +70,11 @@ class Split:
         return found._replace(tilts=base + found.tilts), weights.at_low.sum(axis=-1)
 
     @property
+    def laws(self) -> Reals:
+        """The laws of the children under the tilts, shape (nodes, sets, children, width)."""
+        return self._parts[0].laws
+
+    @property
     def tilted(self) -> Reals:
         """The tilts, in nats a record, shape (nodes, sets)."""
         return self._parts[0].tilts
@@ -81,7 +89,8 @@ class Split:
     @property
     def low(self) -> Counts:
         """The lowest counts of the messages, shape (nodes,)."""
-        return self.lows.sum(axis=-1) + self._sum.first
+        low: Counts = self.lows.sum(axis=-1) + self._sum.first
+        return low
 
     @property
     def constants(self) -> Reals:
@@ -129,11 +138,43 @@ class Split:
         rounding = rests.rounding.sum(axis=-1) + self._lost(laws, np.where(exact, -np.inf, logs))
         return Descent(joint, chances, rounding)
 
+    def sum_of(self, children: NDArray[np.bool_]) -> tuple[int, Reals]:
+        """The first place and the law, for each set, of the sum of some children of one node."""
+        kind = type(self._sum)
+        found = kind(self._parts[0].laws[:, :, children])
+        return int(found.first[0]), found.law[0]
+
+    def turned(self, parts: Sequence[tuple[int, Complexes]]) -> Complexes:
+        """The sum of parts of one node that are weighed by complex numbers of modulus 1 at most.
+
+        Args:
+            parts: The first place of each, and the law of the part with those weights, shape
+                (angles, sets, width). Without weights their sum is that of the children.
+
+        Returns:
+            At the counts of `messages`, averaged over the sets of parameters given the count, shape
+            (angles, counts).
+        """
+        law = self._sum.law[0]
+        widths = [values.shape[-1] for _, values in parts]
+        full = sum(widths) - len(widths) + 1
+        length = transform_length(min(full, law.shape[-1] + max(widths)))
+        spectra = (np.fft.fft(folded(values, length), length, axis=-1) for _, values in parts)
+        product = reduce(operator.mul, spectra)
+        first = int(self._sum.first[0]) - sum(start for start, _ in parts)
+        places = (first + np.arange(law.shape[-1])) % length
+        sums = np.fft.ifft(product, axis=-1)[..., places]
+        logs = self._weighed[0][0] - _finite(self.messages)[0]
+        shares = np.where(law > 0, np.exp(np.where(law > 0, logs, 0.0)), 0.0)
+        averaged: Complexes = np.einsum("asn,sn->an", sums, shares)
+        return averaged
+
     def _lost(self, laws: Reals, logs: Reals) -> Reals:
         """At most how much of the laws belongs to sums that are too rare for a transform."""
         largest = self._sum.law.max(axis=-1, keepdims=True)
         shares = np.exp(np.minimum(logs + np.log(self._sum.floor * largest), 0.0))
-        return (laws[:, None] * shares).sum(axis=(1, 2))
+        lost: Reals = (laws[:, None] * shares).sum(axis=(1, 2))
+        return lost
 
 
 def _finite(logs: Reals) -> Reals:

@@ -35,8 +35,9 @@ class Summary:
     @staticmethod
     def empty(size: int) -> "Summary":
         """Room for so many nodes."""
-        reals = (np.zeros(size) for _ in range(2))
-        return Summary(*reals, *(np.zeros(size, np.int64) for _ in range(3)))
+        mean, std = np.zeros(size), np.zeros(size)
+        median, low, high = (np.zeros(size, np.int64) for _ in range(3))
+        return Summary(mean, std, median, low, high)
 
     def tell(self, nodes: NDArray[np.int64], lows: NDArray[np.int64], laws: Reals) -> None:
         """Write down the estimates of some nodes.

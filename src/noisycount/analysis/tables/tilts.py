@@ -85,5 +85,7 @@ def _next(tilts: Reals, steps: Reals, widest: Reals, low: Reals, high: Reals) ->
     reach = 1 / np.sqrt(np.maximum(widest, 1e-6))
     stepped = tilts + np.clip(steps, -reach, reach)
     is_held = np.isfinite(low) & np.isfinite(high)
-    middle = np.where(is_held, (np.where(is_held, low, 0) + np.where(is_held, high, 0)) / 2, stepped)
+    middle = np.where(
+        is_held, (np.where(is_held, low, 0) + np.where(is_held, high, 0)) / 2, stepped
+    )
     return np.where((stepped > low) & (stepped < high), stepped, middle)

@@ -3,12 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from noisycount.analysis.tables.branches import Branches, Message, branches
 from noisycount.analysis.tables.count_bounds import Bounds
-from noisycount.analysis.tables.model import Counts, Divisions, Model, Settings
+from noisycount.analysis.tables.model import Divisions, Model, Settings
 from noisycount.analysis.tables.split import Split
 from noisycount.analysis.tables.windows import cell_windows, overlap
 from noisycount.model.laws.expansion import Reals
@@ -51,33 +52,62 @@ def upward(model: Model, settings: Settings, divisions: Divisions) -> Up:
         ValueError: If a count may be one of too many, or no table has these answers.
     """
     cells = cell_windows(model, settings)
-    widths, below = cells.high - cells.low + 1, ()
-    levels, kept, tilts, room = [], [], [], _KEPT
+    widths, room = cells.high - cells.low + 1, _KEPT
+    levels: list[_UpLevel] = []
     for level in range(model.tree.depth - 2, -1, -1):
-        messages: list[Message | None] = [None] * model.tree.sizes[level]
+        below = levels[0].messages if levels else ()
         reach = model.levels[level].reach(settings.widened[level])
-        found, leant = [], {}
+        found = _UpLevel.empty(model.tree.sizes[level])
         for some in branches(model, settings, level, widths):
             split = some.split(model, settings, divisions, cells, below)
             told = _messages(model, some, split, reach, below)
-            for node, message, tilt in zip(some.nodes.tolist(), told, split.tilted, strict=True):
-                messages[node], leant[node] = message, tilt
             room -= split.logs.size * (2 + split.tilted.shape[1])
-            found.append((some, split if room > 0 else None))
-        below = tuple(messages)
-        widths = np.array([message.logs.size for message in below])
-        levels.insert(0, below)
-        kept.insert(0, tuple(found))
-        tilts.insert(0, np.array([leant[node] for node in range(len(leant))]))
-    root = below[0]
+            found.add(some, split, told, is_kept=room > 0)
+        widths = np.array([message.logs.size for message in found.messages])
+        levels.insert(0, found)
+    law, rest = _root(model, levels[0].messages[0])
+    return Up(
+        cells,
+        tuple(tuple(level.messages) for level in levels),
+        tuple(tuple(level.branches) for level in levels),
+        tuple(np.array(level.tilts) for level in levels),
+        law,
+        rest,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _UpLevel:
+    """What the way up tells of a level, by the positions of its nodes."""
+
+    messages: list[Message]
+    tilts: list[Reals]
+    branches: list[tuple[Branches, Split | None]]
+
+    @classmethod
+    def empty(cls, size: int) -> Self:
+        """Room for so many nodes."""
+        none = Message(0, np.zeros(0), 0.0)
+        return cls([none] * size, [none.logs] * size, [])
+
+    def add(
+        self, some: Branches, split: Split, messages: Sequence[Message], *, is_kept: bool
+    ) -> None:
+        """Write down what is told of some nodes."""
+        self.branches.append((some, split if is_kept else None))
+        for node, message, tilt in zip(some.nodes.tolist(), messages, split.tilted, strict=True):
+            self.messages[node], self.tilts[node] = message, tilt
+
+
+def _root(model: Model, root: Message) -> tuple[Reals, float]:
+    """The law of the root's count, and the logarithm of the probability of the answers."""
     logs = root.logs + _log_prior(model, root)
     peak = float(logs.max())
     if not math.isfinite(peak):
         raise ValueError(_IMPOSSIBLE)
     weights = np.exp(logs - peak)
     total = float(weights.sum())
-    evidence = root.constant + peak + math.log(total)
-    return Up(cells, tuple(levels), tuple(kept), tuple(tilts), weights / total, evidence)
+    return weights / total, root.constant + peak + math.log(total)
 
 
 def _messages(
@@ -92,13 +122,13 @@ def _messages(
     logs = split.messages + level.logs(some.nodes, split.low, width)
     first, last = overlap(level, some.nodes, Bounds(split.low, split.low + width - 1), reach)
     messages = []
-    for place, node in enumerate(some.nodes):
+    for place, children in enumerate(some.children.tolist()):
         start = int(split.low[place])
         own = logs[place, first[place] - start : last[place] + 1 - start]
         peak = float(own.max(initial=-math.inf))
         if not math.isfinite(peak):
             raise ValueError(_IMPOSSIBLE)
-        inner = [below[child].constant for child in some.children[place]] if below else []
+        inner = [below[child].constant for child in children] if below else []
         constant = math.fsum((float(split.constants[place]), peak, *inner))
         messages.append(Message(int(first[place]), own - peak, constant))
     return messages

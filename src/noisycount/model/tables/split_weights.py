@@ -33,10 +33,11 @@ def log_rising(counts: NDArray[np.int64], concentration: Reals) -> Reals:
     # of the smaller one Γ(k + 1)/k = Γ(k), or Γ(a), remains below
     is_count_large = present >= a
     logs = grown - np.where(is_count_large, _log_gamma(a) + np.log(present), log_factorial(present))
-    return np.where(k > 0, logs, 0.0)
+    rising: Reals = np.where(k > 0, logs, 0.0)
+    return rising
 
 
-def log_rising_steps(counts: NDArray[np.int64], concentration: Reals) -> Reals:
+def log_rising_steps(counts: NDArray[np.int64] | Reals, concentration: Reals) -> Reals:
     """The change of `log_rising` from each count k to k + 1: ln((k + a)/(k + 1)).
 
     Args:
@@ -45,7 +46,8 @@ def log_rising_steps(counts: NDArray[np.int64], concentration: Reals) -> Reals:
     """
     k, a = np.broadcast_arrays(np.asarray(counts, dtype=np.float64), concentration)
     later = np.log1p(np.where(k > 0, a - 1, 0.0) / (k + 1))
-    return np.where(k > 0, later, np.log(a))
+    steps: Reals = np.where(k > 0, later, np.log(a))
+    return steps
 
 
 def log_factorial(counts: Reals) -> Reals:

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from noisycount.analysis.tables.sums.rests import Rests
 from noisycount.analysis.tables.sums.tails import moments, sum_bounds
 from noisycount.model.laws.expansion import Reals
 
-__all__ = ["FastSum"]
+__all__ = ["FastSum", "folded", "transform_length"]
 
 _GROUP = 32  # summands of one transform: more would have windows wider than the sum needs
 _CHUNK = 1 << 22  # numbers that are transformed at a time
@@ -22,6 +22,7 @@ _ERROR = 2.0**-50
 
 Places = NDArray[np.int64]
 _Part = tuple[slice, slice]
+Number = TypeVar("Number", np.float64, np.complex128)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,7 @@ class FastSum:
     @property
     def first(self) -> Places:
         """The first place of `law`, shape (nodes,)."""
-        own = self._groups.first.sum(axis=1)
+        own: Places = self._groups.first.sum(axis=1)
         return own if self._upper is None else own + self._upper.first
 
     @cached_property
@@ -109,16 +110,16 @@ class _Groups:
         first, last = low.min(axis=1).astype(np.int64), high.max(axis=1).astype(np.int64)
         full = members * (width - 1) + 1
         kept = min(int((last - first).max()) + 1, full)
-        length = _transform_length(min(full, kept + width))
+        length = transform_length(min(full, kept + width))
         return _Groups(grouped, summands, np.minimum(first, full - kept), kept, length)
 
     @property
     def count(self) -> int:
         """How many groups there are."""
-        return self.weights.shape[2]
+        return int(self.weights.shape[2])
 
     def _places(self, part: _Part, sets: int) -> Places:
-        """Where each kept place of a group stands in a transform, shape (nodes, sets, groups, …)."""
+        """Where kept places stand in a transform, shape (nodes, sets, groups, kept)."""
         places = (self.first[part][..., None] + np.arange(self.kept)) % self.length
         return np.broadcast_to(places[:, None], (len(places), sets, *places.shape[1:]))
 
@@ -137,7 +138,7 @@ class _Groups:
     def _spectra(self, part: _Part) -> NDArray[np.complex128]:
         """The transforms of the laws of the members of some groups."""
         weights = self.weights[part[0], :, part[1]]
-        return np.fft.rfft(_folded(weights, self.length), self.length, axis=-1)
+        return np.fft.rfft(folded(weights, self.length), self.length, axis=-1)
 
     @cached_property
     def laws(self) -> Reals:
@@ -172,16 +173,19 @@ class _Groups:
         """The sums of the squares of what has these transforms, by Parseval's theorem."""
         parts = spectra.view(np.float64)
         energy = np.einsum("...i,...i->...", parts, parts)
-        return (2 * energy - np.abs(spectra[..., 0]) ** 2) / self.length
+        squares: Reals = (2 * energy - np.abs(spectra[..., 0]) ** 2) / self.length
+        return squares
 
 
 def _without_each(spectra: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """The products of all members' transforms but one, for each; members are on the last axis but one."""
+    """For each member, on the last axis but one, the product of the transforms of all others."""
     members = spectra.shape[-2]
     products = np.empty_like(spectra)
     products[..., 0, :] = 1.0
     for member in range(1, members):
-        np.multiply(products[..., member - 1, :], spectra[..., member - 1, :], out=products[..., member, :])
+        np.multiply(
+            products[..., member - 1, :], spectra[..., member - 1, :], out=products[..., member, :]
+        )
     running = spectra[..., members - 1, :].copy()
     for member in reversed(range(members - 1)):
         products[..., member, :] *= running
@@ -189,7 +193,7 @@ def _without_each(spectra: NDArray[np.complex128]) -> NDArray[np.complex128]:
     return products
 
 
-def _folded(weights: Reals, length: int) -> Reals:
+def folded(weights: NDArray[Number], length: int) -> NDArray[Number]:
     """Weights modulo a length, on the last axis."""
     if weights.shape[-1] <= length:
         return weights
@@ -207,7 +211,7 @@ def _unfolded(values: Reals, width: int) -> Reals:
     return values[..., np.arange(width) % values.shape[-1]]
 
 
-def _transform_length(least: int) -> int:
+def transform_length(least: int) -> int:
     """The smallest even number of that size at least without a prime factor above 5."""
     best = 1 << max(1, (least - 1).bit_length())
     fives = 1

@@ -83,5 +83,7 @@ def _correlated(outside: Reals, law: Reals) -> Reals:
 def _row_by_row(function: Callable[[Reals, Reals], Reals], first: Reals, second: Reals) -> Reals:
     """A function of two rows, on the last axis of two arrays."""
     leading = first.shape[:-1]
-    pairs = zip(first.reshape(-1, first.shape[-1]), second.reshape(-1, second.shape[-1]), strict=True)
+    pairs = zip(
+        first.reshape(-1, first.shape[-1]), second.reshape(-1, second.shape[-1]), strict=True
+    )
     return np.array([function(*pair) for pair in pairs]).reshape(*leading, -1)

@@ -67,5 +67,3 @@ def sum_of_logs(logs: Reals, axis: int) -> Reals:
     with np.errstate(divide="ignore"):
         total: Reals = np.log(np.exp(logs - peak).sum(axis=axis)) + np.squeeze(peak, axis)
     return total
-
-

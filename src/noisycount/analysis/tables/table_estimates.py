@@ -1,0 +1,136 @@
+"""The posterior of a table: estimates of its cells and of all their sums."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noisycount.analysis.tables.cell_solution import CellSolution
+from noisycount.analysis.tables.chosen import chosen_cells
+from noisycount.analysis.tables.node_posterior import NodePosterior
+from noisycount.analysis.tables.prior import TablePrior
+from noisycount.analysis.tables.summary import Summary
+from noisycount.analysis.tables.tree_solution import TreeSolution
+from noisycount.model.laws.expansion import Reals
+from noisycount.model.tables.tree import NodeKey, Tree
+from noisycount.shown.value import Shown
+
+__all__ = ["TablePosterior"]
+
+_FLAT = 2  # levels
+_FLAT_SUM = (
+    "sums of some cells of a flat table are further from the truth than sums of the answers where "
+    "a learned prior moves many cells the same way: use a tree with answers about sums, such as "
+    "noisycount.Tree.binary"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TablePosterior(Shown):
+    """The laws of all counts of a table given all its answers.
+
+    Attributes:
+        tree: The cells, and which of them are added up.
+        prior: How counts divided before any answer: as stated, or as was learned.
+        solution: How laws are computed.
+    """
+
+    tree: Tree
+    prior: TablePrior
+    solution: TreeSolution | CellSolution
+
+    def __len__(self) -> int:
+        return self.tree.cells
+
+    @property
+    def mean(self) -> Reals:
+        """E[K | answers] of each cell, in records: the estimates of least squared error."""
+        return self.level(-1).mean
+
+    @property
+    def std(self) -> Reals:
+        """The standard deviation of each cell, in records."""
+        return self.level(-1).std
+
+    @property
+    def median(self) -> NDArray[np.int64]:
+        """The smallest k with P[K <= k | answers] >= 1/2 of each cell."""
+        return self.level(-1).median
+
+    @property
+    def low(self) -> NDArray[np.int64]:
+        """The lower ends of the 95 % intervals of the cells."""
+        return self.level(-1).low
+
+    @property
+    def high(self) -> NDArray[np.int64]:
+        """The upper ends of the 95 % intervals of the cells."""
+        return self.level(-1).high
+
+    @property
+    def evidence(self) -> float:
+        """The natural logarithm of the probability, or the density, of the answers."""
+        return self.solution.evidence
+
+    def level(self, level: int) -> Summary:
+        """The estimates of all nodes of a level.
+
+        Args:
+            level: From 0, that of the root; negative from the end.
+
+        Raises:
+            ValueError: If there is no such level.
+        """
+        return self.solution.summary(self.tree.level(level))
+
+    def node(self, node: NodeKey) -> NodePosterior:
+        """The law of the count of a node.
+
+        Args:
+            node: Its number in the order of levels, its level and position, or its keys.
+
+        Raises:
+            ValueError: If there is no such node.
+        """
+        level, position = self.tree.place(node)
+        name = ", ".join(self.tree.label(level, position)) or self.tree.names[0]
+        return NodePosterior(self.solution.law(level, position), name)
+
+    def sum(self, cells: ArrayLike) -> NodePosterior:
+        """The exact law of a sum of cells.
+
+        Of a flat table it is what is told of the sum by these cells alone: a learned law shrinks
+        each cell a little, and over many cells that adds up. A warning says so; a tree of ranges,
+        with answers about them, has sums that are better than those of the raw answers.
+
+        Args:
+            cells: Their positions, or a mask, shape (cells,).
+
+        Raises:
+            ValueError: If there is no such cell, none, or one twice.
+        """
+        is_in = chosen_cells(cells, self.tree.cells)
+        number = int(is_in.sum())
+        if self.tree.depth == _FLAT and 1 < number < self.tree.cells:
+            warnings.warn(_FLAT_SUM, UserWarning, stacklevel=2)
+        if number == self.tree.cells:
+            return self.node((0, 0))
+        if number == 1:
+            return self.node((-1, int(np.argmax(is_in))))
+        return NodePosterior(self.solution.sum_law(is_in), f"{number} cells")
+
+    def _facts(self) -> dict[str, object]:
+        """The estimates of the cells."""
+        told = self.level(-1)
+        columns = {name: getattr(told, name) for name in ("mean", "std", "median", "low", "high")}
+        return {
+            "cells": [self.tree.label(-1, cell) for cell in range(self.tree.cells)],
+            **columns,
+            "evidence": self.evidence,
+            "prior": self.prior,
+        }
+
+    def _key_facts(self) -> dict[str, object]:
+        """How large the table is, and what was learned."""
+        return {"cells": self.tree.cells, "levels": self.tree.depth, "prior": self.prior.words}

@@ -1,0 +1,81 @@
+"""What a table's counts are, by two passes over its tree."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.analysis.tables.branches import Branches
+from noisycount.analysis.tables.certified import Solved, solved
+from noisycount.analysis.tables.downward import NodeLaw, placed, resplit, table_law
+from noisycount.analysis.tables.learning import divisions_of
+from noisycount.analysis.tables.model import Model, Settings
+from noisycount.analysis.tables.prior_splits import PriorLevel
+from noisycount.analysis.tables.split import Split
+from noisycount.analysis.tables.summary import Summary
+from noisycount.analysis.tables.tree_sums import tree_sum
+from noisycount.model.laws.table_law import TableLaw
+
+__all__ = ["TreeSolution"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeSolution:
+    """The laws of all counts of a tree.
+
+    Attributes:
+        model: The tree and its answers.
+        levels: How counts divide.
+        solved: What both passes tell.
+    """
+
+    model: Model
+    levels: tuple[PriorLevel, ...]
+    solved: Solved
+
+    @classmethod
+    def of(cls, model: Model, levels: tuple[PriorLevel, ...], settings: Settings) -> "TreeSolution":
+        """That of a model under a prior."""
+        return cls(model, levels, solved(model, divisions_of(levels), settings))
+
+    @property
+    def evidence(self) -> float:
+        """The logarithm of the probability of the answers."""
+        return self.solved.up.evidence
+
+    @property
+    def root(self) -> NodeLaw:
+        """The law of the root's count."""
+        return self.solved.down.laws[0][0]
+
+    def summary(self, level: int) -> Summary:
+        """The estimates of a level."""
+        return self.solved.down.summaries[level]
+
+    def law(self, level: int, position: int) -> TableLaw:
+        """The law of a node's count."""
+        laws = self.solved.down.laws
+        if level < len(laws):
+            return table_law(laws[level][position])
+        parent = int(self.model.tree.parents(level)[position])
+        split = self.split(level - 1, parent)
+        above = placed(laws[level - 1], np.array([parent]), split)
+        child = int(np.flatnonzero(self.model.children(level - 1, parent) == position)[0])
+        return table_law(NodeLaw(int(split.lows[0, child]), split.descent(above).laws[0, child]))
+
+    def sum_law(self, is_in: NDArray[np.bool_]) -> TableLaw:
+        """The law of the sum of some cells, but not all.
+
+        Args:
+            is_in: Which, shape (cells,).
+        """
+        return tree_sum(self, is_in)
+
+    def split(self, level: int, position: int) -> Split:
+        """A node and its children."""
+        children = self.model.children(level, position)[None]
+        is_positive = bool(self.solved.settings.positive[level][position])
+        some = Branches(level, np.array([position]), children, is_positive)
+        return resplit(
+            self.model, self.solved.settings, divisions_of(self.levels), self.solved.up, some
+        )
