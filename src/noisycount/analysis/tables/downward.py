@@ -93,7 +93,8 @@ def placed(laws: Sequence[NodeLaw], nodes: Counts, split: Split) -> Reals:
     placed = np.zeros(split.messages.shape)
     for row, node, low in zip(placed, nodes.tolist(), split.low.tolist(), strict=True):
         one = laws[node]
-        row[one.low - low : one.low - low + one.law.size] = one.law
+        place = row[one.low - low :][: one.law.size]  # beyond is what filled up a longer row
+        place[:] = one.law[: place.size]
     return placed
 
 

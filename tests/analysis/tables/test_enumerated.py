@@ -1,0 +1,200 @@
+"""Posteriors of small tables against all tables of integers, each weighed in 80 digits."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noisycount import (
+    Binomial,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Exact,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    NoiseSum,
+    Population,
+    Splits,
+    Tree,
+    below,
+    posterior,
+    table_posterior,
+)
+from tests.oracles.posterior import Law
+from tests.oracles.tables import Division, EnumeratedTables, Told
+
+NOISES = [
+    DiscreteLaplace(2),
+    DiscreteLaplace(Fraction(1, 2)),
+    DiscreteGaussian(3),
+    DiscreteGaussian(1),
+    Laplace(1.5),
+    Gaussian(2),
+    NoiseSum([DiscreteLaplace(1), DiscreteGaussian(2)]),
+    NoiseSum([Laplace(1), Gaussian(2)]),
+]
+NARROW = [DiscreteLaplace(Fraction(1, 3)), DiscreteGaussian(Fraction(1, 2)), Gaussian(0.5), Exact()]
+
+
+def random_tree(random: np.random.Generator, cells: int, depth: int) -> Tree:
+    """Nested partitions of some cells, nodes in any order."""
+    levels = [np.arange(cells)]
+    for _ in range(depth - 2):
+        size = int(levels[0].max()) + 1
+        wanted = int(random.integers(1, size + 1))
+        groups = np.append(np.arange(wanted), random.integers(0, wanted, size - wanted))
+        levels.insert(0, random.permutation(groups)[levels[0]])
+    return Tree((np.zeros(cells, np.int64), *levels))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table to enumerate, and how `table_posterior` is asked for it."""
+
+    oracle: EnumeratedTables
+    answers: dict[Any, Any]
+    mechanism: dict[Any, Any]
+    prior: Splits | list[Splits]
+    total: int | Population | None
+
+    def posterior(self) -> Any:  # noqa: ANN401
+        """What is judged."""
+        return table_posterior(
+            self.answers, self.mechanism, self.oracle.tree, self.total, self.prior
+        )
+
+
+def random_prior(
+    random: np.random.Generator, tree: Tree
+) -> tuple[Splits | list[Splits], tuple[Division, ...]]:
+    """Concentrations of cells, or of each level, as Splits and as fractions."""
+    if random.random() < 0.5:
+        weights = [Fraction(int(n), 8) for n in random.integers(1, 30, tree.cells)]
+        divisions = []
+        for level, size in zip(tree.levels[1:], tree.sizes[1:], strict=True):
+            sums = [Fraction(0)] * size
+            for node, weight in zip(level.tolist(), weights, strict=True):
+                sums[node] += weight
+            divisions.append(sums)
+        known = bool(random.random() < 0.4)
+        stated = Splits(list(map(float, weights)), is_multinomial=known)
+        return stated, tuple(Division(tuple(one), known) for one in divisions)
+    levels, found = [], []
+    for size in tree.sizes[1:]:
+        own = tuple(Fraction(int(n), 4) for n in random.integers(1, 9, size))
+        known = bool(random.random() < 0.3)
+        levels.append(Splits(list(map(float, own)), is_multinomial=known))
+        found.append(Division(own, known))
+    return levels, tuple(found)
+
+
+def random_case(seed: int) -> Case:
+    """A tree of up to six cells, with answers of all kinds at some nodes."""
+    random = np.random.default_rng(seed)
+    free = seed % 5 == 0
+    cells = int(random.integers(1, 3 if free else 6))
+    tree = random_tree(random, cells, int(random.integers(2, 5)))
+    whole = int(random.integers(0, 8 if cells < 5 else 7))
+    table = random.multinomial(whole, np.full(cells, 1 / cells))
+    answers: dict[Any, Any] = {}
+    laws: dict[Any, Any] = {}
+    told = []
+    nodes = [(level, place) for level, size in enumerate(tree.sizes) for place in range(size)]
+    spared = (0, 0) if free else nodes[-1]
+    for level, place in nodes:
+        if random.random() < 0.3 and (level, place) != spared:
+            continue
+        count = int(table[tree.levels[level] == place].sum())
+        noise = _choice(random, NARROW if free else [*NOISES, Exact()])
+        one = _told(random, level, place, count, noise)
+        told.append(one)
+        answers[level, place] = below(one.answer) if one.is_below else one.answer
+        laws[level, place] = noise
+    prior, divisions = random_prior(random, tree)
+    total: int | Population | None = whole if random.random() < 0.6 else Binomial(8, 0.4)
+    ends = (0, 30) if free else total
+    oracle = EnumeratedTables(tree, divisions, tuple(told), ends)  # type: ignore[arg-type]
+    return Case(oracle, answers, laws, prior, None if free else total)
+
+
+def _choice(random: np.random.Generator, noises: list[Mechanism]) -> Mechanism:
+    return noises[int(random.integers(len(noises)))]
+
+
+def _told(
+    random: np.random.Generator, level: int, position: int, count: int, noise: Mechanism
+) -> Told:
+    """An answer that a count can have had, sometimes suppressed."""
+    if isinstance(noise, Exact):
+        answer = float(count)
+        hidden = level > 0 and random.random() < 0.2
+        return Told(level, position, answer + hidden, noise, is_below=bool(hidden))
+    answer = float(count + noise.draws(1, random)[0])  # type: ignore[attr-defined]
+    hidden = level > 0 and random.random() < 0.2
+    threshold = float(np.ceil(answer + 1))
+    return Told(level, position, threshold if hidden else answer, noise, is_below=bool(hidden))
+
+
+def check_law(fast: Any, law: Law) -> None:  # noqa: ANN401
+    """The mean within 1e-10 standard deviations, quantiles equal, variance within 1e-8."""
+    mean, variance = float(law.mean), max(0.0, float(law.variance))
+    assert abs(fast.mean - mean) <= 1e-10 * variance**0.5 + 1e-13 * (1 + mean)
+    assert fast.std**2 == pytest.approx(variance, rel=1e-8, abs=1e-12)
+    assert fast.median == law.quantile(0.5)
+    assert fast.interval(0.95) == (law.quantile(0.025), law.quantile(0.975))
+
+
+@pytest.mark.few(15)
+@pytest.mark.parametrize("seed", range(120))
+def test_every_node_has_its_exact_law(seed: int) -> None:
+    """Whatever the tree, the noises, the answers and the prior."""
+    case = random_case(seed)
+    found, oracle = case.posterior(), case.oracle
+    assert found.evidence == pytest.approx(float(oracle.evidence), rel=1e-10, abs=1e-10)
+    tree = oracle.tree
+    for level, size in enumerate(tree.sizes):
+        whole = found.level(level)
+        for position in range(size):
+            law = oracle.law([position], level)
+            check_law(found.node((level, position)), law)
+            assert abs(whole.mean[position] - float(law.mean)) <= 1e-10 * (
+                1 + float(law.variance) ** 0.5
+            )
+            assert whole.median[position] == law.quantile(0.5)
+            assert whole.low[position] == law.quantile(0.025)
+            assert whole.high[position] == law.quantile(0.975)
+        if level:
+            sums = np.bincount(tree.parents(level), whole.mean)
+            assert np.allclose(sums, found.level(level - 1).mean, rtol=0, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:sums of some cells")  # of a flat table, which is meant
+@pytest.mark.few(5)
+@pytest.mark.parametrize("seed", range(40))
+def test_sums_of_cells_have_their_exact_law(seed: int) -> None:
+    """Of any cells, also of several branches."""
+    case = random_case(seed)
+    random = np.random.default_rng(seed)
+    chosen = random.random(case.oracle.tree.cells) < 0.5
+    if not chosen.any():
+        chosen[0] = True
+    check_law(case.posterior().sum(chosen), case.oracle.law(np.flatnonzero(chosen)))
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.75])
+@pytest.mark.parametrize("noise", [DiscreteLaplace(5), Gaussian(3), DiscreteGaussian(8)], ids=repr)
+def test_two_cells_of_known_rates_are_a_binomial_count(noise: Mechanism, rate: float) -> None:
+    """A tree of two levels with `Multinomial` rates equals `posterior` with `Binomial`."""
+    one = posterior(41, Binomial(120, rate), noise)
+    table = table_posterior(
+        [41, np.nan], noise, total=120, prior=Splits.multinomial([rate, 1 - rate])
+    )
+    cell, other = table.node((1, 0)), table.node((1, 1))
+    assert abs(cell.mean - one.mean) <= 1e-10 * one.std
+    assert abs(other.mean - (120 - one.mean)) <= 1e-10 * one.std
+    assert (cell.median, cell.mode) == (one.median, one.mode)
+    assert cell.interval(0.95) == one.interval(0.95)
+    assert cell.std == pytest.approx(one.std, rel=1e-9)
