@@ -125,7 +125,8 @@ def ratio(a: Operand, b: Operand) -> Ratio:
     """The law of A/B of two independent counts, neither of which can be negative.
 
     P[A/B <= x] = Σ_k P[B = k]·P[A <= x·k]. A ratio to a count of 0 is infinite: it has no mean, and
-    a quantile is infinite where P[B = 0] reaches it.
+    a quantile is infinite where P[B = 0] reaches it. Every count is summed, as x·k falls between
+    counts of A: milliseconds for thousands of counts, seconds for a million.
 
     Args:
         a: A posterior, or anything else with the law of a count.
