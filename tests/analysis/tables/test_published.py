@@ -89,3 +89,5 @@ def test_tree_goes_without_saying_for_cells() -> None:
     for answers in ({0: [6]}, 3, [], [[1, 2]]):
         with pytest.raises(ValueError, match="tree must be given"):
             asked(answers, nc.Exact(), None)
+    with pytest.raises(ValueError, match="got 3: build it by Tree"):
+        asked([1, 2], nc.Exact(), 3)  # type: ignore[arg-type]

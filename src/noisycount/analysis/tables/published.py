@@ -117,6 +117,10 @@ def asked(
         found = _published(answers)
         return Asked(found.answers, mechanism or found.mechanism, found.tree)
     if tree is not None:
+        if not isinstance(tree, Tree):
+            raise ValueError(
+                f"tree must be a noisycount.Tree, got {tree!r}: build it by Tree.of_keys"
+            )
         return Asked(answers, mechanism, tree)
     cells: Any = answers
     if isinstance(answers, Mapping):

@@ -22,7 +22,7 @@ _FEW_NODES, _NODES = 10, 16
 _SMOOTH = 4.0  # records: posteriors under noise so wide have poles far from an interval of 1
 _SMOOTHEST = 16.0  # records: so far that few nodes are enough
 _DENSE = 2  # answers for each node: fewer between two integers are computed one by one
-_AT_ONCE = 1 << 16  # answers
+_AT_ONCE = 1 << 14  # answers
 
 
 class Cells(Protocol):
@@ -91,7 +91,7 @@ def _dense(
     at_nodes = cells.estimates()
     between = _Between(nodes, owners, answers - floors[owners])
     reals = (at_nodes.mean, at_nodes.std, at_nodes.log_evidence)
-    mean, std, evidence = (between.of(values.reshape(-1, size)) for values in reals)
+    mean, std, evidence = between.of([values.reshape(-1, size) for values in reals])
     counts = (at_nodes.median, at_nodes.low, at_nodes.high)
     median, low, high = _quantiles(cells, [each.reshape(-1, size) for each in counts], between)
     return CellEstimates(mean, std, median, low, high, evidence)
@@ -109,8 +109,9 @@ def _quantiles(cells: Cells, at_nodes: Sequence[Counts], between: "_Between") ->
     found = tuple(each[between.owners, 0] for each in at_nodes)
     if asked:
         counts = [np.repeat(at_nodes[number][:, 0] + step, size) for number, step in asked]
-        for (number, step), chances in zip(asked, cells.chances(np.array(counts)), strict=True):
-            missing = between.of(chances.reshape(-1, size)) < QUANTILES[number] * (1 - TIE)
+        at_counts = cells.chances(np.array(counts)).reshape(len(asked), -1, size)
+        for (number, step), chances in zip(asked, between.of(at_counts), strict=True):
+            missing = chances < QUANTILES[number] * (1 - TIE)
             found[number][missing & (step < rises[number][between.owners])] += 1
     return found
 
@@ -129,17 +130,25 @@ class _Between:
     owners: Counts
     shares: Reals
 
-    def of(self, values: Reals) -> Reals:
-        """The polynomials through values at the nodes, one a row, by the barycentric formula."""
+    def of(self, several: Sequence[Reals] | Reals) -> Reals:
+        """The polynomials through several values at the nodes, by the barycentric formula.
+
+        Args:
+            several: Each of shape (owners, nodes).
+
+        Returns:
+            Shape (several, answers).
+        """
         signs = (-1.0) ** np.arange(self.nodes.size)
         signs[[0, -1]] /= 2
-        found = np.empty(self.shares.size)
+        found = np.empty((len(several), self.shares.size))
         for start in range(0, self.shares.size, _AT_ONCE):
             some = slice(start, start + _AT_ONCE)
             apart = self.shares[some, None] - self.nodes
             at_node = apart == 0
             weights = signs / np.where(at_node, 1.0, apart)
             weights = np.where(at_node.any(axis=1)[:, None], at_node, weights)
-            sums = (weights * values[self.owners[some]]).sum(axis=1)
-            found[some] = sums / weights.sum(axis=1)
+            weights /= weights.sum(axis=1)[:, None]
+            for one, values in zip(found, several, strict=True):
+                one[some] = np.einsum("an,an->a", weights, values[self.owners[some]])
         return found

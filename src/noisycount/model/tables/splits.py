@@ -57,11 +57,13 @@ class Splits(Shown):
     def __post_init__(self) -> None:
         name = "rates" if self.is_multinomial else "concentrations"
         values = np.array(_numbers(self.concentrations, name))
-        possible = np.isfinite(values) & (values >= 0 if self.is_multinomial else values > 0)
-        if values.ndim > 1 or not values.size or not possible.all() or not values.any():
+        possible = np.isfinite(values) & (values > 0)
+        if values.ndim > 1 or not values.size or not possible.all():
             wrong = values[~possible].flat[0] if not possible.all() else values.tolist()
-            least = "finite, none negative and one positive" if self.is_multinomial else "positive"
-            raise ValueError(f"{name} must be {least}, a number or one a cell, got {wrong!r}")
+            raise ValueError(
+                f"{name} must be positive and finite, a number or one a cell, got {wrong!r}: "
+                "a cell that is surely empty is told by an answer of 0 under Exact()"
+            )
         values.flags.writeable = False
         object.__setattr__(self, "concentrations", values)
 
@@ -70,7 +72,7 @@ class Splits(Shown):
         """Known shares: each record falls into a cell by itself.
 
         Args:
-            rates: Those of the cells, up to a common factor, none negative: a number or an array.
+            rates: Those of the cells, up to a common factor, positive: a number or an array.
 
         Example:
             >>> Splits.multinomial([1, 3]).concentrations_of(Tree.flat(2))[0].tolist()
@@ -159,8 +161,6 @@ def _numbers(values: ArrayLike, name: str) -> Reals:
 
 
 def _rates(own: Reals, parents: NDArray[np.int64]) -> Reals:
-    """Weights as shares of those of the same parent; equal ones where all are 0."""
-    counted = np.bincount(parents)
-    whole = np.bincount(parents, own)
-    empty = (whole == 0)[parents]
-    return np.where(empty, 1 / counted[parents], own / np.where(empty, 1.0, whole[parents]))
+    """Weights as shares of those of the same parent."""
+    shares: Reals = own / np.bincount(parents, own)[parents]
+    return shares
