@@ -4,7 +4,8 @@ import pytest
 
 from tests.notebooks import code_cells, executed, read
 
-NOTEBOOK = Path(__file__).parents[1] / "docs" / "first-count.ipynb"
+DOCS = Path(__file__).parents[1] / "docs"
+NOTEBOOK, TABLE = DOCS / "first-count.ipynb", DOCS / "published-table.ipynb"
 
 
 @pytest.mark.skipif(not NOTEBOOK.is_file(), reason="the tests run outside the project's folder")
@@ -28,3 +29,15 @@ def test_a_second_run_gives_the_same_answer_and_costs_nothing(tmp_path: Path) ->
     assert second["text/plain"] == first["text/plain"]
     assert "charged 0.15" in first["text/html"]
     assert "asked before: free" in second["text/html"]
+
+
+@pytest.mark.skipif(not TABLE.is_file(), reason="the tests run outside the project's folder")
+def test_the_notebook_of_a_table_runs_and_shows_what_it_stores(tmp_path: Path) -> None:
+    """Each cell gives results of the same forms, in whatever noise; the last is what is stored."""
+    notebook = read(TABLE)
+    stored = [{*output["data"]} for cell in code_cells(notebook) for output in cell["outputs"]]
+    bundles = list(executed(notebook, tmp_path))
+    assert [set() if bundle is None else {*bundle} for bundle in bundles] == stored
+    assert len(bundles) == 6
+    assert bundles[2] is not None
+    assert "answer, with noise" in bundles[2]["image/svg+xml"]

@@ -103,6 +103,8 @@ def test_every_transcript_is_real(
     for language, block in BLOCK.findall(page.read_text(encoding="utf-8")):
         if language == "csv":
             (clone / "visits.csv").write_text(block, encoding="utf-8")
+        if language == "tsv":
+            (clone / "towns.tsv").write_text(block, encoding="utf-8")
         if language == "toml":
             (clone / "noisycount.toml").write_text(block, encoding="utf-8")
         if language == "console":

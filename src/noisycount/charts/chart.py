@@ -14,7 +14,8 @@ def chart(result: object) -> "alt.TopLevelMixin":
     """An Altair chart of a result, as the command line draws it.
 
     Args:
-        result: A `Posterior`, a `PrivacyCurve`, a `Figure`, or what a desk releases.
+        result: A `Posterior`, a `TablePosterior`, a `PrivacyCurve`, a `Figure`, or what a desk
+            releases.
 
     Raises:
         NoisyCountError: The extra `charts` is not installed.

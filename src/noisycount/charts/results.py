@@ -7,6 +7,7 @@ import altair as alt
 from noisycount.analysis.posterior.observed import is_published
 from noisycount.analysis.posterior.posterior import Posterior
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve
+from noisycount.analysis.tables.table_estimates import TablePosterior
 from noisycount.charts.answer import AnswerCurve, answer_chart
 from noisycount.charts.plot.chart import plot_chart
 from noisycount.charts.plot.plot import Plot
@@ -16,6 +17,8 @@ from noisycount.charts.refinement.chart import refinement_chart
 from noisycount.charts.refinement.curves import RefinementCurves
 from noisycount.charts.table.bars import TableBars, is_tabled
 from noisycount.charts.table.chart import table_chart
+from noisycount.charts.table.posterior_dots import posterior_dots
+from noisycount.charts.table.refined_chart import refined_chart
 from noisycount.shown.line import short
 
 __all__ = ["chart_of"]
@@ -33,8 +36,8 @@ def chart_of(result: object) -> alt.TopLevelMixin:
     if is_tabled(result):
         return table_chart(TableBars.of(result))
     raise ValueError(
-        "result must be a Posterior, a PrivacyCurve, a Release, a TableRelease or a Figure, "
-        f"got {short(result)[:_SHOWN]}: give one of these"
+        "result must be a Posterior, a TablePosterior, a PrivacyCurve, a Release, a TableRelease "
+        f"or a Figure, got {short(result)[:_SHOWN]}: give one of these"
     )
 
 
@@ -45,6 +48,12 @@ def _(told: Posterior) -> alt.TopLevelMixin:
     averaged = f"; the answer is the average of {several}" if several > 1 else ""
     subtitle = f"{told.population.records:,} records{averaged}"
     return refinement_chart(RefinementCurves.of(told), "What is the true count?", subtitle)
+
+
+@chart_of.register
+def _(told: TablePosterior) -> alt.TopLevelMixin:
+    """The answers of the cells and their estimates."""
+    return refined_chart(posterior_dots(told))
 
 
 @chart_of.register

@@ -43,6 +43,11 @@ class CellSolution:
         """The logarithm of the probability of the answers."""
         return float(self.estimates.log_evidence.sum())
 
+    @property
+    def cell_answers(self) -> tuple[LevelAnswers, ...]:
+        """What was answered about the cells."""
+        return tuple(self.cells.answers)
+
     def summary(self, level: int) -> Summary:
         """The estimates of a level."""
         if level:

@@ -9,6 +9,7 @@ from noisycount.analysis.tables.branches import Branches
 from noisycount.analysis.tables.certified import Solved, solved
 from noisycount.analysis.tables.downward import NodeLaw, placed, resplit, table_law
 from noisycount.analysis.tables.learning import divisions_of
+from noisycount.analysis.tables.level_answers import LevelAnswers
 from noisycount.analysis.tables.model import Model, Settings
 from noisycount.analysis.tables.prior_splits import PriorLevel
 from noisycount.analysis.tables.split import Split
@@ -47,6 +48,11 @@ class TreeSolution:
     def root(self) -> NodeLaw:
         """The law of the root's count."""
         return self.solved.down.laws[0][0]
+
+    @property
+    def cell_answers(self) -> tuple[LevelAnswers, ...]:
+        """What was answered about the cells."""
+        return self.model.levels[-1].answers
 
     def summary(self, level: int) -> Summary:
         """The estimates of a level."""

@@ -1,33 +1,37 @@
 """`noisycount refine`: from noisy answers to the best estimate."""
 
-from fractions import Fraction
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from noisycount.app.options.common import as_confidence, as_epsilon, as_picture, json_option
+from noisycount.app.config.config import Config
+from noisycount.app.options.common import as_confidence, as_picture, config_option, json_option
 from noisycount.app.options.population import (
-    NOISE_OPTIONS,
-    as_answers,
-    as_scale,
     assumed_of_options,
-    noise_of_options,
     population_options,
 )
+from noisycount.app.options.published import as_words, published_options
+from noisycount.app.options.refining import Columns, column_options, noise_options
 from noisycount.app.refine.answer_table import AnswerTable, RowLaws
 from noisycount.app.refine.assumption import Rate
 from noisycount.app.refine.estimate import Refinement
+from noisycount.app.refine.tables.asked import AskedTable
 from noisycount.app.refine.wire import refinement_object, table_object
 from noisycount.app.refine.words import refinement_facts, table_text
 from noisycount.app.terminal.printing import print_facts, print_json, print_text
 from noisycount.app.terminal.progress import progress
 from noisycount.app.terminal.status import status
 from noisycount.model.noises.additive import AdditiveNoise
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 
 __all__ = ["command"]
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
+_WHOLE = (
+    "a published table is given by --table FILE or --key KEY [SOURCE], without ANSWERs, --answers, "
+    "--size, --rate and --strata"
+)
 
 
 @click.command(
@@ -37,25 +41,15 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "  noisycount refine 107 --size 5912 --rate 1.7% --epsilon 0.15\n"
     "  noisycount refine 98.2 110.9 --strata towns.csv --noise gaussian --scale 10\n"
     "  noisycount refine --size 1000 --rate 30%±2% --epsilon 0.5 \\\n"
-    "      --answers towns.csv --column answer --out refined.parquet",
+    "      --answers towns.csv --column answer --out refined.parquet\n"
+    "  noisycount refine --key 3f9a1c --ranks --plot towns.svg\n"
+    "  noisycount refine --table towns.csv --by county,town --column answer \\\n"
+    "      --total 29277 --epsilon 0.5 --shares --out refined.csv\n"
+    "  noisycount refine --table census.parquet --geocode 50017 --query votingage",
 )
-@click.argument("answers", nargs=-1, metavar="[ANSWER]...", callback=as_answers)
+@click.argument("answers", nargs=-1, metavar="[ANSWER]...", callback=as_words)
 @population_options
-@click.option(
-    "--epsilon",
-    callback=as_epsilon,
-    metavar="E",
-    help="The ε of each answer, as `noisycount count` tells it.",
-)
-@click.option(
-    "--noise",
-    type=click.Choice(list(NOISE_OPTIONS)),
-    metavar="KIND",
-    help=f"Or: the kind of its noise, {' or '.join(NOISE_OPTIONS)},",
-)
-@click.option(
-    "--scale", callback=as_scale, metavar="S", help="and the noise's scale in records: 10 or 20/3."
-)
+@noise_options
 @click.option(
     "--level",
     callback=as_confidence,
@@ -69,44 +63,35 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     type=_FILE,
     callback=as_picture,
     metavar="FILE",
-    help="Draw what was assumed, what is answered, and both, as .svg or .png.",
+    help="Draw it as .svg or .png: what was assumed, what is answered, and both; of a table its "
+    "answers and estimates.",
 )
-@click.option(
-    "--answers",
-    "table",
-    type=_FILE,
-    metavar="FILE",
-    help="A table of answers, each about a count of its own:",
-)
-@click.option("--column", metavar="NAME", help="its column of answers,")
+@column_options
+@published_options
+@click.option("--column", metavar="NAME", help="The column of answers of a table.")
 @click.option(
     "--out",
     type=_FILE,
     metavar="FILE",
-    help="and the new table to write, with mean, median, low, high and surprise added.",
+    help="Write a new table, with mean, median, low, high and so on added.",
 )
-@click.option(
-    "--size-column", metavar="NAME", help="Instead of --size: its column of how many records,"
-)
-@click.option("--rate-column", metavar="NAME", help="and instead of --rate: its column of rates.")
 @click.option("--overwrite", is_flag=True, help="Replace the file of --out if it is there.")
+@config_option
 @json_option
 def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     answers: tuple[float, ...],
     size: int | None,
     rate: Rate | None,
     strata: Path | None,
-    epsilon: Fraction | None,
-    noise: str | None,
-    scale: Fraction | None,
     level: float,
     plot: Path | None,
-    table: Path | None,
     column: str | None,
     out: Path | None,
-    size_column: str | None,
-    rate_column: str | None,
+    configuration: Config,
     *,
+    noises: Sequence[AdditiveNoise],
+    columns: Columns,
+    published: AskedTable,
     overwrite: bool,
     as_json: bool,
 ) -> None:
@@ -116,14 +101,24 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     (CSV or Parquet) holds answers about a count each. What is assumed is public knowledge: it
     costs no privacy, as it only uses what was already told. Without a rate, each count is assumed
     to be as likely.
+
+    A published table (--table, or --key of the ledger) is refined as a whole: its counts add up,
+    and what is known of their law is learned from all of them.
     """
-    law = _law(epsilon, noise, scale)
-    if answers and not (table or column or out or size_column or rate_column):
-        assumed = assumed_of_options(size, rate, strata, is_flat_allowed=True)
-        _refine_count(Refinement.of(answers, assumed, law, level), plot, as_json=as_json)
-    elif table and column and out and not (answers or plot):
-        asked = AnswerTable(table, column, out, size_column, rate_column, overwrite)
-        _refine_table(asked, _row_laws(asked, size, rate, strata), law, level, as_json=as_json)
+    has_population = size is not None or rate is not None or strata is not None
+    if published != AskedTable():
+        if has_population or columns.is_asked or answers:
+            raise click.UsageError(_WHOLE)
+        asked = replace(published, noises=noises, column=column, level=level, out=out, plot=plot)
+        asked = replace(asked, is_replacing=overwrite)
+        _refine_whole(asked, configuration, as_json=as_json)
+    elif answers and not (columns.is_asked or column or out):
+        noise, assumed = _one(noises), assumed_of_options(size, rate, strata, is_flat_allowed=True)
+        _refine_count(Refinement.of(answers, assumed, noise, level), plot, as_json=as_json)
+    elif columns.answers and column and out and not (answers or plot):
+        noise = _one(noises)
+        rows = AnswerTable(columns.answers, column, out, columns.size, columns.rate, overwrite)
+        _refine_table(rows, _row_laws(rows, size, rate, strata), noise, level, as_json=as_json)
     else:
         raise click.UsageError(
             "give either one or more ANSWERs, with --plot FILE if you like, or all of "
@@ -149,15 +144,23 @@ def _row_laws(
     return RowLaws(size=size, rate=rate, words="the rate" if is_known else "the size")
 
 
-def _law(epsilon: Fraction | None, noise: str | None, scale: Fraction | None) -> AdditiveNoise:
+def _one(noises: Sequence[AdditiveNoise]) -> AdditiveNoise:
     """The noise of each answer."""
-    if epsilon is not None and noise is None and scale is None:
-        return DiscreteLaplace.for_epsilon(epsilon)
-    if epsilon is None and noise is not None and scale is not None:
-        return noise_of_options(noise, scale)
+    if len(noises) == 1:
+        return noises[0]
     raise click.UsageError(
         "give either --epsilon, or both --noise and --scale, such as --noise gaussian --scale 10"
+        + (", once: all answers have one noise" if noises else "")
     )
+
+
+def _refine_whole(asked: AskedTable, configuration: Config, *, as_json: bool) -> None:
+    """A published table, refined as a whole."""
+    if (asked.file is None) == (asked.key is None):
+        raise click.UsageError(_WHOLE)
+    from noisycount.app.refine.tables.asking import ask_table  # noqa: PLC0415  (loads DuckDB)
+
+    ask_table(asked, configuration, as_json=as_json)
 
 
 def _refine_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -> None:

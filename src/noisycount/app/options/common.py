@@ -2,10 +2,10 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -31,6 +31,7 @@ __all__ = [
     "number",
     "share",
     "ungrouped",
+    "with_options",
 ]
 
 _GROUPED = re.compile(r"[±+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
@@ -118,6 +119,18 @@ def json_option(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="One JSON object, for machines.")(
         command
     )
+
+
+def with_options(packed: Any, options: Sequence[Callable[[Any], Any]]) -> Any:  # noqa: ANN401 - a command
+    """A command with more options, the first of them first in its help.
+
+    Args:
+        packed: The command.
+        options: What Click makes of them.
+    """
+    for option in reversed(options):
+        packed = option(packed)
+    return packed
 
 
 def share(text: str) -> float:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from noisycount.app.options.common import Command, as_picture, ungrouped
+from noisycount.app.options.common import Command, as_picture, ungrouped, with_options
 from noisycount.app.table.asked import GAUSSIAN, LAPLACE, Asked, Item
 from noisycount.app.table.keys import Listed
 from noisycount.app.table.typed import items, keys_of_column, margin_names
@@ -173,10 +173,7 @@ def table_options(command: Command) -> Command:
         asked = Asked(wheres=wheres, **{name: given.pop(name) for name in _NAMES})
         command(**given, asked=asked)
 
-    decorated: Any = packed
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    return decorated  # type: ignore[no-any-return]  # what it was, with more options
+    return with_options(packed, _OPTIONS)  # type: ignore[no-any-return]  # what it was
 
 
 def _read(reading: Callable[[], Read]) -> Read:

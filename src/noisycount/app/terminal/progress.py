@@ -31,5 +31,5 @@ def progress(doing: str) -> Iterator[Done]:
         yield lambda _: None
         return
     with LateProgress(console=terminal, transient=True) as bars:
-        task = bars.add_task(doing, total=1.0)
-        yield lambda share: bars.update(task, completed=share)
+        task = bars.add_task(doing, total=None)  # it moves, until somebody knows the share
+        yield lambda share: bars.update(task, total=1.0, completed=share)

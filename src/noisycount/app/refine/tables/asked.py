@@ -1,8 +1,7 @@
 """What somebody wants to know of a published table, as it was typed: before any file is opened."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import date
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from noisycount.model.noises.additive import AdditiveNoise
@@ -26,7 +25,8 @@ class AskedTable:
         below_column: Or the column that says so.
         geocode: Which place of a file of the census.
         query: Which of its queries.
-        day: The day of a file of Wikimedia.
+        day: The day of a file of Wikimedia, or the name of an era.
+        tiers: The tier of its countries by their codes, where it is not "lower".
         concentration: That of each cell before the answers; None: learned from them.
         is_learned: Whether somebody asked for a prior that is learned.
         level: The probability of each interval.
@@ -48,7 +48,8 @@ class AskedTable:
     below_column: str | None = None
     geocode: str | None = None
     query: str | None = None
-    day: date | None = None
+    day: str | None = None
+    tiers: Mapping[str, str] = field(default_factory=dict)
     concentration: float | None = None
     is_learned: bool = False
     level: float = 0.95

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from noisycount.app.refine.tables.asked import AskedTable
-from noisycount.app.refine.tables.published import PublishedLevel, PublishedTable
+from noisycount.app.refine.tables.page_noises import published_pages
+from noisycount.app.refine.tables.published import PublishedTable
 from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import NoisyCountError
 
@@ -56,18 +57,18 @@ def wikimedia_table(asked: AskedTable, path: Path) -> PublishedTable:
     }
     answers = [int(row[-1]) for row in rows]
     columns["answer"] = answers
-    if len(asked.noises) != 1:
-        raise NoisyCountError(f"{asked.place} does not say its noise: give --noise and --scale")
+    levels, notes = published_pages(asked, [row[1] for row in rows], np.array(answers))
     texts = [[str(cell or "") for cell in columns[name]] for name in _KEYS]
     return PublishedTable(
         subject=f"page views in {seen_from_here(path)}",
         names=_KEYS,
         keys=list(zip(*texts, strict=True)),
         answers=np.array(answers, dtype=np.float64),
-        levels=(PublishedLevel("page", np.arange(len(rows)), asked.noises[0], (0, 1, 2)),),
+        levels=levels,
         below=np.full(len(rows), np.nan),
         columns=columns,
         is_selected=True,
+        notes=notes,
     )
 
 
