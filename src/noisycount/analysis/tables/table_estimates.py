@@ -14,6 +14,8 @@ from noisycount.analysis.tables.summary import Summary
 from noisycount.analysis.tables.tree_solution import TreeSolution
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.tables.tree import NodeKey, Tree
+from noisycount.shown.numbers import signed
+from noisycount.shown.rows import MOST_ROWS, row_table
 from noisycount.shown.value import Shown
 
 __all__ = ["TablePosterior"]
@@ -119,6 +121,24 @@ class TablePosterior(Shown):
         if number == 1:
             return self.node((-1, int(np.argmax(is_in))))
         return NodePosterior(self.solution.sum_law(is_in), f"{number} cells")
+
+    def _repr_html_(self) -> str:
+        """Its first cells for a notebook."""
+        told, shown = self.level(-1), range(min(len(self), MOST_ROWS))
+        keys = [self.tree.label(-1, cell) for cell in shown]
+        names = self.tree.names[1:] if len(keys[0]) == self.tree.depth - 1 else ("cell",)
+        rows = [
+            [
+                *key,
+                signed(told.mean[cell], 1),
+                signed(told.median[cell]),
+                f"{signed(told.low[cell])} to {signed(told.high[cell])}",
+            ]
+            for cell, key in enumerate(keys)
+        ]
+        header = [*names, "mean", "median", "95 %"]
+        left_out = len(self) - len(rows)
+        return row_table("Counts given all answers", header, rows, [self.prior.words], left_out)
 
     def _facts(self) -> dict[str, object]:
         """The estimates of the cells."""

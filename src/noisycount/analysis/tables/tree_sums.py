@@ -116,7 +116,7 @@ def _told(solution: TreeLaws, parts: list[Reals], node: tuple[int, int], angles:
 def _at(told: _Told, low: int, width: int) -> Complexes:
     """The values at so many counts from the lowest on, 0 where there are none."""
     values = np.zeros((told.values.shape[0], width), dtype=np.complex128)
-    start = low - told.low
-    part = told.values[:, start : start + width]
-    values[:, : part.shape[1]] = part
+    first = max(low, told.low)
+    after = max(first, min(low + width, told.low + told.values.shape[1]))
+    values[:, first - low : after - low] = told.values[:, first - told.low : after - told.low]
     return values

@@ -42,9 +42,9 @@ _WHOLE = (
     "  noisycount refine 98.2 110.9 --strata towns.csv --noise gaussian --scale 10\n"
     "  noisycount refine --size 1000 --rate 30%±2% --epsilon 0.5 \\\n"
     "      --answers towns.csv --column answer --out refined.parquet\n"
-    "  noisycount refine --key 3f9a1c --ranks --plot towns.svg\n"
+    "  noisycount refine --key 3f9a1c --plot towns.svg\n"
     "  noisycount refine --table towns.csv --by county,town --column answer \\\n"
-    "      --total 29277 --epsilon 0.5 --shares --out refined.csv\n"
+    "      --total 29277 --epsilon 0.5 --out refined.csv\n"
     "  noisycount refine --table census.parquet --geocode 50017 --query votingage",
 )
 @click.argument("answers", nargs=-1, metavar="[ANSWER]...", callback=as_words)

@@ -86,7 +86,8 @@ def _notes(asked: AskedTable, day: str, least: dict[str, int]) -> tuple[str, ...
     if not odd:
         return ()
     named = ", ".join(odd[:_FEW]) + (", …" if len(odd) > _FEW else "")
-    return (
+    note = (
         f"no count of {named} is below {threshold}: if their risk is medium or higher their noise "
-        f"is wider; say so by --tier {_NEXT}={odd[0]}",
+        f"is wider; say so by --tier {_NEXT}={odd[0]}"
     )
+    return (note,)

@@ -3,7 +3,7 @@
 from noisycount.app.refine.tables.refined import RefinedTable
 from noisycount.app.refine.tables.selected import SELECTED
 
-__all__ = ["prior_object", "prior_words", "sensitivity_words"]
+__all__ = ["prior_object", "prior_words"]
 
 
 def prior_words(refined: RefinedTable) -> list[str]:
@@ -11,11 +11,6 @@ def prior_words(refined: RefinedTable) -> list[str]:
     if refined.told is None:
         return [SELECTED]
     return [refined.told.prior.words]
-
-
-def sensitivity_words(refined: RefinedTable) -> list[str]:
-    """How the estimates move if more or less is assumed."""
-    return [] if refined.told is None else [str(getattr(refined.told, "sensitivity", "(later)"))]
 
 
 def prior_object(refined: RefinedTable) -> object:
