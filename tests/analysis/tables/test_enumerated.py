@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from noisycount import (
     posterior,
     table_posterior,
 )
+from noisycount.analysis.tables.answered import answered
+from noisycount.analysis.tables.cell_learning import learned_cell_law
 from tests.oracles.posterior import Law
 from tests.oracles.tables import Division, EnumeratedTables, Told
 
@@ -198,3 +201,22 @@ def test_two_cells_of_known_rates_are_a_binomial_count(noise: Mechanism, rate: f
     assert (cell.median, cell.mode) == (one.median, one.mode)
     assert cell.interval(0.95) == one.interval(0.95)
     assert cell.std == pytest.approx(one.std, rel=1e-9)
+
+
+@pytest.mark.parametrize("noise", [DiscreteLaplace(2), Gaussian(3)], ids=repr)
+def test_learned_cells_are_given_their_sum(noise: Mechanism) -> None:
+    """Without a stated prior cells of a public total are draws of the law that they teach."""
+    told, total = [1, 5, -3], 9
+    law = learned_cell_law(answered(told, noise, Tree.flat(3), total))
+    tables = np.array([cells for cells in product(range(total + 1), repeat=3) if sum(cells) == 9])
+    logs = law.log_pmf(tables).sum(axis=1)
+    for answer, counts in zip(told, tables.T, strict=True):
+        logs += noise.logpmf(answer, counts)  # type: ignore[arg-type]
+    chances = np.exp(logs - logs.max())
+    chances /= chances.sum()
+    found = table_posterior(told, noise, total=total)
+    assert np.allclose(found.mean, chances @ tables, rtol=0, atol=1e-11)
+    for place, counts in enumerate(tables.T):
+        cumulative = np.bincount(counts, chances).cumsum()
+        for level, quantile in ((0.5, found.median), (0.025, found.low), (0.975, found.high)):
+            assert quantile[place] == np.searchsorted(cumulative, level)
