@@ -111,6 +111,7 @@ def test_counts_may_be_large() -> None:
     assert found.std[0] == pytest.approx(math.sqrt(DiscreteLaplace(10).variance), rel=1e-3)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "noise",
     [Laplace(1), Laplace(8), Gaussian(5), NoiseSum([Laplace(4), Gaussian(3)])],

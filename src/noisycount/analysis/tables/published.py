@@ -104,6 +104,8 @@ def asked(
 
     A published table brings all three. Its levels are the longest chain that nests; margins that
     cross it are left out, with a warning, as no tree holds both.
+    Of a table with hidden keys only the cells that it shows are told of; a law that is learned from
+    them is that of cells which exceeded the threshold.
 
     Args:
         answers: As `answered` reads them, or a published table.
