@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+import noisycount as nc
 from noisycount.charts.files import save_file
 from noisycount.charts.table.dots import MOST_DOTS, RefinedDot, RefinedDots, answer_error
 from noisycount.charts.table.refined_chart import refined_chart
@@ -88,3 +89,26 @@ def test_a_file_of_sixty_rows_is_drawn(tmp_path: Path) -> None:
     save_file(refined_chart(RefinedDots(dots, "Towns", [])), tmp_path / "t.png")
     _, height = struct.unpack(">II", (tmp_path / "t.png").read_bytes()[16:24])
     assert height > 60 * 22 * 2
+
+
+def test_the_posterior_of_a_table_is_drawn() -> None:
+    """Its cells with their answers; a suppressed one and a missing one have none."""
+    noise = nc.DiscreteLaplace(5)
+    answers = [52, nc.below(4), float("nan")]
+    tree = nc.Tree.flat(["a", "b", "c"])
+    told = nc.table_posterior(answers, noise, tree=tree, total=60, prior=nc.Splits(1))
+    chart = nc.chart(told).to_dict()
+    marks = chart["datasets"][chart["layer"][3]["data"]["name"]]
+    assert [one["count"] for one in marks if one["kind"].startswith("answer")] == [52]
+    assert [one["count"] for one in marks if one["kind"] == "refined"] == told.mean.tolist()
+    assert chart["title"]["subtitle"][0].startswith("stated:")
+
+
+def test_a_posterior_of_independent_cells_is_drawn() -> None:
+    """Where no total is known and the law of a cell was learned."""
+    told = nc.table_posterior([52, 3, -2, 8, 1], nc.DiscreteLaplace(5))
+    chart = nc.chart(told).to_dict()
+    marks = chart["datasets"][chart["layer"][3]["data"]["name"]]
+    assert [one["count"] for one in marks if one["kind"] != "refined"] == [52, 3, -2, 8, 1]
+    assert "more rows" not in told._repr_html_()
+    assert "<th>mean</th><th>median</th><th>95 %</th>" in told._repr_html_()
