@@ -9,7 +9,7 @@ from tests.release.ledger.killing import toll
 from tests.release.workers import HastyLedger, RedrawingLedger
 
 KILLS = {"sqlite": 500, "postgresql": 100}
-SHARES = [0.2, pytest.param(1.0, marks=pytest.mark.thorough)]  # of them
+SHARES = [0.1, pytest.param(1.0, marks=pytest.mark.thorough)]  # of them
 MOST_KILLS_OF_A_MUTANT = 400
 
 

@@ -34,6 +34,7 @@ def test_racing_processes_with_several_prices_spend_what_fits(ledger_url: str) -
     check_race(ledger_url, granted, prices, budget)
 
 
+@pytest.mark.few(0)
 def test_racing_processes_share_one_debit_and_one_answer_a_question(ledger_url: str) -> None:
     """Under one key or under a key of each worker's own."""
     questions = 20
@@ -53,6 +54,7 @@ def test_racing_processes_share_one_debit_and_one_answer_a_question(ledger_url: 
         assert len(ledger.entries()) == questions
 
 
+@pytest.mark.few(0)
 def test_racing_processes_share_one_debit_and_one_table_a_question(ledger_url: str) -> None:
     """Whoever comes first pays; all are told the same counts."""
     numbers = range(5)
