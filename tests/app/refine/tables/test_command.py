@@ -118,6 +118,7 @@ def test_words_tell_what_was_learned_and_how_sure_it_is(run: Run) -> None:
         "discrete Laplace, scale 2 for county,town; discrete Laplace, scale 10 for",
         "50, which is public",
         "prior",
+        "under half and twice the concentration cells move by",
         "o.csv",
     ):
         assert part in shown

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from noisycount.app.refine.tables.prior_words import prior_words
+from noisycount.app.refine.tables.prior_words import prior_words, sensitivity_words
 from noisycount.app.refine.tables.published import PublishedTable
 from noisycount.app.refine.tables.refined import RefinedTable
 from noisycount.app.refine.tables.shown import shown_rows
@@ -80,6 +80,7 @@ def _facts(refined: RefinedTable, shown: int, out: Path | None) -> Facts:
     return [
         (percent(refined.level), "the count lies in that interval with this probability"),
         *(("prior", words) for words in prior_words(refined)),
+        *(("", words) for words in sensitivity_words(refined)),
         *_sums(refined),
         *_draws(refined),
         *_left_out(refined, shown, out),
