@@ -65,6 +65,11 @@ STYLES = {
     "exact": Style(GREEN),
     "printed": Style(VERMILION, LONG),
     "proved": Style(BLUE, MIXED),
+    "clamped": Style(PURPLE, DOTS),
+    "projected": Style(BLUE, MIXED),
+    "flat posterior": Style(VERMILION, LONG),
+    "independent": Style(PURPLE, DOTS),
+    "tree": Style(GREEN),
 }
 """The style of each thing; two things of one colour are never in one chart."""
 

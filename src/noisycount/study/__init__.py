@@ -1,1 +1,1 @@
-"""The figures of papers again, exactly, and simulations that check them."""
+"""The figures of papers again, exactly, simulations that check them, and what tables are worth."""

@@ -45,9 +45,9 @@ def _header(sections: Sequence[Section], verdicts: Sequence[Verdict]) -> Iterato
     yield "<header><h1>Every figure, computed exactly</h1>"
     yield (
         "<p>What papers on private counts show by simulation or by formula, computed by "
-        "noisycount without simulation, beside what they say of it in short. Where a claim has "
-        "no number (“quite small”), a bound of our own decides; our number stands there to judge "
-        "anew.</p>"
+        "noisycount without simulation, beside what they say of it in short; and some of our own. "
+        "Where a claim has no number (“quite small”), a bound of our own decides; our number "
+        "stands there to judge anew.</p>"
     )
     yield f"<p>Of {len(verdicts)} claims {counted(verdicts)}.</p>" if verdicts else ""
     yield '<nav aria-label="Figures"><ul>'

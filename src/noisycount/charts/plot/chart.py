@@ -15,6 +15,7 @@ __all__ = ["plot_chart", "plot_png", "plot_svg"]
 
 _WIDTH = 270
 _HEIGHTS = {1: 230, 2: 190, 3: 160}  # of a panel, by how many there are
+_LOW = 120  # of one of more
 _BESIDE, _SAMPLE = 12, 22  # pixels from the axes to a sample of the line, and its length
 _LINE_HEIGHT, _FONT = 16.0, 13
 
@@ -70,7 +71,7 @@ def _whole(plot: Plot) -> dict[str, Any]:
 
 
 def _panel(plot: Plot, panel: Panel) -> alt.LayerChart:
-    height = _HEIGHTS[len(plot.panels)]
+    height = _HEIGHTS.get(len(plot.panels), _LOW)
     lines = [line for each in plot.panels for line in each.lines]
     across = PlotScale(plot.x, [x for line in lines for x in line.xs], _WIDTH)
     upwards = PlotScale(

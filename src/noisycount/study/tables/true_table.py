@@ -15,10 +15,10 @@ __all__ = ["LAWS", "Counts", "TrueTable", "node_sums", "survey", "true_tables"]
 
 Counts = NDArray[np.int64]
 Reals = NDArray[np.float64]
-Shares = Callable[[np.random.Generator], Reals]
+Shares = Callable[[np.random.Generator, int], Reals]
 
-_CELLS, _RECORDS, _SEED = 512, 20_000, 15
-_WIDTH = 3  # levels of a binary tree from one that is answered to the next
+_SEED = 15
+_WIDTH = 3  # levels of a binary tree from one that is answered to the next finer one
 _SITES, _RATINGS = 6, 4
 
 
@@ -53,14 +53,14 @@ class TrueTable:
         return node_sums(level.of_cell, self.counts, level.size).astype(np.int64)
 
     @classmethod
-    def drawn(cls, name: str, shares: Shares) -> Self:
-        """A table of 20,000 records in 512 ordered cells, drawn once with a fixed seed."""
+    def drawn(cls, name: str, shares: Shares, size: int = 64, records: int = 2_500) -> Self:
+        """A table of so many ordered cells and records, drawn with a fixed seed."""
         generator = np.random.default_rng([_SEED, *name.encode()])
-        weights = shares(generator)
-        counts = generator.multinomial(_RECORDS, weights / weights.sum())
-        cells = np.arange(_CELLS, dtype=np.int32)
-        levels = *reversed(range_levels(_CELLS)), Level("cells", cells, _CELLS)
-        answered = tuple(range(_WIDTH, len(levels), _WIDTH))
+        weights = shares(generator, size)
+        counts = generator.multinomial(records, weights / weights.sum())
+        cells = np.arange(size, dtype=np.int32)
+        levels = *reversed(range_levels(size)), Level("cells", cells, size)
+        answered = tuple(range(len(levels) - 1, 0, -_WIDTH))[::-1]
         return cls(name, counts.astype(np.int64), levels, answered)
 
 
@@ -69,26 +69,26 @@ def node_sums(nodes: NDArray[np.integer], values: NDArray[Any], size: int) -> Re
     return np.bincount(nodes, values, size).astype(np.float64, copy=False)
 
 
-def _smooth(_: np.random.Generator) -> Reals:
+def _smooth(_: np.random.Generator, size: int) -> Reals:
     """Two hills on a plain."""
-    places = np.linspace(0, 1, _CELLS)
+    places = np.linspace(0, 1, size)
     hills = [
         np.exp(-0.5 * ((places - mid) / width) ** 2) for mid, width in ((0.3, 0.05), (0.7, 0.1))
     ]
     return np.asarray(2 * hills[0] + hills[1] + 0.01, dtype=np.float64)
 
 
-def _one_big(generator: np.random.Generator) -> Reals:
+def _one_big(generator: np.random.Generator, size: int) -> Reals:
     """Half of all in one cell, the rest spread evenly."""
-    weights = np.ones(_CELLS)
-    weights[generator.integers(_CELLS)] = _CELLS - 1
+    weights = np.ones(size)
+    weights[generator.integers(size)] = size - 1
     return weights
 
 
 LAWS: dict[str, Shares] = {
-    "even": lambda _: np.ones(_CELLS),
-    "Zipf": lambda generator: 1 / generator.permutation(np.arange(1.0, _CELLS + 1)),
-    "log-normal": lambda generator: generator.lognormal(0, 2, _CELLS),
+    "even": lambda _, size: np.ones(size),
+    "Zipf": lambda generator, size: 1 / generator.permutation(np.arange(1.0, size + 1)),
+    "log-normal": lambda generator, size: generator.lognormal(0, 2, size),
     "one big": _one_big,
     "smooth": _smooth,
 }

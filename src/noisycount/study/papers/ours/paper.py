@@ -1,7 +1,8 @@
-"""Figures of our own: sums of noises, samples, what an error buys, knowledge, wrong rates."""
+"""Figures of our own: sums of noises, samples, prices, knowledge, wrong rates, tables."""
 
 from noisycount.study.papers.ours.privacy import knowledge, price, samples
 from noisycount.study.papers.ours.sums import sums
+from noisycount.study.papers.ours.tables import coverage, ranges, tables
 from noisycount.study.papers.ours.wrong_rate import wrong_rate
 from noisycount.study.papers.paper import Paper
 
@@ -17,6 +18,9 @@ PAPER = Paper(
         "ours.price": price,
         "ours.knowledge": knowledge,
         "ours.assumed": wrong_rate,
+        "ours.tables": tables,
+        "ours.ranges": ranges,
+        "ours.coverage": coverage,
     },
 )
 """Our figures, as if of a paper."""
