@@ -10,6 +10,7 @@ from noisycount.analysis.tables.cell_solution import CellSolution
 from noisycount.analysis.tables.chosen import chosen_cells
 from noisycount.analysis.tables.node_posterior import NodePosterior
 from noisycount.analysis.tables.prior import TablePrior
+from noisycount.analysis.tables.sensitivity import Sensitivity, sensitivity
 from noisycount.analysis.tables.summary import Summary
 from noisycount.analysis.tables.tree_solution import TreeSolution
 from noisycount.model.laws.expansion import Reals
@@ -74,6 +75,11 @@ class TablePosterior(Shown):
     def evidence(self) -> float:
         """The natural logarithm of the probability, or the density, of the answers."""
         return self.solution.evidence
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """What half and twice the concentration of the prior change: two more solutions."""
+        return sensitivity(self.prior, self.solution)
 
     def level(self, level: int) -> Summary:
         """The estimates of all nodes of a level.

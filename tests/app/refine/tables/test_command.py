@@ -122,6 +122,9 @@ def test_words_tell_what_was_learned_and_how_sure_it_is(run: Run) -> None:
         "o.csv",
     ):
         assert part in shown
+    moved = run("refine", "--table", "towns.csv", *words[:-4], "--json").object["sensitivity"]
+    assert [move["factor"] for move in moved["moves"]] == [0.5, 2]
+    assert moved["words"].startswith("under half and twice")
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from noisycount.app.refine.tables.added import added_columns
-from noisycount.app.refine.tables.prior_words import prior_object
+from noisycount.app.refine.tables.prior_words import prior_object, told_sensitivity
 from noisycount.app.refine.tables.refined import RefinedTable
 from noisycount.shown.plain import plain
 
@@ -45,6 +45,7 @@ def refined_object(refined: RefinedTable, total: int | None) -> dict[str, Any]:
         "level": refined.level,
         "total": total,
         "prior": prior_object(refined),
+        "sensitivity": plain(told_sensitivity(refined)),
         "evidence": None if refined.told is None else plain(refined.told.evidence),
         "draws": refined.draws,
         "unused": [] if refined.nested is None else list(refined.nested.left_out),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from noisycount.app.refine.tables.prior_words import prior_words, sensitivity_words
+from noisycount.app.refine.tables.prior_words import prior_words, told_sensitivity
 from noisycount.app.refine.tables.published import PublishedTable
 from noisycount.app.refine.tables.refined import RefinedTable
 from noisycount.app.refine.tables.shown import shown_rows
@@ -77,10 +77,11 @@ def _places(rows: int) -> list[int]:
 
 def _facts(refined: RefinedTable, shown: int, out: Path | None) -> Facts:
     """What is to be known of all rows."""
+    moved = told_sensitivity(refined)
     return [
         (percent(refined.level), "the count lies in that interval with this probability"),
         *(("prior", words) for words in prior_words(refined)),
-        *(("", words) for words in sensitivity_words(refined)),
+        *([("", moved.words)] if moved is not None else []),
         *_sums(refined),
         *_draws(refined),
         *_left_out(refined, shown, out),
