@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flint import arb
+from scipy import stats
 
 from noisycount import (
     Binomial,
@@ -40,6 +42,9 @@ NOISES = [
     NoiseSum([Laplace(1), Gaussian(2)]),
 ]
 NARROW = [DiscreteLaplace(Fraction(1, 3)), DiscreteGaussian(Fraction(1, 2)), Gaussian(0.5), Exact()]
+
+
+FALSE_ALARM = 1e-6
 
 
 def random_tree(random: np.random.Generator, cells: int, depth: int) -> Tree:
@@ -220,3 +225,30 @@ def test_learned_cells_are_given_their_sum(noise: Mechanism) -> None:
         cumulative = np.bincount(counts, chances).cumsum()
         for level, quantile in ((0.5, found.median), (0.025, found.low), (0.975, found.high)):
             assert quantile[place] == np.searchsorted(cumulative, level)
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("seed", range(1, 40))
+def test_draws_are_of_the_joint_law(seed: int) -> None:
+    """Whole tables, by χ² over all tables that are not rare."""
+    case = random_case(seed)
+    weights = case.oracle.weights
+    total = sum(weights.values(), arb(0))
+    chances = {cells: float(weight / total) for cells, weight in weights.items()}
+    number = 20_000
+    drawn = case.posterior().draws(number, random_state=seed)
+    assert drawn.shape == (number, case.oracle.tree.cells)
+    tables, counts = np.unique(drawn, axis=0, return_counts=True)
+    seen = {tuple(cells): count for cells, count in zip(tables.tolist(), counts, strict=True)}
+    assert set(seen) <= set(chances)
+    common = [cells for cells, chance in chances.items() if chance * number >= 20]
+    rest = number - sum(seen.get(cells, 0) for cells in common)
+    expected = np.array([chances[cells] for cells in common]) * number
+    if number - expected.sum() >= 20:
+        expected = np.append(expected, number - expected.sum())
+        observed = np.array([*(seen.get(cells, 0) for cells in common), rest])
+    else:
+        observed = np.array([seen.get(cells, 0) for cells in common])
+    if expected.size > 1:
+        expected *= observed.sum() / expected.sum()
+        assert stats.chisquare(observed, expected).pvalue > FALSE_ALARM

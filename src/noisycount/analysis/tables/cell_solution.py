@@ -87,3 +87,7 @@ class CellSolution:
         reach = least - centre, most - centre
         low, law = law_by_characteristic(characteristic, deviation, reach)
         return table_law(NodeLaw(centre + low, law))
+
+    def draws(self, number: int, random: np.random.Generator) -> NDArray[np.int64]:
+        """Tables of counts of the cells, shape (number, cells)."""
+        return self.cells.draws(number, random)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from noisycount.analysis.tables.cell_estimates import QUANTILES, CellEstimates
 from noisycount.analysis.tables.level_answers import DEPTH, LevelAnswers
 from noisycount.analysis.tables.smooth_estimates import smooth_estimates
+from noisycount.analysis.tables.sums.drawing import drawn_places
 from noisycount.model.laws.count_law import TIE
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.table_law import TableLaw
@@ -119,11 +120,24 @@ class IndependentCells:
             met = np.flatnonzero(one.nodes == cell)
             places[number, 0] = met[0] if met.size else -1
         if (places < 0).all():
-            last = min(self.law.end(DEPTH), _MOST)
-            return TableLaw(0, self.law.log_pmf(np.arange(last + 1)))
+            return TableLaw(0, self._silent)
         ((_, first, logs),) = self._weights(places)
         possible = np.flatnonzero(logs[0] > -np.inf)
         return TableLaw(int(first[0]) + int(possible[0]), logs[0, possible[0] : possible[-1] + 1])
+
+    def draws(self, number: int, random: np.random.Generator) -> Counts:
+        """Counts drawn from the law of each cell, shape (number, cells)."""
+        alike = _alike(self.answers, self.cells)
+        drawn = np.empty((number, self.cells), dtype=np.int64)
+        for kinds, first, logs in self._all_weights(alike.places):
+            row = np.full(alike.places.shape[1], -1)
+            row[kinds] = np.arange(kinds.size)
+            rows = row[alike.kind]
+            cells = np.flatnonzero(rows >= 0)
+            weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+            own = np.broadcast_to(rows[cells], (number, cells.size))
+            drawn[:, cells] = first[own] + drawn_places(weights, own, random)
+        return drawn
 
     def laws_of(self, is_in: NDArray[np.bool_]) -> Iterator[tuple[int, TableLaw]]:
         """The laws of some cells, those with equal answers once, and how many there are of each.
@@ -136,6 +150,20 @@ class IndependentCells:
         _, firsts, numbers = np.unique(kinds, return_index=True, return_counts=True)
         for first, number in zip(firsts.tolist(), numbers.tolist(), strict=True):
             yield number, self.law_of(int(cells[first]))
+
+    @property
+    def _silent(self) -> Reals:
+        """The logarithms of g(k), of the count of a cell without answers."""
+        return self.law.log_pmf(np.arange(min(self.law.end(DEPTH), _MOST) + 1))
+
+    def _all_weights(self, places: Counts) -> Iterator[tuple[Counts, Counts, Reals]]:
+        """The same as `_weights`, also of the kind without answers."""
+        silent = (places < 0).all(axis=0)
+        if silent.any():
+            yield np.flatnonzero(silent), np.zeros(1, np.int64), self._silent[None]
+        told = np.flatnonzero(~silent)
+        for some, first, logs in self._weights(places[:, told]):
+            yield told[some], first, logs
 
     def _weights(self, places: Counts) -> Iterator[tuple[Counts, Counts, Reals]]:
         """Which kinds, their first counts, and the logarithms of g(k)·Π f(y | k) from there on."""

@@ -15,6 +15,7 @@ from noisycount.analysis.tables.summary import Summary
 from noisycount.analysis.tables.tree_solution import TreeSolution
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.tables.tree import NodeKey, Tree
+from noisycount.model.validation import whole_number
 from noisycount.shown.numbers import signed
 from noisycount.shown.rows import MOST_ROWS, row_table
 from noisycount.shown.value import Shown
@@ -127,6 +128,33 @@ class TablePosterior(Shown):
         if number == 1:
             return self.node((-1, int(np.argmax(is_in))))
         return NodePosterior(self.solution.sum_law(is_in), f"{number} cells")
+
+    def draws(
+        self, number: int, random_state: int | np.random.Generator | None = None
+    ) -> NDArray[np.int64]:
+        """Whole tables drawn from the joint law of all counts, for simulations.
+
+        They are never to be released. What a table of the tree must add up to, such as a public
+        total or an exact margin, each of them does.
+
+        Args:
+            number: How many tables.
+            random_state: A seed or a generator; None: new draws each time.
+
+        Returns:
+            The counts of the cells, in records, shape (number, cells), of 8 bytes each.
+
+        Raises:
+            ValueError: If the number is not a positive whole one.
+
+        Example:
+            >>> import noisycount as nc
+            >>> table = nc.table_posterior([12, 31, 9], nc.DiscreteLaplace(4), total=50)
+            >>> table.draws(2, random_state=1).sum(axis=1)
+            array([50, 50])
+        """
+        whole = whole_number(number, "number", 1)
+        return self.solution.draws(whole, np.random.default_rng(random_state))
 
     def _repr_html_(self) -> str:
         """Its first cells for a notebook."""

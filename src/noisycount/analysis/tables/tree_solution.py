@@ -1,5 +1,6 @@
 """What a table's counts are, by two passes over its tree."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ from noisycount.analysis.tables.model import Model, Settings
 from noisycount.analysis.tables.prior_splits import PriorLevel
 from noisycount.analysis.tables.split import Split
 from noisycount.analysis.tables.summary import Summary
+from noisycount.analysis.tables.tree_draws import tree_draws
 from noisycount.analysis.tables.tree_sums import tree_sum
 from noisycount.model.laws.table_law import TableLaw
 
@@ -76,6 +78,16 @@ class TreeSolution:
             is_in: Which, shape (cells,).
         """
         return tree_sum(self, is_in)
+
+    def draws(self, number: int, random: np.random.Generator) -> NDArray[np.int64]:
+        """Tables of counts of the cells, shape (number, cells)."""
+        return tree_draws(self, number, random)
+
+    def splits(self, level: int) -> Iterator[tuple[Branches, Split]]:
+        """All nodes of a level above the cells, and their children."""
+        divisions, settings = divisions_of(self.levels), self.solved.settings
+        for some, kept in self.solved.up.branches[level]:
+            yield some, kept or resplit(self.model, settings, divisions, self.solved.up, some)
 
     def split(self, level: int, position: int) -> Split:
         """A node and its children."""

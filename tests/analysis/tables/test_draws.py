@@ -1,0 +1,158 @@
+"""Draws of whole tables: what they add up to, and how far their averages are from the laws."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from noisycount import (
+    Binomial,
+    DiscreteLaplace,
+    Exact,
+    Gaussian,
+    Splits,
+    Tree,
+    below,
+    posterior,
+    table_posterior,
+)
+from noisycount.analysis.tables.sums.halves import drawn_summands
+
+FALSE_ALARM = 1e-6
+
+
+def check_moments(drawn: np.ndarray, mean: np.ndarray, std: np.ndarray) -> None:
+    """Means and variances of columns within what draws of so many leave to chance."""
+    number, columns = drawn.shape
+    limit = stats.norm.isf(FALSE_ALARM / (4 * columns))
+    far = np.abs(drawn.mean(axis=0) - mean)
+    assert (far <= limit * std / np.sqrt(number) + 1e-9).all()
+    squares = (drawn - mean) ** 2
+    error = squares.std(axis=0) / np.sqrt(number)
+    assert (np.abs(squares.mean(axis=0) - std**2) <= limit * error + 1e-9).all()
+
+
+def test_tables_keep_the_total_and_exact_margins() -> None:
+    """On every level, with a suppressed cell and one without an answer."""
+    rows = np.repeat(np.arange(4), 6)
+    tree = Tree((np.zeros(24, np.int64), rows, np.arange(24)))
+    random = np.random.default_rng(5)
+    truth = random.poisson(9, 24)
+    margins = np.bincount(rows, truth)
+    told = list(truth + random.laplace(0, 4, 24).round())
+    told[3], told[7] = below(12), np.nan
+    found = table_posterior(
+        {1: margins, 2: told}, [DiscreteLaplace(1), Exact(), DiscreteLaplace(4)], tree,
+        int(truth.sum()),
+    )  # fmt: skip
+    drawn = found.draws(300, random_state=1)
+    assert drawn.dtype == np.int64
+    assert (drawn >= 0).all()
+    for row in range(4):
+        assert (drawn[:, rows == row].sum(axis=1) == margins[row]).all()
+    check_moments(drawn, found.mean, found.std)
+
+
+def test_margins_of_a_learned_tree_have_their_laws() -> None:
+    """Means and variances of all nodes of a binary tree of 64 cells."""
+    random = np.random.default_rng(2)
+    truth = random.poisson(random.gamma(0.7, 20, 64))
+    tree = Tree.binary(64)
+    answers = {
+        level: np.bincount(nodes, truth) + random.laplace(0, 6, size).round()
+        for level, (nodes, size) in enumerate(zip(tree.levels, tree.sizes, strict=True))
+    }
+    found = table_posterior(answers, DiscreteLaplace(6), tree)
+    drawn = found.draws(4_000, random_state=3)
+    for level, (nodes, size) in enumerate(zip(tree.levels, tree.sizes, strict=True)):
+        sums = np.stack([drawn[:, nodes == node].sum(axis=1) for node in range(size)], axis=1)
+        told = found.level(level)
+        check_moments(sums, told.mean, told.std)
+
+
+@pytest.mark.filterwarnings("ignore:sums of some cells")  # of a flat table, which is meant
+@pytest.mark.parametrize("cells", [40, 150])
+def test_a_flat_table_of_many_cells_adds_up(cells: int) -> None:
+    """Also where halves are summed by transforms; half of its cells vary together as they do."""
+    random = np.random.default_rng(cells)
+    truth = random.poisson(random.gamma(0.5, 40, cells))
+    told = truth + random.normal(0, 8, cells)
+    total = int(truth.sum())
+    found = table_posterior(told, Gaussian(8), total=total, prior=Splits(0.5))
+    drawn = found.draws(1_000, random_state=4)
+    assert (drawn.sum(axis=1) == total).all()
+    check_moments(drawn, found.mean, found.std)
+    half = found.sum(np.arange(cells) < cells // 2)
+    check_moments(drawn[:, : cells // 2].sum(axis=1)[:, None], *np.array([[half.mean], [half.std]]))
+
+
+def test_independent_cells_are_drawn_by_their_laws() -> None:
+    """Where nothing is known about the total, also of cells without an answer."""
+    random = np.random.default_rng(9)
+    told = random.poisson(30, 200) + random.laplace(0, 5, 200).round()
+    told[:3] = np.nan
+    found = table_posterior(told, DiscreteLaplace(5))
+    drawn = found.draws(3_000, random_state=6)
+    check_moments(drawn, found.mean, found.std)
+
+
+def test_two_cells_are_drawn_from_the_law_of_one_count() -> None:
+    """Of known rates, by χ² against `posterior`."""
+    one = posterior(41, Binomial(120, 0.3), DiscreteLaplace(5))
+    prior = Splits.multinomial([0.3, 0.7])
+    table = table_posterior([41, np.nan], DiscreteLaplace(5), total=120, prior=prior)
+    drawn = table.draws(50_000, random_state=8)[:, 0]
+    counts = np.arange(25, 55)
+    observed = np.array([(drawn == count).sum() for count in counts])
+    expected = one.pmf(counts) * 50_000
+    observed, expected = (np.append(each, 50_000 - each.sum()) for each in (observed, expected))
+    assert stats.chisquare(observed, expected).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize(("summands", "width"), [(1, 7), (3, 5), (150, 30), (37, 300)])
+def test_summands_are_drawn_given_their_sum(summands: int, width: int) -> None:
+    """The first of them by χ² against its law given the sum; short sums and transforms."""
+    random = np.random.default_rng(summands)
+    laws = random.dirichlet(np.full(width, 0.3), (2, summands))
+    others = np.ones(1)
+    for law in laws[1, 1:]:
+        others = np.convolve(others, law)
+    whole = np.convolve(laws[1, 0], others)
+    total = int(whole.argmax())
+    number = 20_000
+    kinds = np.ones(number, np.int64)
+    drawn = drawn_summands(laws, kinds, np.full(number, total), random)
+    assert drawn.shape == (number, summands)
+    assert (drawn.sum(axis=1) == total).all()
+    rest = total - np.arange(width)
+    is_possible = (rest >= 0) & (rest < others.size)
+    given = np.where(is_possible, laws[1, 0] * others[np.clip(rest, 0, others.size - 1)], 0.0)
+    expected = given / given.sum() * number
+    observed = np.bincount(drawn[:, 0], minlength=width)
+    assert not observed[expected == 0].any()
+    common = expected >= 20
+    expected, observed = (
+        np.append(each[common], each[~common].sum()) for each in (expected, observed)
+    )
+    if expected[-1] < 20:
+        observed, expected = (
+            observed[:-1],
+            expected[:-1] * observed[:-1].sum() / expected[:-1].sum(),
+        )
+    assert expected.size == 1 or stats.chisquare(observed, expected).pvalue > FALSE_ALARM
+
+
+def test_draws_follow_from_a_seed() -> None:
+    """The same seed, the same tables; a generator goes on."""
+    found = table_posterior([5, 9, 2], DiscreteLaplace(2), total=15)
+    assert (found.draws(20, random_state=1) == found.draws(20, random_state=1)).all()
+    random = np.random.default_rng(1)
+    assert (found.draws(20, random) == found.draws(20, random_state=1)).all()
+    assert (found.draws(20, random) != found.draws(20, random_state=1)).any()
+
+
+@pytest.mark.parametrize("number", [0, -1, 1.5, True, "3"])
+def test_a_number_of_draws_is_positive(number: object) -> None:
+    """Anything else is refused in one line."""
+    found = table_posterior([5, 9, 2], DiscreteLaplace(2), total=15)
+    with pytest.raises(ValueError, match=r"^number must be a whole number from 1 to 2\*\*53, got"):
+        found.draws(number)  # type: ignore[arg-type]
