@@ -38,6 +38,6 @@ def test_the_notebook_of_a_table_runs_and_shows_what_it_stores(tmp_path: Path) -
     stored = [{*output["data"]} for cell in code_cells(notebook) for output in cell["outputs"]]
     bundles = list(executed(notebook, tmp_path))
     assert [set() if bundle is None else {*bundle} for bundle in bundles] == stored
-    assert len(bundles) == 5
+    assert len(bundles) == 6
     assert bundles[2] is not None
     assert "answer, with noise" in bundles[2]["image/svg+xml"]

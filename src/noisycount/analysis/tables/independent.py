@@ -135,8 +135,11 @@ class IndependentCells:
             rows = row[alike.kind]
             cells = np.flatnonzero(rows >= 0)
             weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-            own = np.broadcast_to(rows[cells], (number, cells.size))
-            drawn[:, cells] = first[own] + drawn_places(weights, own, random)
+            step = max(1, _ENTRIES // number)
+            for start in range(0, cells.size, step):
+                some = cells[start : start + step]
+                own = np.broadcast_to(rows[some], (number, some.size))
+                drawn[:, some] = first[own] + drawn_places(weights, own, random)
         return drawn
 
     def laws_of(self, is_in: NDArray[np.bool_]) -> Iterator[tuple[int, TableLaw]]:

@@ -15,7 +15,8 @@ from noisycount.model.laws.expansion import Reals
 
 __all__ = ["DrawnTree", "tree_draws"]
 
-_TOGETHER = 1 << 21  # counts that are drawn at a time
+_AT_ONCE = 1 << 23  # counts of the cells that are drawn down a tree at a time
+_TOGETHER = 1 << 21  # counts that are drawn of one level at a time
 
 
 class DrawnTree(Protocol):
@@ -47,6 +48,16 @@ def tree_draws(solution: DrawnTree, number: int, random: np.random.Generator) ->
         number: How many tables.
         random: What draws uniform numbers.
     """
+    tables = np.empty((number, solution.model.tree.cells), np.int64)
+    step = max(1, _AT_ONCE // tables.shape[1])
+    for start in range(0, number, step):
+        some = tables[start : start + step]
+        some[:] = _drawn(solution, len(some), random)
+    return tables
+
+
+def _drawn(solution: DrawnTree, number: int, random: np.random.Generator) -> Counts:
+    """A few of them."""
     sizes = solution.model.tree.sizes
     root = solution.root
     counts = root.low + drawn_places(root.law[None], np.zeros((number, 1), np.int64), random)

@@ -133,6 +133,10 @@ _OPTIONS = (
         help="How counts divide: a concentration for each cell, 1 if all tables are as likely.  "
         "[default: learned from the answers]",
     ),
+    click.option(
+        "--shares", "has_shares", is_flag=True, help="Tell each cell's share of the total,"
+    ),
+    click.option("--ranks", "has_ranks", is_flag=True, help="and its rank, 1 for the largest."),
     click.option("--geocode", metavar="CODE", help="Of the census: which place,"),
     click.option(
         "--query", metavar="NAME", help='and which query, such as "votingage * hispanic".'
@@ -153,7 +157,7 @@ _OPTIONS = (
     ),
 )
 _NAMES = (
-    *("file", "key", "by", "total", "below", "below_column"),
+    *("file", "key", "by", "total", "below", "below_column", "has_shares", "has_ranks"),
     *("geocode", "query", "day", "tiers"),
 )
 

@@ -96,7 +96,7 @@ def test_a_stated_prior_and_another_level(run: Run) -> None:
 @pytest.mark.parametrize("out", ["out.csv", "out.tsv", "out.parquet", "out.json"])
 def test_all_else_stays_in_the_file(run: Run, here: Path, out: str) -> None:
     """Other columns, the order of rows; shares and ranks are of the cells alone."""
-    words = (*BY, *THREE, "--prior", "1", "--out", out)
+    words = (*BY, *THREE, "--shares", "--ranks", "--prior", "1", "--out", out)
     assert run("refine", "--table", "towns.csv", *words).status == 0
     again = run("refine", "--table", "towns.csv", *words)
     assert again.status == 2
@@ -107,18 +107,24 @@ def test_all_else_stays_in_the_file(run: Run, here: Path, out: str) -> None:
         found = rows(here / out)
         assert [row["note"] for row in found] == ["x y", None, "hidden", *[None] * 3, "all of them"]
     assert [row["answer"] for row in found] == [12, 3, None, 40, -3, 17, 52]
+    assert sum(row["share"] for row in found[:5]) == pytest.approx(1)
+    assert all(row["share_low"] <= row["share"] <= row["share_high"] for row in found[:5])
+    assert found[3]["rank"] == 1
+    assert [row["share"] for row in found[5:]] == [None, None]
+    assert [row["rank"] for row in found[5:]] == [None, None]
     assert list(here.glob(".*")) == []
 
 
 def test_words_tell_what_was_learned_and_how_sure_it_is(run: Run) -> None:
     """The prior, the sensitivity, the noise of each level, the draws, the file."""
-    words = (*BY, *THREE, "--out", "o.csv", "--total", "50")
+    words = (*BY, *THREE, "--ranks", "--out", "o.csv", "--total", "50")
     shown = run("refine", "--table", "towns.csv", *words).output
     for part in (
         "discrete Laplace, scale 2 for county,town; discrete Laplace, scale 10 for",
         "50, which is public",
         "prior",
         "under half and twice the concentration cells move by",
+        "shares and ranks are from 10,000 exact draws of the whole table",
         "o.csv",
     ):
         assert part in shown

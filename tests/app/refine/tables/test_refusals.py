@@ -58,6 +58,7 @@ def files(here: Path) -> None:
         (("x.json", *NOISE), "'x.json' says its noise itself: leave --epsilon"),
         (("v.tsv",), "'v.tsv' does not say its day: give --day"),
         (("v.tsv", *NOISE, "--total", "9"), "only answers from a threshold on"),
+        (("v.tsv", *NOISE, "--ranks"), "which say nothing of the others: leave --ranks out"),
         (("v.tsv", *NOISE, "--prior", "learned"), "leave --prior out"),
         (("w.tsv", *NOISE), "line 2 of 'w.tsv' is no row of page views"),
         (("m.parquet",), "'m.parquet' has several places: give --geocode, such as --geocode 1"),
@@ -83,7 +84,7 @@ def test_what_cannot_be_is_refused_in_one_line(
     assert any(each in message for each in reason.split("|"))
 
 
-@pytest.mark.parametrize("words", [("--by", "town"), ("--total", "5")])
+@pytest.mark.parametrize("words", [("--ranks",), ("--by", "town"), ("--total", "5")])
 def test_options_of_tables_belong_to_a_table(refused: Refused, words: tuple[str, ...]) -> None:
     """They are not passed over beside one answer."""
     assert WHOLE in refused("refine", "107", "--size", "200", *NOISE, *words)

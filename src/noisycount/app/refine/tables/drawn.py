@@ -10,8 +10,8 @@ __all__ = ["SEED", "number_of_draws", "ranks", "shares"]
 SEED = 1
 """The same table says the same again."""
 
-_MOST, _FEWEST = 10_000, 1000
-_NUMBERS = 20_000_000  # counts of all draws together, where draws are many
+_MOST, _FEWEST = 10_000, 100
+_NUMBERS = 10_000_000  # counts of all draws together, where draws are many
 _BLOCK = 1_000_000  # counts that are looked at together
 
 Counts = NDArray[np.int64]
@@ -22,7 +22,7 @@ def number_of_draws(cells: int) -> int:
 
     Example:
         >>> number_of_draws(10), number_of_draws(1_000_000)
-        (10000, 1000)
+        (10000, 100)
     """
     return min(_MOST, max(_FEWEST, _NUMBERS // cells))
 

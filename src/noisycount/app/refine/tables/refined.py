@@ -1,6 +1,6 @@
 """A published table refined: every count given all answers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -8,13 +8,15 @@ import numpy as np
 from noisycount.analysis.tables.table_estimates import TablePosterior
 from noisycount.analysis.tables.table_posterior import table_posterior
 from noisycount.app.refine.tables.asked import AskedTable
-from noisycount.app.refine.tables.estimates import Estimates
+from noisycount.app.refine.tables.drawn import SEED, number_of_draws, ranks, shares
+from noisycount.app.refine.tables.estimates import Estimates, Spread
 from noisycount.app.refine.tables.nested import Nested, PlacedLevel, nested
 from noisycount.app.refine.tables.published import PublishedTable, Rows
 from noisycount.app.refine.tables.selected import selected_estimates
 from noisycount.app.terminal.progress import Done
 from noisycount.errors import NoisyCountError
 from noisycount.model.below import below
+from noisycount.model.laws.expansion import Reals
 from noisycount.model.tables.splits import Splits
 
 __all__ = ["RefinedTable", "refined_table"]
@@ -70,7 +72,8 @@ def refined_table(asked: AskedTable, table: PublishedTable, done: Done) -> Refin
     done(0.7)
     estimates = _estimates(table, tree, told, asked.level)
     done(0.8)
-    return RefinedTable(table, estimates, asked.level, tree, told)
+    refined = RefinedTable(table, estimates, asked.level, tree, told)
+    return _drawn(asked, refined, told) if asked.has_shares or asked.has_ranks else refined
 
 
 def _check_selected(asked: AskedTable) -> None:
@@ -125,3 +128,28 @@ def _intervals(told: TablePosterior, placed: PlacedLevel, level: float) -> Rows:
     """The ends of the intervals of another level, shape (2, rows)."""
     found = [told.node((placed.depth, place)).interval(level) for place in placed.places.tolist()]
     return np.array(found, dtype=np.int64).T
+
+
+def _drawn(asked: AskedTable, refined: RefinedTable, told: TablePosterior) -> RefinedTable:
+    """The same with shares and ranks of the cells."""
+    table = refined.published
+    number = number_of_draws(len(table.cells.rows))
+    tables = told.draws(number, random_state=SEED)
+    wide = [
+        _spread_out(of(tables, asked.level), table, empty) if is_asked else None
+        for of, empty, is_asked in ((shares, np.nan, asked.has_shares), (ranks, 0, asked.has_ranks))
+    ]
+    estimates = replace(refined.estimates, shares=wide[0], ranks=wide[1])
+    return replace(refined, estimates=estimates, draws=number)
+
+
+def _spread_out(found: Spread, table: PublishedTable, empty: float) -> Spread:
+    """What is told of the cells as columns of all rows."""
+
+    def wide(values: Reals | Rows) -> Reals | Rows:
+        column = np.empty_like(values, shape=len(table.answers))
+        column[:] = empty
+        column[table.cells.rows] = values
+        return column
+
+    return Spread(wide(found.middle), wide(found.low), wide(found.high))
