@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from noisycount.analysis.tables.divisions import LogWeights
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.tables.cell_law import CellLaw
+from noisycount.model.tables.cell_sums import CellSums
 
 __all__ = ["CellDivision"]
 
@@ -16,13 +17,16 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellDivision:
-    """The children's weights are the probabilities of their counts; what they add up to is free.
+    """The children's weights are the probabilities of their counts.
 
     Args:
         law: Of each child's count.
+        given: How many children add up to a count of which other things were known before; None:
+            what they add up to is free.
     """
 
     law: CellLaw
+    given: int | None = None
 
     @property
     def log_chances(self) -> Reals:
@@ -45,5 +49,10 @@ class CellDivision:
         return LogWeights(logs[:, None, :, 0], (logs - logs[..., :1])[:, None] + leaning)
 
     def factor(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """1."""
-        return LogWeights(np.zeros((lows.size, 1)), -tilt[..., None] * np.arange(width))
+        """1 over the probability of the sum that is given; 1 where it is free."""
+        leaning = tilt[..., None] * np.arange(width)
+        if self.given is None:
+            return LogWeights(np.zeros((lows.size, 1)), -leaning)
+        sums = CellSums(self.law, self.given)
+        logs = np.array([sums.log_pmf(low, width) for low in lows.tolist()])
+        return LogWeights(-logs[:, :1], (logs[:, :1] - logs)[:, None] - leaning)

@@ -150,13 +150,15 @@ class CellLevel:
 
     Attributes:
         law: Of the count of each cell.
+        is_given: Whether something else was known of the sum beforehand.
     """
 
     law: CellLaw
+    is_given: bool
 
     def division(self, nodes: Counts, children: Counts) -> Division:  # noqa: ARG002  (all are alike)
         """By the probabilities of the cells' counts."""
-        return CellDivision(self.law)
+        return CellDivision(self.law, children.shape[1] if self.is_given else None)
 
     def scaled(self, factor: float) -> "CellLevel":  # noqa: ARG002  (its means fit the answers)
         """The same: a law of a cell has no concentration."""

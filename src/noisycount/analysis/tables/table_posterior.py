@@ -54,7 +54,9 @@ def table_posterior(
             root; None: nothing is known.
         prior: How counts divide: `Splits` of the cells, or one for each level below the root. None:
             learned from the answers alone: for each level a mixture of concentrations, for a flat
-            table a law of the count of a cell. What is learned is then taken as known.
+            table a law of the count of a cell. What is learned is then taken as known. With a total
+            cells are given their sum: the root has the law of the total, and the evidence is
+            P[answers | total].
 
     Raises:
         ValueError: If answers, mechanism, tree, total and prior do not fit, nothing is answered, or
@@ -98,7 +100,7 @@ def _flat(model: Model, found: Sequence[LevelAnswers], *, is_free: bool) -> Tabl
     """That of cells without a stated prior: independent but for what their sum is known to be."""
     cells = [one for one in found if one.level]
     law = learned_cell_law(cells)
-    levels = (CellLevel(law),)
+    levels = (CellLevel(law, is_given=not is_free),)
     if is_free and len(cells) == len(found):
         return _told(model, levels, CellSolution.of(model.tree.cells, law, cells))
     return _told(model, levels, TreeSolution.of(model, levels, first_settings(model)))
