@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from noisycount.model.laws.expansion import Reals
 __all__ = ["Branches", "Message", "branches"]
 
 _TOGETHER = 1 << 20  # weights that are computed at a time
+_CHEAP = 30_000  # multiplications, below which positive sums are as fast as transforms
+_BEARABLE = 3e7  # the same where transforms need several zones
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,13 +41,11 @@ class Branches:
         level: Of the nodes.
         nodes: Their positions, shape (nodes,).
         children: The positions of their children in the level below, shape (nodes, children).
-        is_positive: Whether sums are of positive terms alone.
     """
 
     level: int
     nodes: Counts
     children: Counts
-    is_positive: bool
 
     def split(
         self,
@@ -68,13 +69,18 @@ class Branches:
         else:
             lows, logs = _likelihoods(model, cells, self.children.ravel())
         shape = self.children.shape
-        tilts = None if settings.tilts is None else settings.tilts[self.level][self.nodes]
+        tilts = None
+        if settings.tilts is not None:
+            tilts = np.array([settings.tilts[self.level][node] for node in self.nodes.tolist()])
+        targets = settings.zoned(self.level, self.nodes)
+        zones = targets.shape[1]
+        is_positive = (shape[1] * logs.shape[1]) ** 2 < (_CHEAP if zones == 1 else _BEARABLE)
         return Split(
             lows.reshape(shape),
             logs.reshape(*shape, -1),
             divisions(self.level, self.nodes, self.children),
-            settings.targets[self.level][self.nodes],
-            self.is_positive,
+            targets[:, zones // 2, None] if is_positive else targets,
+            is_positive,
             tilts,
         )
 
@@ -91,22 +97,22 @@ def branches(model: Model, settings: Settings, level: int, widths: Counts) -> It
     numbers = model.family_sizes(level)
     widest = np.zeros(numbers.size, np.int64)
     np.maximum.at(widest, model.tree.parents(level + 1), widths)
-    positive = settings.positive[level]
-    order = np.lexsort((widest, positive, numbers))
+    order = np.lexsort((widest, settings.zones[level], numbers))
+    kinds = np.stack([numbers, settings.zones[level]], axis=1)[order]
+    starts = [0, *(np.flatnonzero((np.diff(kinds, axis=0) != 0).any(axis=1)) + 1), order.size]
+    for start, stop in pairwise(starts):
+        for nodes in _chunks(order[start:stop], numbers * widest * settings.zones[level]):
+            children = np.stack([model.children(level, int(node)) for node in nodes])
+            yield Branches(level, nodes, children)
+
+
+def _chunks(nodes: Counts, sizes: Counts) -> Iterator[Counts]:
+    """Nodes, the smallest first, in runs that are not too large for all to be as the last."""
     start = 0
-    while start < order.size:
-        first = order[start]
-        stop = start + 1
-        while stop < order.size and (numbers[order[stop]], positive[order[stop]]) == (
-            numbers[first],
-            positive[first],
-        ):
-            if (stop + 1 - start) * numbers[first] * widest[order[stop]] > _TOGETHER:
-                break
-            stop += 1
-        nodes = order[start:stop]
-        children = np.stack([model.children(level, int(node)) for node in nodes])
-        yield Branches(level, nodes, children, bool(positive[first]))
+    while start < nodes.size:
+        together = np.arange(1, nodes.size - start + 1) * sizes[nodes[start:]]
+        stop = start + max(1, int(np.searchsorted(together, _TOGETHER, "right")))
+        yield nodes[start:stop]
         start = stop
 
 

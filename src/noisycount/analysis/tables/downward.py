@@ -18,6 +18,7 @@ from noisycount.model.laws.table_law import TableLaw
 
 __all__ = ["Down", "NodeLaw", "downward", "placed", "resplit", "table_law"]
 
+_END = 1e-20  # of the largest probability, beyond which a law has ended
 _EDGE = 1e-13  # of the largest probability: more at the end of a window means that it is too short
 
 
@@ -43,14 +44,18 @@ class Down:
         summaries: Of all levels.
         chances: Of each set of parameters of each node's division, level by level.
         rounding: Bounds of what transforms moved at each node above the cells, level by level.
+        zones: How many transforms would suit each of those nodes.
         short: Whether the law of a node does not end within its window, level by level.
+        ends: Where the laws of the cells end.
     """
 
     laws: tuple[tuple[NodeLaw, ...], ...]
     summaries: tuple[Summary, ...]
     chances: tuple[Reals, ...]
     rounding: tuple[Reals, ...]
+    zones: tuple[Counts, ...]
     short: tuple[NDArray[np.bool_], ...]
+    ends: Bounds
 
 
 def downward(model: Model, settings: Settings, divisions: Divisions, up: Up) -> Down:
@@ -59,25 +64,35 @@ def downward(model: Model, settings: Settings, divisions: Divisions, up: Up) -> 
     root = up.messages[0][0]
     told[0].tell(np.zeros(1, np.int64), np.array([root.low]), up.law[None])
     laws: list[tuple[NodeLaw, ...]] = [(NodeLaw(root.low, up.law),)]
-    chances, rounding = [], []
+    chances, rounding, zones = [], [], []
     for level in range(model.tree.depth - 1):
-        chance = np.zeros_like(up.tilts[level])
+        chance: dict[int, Reals] = {}
         moved = np.zeros(model.tree.sizes[level])
+        wanted = np.ones(model.tree.sizes[level], np.int64)
         found: dict[int, NodeLaw] = {}
         for some, kept in up.branches[level]:
             split = kept or resplit(model, settings, divisions, up, some)
             down = split.descent(placed(laws[level], some.nodes, split))
-            chance[some.nodes], moved[some.nodes] = down.chances, down.rounding
+            chance |= zip(some.nodes.tolist(), down.chances, strict=True)
+            moved[some.nodes], wanted[some.nodes] = down.rounding, down.zones
             children, lows = some.children.ravel(), split.lows.ravel()
             rows = down.laws.reshape(children.size, -1)
             told[level + 1].tell(children, lows, rows)
             if level + 2 < model.tree.depth:
                 found |= _node_laws(up.messages[level + 1], children, lows, rows)
-        chances.append(chance)
+        chances.append(np.array([chance[node] for node in range(len(chance))]))
         rounding.append(moved)
+        zones.append(wanted)
         laws.append(tuple(found[node] for node in range(len(found))))
-    summaries, short = ([getattr(one, name) for one in told] for name in ("summary", "short"))
-    return Down(tuple(laws[:-1]), tuple(summaries), tuple(chances), tuple(rounding), tuple(short))
+    return Down(
+        tuple(laws[:-1]),
+        tuple(one.summary for one in told),
+        tuple(chances),
+        tuple(rounding),
+        tuple(zones),
+        tuple(one.short for one in told),
+        told[-1].ends,
+    )
 
 
 def resplit(
@@ -114,17 +129,20 @@ class _LevelLaws:
         bounds: Between which counts its nodes lie for certain.
         summary: Their estimates.
         short: Whether a law does not end within its window.
+        ends: Where laws end.
     """
 
     bounds: Bounds
     summary: Summary
     short: NDArray[np.bool_]
+    ends: Bounds
 
     @classmethod
     def empty(cls, model: Model, level: int) -> Self:
         """Room for those of a level."""
         size = model.tree.sizes[level]
-        return cls(model.levels[level].bounds, Summary.empty(size), np.zeros(size, np.bool_))
+        ends = Bounds(np.zeros(size, np.int64), np.zeros(size, np.int64))
+        return cls(model.levels[level].bounds, Summary.empty(size), np.zeros(size, np.bool_), ends)
 
     def tell(self, nodes: Counts, lows: Counts, laws: Reals) -> None:
         """Write down some laws, shape (nodes, width), and whether they end in their windows."""
@@ -133,6 +151,9 @@ class _LevelLaws:
         ends = laws.shape[1] - 1 - (laws[:, ::-1] > 0).argmax(axis=1)
         left = (laws[:, 0] > limit) & (lows > self.bounds.low[nodes])
         last = laws[np.arange(nodes.size), ends]
+        matters = laws > _END * laws.max(axis=1, keepdims=True)
+        self.ends.low[nodes] = lows + matters.argmax(axis=1)
+        self.ends.high[nodes] = lows + laws.shape[1] - 1 - matters[:, ::-1].argmax(axis=1)
         self.short[nodes] = left | (last > limit) & (lows + ends < self.bounds.high[nodes])
 
 

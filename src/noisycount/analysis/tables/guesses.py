@@ -36,16 +36,23 @@ class Estimates:
     is_told: tuple[NDArray[np.bool_], ...]
 
 
-def estimates(tree: Tree, levels: Sequence[LevelLikelihood]) -> Estimates:
+def estimates(
+    tree: Tree, levels: Sequence[LevelLikelihood], *, is_positive: bool = True
+) -> Estimates:
     """Answers and sums of answers, weighed by their variances.
 
-    Counts that would be negative, or nearly so, are about as large as noise lets them be.
+    Args:
+        tree: Of the counts.
+        levels: What was answered about each level.
+        is_positive: Whether counts that would be negative, or nearly so, are made about as large as
+            noise lets them be; else they have no bias.
     """
-    up = [_answers_of(one) for one in levels]
+    up = [_answers_of(one, is_positive=is_positive) for one in levels]
     for level in range(tree.depth - 2, -1, -1):
         parents, size = tree.parents(level + 1), tree.sizes[level]
         value, variance = up[level + 1]
-        up[level + 1] = _positive(value, variance), variance
+        if is_positive:
+            up[level + 1] = _positive(value, variance), variance
         total, spread = (_sums(parents, part, size) for part in up[level + 1])
         up[level] = _joined(up[level], (total, np.minimum(spread, _WIDE)))
     values, variances = zip(*up, strict=True)
@@ -79,18 +86,21 @@ def _positive(values: Reals, variances: Reals) -> Reals:
     return spread * np.logaddexp(0.0, values / spread)
 
 
-def _answers_of(level: LevelLikelihood) -> tuple[Reals, Reals]:
+def _answers_of(level: LevelLikelihood, *, is_positive: bool) -> tuple[Reals, Reals]:
     """The answers of each node as one number and its variance."""
     size = level.bounds.low.size
     value, precision = np.zeros(size), np.full(size, 1 / _WIDE)
     for one in level.answers:
         middle = np.where(one.suppressed, one.answers / 2, one.answers)
         spread = np.where(one.suppressed, np.abs(middle) / 2, 0.0) + _deviation(one.mechanism)
-        value[one.nodes] += np.maximum(middle, 0.0) / spread**2
+        value[one.nodes] += (np.maximum(middle, 0.0) if is_positive else middle) / spread**2
         precision[one.nodes] += 1 / spread**2
     low, high = level.bounds
-    value = np.clip(value / precision, low, np.minimum(high, NO_END))
-    return value, np.where(low == high, 1e-9, 1 / precision)
+    value /= precision
+    is_known = low == high
+    if is_positive:
+        value = np.clip(value, low, np.minimum(high, NO_END))
+    return np.where(is_known, low, value), np.where(is_known, 1e-9, 1 / precision)
 
 
 def _deviation(mechanism: Mechanism) -> float:

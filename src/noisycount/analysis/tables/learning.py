@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from noisycount.analysis.tables.certified import LEARNED, about, shared
 from noisycount.analysis.tables.downward import downward
 from noisycount.analysis.tables.guesses import Estimates, estimates
 from noisycount.analysis.tables.model import Divisions, Model, Settings
@@ -16,16 +17,20 @@ from noisycount.model.laws.expansion import Reals
 
 __all__ = ["divisions_of", "learned"]
 
-# of an average child: from "all in one child" to "as even as chance", a factor of about 6 apart,
-# between which laws of a child's share hardly differ
-_GRID = np.array([0.02, 0.1, 0.5, 2.0, 8.0, 40.0, 200.0, 1e3, 1e4])
+# of an average child: from "nearly all in one child" to "as even as chance", a factor of 8 apart;
+# mixtures of neighbours stand for what is between
+_GRID = np.array([0.06, 0.5, 4.0, 32.0, 256.0, 2048.0])
+_FEWEST = 2  # the place of the largest concentration of the shortest grid
 _SAMPLE = 48  # nodes of a level from which the mixture is begun
 _STEPS = 200  # of the mixture of so few nodes
 _REACH = 7.0  # standard deviations of an estimate within which its count lies
 _DOUBT = 2.0  # nodes whose concentration is as likely to be any: what few nodes tell is not certain
-_RARE = 0.01  # a concentration that no node has with a larger probability is left out
+_RARE = 0.05  # a concentration that fewer nodes than this part have is left out
+# times the average count of a child: under a concentration that is larger chance moves a child's
+# count more than its share does, so that it is told apart by no answer
+_EVEN = 1.5
 _PASSES = 3  # over the whole tree; more move the chances by less than they are sure
-_SETTLED = 0.01  # change of a chance
+_SETTLED = 0.02  # change of a chance
 
 
 def divisions_of(levels: Sequence[PriorLevel]) -> Divisions:
@@ -43,7 +48,7 @@ def learned(model: Model, settings: Settings) -> tuple[tuple[LearnedLevel, ...],
         The mixture of each level above the cells, and settings that suit them.
     """
     below = cells_below(model.tree)
-    told = estimates(model.tree, model.levels)
+    told = estimates(model.tree, model.levels, is_positive=False)
     levels = tuple(
         _begun(model, told, level, below[level + 1]) for level in range(model.tree.depth - 1)
     )
@@ -51,20 +56,23 @@ def learned(model: Model, settings: Settings) -> tuple[tuple[LearnedLevel, ...],
         divisions = divisions_of(levels)
         up = upward(model, settings, divisions)
         down = downward(model, settings, divisions, up)
-        settings = replace(settings, targets=tuple(one.mean for one in down.summaries))
+        settings = about(settings, down)
         better = tuple(map(_better, levels, down.chances))
         change = max(map(_change, levels, better))
         levels = tuple(map(_pruned, better, down.chances))
         if change < _SETTLED:
             break
-    return levels, settings
+    return levels, shared(settings, down, LEARNED)
 
 
 def _begun(model: Model, told: Estimates, level: int, cells: Reals) -> LearnedLevel:
     """The mixture of a level from some of its nodes, each with its children alone."""
-    even = np.full(_GRID.size, 1 / _GRID.size)
-    start = LearnedLevel(_GRID, even, cells)
     size = model.tree.sizes[level]
+    counts = np.maximum(told.value[level], 0.0) / model.family_sizes(level)
+    largest = max(_EVEN * float(counts.mean()), float(_GRID[_FEWEST]))
+    grid = _GRID[largest >= _GRID]
+    even = np.full(grid.size, 1 / grid.size)
+    start = LearnedLevel(grid, even, cells)
     nodes = np.unique(np.linspace(0, size - 1, _SAMPLE).astype(np.int64))
     evidence = [
         _evidence(model, told, start, level, int(node))
@@ -94,12 +102,12 @@ def _evidence(model: Model, told: Estimates, prior: LearnedLevel, level: int, no
     children = model.children(level, node)[None]
     value, deviation = told.value[level + 1][children], told.deviation[level + 1][children]
     lows = np.maximum(np.floor(value - _REACH * deviation), 0).astype(np.int64)
-    width = int(np.ceil((value + _REACH * deviation - lows).max())) + 1
+    width = max(1, int(np.ceil((value + _REACH * deviation - lows).max()))) + 1
     counts = lows[..., None] + np.arange(width)
     logs = -0.5 * ((counts - value[..., None]) / deviation[..., None]) ** 2
     nodes = np.array([node])
     target = np.maximum(told.value[level][nodes], 0.5)
-    split = Split(lows, logs, prior.division(nodes, children), target)
+    split = Split(lows, logs, prior.division(nodes, children), target[:, None])
     own = model.levels[level].logs(nodes, split.low, split.messages.shape[1])
     evidence: Reals = sum_of_logs(split.messages_of_sets[0] + own, axis=1)
     return evidence
@@ -114,7 +122,7 @@ def _weighed(shares: Reals) -> Reals:
 
 def _better(level: LearnedLevel, shares: Reals) -> LearnedLevel:
     """The mixture with the chances that the nodes have on average."""
-    return replace(level, chances=_weighed(shares / shares.sum(axis=1, keepdims=True)))
+    return replace(level, chances=_weighed(shares))
 
 
 def _change(level: LearnedLevel, better: LearnedLevel) -> float:
@@ -123,7 +131,8 @@ def _change(level: LearnedLevel, better: LearnedLevel) -> float:
 
 
 def _pruned(level: LearnedLevel, shares: Reals) -> LearnedLevel:
-    """The mixture without what no node is likely to have."""
-    kept = shares.max(axis=0) >= _RARE
+    """The mixture without what hardly any node has, given the chances at each node."""
+    common = shares.mean(axis=0)
+    kept = common >= min(_RARE, float(common.max()))
     chances = level.chances[kept] / level.chances[kept].sum()
     return LearnedLevel(level.concentrations[kept], chances, level.cells)

@@ -8,8 +8,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.analysis.tables.count_bounds import Bounds
 from noisycount.analysis.tables.divisions import Division
 from noisycount.analysis.tables.likelihoods import LevelLikelihood
+from noisycount.analysis.tables.zones import zone_targets
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.populations.population import Population
 from noisycount.model.tables.tree import Tree
@@ -62,20 +64,29 @@ class Settings:
 
     Attributes:
         targets: About which count the law of each node is, level by level.
+        spreads: About its standard deviation.
+        zones: How many transforms share its counts, an odd number.
         widened: By how many times its width the reach of each node's answers is extended.
-        positive: Of which nodes sums are of positive terms alone.
-        tilts: Those to begin with, shape (nodes, sets) for each level above the cells; None:
-            typical ones.
+        ends: Where the laws of the cells were found to end; None: not yet.
+        tilts: Those to begin with, of each node of each level above the cells, shape (sets·zones,);
+            None: typical ones.
     """
 
     targets: tuple[Reals, ...]
+    spreads: tuple[Reals, ...]
+    zones: tuple[Counts, ...]
     widened: tuple[Counts, ...]
-    positive: tuple[NDArray[np.bool_], ...]
-    tilts: tuple[Reals, ...] | None = None
+    ends: Bounds | None = None
+    tilts: tuple[tuple[Reals, ...], ...] | None = None
 
     @classmethod
     def start(cls, targets: Sequence[Reals]) -> Self:
         """Those of the first passes."""
-        sizes = [target.size for target in targets]
-        widened = tuple(np.zeros(size, np.int64) for size in sizes)
-        return cls(tuple(targets), widened, tuple(np.zeros(size, np.bool_) for size in sizes))
+        ones = tuple(np.ones(target.size, np.int64) for target in targets)
+        spreads = tuple(np.ones(target.size) for target in targets)
+        return cls(tuple(targets), spreads, ones, tuple(one - 1 for one in ones))
+
+    def zoned(self, level: int, nodes: Counts) -> Reals:
+        """The targets of nodes that have as many zones each, shape (nodes, zones)."""
+        zones = int(self.zones[level][nodes[0]])
+        return zone_targets(self.targets[level][nodes], self.spreads[level][nodes], zones)

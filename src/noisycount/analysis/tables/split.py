@@ -8,16 +8,21 @@ from functools import cached_property, reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.divisions import Division
+from noisycount.analysis.tables.divisions import Division, LogWeights
 from noisycount.analysis.tables.sums.fast import FastSum, folded, transform_length
 from noisycount.analysis.tables.sums.positive import PositiveSum
-from noisycount.analysis.tables.sums.tails import sum_of_logs
+from noisycount.analysis.tables.sums.tails import log_bounds, moments, sum_of_logs
 from noisycount.analysis.tables.tilts import Tilted, tilted_to
+from noisycount.analysis.tables.zones import SIDES
 from noisycount.model.laws.expansion import Reals
 
 __all__ = ["Descent", "Split"]
 
-_CHEAP = 30_000  # multiplications, below which positive sums are as fast as transforms
+_UNHEARD = 1e-9  # of a law: what belongs to such a set of parameters need not be exact
+_NARROW = 0.3  # records, less than which no sum spreads that is not known
+_BETWEEN = 4.0  # standard deviations of a sum from one zone to the next
+_MOST_ZONES = 128
+_LITTLE = 1e-12  # of a law: so little need not be bounded better
 
 Counts = NDArray[np.int64]
 Complexes = NDArray[np.complex128]
@@ -31,11 +36,13 @@ class Descent:
         laws: Of the children's counts, from their lowest on, shape (nodes, children, width).
         chances: Of each set of parameters, given all answers, shape (nodes, sets).
         rounding: Bounds of the total variation by which transforms moved laws, shape (nodes,).
+        zones: How many transforms would share the counts of each node well, shape (nodes,).
     """
 
     laws: Reals
     chances: Reals
     rounding: Reals
+    zones: Counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +54,10 @@ class Split:
         logs: The logarithm of the likelihood of each child's counts, given the answers at it and
             below, shape (nodes, children, width); −inf where there is none.
         division: How the counts divide.
-        targets: About which counts the laws of the nodes are, shape (nodes,).
-        is_positive: Whether sums are of positive terms alone, however long that takes.
-        tilts: Those to begin with, shape (nodes, sets); None: typical ones.
+        targets: About which counts sums are exact, rising; each takes a transform of its own for
+            the counts that are nearest to it; shape (nodes, zones).
+        is_positive: Whether sums are of positive terms alone, which needs one zone.
+        tilts: Those to begin with, shape (nodes, sets·zones); None: typical ones.
     """
 
     lows: Counts
@@ -59,15 +67,27 @@ class Split:
     is_positive: bool = False
     tilts: Reals | None = None
 
+    @property
+    def _zones(self) -> int:
+        """How many transforms there are for each set of parameters, next to each other."""
+        return self.targets.shape[1]
+
     @cached_property
     def _parts(self) -> tuple[Tilted, Reals]:
-        """The children's laws under a tilt, and the logarithms of their first weights."""
-        base = self.division.tilt(self.targets, self.lows.shape[1])
+        """The children's laws under tilts, and the logarithms of their first weights."""
+        middle = self.targets[:, self._zones // 2]
+        base = self.division.tilt(middle, self.lows.shape[1])
         weights = self.division.weights(self.lows, self.logs.shape[-1], base)
+        logs, base, at_low = (
+            np.repeat(each, self._zones, axis=1)
+            for each in (weights.above + self.logs[:, None], base, weights.at_low.sum(axis=-1))
+        )
         start = np.zeros_like(base) if self.tilts is None else self.tilts - base
-        logs = weights.above + self.logs[:, None]
-        found = tilted_to(logs, self.targets - self.lows.sum(axis=-1), start)
-        return found._replace(tilts=base + found.tilts), weights.at_low.sum(axis=-1)
+        wanted = np.tile(
+            self.targets - self.lows.sum(axis=-1)[:, None], base.shape[1] // self._zones
+        )
+        found = tilted_to(logs, wanted, start)
+        return found._replace(tilts=base + found.tilts), at_low
 
     @property
     def laws(self) -> Reals:
@@ -82,9 +102,7 @@ class Split:
     @cached_property
     def _sum(self) -> FastSum | PositiveSum:
         """The sums of the children."""
-        children, width = self.logs.shape[1:]
-        is_positive = self.is_positive or (children * width) ** 2 < _CHEAP
-        return (PositiveSum if is_positive else FastSum)(self._parts[0].laws)
+        return (PositiveSum if self.is_positive else FastSum)(self._parts[0].laws)
 
     @property
     def low(self) -> Counts:
@@ -101,17 +119,40 @@ class Split:
     def _weighed(self) -> tuple[Reals, Reals]:
         """The logarithms of what laws of sums are multiplied by, and what was taken from them."""
         tilted, at_low = self._parts
-        factor = self.division.factor(self.low, self._sum.law.shape[-1], tilted.tilts)
+        at_first, above = self._division_factor(tilted.tilts)
+        chances = np.repeat(self.division.log_chances, self._zones)
         leaned = tilted.tilts * self._sum.first[:, None]
-        constants = tilted.constants + at_low + factor.at_low - leaned + self.division.log_chances
+        constants = tilted.constants + at_low + at_first - leaned + chances
         largest = constants.max(axis=-1)
-        return factor.above + (constants - largest[:, None])[..., None], largest
+        factors = above + (constants - largest[:, None])[..., None]
+        return np.where(self._is_near, factors, -np.inf), largest
+
+    def _division_factor(self, tilts: Reals) -> LogWeights:
+        """The factor of the division under the tilts of each zone."""
+        width = self._sum.law.shape[-1]
+        zones = [
+            self.division.factor(self.low, width, tilts[:, zone :: self._zones])
+            for zone in range(self._zones)
+        ]
+        at_low, above = (np.stack(parts, axis=2) for parts in zip(*zones, strict=True))
+        return LogWeights(at_low.reshape(tilts.shape), above.reshape(*tilts.shape, width))
+
+    @property
+    def _is_near(self) -> NDArray[np.bool_]:
+        """Whether counts are in the zone of a transform, shape (nodes, sets·zones, counts)."""
+        counts = self.low[:, None, None] + np.arange(self._sum.law.shape[-1])
+        ends = (self.targets[:, 1:] + self.targets[:, :-1]) / 2
+        zone = (counts > ends[..., None]).sum(axis=1)[:, None]
+        own = np.tile(np.arange(self._zones), self.division.log_chances.size)
+        return zone == own[None, :, None]
 
     @property
     def messages_of_sets(self) -> Reals:
         """The same as `messages` of each set of parameters, shape (nodes, sets, counts)."""
         with np.errstate(divide="ignore"):
-            return self._weighed[0] + np.log(self._sum.law)
+            logs = self._weighed[0] + np.log(self._sum.law)
+        nodes, _, counts = logs.shape
+        return logs.reshape(nodes, -1, self._zones, counts).max(axis=2)
 
     @cached_property
     def messages(self) -> Reals:
@@ -133,10 +174,19 @@ class Split:
         outside = laws[:, None] * np.exp(np.where(exact, logs, -np.inf))
         rests = self._sum.rests(outside)
         joint = np.einsum("nscw,nscw->ncw", self._parts[0].laws, rests.values)
-        chances = (outside * self._sum.law).sum(axis=-1)
+        parts = (outside * self._sum.law).sum(axis=-1)
+        chances = parts.reshape(len(laws), -1, self._zones).sum(axis=-1)
         joint /= joint.sum(axis=-1, keepdims=True)
         rounding = rests.rounding.sum(axis=-1) + self._lost(laws, np.where(exact, -np.inf, logs))
-        return Descent(joint, chances, rounding)
+        return Descent(joint, chances, rounding, self._wanted_zones(laws, parts))
+
+    def _wanted_zones(self, laws: Reals, parts: Reals) -> Counts:
+        """So many that each reaches two standard deviations of its sum on both sides."""
+        own = np.sqrt(moments(self.laws).variance.sum(axis=-1))
+        narrowest = np.where(parts > _UNHEARD, own, np.inf).min(axis=1)
+        spread = np.sqrt(moments(laws).variance)
+        ratio = np.minimum(spread / np.maximum(narrowest, _NARROW), _MOST_ZONES / SIDES)
+        return 2 * np.ceil(ratio * SIDES / _BETWEEN).astype(np.int64) + 1
 
     def sum_of(self, children: NDArray[np.bool_]) -> tuple[int, Reals]:
         """The first place and the law, for each set, of the sum of some children of one node."""
@@ -170,11 +220,22 @@ class Split:
         return averaged
 
     def _lost(self, laws: Reals, logs: Reals) -> Reals:
-        """At most how much of the laws belongs to sums that are too rare for a transform."""
+        """At most how much of the laws belongs to sums that were too rare to be kept."""
         largest = self._sum.law.max(axis=-1, keepdims=True)
-        shares = np.exp(np.minimum(logs + np.log(self._sum.floor * largest), 0.0))
-        lost: Reals = (laws[:, None] * shares).sum(axis=(1, 2))
-        return lost
+        bounds = np.broadcast_to(np.log(self._sum.floor * largest), logs.shape)
+        lost = _shared(laws, logs + bounds)
+        if lost.max(initial=0.0) < _LITTLE:
+            return lost
+        places = self._sum.first[:, None, None] + np.arange(logs.shape[-1], dtype=np.float64)
+        places = np.broadcast_to(places, logs.shape)
+        chernoff = log_bounds(self.laws, moments(self.laws), places)
+        return _shared(laws, logs + np.minimum(bounds, chernoff))
+
+
+def _shared(laws: Reals, logs: Reals) -> Reals:
+    """The parts of laws with these logarithms, none above 1, added up for each node."""
+    shares: Reals = (laws[:, None] * np.exp(np.minimum(logs, 0.0))).sum(axis=(1, 2))
+    return shares
 
 
 def _finite(logs: Reals) -> Reals:

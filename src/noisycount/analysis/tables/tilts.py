@@ -36,12 +36,12 @@ def tilted_to(logs: Reals, wanted: Reals, start: Reals) -> Tilted:
 
     Args:
         logs: Logarithms of weights, shape (nodes, sets, summands, width); −inf for 0.
-        wanted: The sum of the places, shape (nodes,).
+        wanted: The sum of the places, shape (nodes, sets).
         start: The tilts to begin with, shape (nodes, sets).
     """
     least, most = _ends(logs)
     room = np.minimum(_ROOM, (most - least) / 4)
-    goal = np.clip(wanted[:, None], least + room, most - room)
+    goal = np.clip(wanted, least + room, most - room)
     low, high = np.full_like(start, -np.inf), np.full_like(start, np.inf)
     tilts = start
     for _ in range(_STEPS):

@@ -1,5 +1,6 @@
 """What a table's counts are, by two passes over its tree."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -7,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.analysis.tables.branches import Branches
-from noisycount.analysis.tables.certified import Solved, solved
+from noisycount.analysis.tables.certified import EXACT, LEARNED, Solved, solved
 from noisycount.analysis.tables.downward import NodeLaw, placed, resplit, table_law
 from noisycount.analysis.tables.learning import divisions_of
 from noisycount.analysis.tables.level_answers import LevelAnswers
@@ -39,7 +40,13 @@ class TreeSolution:
     @classmethod
     def of(cls, model: Model, levels: tuple[PriorLevel, ...], settings: Settings) -> "TreeSolution":
         """That of a model under a prior."""
-        return cls(model, levels, solved(model, divisions_of(levels), settings))
+        aim = LEARNED if any(level.is_learned for level in levels) else EXACT
+        return cls(model, levels, solved(model, divisions_of(levels), settings, aim))
+
+    @property
+    def rounding(self) -> float:
+        """A bound of the total variation by which transforms moved any law."""
+        return math.fsum(float(moved.sum()) for moved in self.solved.down.rounding)
 
     @property
     def evidence(self) -> float:
@@ -92,8 +99,7 @@ class TreeSolution:
     def split(self, level: int, position: int) -> Split:
         """A node and its children."""
         children = self.model.children(level, position)[None]
-        is_positive = bool(self.solved.settings.positive[level][position])
-        some = Branches(level, np.array([position]), children, is_positive)
+        some = Branches(level, np.array([position]), children)
         return resplit(
             self.model, self.solved.settings, divisions_of(self.levels), self.solved.up, some
         )

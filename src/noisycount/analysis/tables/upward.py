@@ -40,7 +40,7 @@ class Up:
     cells: Bounds
     messages: tuple[tuple[Message, ...], ...]
     branches: tuple[tuple[tuple[Branches, Split | None], ...], ...]
-    tilts: tuple[Reals, ...]
+    tilts: tuple[tuple[Reals, ...], ...]
     law: Reals
     evidence: float
 
@@ -70,7 +70,7 @@ def upward(model: Model, settings: Settings, divisions: Divisions) -> Up:
         cells,
         tuple(tuple(level.messages) for level in levels),
         tuple(tuple(level.branches) for level in levels),
-        tuple(np.array(level.tilts) for level in levels),
+        tuple(tuple(level.tilts) for level in levels),
         law,
         rest,
     )

@@ -1,6 +1,7 @@
 """Where the counts of nodes are, as far as their own answers tell."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noisycount.analysis.tables.count_bounds import NO_END, Bounds
 from noisycount.analysis.tables.likelihoods import LevelLikelihood
@@ -11,6 +12,8 @@ __all__ = ["MOST_COUNTS", "cell_windows", "overlap"]
 MOST_COUNTS = 1 << 22
 """How many counts the law of a cell may have to be a table."""
 
+_ROOM = 8  # the part of a law by which its window is longer, and at least so many counts
+
 
 def cell_windows(model: Model, settings: Settings) -> Bounds:
     """Where the count of each cell is, but for e^−42 of its likelihood.
@@ -20,6 +23,8 @@ def cell_windows(model: Model, settings: Settings) -> Bounds:
     """
     cells = model.levels[-1]
     low, high = cells.reach(settings.widened[-1])
+    if settings.ends is not None:
+        low, high = _narrowed(Bounds(low, high), settings.ends, settings.widened[-1] == 0)
     for cell in np.flatnonzero(high - low >= MOST_COUNTS).tolist():
         high[cell] = min(int(high[cell]), _largest(model, cell))
         if high[cell] - low[cell] >= MOST_COUNTS:
@@ -28,6 +33,14 @@ def cell_windows(model: Model, settings: Settings) -> Bounds:
                 f"answers leave the count of {told} open, with {MOST_COUNTS} possible ones or "
                 "more: give an answer of it, or a total"
             )
+    return Bounds(low, high)
+
+
+def _narrowed(reach: Bounds, ends: Bounds, is_sure: NDArray[np.bool_]) -> Bounds:
+    """Windows without what lies far from where laws were found to end."""
+    room = (ends.high - ends.low) // _ROOM + _ROOM
+    low = np.where(is_sure, np.maximum(reach.low, ends.low - room), reach.low)
+    high = np.where(is_sure, np.minimum(reach.high, ends.high + room), reach.high)
     return Bounds(low, high)
 
 

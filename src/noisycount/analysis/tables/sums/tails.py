@@ -6,7 +6,7 @@ import numpy as np
 
 from noisycount.model.laws.expansion import Reals
 
-__all__ = ["Moments", "moments", "sum_bounds"]
+__all__ = ["Moments", "log_bounds", "moments", "sum_bounds"]
 
 _NATS = 48.0  # what is left out on each side has at most e^−48 = 1.4e−21 of the mass
 # how steeply tails are weighed, over the standard deviation of the sum: about √(2·48) suits a
@@ -43,21 +43,47 @@ def sum_bounds(weights: Reals, known: Moments) -> tuple[Reals, Reals]:
         The lowest and the highest place, shape (...).
     """
     width = weights.shape[-1]
-    centre = known.mean.sum(axis=-1)
-    deviation = np.sqrt(known.variance.sum(axis=-1))
-    most = (weights.shape[-2] * (width - 1)) * np.ones_like(centre)
+    most = np.full(known.mean.shape[:-1], float(weights.shape[-2] * (width - 1)))
     if width == 1:
-        return np.zeros_like(centre), most
-    typical = max(float(np.median(deviation)), 1e-3)
+        return np.zeros_like(most), most
+    tilts, generated = _generated(weights, known)
+    reaches = (generated + _NATS) / tilts
+    middle = most / 2
+    low = middle + reaches[..., tilts < 0].max(axis=-1)
+    high = middle + reaches[..., tilts > 0].min(axis=-1)
+    return np.clip(np.floor(low), 0, most), np.clip(np.ceil(high), 0, most)
+
+
+def log_bounds(weights: Reals, known: Moments, places: Reals) -> Reals:
+    """Upper bounds of the logarithms of the probabilities of a sum, by Chernoff's bound.
+
+    Args:
+        weights: The laws of the summands on 0, 1, and so on, shape (..., summands, width).
+        known: Their moments.
+        places: Of the sum, shape (..., places).
+
+    Returns:
+        Shape (..., places).
+    """
+    if weights.shape[-1] == 1:
+        return np.zeros_like(places)
+    middle = weights.shape[-2] * (weights.shape[-1] - 1) / 2
+    bounds = np.zeros_like(places)
+    tilts, generated = _generated(weights, known)
+    for number, tilt in enumerate(tilts.tolist()):
+        np.minimum(bounds, generated[..., number, None] - tilt * (places - middle), out=bounds)
+    return bounds
+
+
+def _generated(weights: Reals, known: Moments) -> tuple[Reals, Reals]:
+    """Tilts, and the logarithms of moment generating functions of the sum about its middle."""
+    width = weights.shape[-1]
+    typical = max(float(np.median(np.sqrt(known.variance.sum(axis=-1)))), 1e-3)
     steepness = np.unique(np.minimum(_STEEPNESS / typical, _STEEPEST / width))
     tilts = np.concatenate([-steepness, steepness])
     places = np.arange(width) - (width - 1) / 2
-    generated = np.log(weights @ np.exp(places[:, None] * tilts)).sum(axis=-2)
-    reaches = (generated + _NATS) / tilts
-    middle = weights.shape[-2] * (width - 1) / 2
-    low = middle + reaches[..., : steepness.size].max(axis=-1)
-    high = middle + reaches[..., steepness.size :].min(axis=-1)
-    return np.clip(np.floor(low), 0, most), np.clip(np.ceil(high), 0, most)
+    generated: Reals = np.log(weights @ np.exp(places[:, None] * tilts)).sum(axis=-2)
+    return tilts, generated
 
 
 def sum_of_logs(logs: Reals, axis: int) -> Reals:
