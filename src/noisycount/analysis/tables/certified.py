@@ -72,7 +72,8 @@ def _mended(
     settings: Settings, down: Down, coarse: Sequence[NDArray[np.bool_]], *, is_shared: bool
 ) -> Settings:
     """Settings with other targets, or zones, where transforms moved laws, and wider windows."""
-    targets, spreads, zones = map(list, (settings.targets, settings.spreads, settings.zones))
+    targets, spreads = list(settings.targets), list(settings.spreads)
+    zones = list(settings.zones)
     for level, wrong in enumerate(coarse):
         told, own = down.summaries[level], zones[level]
         targets[level] = np.where(wrong, told.mean, targets[level])

@@ -70,7 +70,7 @@ class Split:
     @property
     def _zones(self) -> int:
         """How many transforms there are for each set of parameters, next to each other."""
-        return self.targets.shape[1]
+        return int(self.targets.shape[1])
 
     @cached_property
     def _parts(self) -> tuple[Tilted, Reals]:
@@ -144,7 +144,8 @@ class Split:
         ends = (self.targets[:, 1:] + self.targets[:, :-1]) / 2
         zone = (counts > ends[..., None]).sum(axis=1)[:, None]
         own = np.tile(np.arange(self._zones), self.division.log_chances.size)
-        return zone == own[None, :, None]
+        is_near: NDArray[np.bool_] = zone == own[None, :, None]
+        return is_near
 
     @property
     def messages_of_sets(self) -> Reals:
@@ -152,7 +153,8 @@ class Split:
         with np.errstate(divide="ignore"):
             logs = self._weighed[0] + np.log(self._sum.law)
         nodes, _, counts = logs.shape
-        return logs.reshape(nodes, -1, self._zones, counts).max(axis=2)
+        own: Reals = logs.reshape(nodes, -1, self._zones, counts).max(axis=2)
+        return own
 
     @cached_property
     def messages(self) -> Reals:
@@ -186,7 +188,8 @@ class Split:
         narrowest = np.where(parts > _UNHEARD, own, np.inf).min(axis=1)
         spread = np.sqrt(moments(laws).variance)
         ratio = np.minimum(spread / np.maximum(narrowest, _NARROW), _MOST_ZONES / SIDES)
-        return 2 * np.ceil(ratio * SIDES / _BETWEEN).astype(np.int64) + 1
+        half: Counts = np.ceil(ratio * SIDES / _BETWEEN).astype(np.int64)
+        return 2 * half + 1
 
     def sum_of(self, children: NDArray[np.bool_]) -> tuple[int, Reals]:
         """The first place and the law, for each set, of the sum of some children of one node."""
