@@ -1,0 +1,50 @@
+"""Several transforms of one node beside sums of positive terms."""
+
+import numpy as np
+import pytest
+
+from noisycount import DiscreteLaplace, Splits, Tree, table_posterior
+from noisycount.analysis.tables.divisions import Dirichlet
+from noisycount.analysis.tables.split import Split
+from noisycount.analysis.tables.zones import zone_targets
+
+
+@pytest.mark.parametrize("zones", [1, 13, 33])
+def test_zones_share_the_counts_of_a_node(zones: int) -> None:
+    """Children's laws are those of positive sums within the rounding that is told.
+
+    One transform cannot tell a wide law of many even children; several can.
+    """
+    random = np.random.default_rng(7)
+    children, width = 6, 400
+    lows = np.zeros((1, children), dtype=np.int64)
+    middle = random.uniform(20, 80, (1, children, 1))
+    logs = -np.abs(np.arange(width) - middle) / 60
+    division = Dirichlet(
+        np.array([0.5, 200.0])[None, :, None], np.array([[3.0, 1200.0]]), np.log([0.4, 0.6])
+    )
+    middle_of_law, spread = np.array([260.0]), np.array([60.0])
+    exact = Split(lows, logs, division, middle_of_law[:, None], is_positive=True)
+    counts = np.arange(exact.messages.shape[1])
+    wanted = np.exp(-0.5 * ((counts - 260) / 60.0) ** 2)[None]
+    expected = exact.descent(wanted / wanted.sum())
+    split = Split(lows, logs, division, zone_targets(middle_of_law, spread, zones))
+    law = wanted[:, split.low[0] : split.low[0] + split.messages.shape[1]]
+    found = split.descent(law / wanted.sum())
+    moved = np.abs(found.laws - expected.laws).sum(axis=-1).max() / 2
+    assert moved <= found.rounding[0] + 1e-12
+    assert (found.rounding[0] < 1e-6) == (zones > 1)
+    if zones > 1:
+        assert np.allclose(found.chances, expected.chances, atol=1e-6)
+
+
+def test_laws_of_narrow_splits_and_wide_noise_are_certain() -> None:
+    """Even splits and noise that is wider than counts need zones: sums still agree everywhere."""
+    tree = Tree.binary(16)
+    random = np.random.default_rng(3)
+    answers = 20 + DiscreteLaplace(50).draws(16, random)
+    told = table_posterior(answers, DiscreteLaplace(50), tree, total=320, prior=Splits(40))
+    assert told.solution.rounding < 1e-8
+    for level in range(tree.depth - 1):
+        sums = np.bincount(tree.parents(level + 1), told.level(level + 1).mean)
+        assert np.abs(sums - told.level(level).mean).max() < 1e-9 * 320
