@@ -108,8 +108,10 @@ def placed(laws: Sequence[NodeLaw], nodes: Counts, split: Split) -> Reals:
     placed = np.zeros(split.messages.shape)
     for row, node, low in zip(placed, nodes.tolist(), split.low.tolist(), strict=True):
         one = laws[node]
-        place = row[one.low - low :][: one.law.size]  # beyond is what filled up a longer row
-        place[:] = one.law[: place.size]
+        first = max(one.low, low)  # a node by itself has a narrower row than beside wider ones
+        law = one.law[first - one.low :]
+        place = row[first - low :][: law.size]  # beyond is what filled up a longer row
+        place[:] = law[: place.size]
     return placed
 
 

@@ -106,7 +106,7 @@ def _answers_of(level: LevelLikelihood, *, is_positive: bool) -> tuple[Reals, Re
 def _deviation(mechanism: Mechanism) -> float:
     """The standard deviation of noise, and little where there is none."""
     if isinstance(mechanism, SymmetricNoise) and math.isfinite(mechanism.variance):
-        return math.sqrt(mechanism.variance)
+        return max(math.sqrt(mechanism.variance), _LITTLE)
     return _LITTLE
 
 
