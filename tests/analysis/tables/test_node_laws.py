@@ -1,9 +1,13 @@
 """Laws of single nodes against what is told of whole levels."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
 from noisycount import DiscreteLaplace, Mechanism, Tree, table_posterior
+from noisycount.analysis.tables.downward import NodeLaw, placed
 from noisycount.analysis.tables.table_estimates import TablePosterior
 
 COUNTS = [4000, 3100, 900, 2500, 40]
@@ -45,3 +49,12 @@ def test_hardly_any_noise_is_none(scale: float, total: int | None) -> None:
     for tree in (Tree.flat(4), Tree.binary(4)):
         found = table_posterior([3, 5, 0, 7], noise, tree, total)
         assert found.mean.tolist() == pytest.approx([3, 5, 0, 7])
+
+
+def test_a_law_is_placed_by_its_counts() -> None:
+    """Also in a row that begins after the law, ends before it, or reaches beyond it."""
+    law = NodeLaw(3, np.array([0.0, 0.1, 0.2, 0.4, 0.3]))
+    for low, width in ((5, 2), (5, 9), (1, 4), (0, 12), (3, 5)):
+        row: Any = SimpleNamespace(messages=np.zeros((1, width)), low=np.array([low]))
+        wanted = [law.law[count - 3] if 3 <= count < 8 else 0 for count in range(low, low + width)]
+        assert placed((law,), np.array([0]), row).tolist() == [wanted]
