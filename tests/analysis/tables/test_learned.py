@@ -38,7 +38,7 @@ def test_a_learned_tree_is_nearer_than_its_answers(form: str) -> None:
     prefix = np.abs(np.cumsum(told.mean - cells)).mean()
     assert prefix < 0.5 * np.abs(np.cumsum(raw - cells)).mean()
     assert ((told.low <= cells) & (cells <= told.high)).mean() >= 0.93
-    assert told.solution.rounding < 0.05
+    assert told.rounding < 0.05
     assert told.prior.is_learned
 
 

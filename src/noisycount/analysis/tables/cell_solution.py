@@ -48,6 +48,11 @@ class CellSolution:
         """What was answered about the cells."""
         return tuple(self.cells.answers)
 
+    @property
+    def rounding(self) -> float:
+        """None: only positive terms are added up."""
+        return 0.0
+
     def summary(self, level: int) -> Summary:
         """The estimates of a level."""
         if level:

@@ -82,6 +82,14 @@ class TablePosterior(Shown):
         """What half and twice the concentration of the prior change: two more solutions."""
         return sensitivity(self.prior, self.solution)
 
+    @property
+    def rounding(self) -> float:
+        """A bound of the total variation by which rounding moved any law, over all nodes together.
+
+        It is known after the fact; 0 where only positive terms were added up.
+        """
+        return self.solution.rounding
+
     def level(self, level: int) -> Summary:
         """The estimates of all nodes of a level.
 
