@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 __all__ = ["EPSILONS", "Errors", "Measured"]
 
-EPSILONS = (0.1, 0.3, 1.0)
+EPSILONS = (0.03, 0.1, 0.3, 1.0)
 """Prices of a whole table."""
 
 

@@ -10,7 +10,7 @@ from noisycount.study.tables.measured import Errors, Measured
 
 __all__ = ["RUNS", "csv_text", "result", "results"]
 
-RUNS = 1
+RUNS = 4
 """How many releases of each table were simulated for what is kept."""
 
 _FILE = "results.csv"
