@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from noisycount import DiscreteLaplace, Splits, Tree, table_posterior
+from noisycount.analysis.tables import branches, certified
 from noisycount.analysis.tables.divisions import Dirichlet
 from noisycount.analysis.tables.split import Split
 from noisycount.analysis.tables.zones import zone_targets
@@ -48,3 +49,20 @@ def test_laws_of_narrow_splits_and_wide_noise_are_certain() -> None:
     for level in range(tree.depth - 1):
         sums = np.bincount(tree.parents(level + 1), told.level(level + 1).mean)
         assert np.abs(sums - told.level(level).mean).max() < 1e-9 * 320
+
+
+def test_what_was_reached_is_told_alike_by_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a single pass, too few, the law of a node is still the one whose estimates are told."""
+    monkeypatch.setattr(certified, "_REPEATS", 1)
+    monkeypatch.setattr(certified, "_MOVES", 0)
+    monkeypatch.setattr(branches, "_BEARABLE", 0)
+    tree = Tree.binary(8)
+    answers = 20 + DiscreteLaplace(50).draws(8, np.random.default_rng(5))
+    told = table_posterior(answers, DiscreteLaplace(50), tree, total=160, prior=Splits(200))
+    assert certified.EXACT < told.rounding < 1e-2
+    for level in range(tree.depth):
+        for position in range(tree.sizes[level]):
+            law = told.node((level, position))
+            moved = abs(law.mean - told.level(level).mean[position])
+            assert moved <= told.rounding * law.law.log_weights.size
+    assert told.draws(3, 1).sum(axis=1).tolist() == [160] * 3

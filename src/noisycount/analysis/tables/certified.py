@@ -61,11 +61,12 @@ def solved(model: Model, divisions: Divisions, settings: Settings, aim: float = 
     for repeat in range(_REPEATS):
         up = upward(model, settings, divisions)
         down = downward(model, settings, divisions, up)
+        found = Solved(up, down, replace(settings, tilts=up.tilts))
         coarse = _coarse(down, aim)
         if not any(map(np.any, (*coarse, down.short[-1]))):
             break
         settings = _mended(settings, down, coarse, is_shared=repeat >= _MOVES)
-    return Solved(up, down, replace(settings, tilts=up.tilts))
+    return found
 
 
 def _mended(
