@@ -6,6 +6,7 @@ from typing import Any
 __all__ = [
     "BLUE",
     "CONFIG",
+    "DENSE",
     "DOTS",
     "GREEN",
     "GRID",
@@ -15,6 +16,7 @@ __all__ = [
     "LONG",
     "MIXED",
     "MUTED",
+    "PAIRS",
     "PURPLE",
     "SOLID",
     "STYLES",
@@ -30,6 +32,7 @@ INK, MUTED, GRID = "#222222", "#555555", "#E4E4E4"
 INDIGOS = ("#2B1B5A", "#4A3795", "#6450B4", "#7A66C6")  # dark to light, for one thing's levels
 
 SOLID, LONG, DOTS, MIXED = (1, 0), (9, 4), (2, 3), (9, 3, 2, 3)
+DENSE, PAIRS = (5, 1), (9, 3, 2, 3, 2, 3)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from noisycount.charts.plot.plot import Axis, Line, Panel
 from noisycount.charts.theme import (
     BLUE,
+    DENSE,
     DOTS,
     GREEN,
     GUIDE,
@@ -12,6 +13,7 @@ from noisycount.charts.theme import (
     LONG,
     MIXED,
     MUTED,
+    PAIRS,
     PURPLE,
     STYLES,
     VERMILION,
@@ -43,8 +45,8 @@ _STYLES = (
     Style(GREEN, LONG),
     Style(BLUE, MIXED),
     Style(PURPLE, DOTS),
-    Style(INK, LONG),
-    Style(MUTED, MIXED),
+    Style(INK, DENSE),
+    Style(MUTED, PAIRS),
 )
 
 Part = Callable[[Measured], Errors]
