@@ -4,9 +4,11 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from threading import Barrier
 
 import psycopg
 import pytest
+from sqlalchemy import event
 
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.address import Address
@@ -118,6 +120,12 @@ def test_without_the_lock_the_chain_still_grants_no_debit_too_many(
     with Ledger.open(url) as ledger, ThreadPoolExecutor(8) as pool:
         unlocked = ledger.reading.execution_options(writing=True, begin_writing=("SELECT 1",))
         careless = Ledger(ledger.place, ledger.reading, unlocked)
+        two_have_read, first_two = Barrier(2), iter((True, True))
+
+        @event.listens_for(unlocked, "before_cursor_execute")
+        def meet(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+            if statement.startswith("INSERT") and next(first_two, False):
+                two_have_read.wait(20)
 
         def spend(number: int) -> str:
             try:
