@@ -1,14 +1,14 @@
 """The key of a record, as SQL that is never an error and never another key's."""
 
 from collections.abc import Sequence
-from math import inf, nextafter
 
 from noisycount.release.question.grouping import Edges, Part, Period, Plain, Span
 from noisycount.release.question.schema import Kind
 from noisycount.release.sources.duckdb.cells import SQL_TYPES
 from noisycount.release.sources.duckdb.quoting import quoted_name
+from noisycount.release.sources.edges import edges_of
 
-__all__ = ["edge_type", "edges_of", "is_inside", "is_wide", "key_sql", "key_type"]
+__all__ = ["edge_type", "is_inside", "is_wide", "key_sql", "key_type"]
 
 _NUMBER = "INTEGER"
 _MOST_CASES = 64
@@ -66,13 +66,6 @@ def edge_type(part: Edges) -> str:
     return SQL_TYPES[part.column.kind]
 
 
-def edges_of(part: Edges) -> list[int] | list[float]:
-    """The edges as values of the column's kind."""
-    if part.column.kind is Kind.INTEGER:
-        return list(map(int, part.edges))
-    return [_real(edge) for edge in part.edges]
-
-
 def is_inside(part: Part, key: str) -> str:
     """Whether a key is that of a group, as SQL."""
     if not isinstance(part, Plain):
@@ -86,12 +79,6 @@ def _of_a_day(name: str, kind: Kind, inside: str, outside: str) -> str:
     """What there is of days with a year of four digits, and what of others."""
     has_year = f"{name} BETWEEN {_FIRST[kind]} AND {_LAST[kind]}"
     return f"CASE WHEN {has_year} THEN {inside} WHEN {name} IS NOT NULL THEN {outside} END"
-
-
-def _real(edge: float) -> float:
-    """The smallest double that is at least an edge, which may be a whole number between two."""
-    nearest = float(edge)
-    return nearest if nearest >= edge else nextafter(nearest, inf)
 
 
 def _range_number(name: str, edges: Sequence[str], first: int) -> str:

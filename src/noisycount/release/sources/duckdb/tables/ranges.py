@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from noisycount.release.question.grouping import Edges, Part
 from noisycount.release.sources.duckdb.statements import Statements
-from noisycount.release.sources.duckdb.tables.parts import edge_type, edges_of, is_wide
+from noisycount.release.sources.duckdb.tables.parts import edge_type, is_wide
+from noisycount.release.sources.edges import edges_of
 
 __all__ = ["list_edges", "with_ranges"]
 

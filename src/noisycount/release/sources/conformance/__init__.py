@@ -1,0 +1,1 @@
+"""One suite that an engine passes before its answers are trusted."""
