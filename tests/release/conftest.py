@@ -12,7 +12,9 @@ from noisycount.release.sources.duckdb.frame import FrameSource
 from noisycount.release.sources.duckdb.source import DuckDBSource
 from noisycount.release.sources.interface import Source
 from noisycount.release.sources.memory import MemorySource
+from noisycount.release.sources.sql.source import SqlSource
 from tests.release.sources.frames import FRAMES, arrow_table
+from tests.release.sources.sql.tables import table_of
 
 if TYPE_CHECKING:
     from tests.postgresql import Server
@@ -56,11 +58,24 @@ def opened_frame(
     return FrameSource.open(made(records, schema), unit=unit, columns=columns)
 
 
-@pytest.fixture(params=["memory", "duckdb", "arrow", "polars"])
+def opened_table(
+    server: "Server",
+    records: Sequence[Record],
+    schema: Mapping[str, Kind],
+    unit: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> Source:
+    """Open records as a table of a server."""
+    return SqlSource.open(table_of(server, records, schema), unit=unit, columns=columns)
+
+
+@pytest.fixture(params=["memory", "duckdb", "arrow", "polars", "postgresql"])
 def open_source(request: pytest.FixtureRequest, tmp_path: Path) -> OpenSource:
     """Open records as one kind of source; options are the unit and the columns."""
     if request.param == "memory":
         return MemorySource
+    if request.param == "postgresql":
+        return partial(opened_table, request.getfixturevalue("postgresql"))
     if request.param in FRAMES:
         return partial(opened_frame, FRAMES[request.param])
 

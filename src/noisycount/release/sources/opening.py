@@ -1,20 +1,24 @@
 """The one place that opens engines: which one reads a source, imported only when it does."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from noisycount.errors import SourceError
 from noisycount.release.question.schema import Kind, Schema
 from noisycount.release.sources.check import Check
+from noisycount.release.sources.conformance.certificate import Certificate, require_certified
 from noisycount.release.sources.endings import by_ending
 from noisycount.release.sources.forms import ColumnForm, FileForm
 from noisycount.release.sources.interface import CheckedSource
 from noisycount.release.sources.places import is_several
+from noisycount.release.sources.servers import ServerPlace
 
 if TYPE_CHECKING:
     from noisycount.release.sources.duckdb.source import DuckDBSource
+    from noisycount.release.sources.sql.source import SqlSource
 
-__all__ = ["ENGINES", "checked", "found", "of_copy", "opened_frame"]
+__all__ = ["ENGINES", "checked", "found", "of_copy", "opened_frame", "served"]
 
 
 def found(  # noqa: PLR0913 - one argument a property of the records
@@ -92,6 +96,43 @@ def opened_frame(
     return FrameSource.open(frame, unit=unit, columns=columns, seconds=seconds)
 
 
+def served(  # noqa: PLR0913 - one argument a property of the records
+    place: ServerPlace,
+    *,
+    unit: str | None = None,
+    columns: Sequence[str] | None = None,
+    seconds: float | None = None,
+    uses_indexes: bool = False,
+    certificates: Collection[Certificate] = (),
+) -> CheckedSource:
+    """The records of a table of a server or a cluster, by an engine that was tested.
+
+    Args:
+        place: the server, and which table of it.
+        unit: as ``found`` takes it, like the columns.
+        columns: the columns that questions may use, or None for all but the unit.
+        seconds: after which a count is given up; None: when the server gives it up.
+        uses_indexes: whether only records that match are read, which is faster, and whose time
+            tells how many they are.
+        certificates: those that the owner has, for engines that no test of ours is made with.
+
+    Raises:
+        SourceError: the server cannot be reached, its driver is not installed, it was never
+            tested, or the table cannot be counted.
+    """
+    from noisycount.release.sources.conformance.suite import suite_hash  # noqa: PLC0415 - on first use
+
+    source = _server_engine(place).open(
+        place, unit=unit, columns=columns, seconds=seconds, uses_indexes=uses_indexes
+    )
+    try:
+        require_certified(place.shown, source.identity, suite_hash(), certificates)
+    except SourceError:
+        source.close()
+        raise
+    return source
+
+
 def checked(  # noqa: PLR0913 - one argument a property of the records
     place: Path | str,
     *,
@@ -122,6 +163,15 @@ def checked(  # noqa: PLR0913 - one argument a property of the records
 
 def _engine(place: Path) -> "type[DuckDBSource]":
     return ENGINES[".parquet"]() if is_several(place) else by_ending(place, ENGINES)()
+
+
+def _server_engine(place: ServerPlace) -> "type[SqlSource]":
+    """The engine of a server; its driver is imported when it is opened."""
+    if place.is_cluster:
+        raise SourceError(f"{place.shown!r} is a cluster, which no engine here counts")
+    from noisycount.release.sources.sql.source import SqlSource  # noqa: PLC0415 - on first use
+
+    return SqlSource
 
 
 def _duckdb() -> "type[DuckDBSource]":

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from noisycount.release.question.grouping import Key
 
-__all__ = ["OTHER", "kept_groups", "salt_text", "unit_text"]
+__all__ = ["OTHER", "group_text", "kept_groups", "salt_text", "unit_text"]
 
 OTHER = "other"
 """What stands for the keys of the group of all that is not listed."""
@@ -63,11 +63,15 @@ def unit_text(value: object) -> str:
             return _text(value)
 
 
+def group_text(group: tuple[Key, ...] | None, salt: str) -> str:
+    """The text that begins what is hashed of a unit in a group."""
+    parts = OTHER if group is None else "".join(map(_part, group))
+    return _hash(salt_text(salt) + parts).hex()
+
+
 def _place(group: tuple[Key, ...] | None, unit: str, salt: str) -> int:
     """The hash of a unit in a group, as a number."""
-    parts = OTHER if group is None else "".join(map(_part, group))
-    group_text = _hash(salt_text(salt) + parts).hex()
-    return int.from_bytes(_hash(group_text + unit), "little")
+    return int.from_bytes(_hash(group_text(group, salt) + unit), "little")
 
 
 def _part(key: Key) -> str:

@@ -1,0 +1,1 @@
+"""Records on SQL servers, counted by statements of SQLAlchemy with bound values."""

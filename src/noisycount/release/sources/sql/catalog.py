@@ -1,0 +1,124 @@
+"""What PostgreSQL's own catalog says of a table."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, text
+
+from noisycount.release.question.schema import Kind
+from noisycount.release.sources.identity import Identity
+from noisycount.release.sources.sql.kinds import Form, FoundColumn
+
+__all__ = ["catalog_columns", "catalog_identity", "catalog_schema"]
+
+_TYPES = {
+    ("int2", "int4", "int8"): (Kind.INTEGER, Form.PLAIN),
+    ("float8",): (Kind.REAL, Form.PLAIN),
+    ("float4",): (Kind.REAL, Form.CAST),
+    ("numeric",): (Kind.REAL, Form.DECIMAL),
+    ("text", "varchar", "bpchar", "name", "time"): (Kind.TEXT, Form.CAST),
+    ("bool",): (Kind.BOOLEAN, Form.PLAIN),
+    ("date",): (Kind.DATE, Form.PLAIN),
+    ("timestamp",): (Kind.TIMESTAMP, Form.PLAIN),
+    ("timestamptz",): (Kind.TIMESTAMP, Form.ZONED),
+    ("uuid",): (None, Form.NAMED),
+}
+_KINDS = {name: meant for names, meant in _TYPES.items() for name in names}
+_LARGEST_EXPONENT = 307  # of ten, either way, that every double of full precision has
+
+_SCHEMA = text(
+    """
+    SELECT n.nspname
+    FROM pg_catalog.pg_class AS c
+    JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE c.relname = :name AND c.relkind = ANY (ARRAY['r', 'v', 'm', 'p', 'f'])
+      AND (n.nspname = :schema OR :schema IS NULL AND pg_catalog.pg_table_is_visible(c.oid))
+    """
+)
+_COLUMNS = text(
+    """
+    WITH RECURSIVE found AS (
+      SELECT a.attnum, a.attname, a.attnotnull, a.atttypid, a.atttypmod,
+             a.atttypid AS base, a.atttypmod AS modifier
+      FROM pg_catalog.pg_attribute AS a
+      JOIN pg_catalog.pg_class AS c ON c.oid = a.attrelid
+      JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+      WHERE n.nspname = :schema AND c.relname = :name AND a.attnum > 0 AND NOT a.attisdropped
+      UNION ALL
+      SELECT f.attnum, f.attname, f.attnotnull, f.atttypid, f.atttypmod, t.typbasetype, t.typtypmod
+      FROM found AS f JOIN pg_catalog.pg_type AS t ON t.oid = f.base
+      WHERE t.typtype = 'd'
+    )
+    SELECT f.attname AS name, f.attnotnull AS is_required, f.modifier AS modifier,
+           pg_catalog.format_type(f.atttypid, f.atttypmod) AS type,
+           t.typname AS base, t.typtype = 'e' AS is_enum, n.nspname = 'pg_catalog' AS is_own
+    FROM found AS f
+    JOIN pg_catalog.pg_type AS t ON t.oid = f.base
+    JOIN pg_catalog.pg_namespace AS n ON n.oid = t.typnamespace
+    WHERE t.typtype <> 'd'
+    ORDER BY f.attnum
+    """
+)
+"""A domain is what it is made of, however often."""
+
+_IDENTITY = text(
+    "SELECT pg_catalog.version(), pg_catalog.current_setting('server_version_num'), "
+    "pg_catalog.current_setting('server_encoding')"
+)
+
+
+def catalog_schema(connection: Connection, schema: str | None, name: str) -> str | None:
+    """The schema that a table is in; None: there is no such table.
+
+    Args:
+        connection: In a transaction, with the account's own search path.
+        schema: As it was stated; None: the first of that path that has such a table.
+        name: The table.
+    """
+    found: str | None = connection.execute(_SCHEMA, {"schema": schema, "name": name}).scalar()
+    return found
+
+
+def catalog_columns(connection: Connection, schema: str, name: str) -> tuple[FoundColumn, ...]:
+    """The columns of a table."""
+    rows = connection.execute(_COLUMNS, {"schema": schema, "name": name}).mappings()
+    return tuple(_column(dict(row)) for row in rows)
+
+
+def catalog_identity(connection: Connection) -> Identity:
+    """Which server it is; one that only speaks the language of PostgreSQL has another name.
+
+    Texts are compared by their bytes whatever the collation of the database is: what they are
+    depends on its encoding alone.
+    """
+    version, number, encoding = connection.execute(_IDENTITY).one()
+    words = version.split(" on ")[0].replace("(", "").replace(")", "").split()
+    is_plain = words[0] == "PostgreSQL" and not _others(words[2:])
+    engine = "postgresql" if is_plain else "-".join(words).lower()
+    return Identity(engine, str(int(number) // 10_000), f"C ({encoding})")
+
+
+def _others(words: list[str]) -> bool:
+    """Whether what follows a version is more than the name of a system that packs the server."""
+    return bool(words) and words[0] not in {"Debian", "Ubuntu", "Homebrew", "Postgres.app"}
+
+
+def _column(row: Mapping[str, Any]) -> FoundColumn:
+    """A column as the catalog describes it."""
+    kind, form = None, Form.PLAIN
+    if row["is_enum"] or (row["base"] == "citext" and not row["is_own"]):
+        kind, form = Kind.TEXT, Form.CAST
+    elif row["is_own"]:
+        kind, form = _KINDS.get(row["base"], (None, Form.PLAIN))
+    if form is Form.DECIMAL and _is_within_doubles(row["modifier"]):
+        form = Form.CAST
+    return FoundColumn(row["name"], row["type"], kind, form, row["is_required"])
+
+
+def _is_within_doubles(modifier: int) -> bool:
+    """Whether every number of a decimal type is within the doubles, or zero."""
+    if modifier < 0:
+        return False
+    digits, scale = divmod(modifier - 4, 2**16)
+    scale = (scale & 0x7FF ^ 0x400) - 0x400  # eleven bits with a sign
+    return digits - scale <= _LARGEST_EXPONENT and scale <= _LARGEST_EXPONENT

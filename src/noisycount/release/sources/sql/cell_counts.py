@@ -1,0 +1,153 @@
+"""The counts of a table whose cells are listed."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import (
+    BigInteger,
+    CompoundSelect,
+    Connection,
+    FromClause,
+    Select,
+    case,
+    func,
+    literal_column,
+    or_,
+    select,
+    union_all,
+)
+
+from noisycount.model.tables.levels import Level
+from noisycount.release.question.keys import CellQuestion
+from noisycount.release.sources.sql.counting import require_somebody
+from noisycount.release.sources.sql.dialect import Dialect
+from noisycount.release.sources.sql.listed import with_cells
+from noisycount.release.sources.sql.records import Records
+from noisycount.release.sources.sql.summands import NOTHING, is_true, number_of
+from noisycount.release.sources.sql.units import Person, kept
+from noisycount.release.sources.truncation import group_text
+
+__all__ = ["cell_counts"]
+
+Counts = NDArray[np.int64]
+Statement = Select[Any] | CompoundSelect[Any]
+
+_CELLS = -1  # stands for a level where the cells themselves are counted
+_LEVEL = literal_column(str(_CELLS), BigInteger)
+
+
+def cell_counts(connection: Connection, question: CellQuestion, records: Records) -> list[Counts]:
+    """The true counts of each level; see ``Source.count_cells``."""
+    size = len(question.keys) + question.has_other
+    if records.person is None:
+        cells = _counted(connection, _records_by_cell(question, records), {_CELLS: size})[_CELLS]
+        return [_summed(cells, level) for level in question.levels]
+    several = [n for n, level in enumerate(question.levels) if not _is_of_single_cells(level)]
+    sizes = {_CELLS: size} | {n: question.levels[n].size for n in several}
+    statement = _units_by_node(question, records, records.person, several)
+    counts = _counted(connection, statement, sizes)
+    return [
+        counts[n] if n in counts else _summed(counts[_CELLS], level)
+        for n, level in enumerate(question.levels)
+    ]
+
+
+def _records_by_cell(question: CellQuestion, records: Records) -> Statement:
+    """How many records each cell has: keys are counted before they are looked up."""
+    keyed = records.keyed(question.keys.parts, question.where)
+    keys = [keyed.c[f"k{n}"] for n in range(len(question.keys.parts))]
+    groups = select(*keys, number_of(keyed.c.m).label("n")).group_by(*keys).subquery("groups")
+    found = with_cells(question, groups, records.dialect).subquery("found")
+    counted = select(_LEVEL, found.c.cell, number_of(found.c.n), NOTHING)
+    return counted.where(found.c.cell.is_not(None)).group_by(found.c.cell)
+
+
+def _units_by_node(
+    question: CellQuestion, records: Records, person: Person, several: Sequence[int]
+) -> Statement:
+    """How many units each cell has, and each node of some levels: one of several cells is one."""
+    pairs = _pairs(question, records, person).cte("pairs")
+    counted, nobody = number_of(pairs.c.kept), func.max(is_true(pairs.c.u.is_(None)))
+    by_cell = (
+        select(_LEVEL, pairs.c.cell, counted, nobody)
+        .group_by(pairs.c.cell)
+        .having(or_(counted > NOTHING, nobody > NOTHING))
+    )
+    if not several:
+        return by_cell
+    nodes = _nodes({n: question.levels[n] for n in several}, records.dialect)
+    units = (
+        select(nodes.c.level, nodes.c.node, pairs.c.u, func.max(pairs.c.kept).label("kept"))
+        .select_from(pairs.join(nodes, pairs.c.cell == nodes.c.cell))
+        .group_by(nodes.c.level, nodes.c.node, pairs.c.u)
+        .subquery("units")
+    )
+    place = (units.c.level, units.c.node)
+    return union_all(by_cell, select(*place, number_of(units.c.kept), NOTHING).group_by(*place))
+
+
+def _pairs(question: CellQuestion, records: Records, person: Person) -> Select[Any]:
+    """Each unit with each of its cells, and 1 as `kept` where it is counted there."""
+    keyed = records.keyed(question.keys.parts, question.where)
+    found = with_cells(question, keyed, records.dialect).subquery("found")
+    pairs = (
+        select(found.c.u, found.c.cell, func.max(found.c.m).label("m"))
+        .group_by(found.c.u, found.c.cell)
+        .subquery("found_pairs")
+    )
+    size = len(question.keys) + question.has_other
+    if question.most is None or question.most >= size:
+        return select(pairs.c.u, pairs.c.cell, pairs.c.m.label("kept"))
+    groups = [question.keys.key(cell) for cell in range(len(question.keys))]
+    tags = [group_text(group, question.salt) for group in [*groups, *[None] * question.has_other]]
+    listed = records.dialect.listed("tags", {"tag": (tags, records.dialect.text_type)})
+    is_none = pairs.c.cell.is_(None)
+    tagged = select(
+        pairs.c.u,
+        pairs.c.cell,
+        case((is_none, NOTHING), else_=pairs.c.m).label("m"),
+        case((is_none, records.dialect.text_literal("")), else_=listed.c.tag).label("tag"),
+    ).select_from(pairs.outerjoin(listed, listed.c.place == pairs.c.cell + literal_column("1")))
+    return kept(tagged, person, question.most)
+
+
+def _nodes(levels: dict[int, Level], dialect: Dialect) -> FromClause:
+    """The cells of each node of some levels."""
+    cells = {n: np.flatnonzero(level.of_cell >= 0) for n, level in levels.items()}
+    columns = {
+        "cell": np.concatenate(list(cells.values())),
+        "level": np.concatenate([np.full(len(inside), n) for n, inside in cells.items()]),
+        "node": np.concatenate([levels[n].of_cell[inside] for n, inside in cells.items()]),
+    }
+    listed = {name: (values.tolist(), BigInteger()) for name, values in columns.items()}
+    return dialect.listed("nodes", listed)
+
+
+def _is_of_single_cells(level: Level) -> bool:
+    """Whether each node has one cell at most."""
+    inside = level.of_cell[level.of_cell >= 0]
+    return bool(np.unique(inside).size == inside.size)
+
+
+def _counted(
+    connection: Connection, statement: Statement, sizes: dict[int, int]
+) -> dict[int, Counts]:
+    """The counts of each level that a statement gives with their places."""
+    rows = np.array([*map(tuple, connection.execute(statement))], np.object_).reshape(-1, 4)
+    require_somebody(rows[:, 3])
+    counts = {}
+    for level, size in sizes.items():
+        found = rows[(rows[:, 0] == level) & (rows[:, 1] != None)]  # noqa: E711 - of each element
+        counts[level] = np.zeros(size, np.int64)
+        counts[level][found[:, 1].astype(np.int64)] = found[:, 2].astype(np.int64)
+    return counts
+
+
+def _summed(cells: Counts, level: Level) -> Counts:
+    """The sums of cells, where no unit is in two."""
+    counts = np.zeros(level.size, np.int64)
+    inside = level.of_cell >= 0
+    np.add.at(counts, level.of_cell[inside], cells[inside])
+    return counts

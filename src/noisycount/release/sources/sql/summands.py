@@ -1,0 +1,41 @@
+"""What is added up to count: numbers that are 1 where something is true."""
+
+from sqlalchemy import BigInteger, Integer, case, cast, func, literal_column
+
+from noisycount.release.question.tree import And, Predicate
+from noisycount.release.sources.expressions.predicates import predicate_expression
+from noisycount.release.sources.sql.algebra import SqlAlgebra
+from noisycount.release.sources.sql.dialect import Expression
+
+__all__ = ["NOTHING", "ONE", "condition", "is_true", "number_of", "one_or_nothing"]
+
+ONE = literal_column("1", Integer)
+NOTHING = literal_column("0", Integer)
+
+
+def condition(predicate: Predicate, algebra: SqlAlgebra) -> Expression:
+    """A predicate as a condition."""
+    return algebra.all_of([predicate_expression(predicate, algebra)])
+
+
+def one_or_nothing(predicate: Predicate, algebra: SqlAlgebra) -> Expression:
+    """What is added up to count what matches: 1, or 0.
+
+    Of several that must all match each is looked at, whatever the others are.
+    """
+    if not isinstance(predicate, And):
+        return is_true(condition(predicate, algebra))
+    product, *rest = (one_or_nothing(part, algebra) for part in predicate.operands)
+    for factor in rest:
+        product = product * factor
+    return product
+
+
+def is_true(truth: Expression) -> Expression:
+    """1 where a condition is true, and else 0."""
+    return case((truth, ONE), else_=NOTHING)
+
+
+def number_of(summand: Expression) -> Expression:
+    """The sum of such numbers, 0 over no records."""
+    return cast(func.coalesce(func.sum(summand), NOTHING), BigInteger)

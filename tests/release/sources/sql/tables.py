@@ -1,0 +1,58 @@
+"""Tables on the server of the tests."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+import psycopg
+from psycopg import sql
+
+from noisycount.release.question.schema import Kind
+from noisycount.release.sources.servers import ServerPlace
+from tests.postgresql import Server
+
+__all__ = ["TYPES", "place_of", "table_of"]
+
+TYPES = {
+    Kind.INTEGER: "bigint",
+    Kind.REAL: "double precision",
+    Kind.TEXT: "text",
+    Kind.BOOLEAN: "boolean",
+    Kind.DATE: "date",
+    Kind.TIMESTAMP: "timestamp",
+}
+NUMBERS = itertools.count()
+
+
+def place_of(server: Server, table: str, user: str = "owner", options: str = "") -> ServerPlace:
+    """Where a table of the server is."""
+    return ServerPlace.read(f"{server.url('postgres', user, options)}#{table}")
+
+
+def table_of(
+    server: Server, records: Sequence[Mapping[str, object]], schema: Mapping[str, Kind]
+) -> ServerPlace:
+    """The place of a new table with some records."""
+    name = f"records_{next(NUMBERS)}"
+    columns = [
+        sql.SQL("{} {}").format(sql.Identifier(column), sql.SQL(TYPES[kind]))
+        for column, kind in schema.items()
+    ]
+    with server.shell("postgres") as shell:
+        made = sql.SQL("CREATE TABLE {} ({})")
+        shell.execute(made.format(sql.Identifier(name), sql.SQL(", ").join(columns)))
+        filled_table(shell, name, records, schema)
+    return place_of(server, name)
+
+
+def filled_table(
+    shell: psycopg.Connection,
+    name: str,
+    records: Sequence[Mapping[str, object]],
+    schema: Mapping[str, Kind],
+) -> None:
+    """Write records to a table."""
+    copying = sql.SQL("COPY {} FROM STDIN").format(sql.Identifier(name))
+    with shell.cursor() as cursor, cursor.copy(copying) as copy:
+        copy.set_types([TYPES[kind] for kind in schema.values()])
+        for record in records:
+            copy.write_row([record.get(column) for column in schema])
