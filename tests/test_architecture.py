@@ -55,6 +55,7 @@ COUNTERS = {
     "release/tables/drawn.py": ("interface",),
     "release/register/holding.py": ("interface", "opening"),
     "release/register/described_source.py": ("interface",),
+    "release/register/served_holding.py": ("interface", "opening"),
     "release/register/frames.py": ("interface", "opening"),
     "release/checking.py": ("opening",),  # for the owner of the records, who has them anyway
 }

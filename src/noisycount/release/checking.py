@@ -6,11 +6,12 @@ from functools import partial
 from pathlib import Path
 
 from noisycount.errors import SourceError
+from noisycount.release.register.served_table import ServedTable
 from noisycount.release.sources.check import Check
 from noisycount.release.sources.forms import ColumnForm, FileForm
-from noisycount.release.sources.opening import checked
+from noisycount.release.sources.opening import checked, served
 
-__all__ = ["UTF", "checked_records"]
+__all__ = ["UTF", "checked_records", "checked_table"]
 
 UTF = {"utf-8", "utf-16", None}
 """The encodings that nobody needs to state, as UTF-16 has a mark; None: the file has none."""
@@ -54,3 +55,24 @@ def checked_records(  # noqa: PLR0913 - one argument a property of the records
         except SourceError:
             pass  # it was not the encoding: the first refusal tells what it was
         raise
+
+
+def checked_table(
+    table: ServedTable,
+    *,
+    unit: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> Check:
+    """What is in a table of a server, whether or not each record has a unit.
+
+    Args:
+        table: Where it is.
+        unit: The column that names the person.
+        columns: What questions may use; what is in the others is told too.
+
+    Raises:
+        SourceError: The server does not answer, or a column is unknown.
+    """
+    with served(table.place, seconds=table.seconds, uses_indexes=table.uses_indexes) as source:
+        source.schema.for_questions(unit, columns)
+        return source.check()

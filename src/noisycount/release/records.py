@@ -11,7 +11,7 @@ from noisycount.release.ledger.entries import Analyst, Entry, Request
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.question.normal_form import normal_form
 from noisycount.release.question.parser import parse
-from noisycount.release.question.schema import Kind
+from noisycount.release.question.schema import Kind, Schema
 from noisycount.release.question.text import canonical_text, english
 from noisycount.release.question.tree import columns
 from noisycount.release.register.asked import asked_of
@@ -19,6 +19,8 @@ from noisycount.release.register.contents import Contents
 from noisycount.release.register.described_source import DescribedSource
 from noisycount.release.register.holding import Holding
 from noisycount.release.register.register import Register, Statement
+from noisycount.release.register.served_holding import ServedHolding
+from noisycount.release.register.served_table import ServedTable
 from noisycount.release.register.written import Written
 from noisycount.release.slot import Slot
 from noisycount.release.sources.check import Check
@@ -56,7 +58,7 @@ class Records(Shown, Closing):
     @classmethod
     def open(
         cls,
-        place: Path | str,
+        place: Path | str | ServedTable,
         stated: Statement,
         register: Register = Register(),  # noqa: B008 - frozen
     ) -> Self:
@@ -66,7 +68,8 @@ class Records(Shown, Closing):
         Else they are read now, and what they are is written down by the first desk or check.
 
         Args:
-            place: a file, a folder or a pattern of files that an engine reads.
+            place: a file, a folder or a pattern of files that an engine reads, or a table of a
+                server.
             stated: what their owner says of them.
             register: what was written down before.
 
@@ -75,17 +78,35 @@ class Records(Shown, Closing):
             ConfigError: their unit was never said, or another is written down, or they are there
                 under another name.
         """
+        if isinstance(place, ServedTable):
+            name = register.name_of(stated, place.digest)
+            former = register.written.get(name)
+            served = ServedHolding(place, stated, former)
+            return cls._held(served, name, stated, register)
         path = Path(place).absolute()
         content = Contents(register.folder).of(files_of(path))
         name = register.name_of(stated, content.digest)
-        unit, former = register.unit(name, stated.unit), register.written.get(name)
-        holding = Holding(repr(str(place)), path, name, stated, content, former, register.folder)
-        return cls(name, holding.source(unit, register.known(name, stated)), former)
+        former, shown = register.written.get(name), repr(str(place))
+        holding = Holding(shown, path, name, stated, content, former, register.folder)
+        return cls._held(holding, name, stated, register)
+
+    @classmethod
+    def _held(
+        cls, holding: Holding | ServedHolding, name: str, stated: Statement, register: Register
+    ) -> Self:
+        """The records of a holding, by the unit and under the description that are known."""
+        unit = register.unit(name, stated.unit)
+        return cls(name, holding.source(unit, register.known(name, stated)), holding.former)
 
     @property
     def unit(self) -> str | None:
         """The column that names the person, or None where every record is one unit."""
         return self._source.unit
+
+    @property
+    def schema(self) -> Schema:
+        """What questions may use, and what exists beside it."""
+        return self._source.schema
 
     @property
     def columns(self) -> dict[str, Kind]:

@@ -18,6 +18,7 @@ from noisycount.app.config.file import (
     load,
     without_file,
 )
+from noisycount.app.config.served import SERVER_KEYS
 from noisycount.errors import ConfigError
 from noisycount.release.budget.budgets import PureBudget
 from noisycount.release.question.schema import Kind
@@ -374,10 +375,12 @@ def test_template_loads_as_it_stands(tmp_path: Path) -> None:
 
 def test_template_mentions_every_key(tmp_path: Path) -> None:
     """With its commented settings switched on, the template uses every key there is."""
-    text = re.sub(r"^# (?=\w+ = )", "", TEMPLATE, flags=re.MULTILINE)
+    text = re.sub(r"^# (?=\w+ = |\[datasets)", "", TEMPLATE, flags=re.MULTILINE)
     load(write(tmp_path, text))
     written = tomllib.loads(text)
-    assert set(written["datasets"]["survey"]) == set(DATASET_KEYS)
+    survey, visits = (set(written["datasets"][name]) for name in ("survey", "visits"))
+    assert survey | visits == set(DATASET_KEYS)
+    assert visits == {"source", *SERVER_KEYS}
     assert set(written["ledger"]) == {"url", "head"}
 
 

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.app.check.examination import examined_file
+from noisycount.app.check.examination import examined_place
 from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.config.file import load
 from noisycount.app.init.draft import Draft
@@ -72,10 +72,10 @@ def test_what_is_written_is_what_was_guessed(
     with TemporaryDirectory() as folder:
         source = Path(folder).resolve() / "Umfrage 2025 (1).csv"
         source.write_bytes(text.getvalue().encode(encoding))
-        found = examined_file(DatasetConfig(str(source), source))
+        found = examined_place(DatasetConfig(str(source), source))
         draft = Draft(found, "umfrage", "row").text
         written, mended = (loaded(source, text) for text in (draft, ACCEPTED.sub(r"\1", draft)))
-        again = examined_file(mended.datasets["umfrage"])
+        again = examined_place(mended.datasets["umfrage"])
     stated = written.datasets["umfrage"].kinds
     assert stated == found.check.forms
     assert [*stated] == names

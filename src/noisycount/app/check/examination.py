@@ -9,17 +9,18 @@ from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.count.opening import records_of, register_of, statement_of
 from noisycount.app.ledger.access import existing_ledger
 from noisycount.errors import SourceError
-from noisycount.release.checking import checked_records
+from noisycount.release.checking import checked_records, checked_table
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.register.register import Register
+from noisycount.release.register.served_table import ServedTable
 from noisycount.release.register.written import ROW, Written
 from noisycount.release.sources.check import Check, ColumnCheck
 
-__all__ = ["examined", "examined_file", "former_of"]
+__all__ = ["examined", "examined_place", "former_of"]
 
 
-def examined_file(dataset: DatasetConfig, former: Former | None = None) -> Inspection:
-    """The inspection of a file, whatever a ledger has written down of it.
+def examined_place(dataset: DatasetConfig, former: Former | None = None) -> Inspection:
+    """The inspection of a file or a table, whatever a ledger has written down of it.
 
     Args:
         dataset: What is said of it.
@@ -92,9 +93,12 @@ def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = Fa
 
 
 def _check(dataset: DatasetConfig) -> Check:
+    unit = None if dataset.unit == ROW else dataset.unit
+    if isinstance(dataset.source, ServedTable):
+        return checked_table(dataset.source, unit=unit, columns=dataset.columns)
     return checked_records(
         dataset.source,
-        unit=None if dataset.unit == ROW else dataset.unit,
+        unit=unit,
         columns=dataset.columns,
         table=dataset.table,
         kinds=dataset.kinds,

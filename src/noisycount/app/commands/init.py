@@ -1,6 +1,7 @@
 """`noisycount init`: a configuration to start from."""
 
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -8,9 +9,12 @@ import click
 from noisycount.app.config.config import DatasetConfig
 from noisycount.app.config.file import FILE_NAME, TEMPLATE, find, load, without_file
 from noisycount.app.config.naming import NAME, name_of
+from noisycount.app.config.place import Source, table_at
 from noisycount.app.options.dataset import of_table, table_option, unit_option
 from noisycount.app.terminal.printing import print_text, seen_from_here
 from noisycount.errors import ConfigError
+from noisycount.release.register.served_table import ServedTable
+from noisycount.release.sources.servers import is_server
 
 __all__ = ["command"]
 
@@ -26,52 +30,61 @@ def _as_name(_: click.Context, __: click.Parameter, name: str | None) -> str | N
     name="init",
     epilog="\b\nExample:\n  noisycount init\n  noisycount init survey.csv --unit person",
 )
-@click.argument("place", metavar="[FILE]", type=click.Path(path_type=Path), default=Path())
+@click.argument("place", metavar="[SOURCE]", default=".")
 @unit_option
 @click.option(
     "--name", callback=_as_name, metavar="NAME", help="What to call it; left out: as the file."
 )
 @table_option
-def command(place: Path, unit: str | None, name: str | None, table: str | None) -> None:
+def command(place: str, unit: str | None, name: str | None, table: str | None) -> None:
     """Write a commented noisycount.toml.
 
-    It goes into the current folder, and describes FILE: how it is read, its columns, and what their
-    texts most likely stand for, each with the reason. Left out, or where FILE is a folder, it is an
-    example to be edited, in that folder.
+    It goes into the current folder, and describes SOURCE, a file or the address of a table of a
+    server: how it is read, its columns, and what their texts most likely stand for, each with the
+    reason. No password is written. Left out, or where SOURCE is a folder, it is an example to be
+    edited, in that folder.
     """
-    is_folder = place.is_dir() or not (place.suffix or place.exists())
-    if not is_folder:
-        _describe(place, unit, name, table)
+    if is_server(place):
+        _describe(place, table_at(place), unit, name, table)
+        return
+    folder = Path(place)
+    if not folder.is_dir() and (folder.suffix or folder.exists()):
+        _describe(place, folder.resolve(), unit, name, table)
         return
     for option, value in (("--unit", unit), ("--name", name), ("--table", table)):
         if value is not None:
             raise ConfigError(f"{option} {value!r} describes a file: name the file as well")
-    path = place / FILE_NAME
+    path = folder / FILE_NAME
     _write(path, TEMPLATE)
     print_text(f"wrote {path}")
     print_text("Edit it, then ask: noisycount count NAME --where TEXT --epsilon 0.1")
 
 
-def _describe(place: Path, unit: str | None, name: str | None, table: str | None) -> None:
-    """Write what is known of a file, and tell what is left to say."""
-    from noisycount.app.check.examination import examined_file, former_of  # noqa: PLC0415 - loads DuckDB
+def _describe(
+    place: str, source: Source, unit: str | None, name: str | None, table: str | None
+) -> None:
+    """Write what is known of some records, and tell what is left to say."""
+    from noisycount.app.check.examination import examined_place, former_of  # noqa: PLC0415 - loads DuckDB
     from noisycount.app.init.draft import Draft  # noqa: PLC0415 - the same
 
-    path, source = Path(FILE_NAME), place.resolve()
+    path = Path(FILE_NAME)
     if path.exists() or path.is_symlink():
         raise _existing(path)
     above = find(path.absolute().parent)
     configuration = load(above) if above else without_file()
     former = None
     with suppress(ConfigError):  # what is not described yet, or in parts, has no account
-        known = of_table(configuration.dataset(str(place)), table, configuration)
+        known = of_table(configuration.dataset(place), table, configuration)
         former = former_of(known, configuration)
     if unit is None and former is not None:
         unit = former.unit
-    inspection = examined_file(DatasetConfig(str(source), source, unit=unit, table=table), former)
+    stated = DatasetConfig(str(source), source, unit=unit)
+    of_table(stated, table, configuration)  # refuses one of a server
+    inspection = examined_place(replace(stated, table=table), former)
+    seen = source if isinstance(source, ServedTable) else place
     draft = Draft(inspection, name or name_of(source), unit)
     _write(path, draft.text)
-    print_text(f"wrote {path}, with {len(inspection.check.columns):,} columns of {place}")
+    print_text(f"wrote {path}, with {len(inspection.check.columns):,} columns of {seen}")
     if unit is None:
         print_text('Say in it whose row each one is: unit = "COLUMN", or unit = "row".')
     if inspection.refused:

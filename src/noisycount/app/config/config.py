@@ -7,14 +7,16 @@ from pathlib import Path
 from types import MappingProxyType
 
 from noisycount.app.config.ledger_url import sqlite_file
-from noisycount.app.config.place import is_place, records_at
+from noisycount.app.config.place import Source, is_place, records_at, table_at
 from noisycount.app.config.toml_table import suggestion
 from noisycount.errors import ConfigError
 from noisycount.release.budget.budgets import Budget, PureBudget, budget_of
 from noisycount.release.ledger.arguments import check_text
 from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.entries import Analyst
+from noisycount.release.register.served_table import ServedTable
 from noisycount.release.sources.forms import ColumnForm, FileForm
+from noisycount.release.sources.servers import is_server, without_passwords
 
 __all__ = ["DEFAULT_BUDGET", "Config", "DatasetConfig"]
 
@@ -27,7 +29,7 @@ class DatasetConfig:
 
     Args:
         name: What people call it.
-        source: The file, folder or pattern of files, an absolute path.
+        source: The file, folder or pattern of files, an absolute path; or a table of a server.
         unit: The column that names the person, `row` where every row is one unit; None: as it was
             said at the first count.
         size: The number of units where it is public, else None.
@@ -44,7 +46,7 @@ class DatasetConfig:
     """
 
     name: str
-    source: Path
+    source: Source
     unit: str | None = None
     size: int | None = None
     columns: tuple[str, ...] | None = None
@@ -56,7 +58,7 @@ class DatasetConfig:
 
     def __post_init__(self) -> None:
         """The refusal of what no file could have said."""
-        if not self.source.is_absolute():
+        if isinstance(self.source, Path) and not self.source.is_absolute():
             raise ConfigError(f"source must be an absolute path, got {self.source}: resolve it")
         if self.size is not None and self.size < 1:
             raise ConfigError(f"size must be above 0, got {self.size}: give None if not public")
@@ -72,14 +74,19 @@ class DatasetConfig:
         """Whether nobody configured it: its name is where it lies."""
         return self.name.startswith(str(self.source))
 
-    def lies_at(self, path: str | Path) -> bool:
-        """Whether the very records of the data set lie at `path`, links included."""
-        mine = records_at(self.source)
-        return bool(mine) and mine == records_at(path)
+    @property
+    def is_served(self) -> bool:
+        """Whether its records are on a server."""
+        return isinstance(self.source, ServedTable)
 
-    def shares(self, path: str | Path) -> bool:
-        """Whether some of its files lie at `path`."""
-        return not records_at(self.source).isdisjoint(records_at(path))
+    def lies_at(self, place: str | Source) -> bool:
+        """Whether the very records of the data set lie at a path, links included, or address."""
+        mine = records_at(self.source)
+        return bool(mine) and mine == records_at(place)
+
+    def shares(self, place: str | Source) -> bool:
+        """Whether some of its files lie at a path, or it is the table at an address."""
+        return not records_at(self.source).isdisjoint(records_at(place))
 
     def overlaps(self, other: "DatasetConfig") -> bool:
         """Whether the records of `other` are some of these; a table left out may be any."""
@@ -144,36 +151,50 @@ class Config:
             ) from None
 
     def dataset(self, source: str) -> DatasetConfig:
-        """The data set that `source` means: a name, or a path.
+        """The data set that `source` means: a name, a path, or an address of a table.
 
-        A path to the very file of a configured data set is that data set, under its budget.
-        Another one is a data set of its own, named by its resolved path, under `DEFAULT_BUDGET`.
+        A path to the very file of a configured data set is that data set, under its budget, and so
+        is an address of its table. Another one is a data set of its own, named by its resolved path
+        or by its address, under `DEFAULT_BUDGET`.
 
         Raises:
-            ConfigError: `source` is neither, its file belongs to several data sets, or some of its
-                files belong to one.
+            ConfigError: `source` is none of them, its records belong to several data sets, or some
+                of its files belong to one.
         """
         if source in self.datasets:
             return self.datasets[source]
-        if not is_place(source):
-            remedy = (
-                suggestion(source, self.datasets)
-                if self.datasets
-                else "check its path, or describe it in a file that `noisycount init` writes"
-            )
-            raise ConfigError(f"SOURCE {source!r} is neither a file nor a data set: {remedy}")
-        owners = [owner for owner in self.datasets.values() if owner.lies_at(source)]
+        place = self._place(source)
+        shown = repr(str(place) if isinstance(place, ServedTable) else source)
+        owners = [owner for owner in self.datasets.values() if owner.lies_at(place)]
         if len(owners) > 1:
             names = ", ".join(owner.name for owner in owners)
-            raise ConfigError(f"SOURCE {source!r} is the file of several data sets: name {names}")
-        parts = [] if owners else [one for one in self.datasets.values() if one.shares(source)]
+            what = "file" if isinstance(place, Path) else "table"
+            raise ConfigError(f"SOURCE {shown} is the {what} of several data sets: name {names}")
+        parts = [] if owners else [one for one in self.datasets.values() if one.shares(place)]
         if parts:
             raise ConfigError(
-                f"SOURCE {source!r} has files of data set {parts[0].name!r}, whose budget pays for "
+                f"SOURCE {shown} has files of data set {parts[0].name!r}, whose budget pays for "
                 f"them: name {parts[0].name}"
             )
-        path = Path(source).resolve()
-        return owners[0] if owners else DatasetConfig(name=str(path), source=path)
+        return owners[0] if owners else DatasetConfig(name=str(place), source=place)
+
+    def _place(self, source: str) -> Source:
+        """Where the records are that nobody gave a name.
+
+        Raises:
+            ConfigError: There are none.
+        """
+        if is_server(source):
+            return table_at(source)
+        if is_place(source):
+            return Path(source).resolve()
+        remedy = (
+            suggestion(source, self.datasets)
+            if self.datasets
+            else "check its path, or describe it in a file that `noisycount init` writes"
+        )
+        shown = without_passwords(source)
+        raise ConfigError(f"SOURCE {shown!r} is neither a file nor a data set: {remedy}")
 
     def analyst(self, name: str | None) -> Analyst:
         """Who asks: the analyst that is named, or the only one there is.

@@ -13,13 +13,15 @@ from noisycount.app.config.config import DEFAULT_BUDGET, Config, DatasetConfig
 from noisycount.app.config.forms import FILE_KEYS, file_form_in, kinds_in
 from noisycount.app.config.ledger_url import sqlite_url, url_seen_from
 from noisycount.app.config.naming import NAME
-from noisycount.app.config.place import is_file
+from noisycount.app.config.place import Source, is_file
+from noisycount.app.config.served import SERVER_KEYS, require_no_server, served_in
 from noisycount.app.config.toml_table import TomlTable
 from noisycount.errors import ConfigError
 from noisycount.release.ledger.arguments import check_text
 from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.entries import Analyst
 from noisycount.release.register.written import ROW
+from noisycount.release.sources.servers import is_server
 
 __all__ = ["FILE_NAME", "TEMPLATE", "find", "load", "without_file"]
 
@@ -31,6 +33,7 @@ ANALYST_KEYS = ("budget",)
 DATASET_KEYS = (
     *("source", "table", "unit", "size", "columns", "kinds", "budget", "account"),
     *FILE_KEYS,
+    *SERVER_KEYS,
 )
 
 
@@ -135,11 +138,14 @@ def _account(name: str, table: TomlTable) -> str:
     return account
 
 
-def _source(table: TomlTable) -> Path:
-    """The absolute path of the records, which need not be there."""
+def _source(table: TomlTable) -> Source:
+    """The absolute path of the records, which need not be there; or their table on a server."""
     source = table.text("source")
     if source is None:
         raise table.refusal("source", 'is missing: add the file, such as source = "data.csv"')
+    if is_server(source):
+        return served_in(table, source)
+    require_no_server(table)
     place = table.path.parent / source
     try:
         place.stat()

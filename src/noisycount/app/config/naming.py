@@ -1,7 +1,10 @@
-"""What to call a data set that has no name yet, and how a configuration names its file."""
+"""What to call a data set that has no name yet, and how a configuration names its place."""
 
 import re
 from pathlib import Path
+
+from noisycount.app.config.place import Source
+from noisycount.release.register.served_table import ServedTable
 
 __all__ = ["NAME", "name_of", "source_text"]
 
@@ -9,20 +12,25 @@ NAME = re.compile(r"[\w-]+")
 """A name that can be typed as it stands."""
 
 
-def name_of(place: Path) -> str:
+def name_of(place: Source) -> str:
     """A name for the records at a place.
 
     Example:
         >>> name_of(Path("Umfrage 2025 (final).csv")), name_of(Path("visits/*.parquet"))
         ('Umfrage-2025-final', 'visits')
     """
+    if isinstance(place, ServedTable):
+        table = place.place.table.rstrip("/").rpartition("/")[2].rpartition(".")[2]
+        return "-".join(NAME.findall(table) or ["data"])
     stem = place.name.removesuffix(".gz")
     stem = stem[: -len(Path(stem).suffix)] if Path(stem).suffix else stem
     words = NAME.findall(stem) or NAME.findall(place.parent.name) or ["data"]
     return "-".join(words)
 
 
-def source_text(place: Path, folder: Path) -> str:
-    """The path of records as a configuration in a folder writes it."""
+def source_text(place: Source, folder: Path) -> str:
+    """The path or the address of records as a configuration in a folder writes it: no password."""
+    if isinstance(place, ServedTable):
+        return place.place.without_password
     below = place.is_relative_to(folder)
     return (place.relative_to(folder) if below else place).as_posix()

@@ -1,12 +1,17 @@
-"""Where records lie: a file, a folder, or a pattern of files."""
+"""Where records lie: a file, a folder, a pattern of files, or a table of a server."""
 
 import os.path
 from pathlib import Path
 
-from noisycount.errors import SourceError
+from noisycount.errors import ConfigError, SourceError
+from noisycount.release.register.served_table import ServedTable
 from noisycount.release.sources.places import files_of
+from noisycount.release.sources.servers import ServerPlace, is_server
 
-__all__ = ["is_file", "is_place", "records_at"]
+__all__ = ["Source", "is_file", "is_place", "records_at", "table_at"]
+
+Source = Path | ServedTable
+"""Where the records of a data set are."""
 
 
 def is_file(path: str | Path) -> bool:
@@ -24,10 +29,36 @@ def is_place(path: str | Path) -> bool:
     return os.path.isdir(path) or bool(_files(path))  # noqa: PTH112 - as above
 
 
-def records_at(path: str | Path) -> frozenset[tuple[int, int]]:
-    """What tells the files at a place from all others, by whatever path or link they are named."""
-    states = map(os.stat, _files(path))
+def records_at(place: str | Source) -> frozenset[tuple[object, ...]]:
+    """What tells the records at a place from all others, by whatever path or address one names it.
+
+    Raises:
+        ConfigError: An address names no table.
+    """
+    if isinstance(place, str) and is_server(place):
+        place = table_at(place)
+    if isinstance(place, ServedTable):
+        return _records_of(place.place)
+    states = map(os.stat, _files(place))
     return frozenset((state.st_dev, state.st_ino) for state in states)
+
+
+def table_at(address: str) -> ServedTable:
+    """The table of a server at an address that was typed.
+
+    Raises:
+        ConfigError: It names no table, or is no address.
+    """
+    try:
+        return ServedTable(ServerPlace.read(address))
+    except SourceError as error:
+        raise ConfigError(f"SOURCE: {error}") from None
+
+
+def _records_of(place: ServerPlace) -> frozenset[tuple[object, ...]]:
+    """A table of a server; of a cluster the files themselves, where they lie on this machine."""
+    is_path = place.is_cluster and place.table.startswith("/")
+    return (is_path and records_at(Path(place.table))) or frozenset([place.canonical])
 
 
 def _files(path: str | Path) -> tuple[str | Path, ...]:

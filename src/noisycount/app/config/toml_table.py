@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any, Self, TypeGuard
 
 from noisycount.errors import ConfigError
+from noisycount.release.sources.servers import without_passwords
 
 __all__ = ["TomlTable", "suggestion"]
 
 SHOWN_LENGTH = 60
+_LONGEST = 604_800  # seconds: a week
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,21 @@ class TomlTable:
             return value
         raise self.refusal(key, "must be a whole number above 0, without quotes, or be left out")
 
+    def seconds(self, key: str) -> float | None:
+        """The number of seconds above 0 under `key`, None where it is left out."""
+        value = self.values.get(key)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is None or (is_number and 0 < value <= _LONGEST):
+            return None if value is None else float(value)
+        raise self.refusal(key, f"must be a number of seconds above 0, at most {_LONGEST:,}")
+
+    def truth(self, key: str) -> bool | None:
+        """Whether what `key` says holds, None where it is left out."""
+        value = self.values.get(key)
+        if value is None or isinstance(value, bool):
+            return value
+        raise self.refusal(key, "must be true or false, without quotes")
+
     def texts(self, key: str) -> tuple[str, ...] | None:
         """The list of different texts under `key`, None where it is left out."""
         value = self.values.get(key)
@@ -124,5 +141,5 @@ def _is_text(value: object) -> TypeGuard[str]:
 
 def _shown(value: object) -> str:
     """A value as TOML would write it, on one line and not longer than a line."""
-    text = json.dumps(value, default=str, ensure_ascii=False)
+    text = without_passwords(json.dumps(value, default=str, ensure_ascii=False))
     return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}..."

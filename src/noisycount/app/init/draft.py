@@ -1,4 +1,4 @@
-"""A configuration for one file, of what its owner says and of what its texts look like."""
+"""A configuration for one file or table, of what its owner says and of what its texts look like."""
 
 import textwrap
 from collections.abc import Iterator
@@ -22,6 +22,15 @@ _HEAD = """\
 # Keep it, and back it up: a lost or restored ledger gives spent budget away again.
 [ledger]
 """
+_SERVED = """\
+# After so many seconds a count is given up:
+# timeout = 600
+# Whether counts may take indexes: faster, and then their time tells how many records match.
+# indexes = false
+# What the records are called as they are now. The table may change, and an answer is kept until
+# another edition: then the same question is a new one, at its price.
+# edition = "1"
+"""
 _UNIT = """\
 # Whose row is it? Put the column that says so in place of COLUMN, then answers count persons and
 # protect them; or write "row", where every row is another person.
@@ -43,10 +52,10 @@ _KINDS = """\
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The text of a `noisycount.toml` for one file.
+    """The text of a `noisycount.toml` for one file or table.
 
     Attributes:
-        inspection: What is in the file.
+        inspection: What is in it.
         name: Of the data set.
         unit: What its owner says of the unit, a column or `row`; None: nothing.
     """
@@ -82,6 +91,8 @@ class Draft:
             lines.append(_beside(f"delimiter = {toml_value(form.delimiter)}", "between cells"))
         if form is not None and form.skip:
             lines.append(_beside(f"skip = {form.skip}", "lines before the names of the columns"))
+        if inspection.dataset.is_served:
+            return "\n".join([*lines, _SERVED])
         return "\n".join([*lines, ""])
 
     def _unit(self) -> str:

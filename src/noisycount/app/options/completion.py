@@ -10,12 +10,15 @@ from click.shell_completion import CompletionItem
 from noisycount.app.config.config import Config
 from noisycount.app.config.file import find, load, without_file
 from noisycount.errors import NoisyCountError
+from noisycount.release.sources.servers import is_server
 
 __all__ = ["analyst_names", "source_names"]
 
 
 def source_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The data sets that begin so, and files."""
+    """The data sets that begin so, and files; nothing completes an address."""
+    if is_server(incomplete):
+        return []
     # A shell offers files only where no name fits, and forgets the names before a file.
     return [CompletionItem(incomplete, "file"), *_items(_config(ctx).datasets, incomplete)]
 

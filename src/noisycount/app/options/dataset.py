@@ -32,10 +32,15 @@ def of_table(dataset: DatasetConfig, table: str | None, configuration: Config) -
     """A data set, or the table of its file that was named, which is a data set of its own.
 
     Raises:
-        ConfigError: The owner of the data set configured another table.
+        ConfigError: The owner of the data set configured another table, or it is on a server.
     """
     if table is None or table == dataset.table:
         return dataset
+    if dataset.is_served:
+        raise ConfigError(
+            f"--table {table!r}: {str(dataset.source)!r} names its table behind the #: leave "
+            "--table out"
+        )
     if dataset.name in configuration.datasets:
         chosen = "no table" if dataset.table is None else f"the table {dataset.table!r}"
         raise ConfigError(

@@ -124,7 +124,7 @@ def viewed(records: Records, dataset: DatasetConfig) -> Viewed:
     """What is public of open records."""
     relation = neighbours_of_size(dataset.size)
     is_replacement = relation is NeighbourRelation.REPLACEMENT
-    return Viewed(records.columns, records.unit, is_replacement)
+    return Viewed(records.schema, records.unit, is_replacement)
 
 
 def check_public(asked: Asked, dataset: DatasetConfig) -> None:

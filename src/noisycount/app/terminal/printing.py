@@ -15,6 +15,7 @@ from rich.text import Text
 from noisycount.app.terminal.characters import writable
 from noisycount.app.terminal.layout import as_records, column_widths, wrapped
 from noisycount.release.question.text import printable
+from noisycount.release.sources.servers import is_server
 
 __all__ = [
     "Facts",
@@ -67,9 +68,14 @@ def print_text(text: str = "", style: str = "") -> None:
         )
 
 
-def seen_from_here(place: Path | str) -> str:
-    """A path as short as one would type it: relative below this folder, `~` for the home."""
-    path, home = Path(place), os.path.expanduser("~")  # noqa: PTH111  (Path.home raises without one)
+def seen_from_here(place: object) -> str:
+    """A path as short as one would type it: relative below this folder, `~` for the home.
+
+    An address is shown as it is.
+    """
+    if is_server(str(place)):
+        return str(place)
+    path, home = Path(str(place)), os.path.expanduser("~")  # noqa: PTH111  (Path.home raises without one)
     if path.is_relative_to(Path.cwd()):
         return str(path.relative_to(Path.cwd()))
     return str(Path("~", path.relative_to(home)) if path.is_relative_to(home) else path)

@@ -8,6 +8,7 @@ import click
 from noisycount.app.terminal.characters import writable
 from noisycount.errors import BudgetError, LedgerError, SourceError
 from noisycount.release.question.text import printable
+from noisycount.release.sources.servers import without_passwords
 
 __all__ = ["STATUSES", "USAGE", "status_of", "tell"]
 
@@ -30,7 +31,7 @@ def status_of(error: BaseException | None) -> int:
 
 def tell(refusal: str, status: int = USAGE) -> None:
     """A refusal as one line on standard error, or as one JSON object where JSON was asked for."""
-    text = " ".join(refusal.split())
+    text = without_passwords(" ".join(refusal.split()))
     if "--json" in sys.argv[1:]:
         told = {"error": text, "kind": _KINDS[status], "status": status}
         click.echo(json.dumps(told), err=True)

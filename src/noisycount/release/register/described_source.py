@@ -72,34 +72,29 @@ class DescribedSource(Closing):
 
     def prepare(self) -> None:
         """The opening of the records, and the refusal of what does not fit; see ``Source``."""
-        source = self._source()
-        require_described(self.shown, self.written, source)
-        require_readable(self.shown, source.used())
+        self._described().prepare()
 
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
         """The true count for each predicate; see ``Source.count``."""
         require_known_columns(predicates, self.schema)
-        self.prepare()
-        counts = self._source().count(predicates)
+        counts = self._described().count(predicates)
         self.require_unchanged()
         return counts
 
     def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         """The true counts of a table; see ``Source.count_cells``."""
         require_known_parts(question.keys.parts, question.where, self.schema)
-        self.prepare()
-        counts = self._source().count_cells(question)
+        counts = self._described().count_cells(question)
         self.require_unchanged()
         return counts
 
     def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         """The groups that have units, and how many; see ``Source.count_keys``."""
         require_known_parts(question.parts, question.where, self.schema)
-        self.prepare()
-        return self._keys(question)
+        return self._keys(self._described(), question)
 
-    def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        yield from self._source().count_keys(question)
+    def _keys(self, source: CheckedSource, question: KeyQuestion) -> Iterator[KeyCounts]:
+        yield from source.count_keys(question)
         self.require_unchanged()
 
     def check(self) -> Check:
@@ -112,6 +107,13 @@ class DescribedSource(Closing):
             self.is_closed = True
             if self.opened is not None:
                 self.opened.close()
+
+    def _described(self) -> CheckedSource:
+        """The open records, once they are seen to be as they were described."""
+        source = self._source()
+        require_described(self.shown, self.written, source)
+        require_readable(self.shown, source.used())
+        return source
 
     def _source(self) -> CheckedSource:
         """The open records; a copy that was removed meanwhile is made again."""

@@ -28,6 +28,7 @@ class Written:
         table: Which table of a file with several.
         form: How the texts of a file are found in it; None where it states its types.
         earlier: What its content was before, the oldest first.
+        edition: What the owner of records on a server calls them as they are now.
 
     Example:
         >>> written = Written(None, {"age": ColumnForm(Kind.INTEGER)}, "00")
@@ -42,6 +43,7 @@ class Written:
     table: str | None = None
     form: FileForm | None = None
     earlier: tuple[str, ...] = ()
+    edition: str | None = None
 
     @classmethod
     def read(cls, text: str) -> Self:
@@ -73,6 +75,7 @@ class Written:
                 "table": self.table,
                 "form": None if self.form is None else asdict(self.form),
                 "earlier": list(self.earlier),
+                **({} if self.edition is None else {"edition": self.edition}),
             }
         )
 
@@ -99,7 +102,8 @@ class Written:
             name: {part: value for part, value in form.parts.items() if part != "unreadable"}
             for name, form in sorted(self.columns.items())
         }
-        return f"sha256:{_digest([self.content, self.table, read])}"
+        edition = [] if self.edition is None else [self.edition]
+        return f"sha256:{_digest([self.content, self.table, read, *edition])}"
 
     @property
     def reading(self) -> str:

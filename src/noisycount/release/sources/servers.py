@@ -3,16 +3,16 @@
 import re
 from dataclasses import dataclass, field
 from typing import Self
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import quote
 
 from noisycount.errors import SourceError
+from noisycount.release.sources.addresses import EXAMPLE, SPARK, Address
 
-__all__ = ["ServerPlace", "is_server"]
+__all__ = ["ServerPlace", "is_server", "without_passwords"]
 
+_PASSWORD = re.compile(r"(?<=://)([^\s@:/'\"]*):[^'\"]*@")
 _SCHEME = re.compile(r"(?P<engine>[A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9_]+)?://")
-_SPARK = ("spark", "sc")
 _FILES = ("s3", "s3a", "gs", "gcs", "r2", "az", "abfss", "http", "https", "file", "sqlite")
-_EXAMPLE = "postgresql+psycopg://user@host/database#schema.table"
 
 
 def is_server(text: str) -> bool:
@@ -24,6 +24,16 @@ def is_server(text: str) -> bool:
     """
     match = _SCHEME.match(text)
     return match is not None and match["engine"].lower() not in _FILES
+
+
+def without_passwords(text: str) -> str:
+    """A text of which no address tells a password, whatever is wrong with it.
+
+    Example:
+        >>> without_passwords("unexpected argument (postgresql://ward:secret@db/clinic#visits)")
+        'unexpected argument (postgresql://ward:…@db/clinic#visits)'
+    """
+    return _PASSWORD.sub(r"\1:…@", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +62,12 @@ class ServerPlace:
             >>> ServerPlace.read("postgresql+psycopg://ward:secret@db:5433/clinic#visits").shown
             'postgresql://db:5433/clinic#visits'
         """
-        url, _, table = text.partition("#")
-        split = _split(url)
-        engine = split.scheme.split("+")[0].lower()
-        address = f"{engine}://{split.netloc.rpartition('@')[2]}{split.path.rstrip('/')}"
-        if not table:
-            raise SourceError(f"{address!r} names no table: write it behind a #, as {_EXAMPLE}")
-        return cls(url, unquote(table), f"{address}#{unquote(table)}")
+        address = Address.read(text)
+        if not address.table:
+            raise SourceError(
+                f"{address.shown!r} names no table: write it behind a #, as {EXAMPLE}"
+            )
+        return cls(address.url, address.table, f"{address.shown}#{address.table}")
 
     @property
     def engine(self) -> str:
@@ -68,13 +77,31 @@ class ServerPlace:
     @property
     def is_cluster(self) -> bool:
         """Whether a cluster of Spark answers."""
-        return self.engine in _SPARK
+        return self.engine in SPARK
 
+    @property
+    def canonical(self) -> tuple[str, ...]:
+        """What is the same for two addresses of one table, as far as they tell.
 
-def _split(url: str) -> SplitResult:
-    try:
-        return urlsplit(url)
-    except ValueError:
-        raise SourceError(
-            f"the address of the server cannot be read: write it as {_EXAMPLE}"
-        ) from None
+        Example:
+            >>> short, whole = "postgresql://ward@db/clinic#visits", "db:5432/clinic#public.visits"
+            >>> whole = ServerPlace.read(f"postgresql+psycopg://{whole}")
+            >>> ServerPlace.read(short).canonical == whole.canonical
+            True
+        """
+        return self._address.canonical
+
+    @property
+    def without_password(self) -> str:
+        """The address as a configuration holds it, for a password that comes from elsewhere.
+
+        Example:
+            >>> place = ServerPlace.read("postgresql://ward:secret@db/clinic?sslmode=require#visits")
+            >>> place.without_password
+            'postgresql://ward@db/clinic?sslmode=require#visits'
+        """
+        return f"{self._address.without_password}#{quote(self.table, safe='/.:')}"
+
+    @property
+    def _address(self) -> Address:
+        return Address.read(f"{self.url}#{quote(self.table)}")

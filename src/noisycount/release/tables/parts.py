@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from noisycount.errors import PredicateError
 from noisycount.release.question.grouping import Edges, Part, Period, Plain, Span
 from noisycount.release.question.operands import Column
-from noisycount.release.question.schema import Kind, close_names
+from noisycount.release.question.schema import Kind, Schema, close_names
 
 __all__ = ["MOST_PARTS", "items_of", "parts_of"]
 
@@ -81,8 +81,10 @@ def _part(item: str, schema: Mapping[str, Kind], unit: str | None) -> Part:
             f"by names {name!r}, the unit: a table would name persons; leave it out"
         )
     if name not in schema:
+        type_ = schema.others.get(name) if isinstance(schema, Schema) else None
+        why = "which is no column" if type_ is None else f"whose type {type_} no question can use"
         close = close_names(name, list(schema))
-        raise PredicateError(f"by names {name[:80]!r}, which is no column: use {close}")
+        raise PredicateError(f"by names {name[:80]!r}, {why}: use {close}")
     column = Column(name, schema[name])
     if how.strip().lower() in _SPANS:
         return Period(column, _SPANS[how.strip().lower()])
