@@ -5,8 +5,10 @@ from typing import Any
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     ColumnElement,
     Connection,
+    Date,
     DateTime,
     Double,
     FromClause,
@@ -24,6 +26,7 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 from noisycount.errors import SourceError
+from noisycount.release.question.schema import Kind
 from noisycount.release.sources.identity import Identity
 from noisycount.release.sources.sql.kinds import FoundColumn, FoundName
 from noisycount.release.sources.sql.reflection import reflected_columns
@@ -32,6 +35,15 @@ __all__ = ["Dialect", "Expression", "Lists"]
 
 Expression = ColumnElement[Any]
 Lists = Mapping[str, tuple[Sequence[Any], TypeEngine[Any]]]
+
+
+_TYPES: Mapping[Kind, TypeEngine[Any]] = {
+    Kind.INTEGER: BigInteger(),
+    Kind.REAL: Double(),
+    Kind.BOOLEAN: Boolean(),
+    Kind.DATE: Date(),
+    Kind.TIMESTAMP: DateTime(),
+}
 
 
 class Dialect:
@@ -43,6 +55,7 @@ class Dialect:
         has_booleans: Whether conditions are values.
         most_bound: How many values a statement may have.
         settings: The statements that begin a transaction.
+        temporary: The words of a temporary table.
         quote: Whether names stand in quotes; None: where SQLAlchemy finds that they must.
     """
 
@@ -52,6 +65,7 @@ class Dialect:
     most_bound = 32_767
     settings: tuple[str, ...] = ()
     quote: bool | None = None
+    temporary: tuple[str, ...] = ("TEMPORARY",)
 
     def begin(
         self, connection: Connection, seconds: float | None, *, has_own_path: bool = False
@@ -82,6 +96,10 @@ class Dialect:
         version = connection.dialect.server_version_info or ()
         told = ".".join(map(str, version[:2])) or "of no stated version"
         return Identity(connection.dialect.name, told, self.collation or "of no stated collation")
+
+    def column_type(self, kind: Kind) -> TypeEngine[Any]:
+        """The type of a column of a kind, in a table of ours."""
+        return self.text_type if kind is Kind.TEXT else _TYPES[kind]
 
     def text(self, value: Expression) -> Expression:
         """A value as a text that is compared by its code points."""

@@ -40,7 +40,9 @@ _STATES = {
 """By the standard's codes, or the letters that they begin with."""
 
 
-def without_server_errors(shown: str, work: Callable[[], Result]) -> Result:
+def without_server_errors(
+    shown: str, work: Callable[[], Result], denied: str | None = None
+) -> Result:
     """The result of some work, or a refusal that keeps nothing of the server's error.
 
     A context manager could not serve: the refusal would have that error as its context.
@@ -48,6 +50,7 @@ def without_server_errors(shown: str, work: Callable[[], Result]) -> Result:
     Args:
         shown: What the records are called.
         work: What asks the server.
+        denied: What is said where the account has no right to it; None: that it may not read.
 
     Raises:
         SourceError: The server or its driver failed, or the work itself refuses.
@@ -58,6 +61,8 @@ def without_server_errors(shown: str, work: Callable[[], Result]) -> Result:
         raise
     except Exception as error:  # noqa: BLE001 - drivers raise what they like, which may quote cells
         why = _reason(error)
+    if denied is not None and why is _UNREADABLE:
+        why = denied
     raise SourceError(f"{shown!r} {why}")
 
 
