@@ -16,6 +16,7 @@ from noisycount.release.sources.servers import ServerPlace
 
 if TYPE_CHECKING:
     from noisycount.release.sources.duckdb.source import DuckDBSource
+    from noisycount.release.sources.spark.source import SparkSource
     from noisycount.release.sources.sql.source import SqlSource
 
 __all__ = ["ENGINES", "checked", "found", "of_copy", "opened_frame", "served"]
@@ -165,13 +166,24 @@ def _engine(place: Path) -> "type[DuckDBSource]":
     return ENGINES[".parquet"]() if is_several(place) else by_ending(place, ENGINES)()
 
 
-def _server_engine(place: ServerPlace) -> "type[SqlSource]":
+def _server_engine(place: ServerPlace) -> "type[SqlSource | SparkSource]":
     """The engine of a server; its driver is imported when it is opened."""
     if place.is_cluster:
-        raise SourceError(f"{place.shown!r} is a cluster, which no engine here counts")
+        return _spark(place)
     from noisycount.release.sources.sql.source import SqlSource  # noqa: PLC0415 - on first use
 
     return SqlSource
+
+
+def _spark(place: ServerPlace) -> "type[SparkSource]":
+    try:
+        from noisycount.release.sources.spark.source import SparkSource  # noqa: PLC0415 - on first use
+    except ImportError:
+        raise SourceError(
+            f"{place.shown!r} is counted by Spark, of which a part is missing: "
+            'pip install "noisycount[spark]"'
+        ) from None
+    return SparkSource
 
 
 def _duckdb() -> "type[DuckDBSource]":

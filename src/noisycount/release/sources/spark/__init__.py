@@ -1,0 +1,1 @@
+"""Tables and Parquet files on a cluster of Spark, counted by its DataFrame API."""

@@ -1,0 +1,33 @@
+"""What is asked of Spark: the same of a driver in this process and of a server of Connect."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from pyspark.sql import Column, DataFrame
+
+__all__ = ["Api", "Columns", "Frame", "Functions"]
+
+Columns: TypeAlias = Column
+Frame: TypeAlias = DataFrame
+
+
+class Functions(Protocol):
+    """The functions that make columns of columns."""
+
+    def __getattr__(self, name: str) -> Callable[..., Column]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """A session of our own and what makes expressions for it.
+
+    Attributes:
+        session: Whose settings, temporary views and jobs are ours alone.
+        functions: Those of its kind.
+        window: Makes the windows of its kind.
+    """
+
+    session: Any
+    functions: Functions
+    window: Any

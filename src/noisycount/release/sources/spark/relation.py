@@ -1,0 +1,78 @@
+"""The table or the Parquet files of a place, as they are now."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from noisycount.errors import SourceError
+from noisycount.release.sources.spark.api import Frame
+from noisycount.release.sources.spark.failures import Fault
+from noisycount.release.sources.spark.kinds import ColumnType
+from noisycount.release.sources.spark.sessions import Session
+
+__all__ = ["Look", "Relation", "column_name"]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a relation was at one time.
+
+    Attributes:
+        frame: Its records, with columns `column_name(0)`, `column_name(1)` and so on: the names
+            that its owner gave may have dots and marks, or differ only in case.
+        types: Of its columns, by their own names in their order.
+    """
+
+    frame: Frame
+    types: dict[str, ColumnType]
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Where records are.
+
+    Attributes:
+        session: Reads them.
+        table: A table of the catalog, or a path or an address of Parquet files.
+    """
+
+    session: Session
+    table: str
+
+    @property
+    def is_of_files(self) -> bool:
+        """Whether it is a path or an address of Parquet files."""
+        return self.table.startswith("/") or "://" in self.table
+
+    def look(self, seconds: float | None = None) -> Look:
+        """What the relation is now.
+
+        Args:
+            seconds: After which that is given up.
+
+        Raises:
+            SourceError: It is not there, may not be read, or has two columns of one name.
+        """
+        frame, fields = self.session.asked(self._found, seconds)
+        types = {field.name: ColumnType.of_field(field) for field in fields}
+        if len(types) < len(fields):
+            raise SourceError(f"{self.session.shown} {Fault.TWICE.value}")
+        return Look(frame, types)
+
+    def _found(self) -> tuple[Frame, list[Any]]:
+        """The records under names of ours, and the fields that they have.
+
+        All files are looked at: of one alone, columns that others have would be left out.
+        """
+        session = self.session.api.session
+        if self.is_of_files:
+            found = session.read.option("mergeSchema", "true").parquet(self.table)
+        else:
+            session.catalog.refreshTable(self.table)
+            found = session.table(self.table)
+        fields = list(found.schema.fields)
+        return found.toDF(*map(column_name, range(len(fields)))), fields
+
+
+def column_name(place: int) -> str:
+    """What a frame calls its column at a place, from 0."""
+    return f"c{place}"
