@@ -168,7 +168,7 @@ def test_every_configuration_loads(tmp_path: Path) -> None:
         path = tmp_path / "noisycount.toml"
         path.write_text(block, encoding="utf-8")
         loaded.append(load(path))
-    plain, shared = loaded
+    plain, shared, served = loaded
     assert plain.ledger_file == tmp_path / "ledger.db"
     assert plain.datasets["survey"].budget == PureBudget(Fraction(1))
     assert shared.ledger_file is None
@@ -176,6 +176,9 @@ def test_every_configuration_loads(tmp_path: Path) -> None:
         Fraction(2), Fraction(1, 10**6), Fraction(1, 2 * 10**6)
     )
     assert shared.analysts["alice"].budget == PureBudget(Fraction(1))
+    assert (
+        str(served.datasets["visits"].source) == "postgresql://db.example.org/clinic#public.visits"
+    )
 
 
 def test_every_example_is_real() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from noisycount.errors import SourceError
 from noisycount.release.register.served_table import ServedTable
-from noisycount.release.sources.check import Check
+from noisycount.release.sources.check import Check, ColumnCheck
 from noisycount.release.sources.forms import ColumnForm, FileForm
 from noisycount.release.sources.opening import checked, served
 
@@ -68,11 +68,21 @@ def checked_table(
     Args:
         table: Where it is.
         unit: The column that names the person.
-        columns: What questions may use; what is in the others is told too.
+        columns: What questions may use; of the others only their kinds are told, as the account
+            need not be allowed to read them.
 
     Raises:
         SourceError: The server does not answer, or a column is unknown.
     """
-    with served(table.place, seconds=table.seconds, uses_indexes=table.uses_indexes) as source:
-        source.schema.for_questions(unit, columns)
-        return source.check()
+    read = None if columns is None else [*columns, *([unit] if unit else [])]
+    with served(table.place, columns=read, seconds=table.seconds) as source:
+        whole = source.schema.whole or source.schema
+        whole.for_questions(unit, columns)
+        check = source.check()
+    told = {column.name for column in check.columns}
+    unread = [
+        ColumnCheck(name, kind, kind.value, None, 0, reason="the server says so")
+        for name, kind in whole.items()
+        if name not in told
+    ]
+    return replace(check, columns=(*check.columns, *unread))
