@@ -1,6 +1,7 @@
 """The promises of the ledger under many races, many kills and every damage of one byte."""
 
 import random
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from fractions import Fraction
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.postgresql import Server, postgresql
+from tests.release.ledger.crowd import crowd
 from tests.release.ledger.damaging import FORBIDDEN, REFUSED, SMALL_PAGES, Change, sample
 from tests.release.ledger.killing import Toll, toll
 from tests.release.ledger.racing import check_race, race
@@ -23,6 +25,7 @@ Tell = Callable[[str], None]
 ROUNDS = 100
 THIRD = Fraction(1, 3)
 MIXED = [THIRD, Fraction(1, 7), Fraction(1, 11), Fraction("0.1"), Fraction(2, 3)]
+CLIENTS, CROWDED = 64, 60.0  # seconds
 KILLS = 10_000
 KILLS_OF_A_LEDGER = 500  # then a new one, so that reading all of it stays quick
 KILLS_OF_A_MUTANT = 100
@@ -48,6 +51,26 @@ def test_no_race_spends_one_debit_too_many(urls: Iterator[str], tell: Tell) -> N
         assert len(prices) > 1 or sum(debits) == 70
         granted += sum(debits)
     tell(f"{database(url)}: {ROUNDS} races of 64 processes, {granted} debits, 0 too many")
+
+
+@pytest.mark.parametrize("stops", [0, 3], ids=["server runs", "server killed three times"])
+@pytest.mark.parametrize("threads", [1, CLIENTS], ids=["processes", "threads"])
+def test_a_crowd_at_a_server_overspends_and_loses_nothing(
+    postgresql: Server, threads: int, stops: int, tell: Tell
+) -> None:
+    """64 clients for a minute: each a process that reads what all write, or threads of one."""
+
+    def kill_and_start() -> None:
+        for _ in range(stops):
+            time.sleep(CROWDED / (stops + 1))
+            postgresql.stop("immediate")
+            postgresql.start()
+
+    url = postgresql.url(postgresql.database())
+    found = crowd(url, CLIENTS // threads, CROWDED, threads=threads, meanwhile=kill_and_start)
+    tell(f"postgresql: {CLIENTS} clients, {threads} a process, {stops} kills: {found.told}")
+    assert (found.overspent, found.lost, found.unfilled, found.intact) == (0, 0, 0, True)
+    assert stops == 0 or any(spend.refusals for spend in found.spends)
 
 
 def test_no_kill_loses_a_debit_or_gives_a_second_answer(

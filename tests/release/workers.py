@@ -96,12 +96,17 @@ def start_together(barrier: Barrier) -> None:
     _start = barrier
 
 
+def wait_for_all() -> None:
+    """Wait until every process that starts together is here."""
+    if _start is not None:
+        _start.wait()
+
+
 def spend_all(url: str, worker: int, prices: Sequence[Fraction], budget: Fraction) -> int:
     """Give how many debits of its price one worker gets before the budget refuses one."""
     price = prices[worker % len(prices)]
     with Ledger.open(url) as ledger:
-        if _start is not None:
-            _start.wait()
+        wait_for_all()
         granted = 0
         try:
             while True:
@@ -129,8 +134,7 @@ def buy_tables(url: str, tables: Sequence[int]) -> tuple[Loss, list[str]]:
     charged, answers = Loss(), []
     with Ledger.open(url) as ledger:
         desk = Desk(MemorySource(AGES, {"age": Kind.INTEGER}), ledger, SURVEY)
-        if _start is not None:
-            _start.wait()
+        wait_for_all()
         for number in tables:
             where = f"age > {number}"
             bought = desk.release_table("age:0,50", where=where, epsilon=PRICE, margins="total")
@@ -143,8 +147,7 @@ def spend_rho(url: str, worker: int) -> Loss:
     """Give what one worker is charged for Gaussian noise, at the same time as the others."""
     with Ledger.open(url) as ledger:
         ledger.paid("survey")
-        if _start is not None:
-            _start.wait()
+        wait_for_all()
         request = Request("survey", f"question of {worker}", None, rho=RHO)
         return ledger.reserve(f"{worker}", request, SURVEY.budget)[1]
 

@@ -11,12 +11,15 @@ import pytest
 from sqlalchemy import event
 
 from noisycount.release.budget.loss import Loss
-from noisycount.release.ledger.address import Address
+from noisycount.release.ledger import ledger as ledger_module
 from noisycount.release.ledger.ledger import Ledger, Request
+from noisycount.release.ledger.turn import LOCK
 from tests.postgresql import Server
+from tests.release.ledger.crowd import crowd
 from tests.release.ledger.ledgers import TENTH, asked, refusal
 
 BUDGET = Fraction(1)
+WAITING = "SELECT count(*)::int FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 
 
 @pytest.fixture
@@ -73,7 +76,7 @@ def test_a_server_without_fsync_is_refused(postgresql: Server, database: str) ->
     assert message.endswith("has a server whose fsync is 'off'; set it to 'on'")
 
 
-def wait_until(shell: psycopg.Connection, query: str, value: str) -> None:
+def wait_until(shell: psycopg.Connection, query: str, value: object) -> None:
     """Wait until a setting was read."""
     for _ in range(3000):
         if shell.execute(query.encode()).fetchone() == (value,):
@@ -95,11 +98,8 @@ def test_a_database_that_cannot_hold_every_text_is_refused(postgresql: Server) -
 def test_a_locked_ledger_refuses_in_time(postgresql: Server, database: str, ledger: Ledger) -> None:
     """Nothing is reserved or stored while another process holds the lock; then everything is."""
     (entry,) = ledger.entries()
-    lock = (
-        Address.read(postgresql.url(database)).engine().get_execution_options()["begin_writing"][-1]
-    )
     with psycopg.connect(dbname=database, user="owner", host=str(postgresql.folder)) as holder:
-        holder.execute(lock.encode())
+        holder.execute("SELECT pg_advisory_xact_lock(%s::bigint)", [LOCK])
         for action in (
             lambda: ledger.reserve("other", asked(2), BUDGET),
             lambda: ledger.store(entry, 5),
@@ -113,16 +113,15 @@ def test_a_locked_ledger_refuses_in_time(postgresql: Server, database: str, ledg
 
 
 def test_without_the_lock_the_chain_still_grants_no_debit_too_many(
-    postgresql: Server, database: str
+    postgresql: Server, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two rows cannot follow the same row: a second wall behind the lock."""
     url = postgresql.url(database)
     with Ledger.open(url) as ledger, ThreadPoolExecutor(8) as pool:
-        unlocked = ledger.reading.execution_options(writing=True, begin_writing=("SELECT 1",))
-        careless = Ledger(ledger.place, ledger.reading, unlocked)
+        monkeypatch.setattr(ledger_module, "take_turn", lambda *_: None)
         two_have_read, first_two = Barrier(2), iter((True, True))
 
-        @event.listens_for(unlocked, "before_cursor_execute")
+        @event.listens_for(ledger.writing, "before_cursor_execute")
         def meet(_connection: object, _cursor: object, statement: str, *_: object) -> None:
             if statement.startswith("INSERT") and next(first_two, False):
                 two_have_read.wait(20)
@@ -130,7 +129,7 @@ def test_without_the_lock_the_chain_still_grants_no_debit_too_many(
         def spend(number: int) -> str:
             try:
                 request = Request("census", f"{number}", Fraction(1, 3))
-                careless.reserve(f"{number}", request, Fraction(7, 3))
+                ledger.reserve(f"{number}", request, Fraction(7, 3))
             except Exception as error:  # noqa: BLE001 - all are counted
                 return repr(error)
             return ""
@@ -227,6 +226,43 @@ def test_a_server_that_was_started_again_is_used_again(postgresql: Server, ledge
     postgresql.start()
     assert ledger.entries() == [entry]
     assert ledger.reserve("other", asked(2), BUDGET)[1].epsilon == TENTH
+
+
+@pytest.mark.thorough
+def test_a_crowd_overspends_and_loses_nothing_while_its_server_is_killed() -> None:
+    """Sixteen clients of four processes; the audit has 64 for a minute, and kills three times."""
+    server = Server()
+
+    def kill_and_start() -> None:
+        server.stop("immediate")
+        server.start()
+
+    try:
+        url = server.url(server.database())
+        found = crowd(url, 4, 3, threads=4, meanwhile=kill_and_start)
+    finally:
+        server.close()
+    assert (found.overspent, found.lost, found.unfilled, found.intact) == (0, 0, 0, True)
+    assert any(spend.refusals for spend in found.spends), "no client met the dead server"
+
+
+def test_a_busy_server_lets_every_writer_have_its_turn(postgresql: Server, database: str) -> None:
+    """Whoever waited finds what all others wrote meanwhile, and writes the row after it."""
+    with Ledger.open(postgresql.url(database)) as ledger:
+        with psycopg.connect(dbname=database, user="owner", host=str(postgresql.folder)) as holder:
+            holder.execute("SELECT pg_advisory_xact_lock(%s::bigint)", [LOCK])
+            with ThreadPoolExecutor(8) as pool:
+                waiting = [
+                    pool.submit(ledger.reserve, f"{number}", asked(number + 2, TENTH / 10), BUDGET)
+                    for number in range(8)
+                ]
+                wait_until(holder, WAITING, 8)
+                holder.rollback()
+                entries = [each.result()[0] for each in waiting]
+        assert {entry.spent.epsilon for entry in entries} == {
+            TENTH + TENTH / 10 * number for number in range(1, 9)
+        }
+        assert ledger.verify().head.number == 9
 
 
 def test_several_processes_that_make_a_ledger_make_one(postgresql: Server) -> None:

@@ -3,6 +3,7 @@
 import re
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from numbers import Rational
 
 from noisycount.model.written import Exactly, written
@@ -28,6 +29,7 @@ _SMALLEST_DELTA = Fraction(1, 10**18)
 _LONGEST_TEXT = 40
 _PLACES = 18
 _LARGEST_DENOMINATOR = 1000
+_REMEMBERED = 1024  # texts; the longest has 8601 characters
 
 _EXACT_TEXT = re.compile(r"-?[0-9]+(?:\.[0-9]+|/[1-9][0-9]*)?")
 
@@ -181,10 +183,9 @@ def exact_value(text: str) -> Fraction:
         >>> exact_value("0.3"), exact_value("-1/3")
         (Fraction(3, 10), Fraction(-1, 3))
     """
-    if not isinstance(text, str) or _EXACT_TEXT.fullmatch(text) is None:
+    if type(text) is not str:
         raise ValueError(f"text must be an exact decimal or fraction, got {_shown(text)}")
-    whole, point, part = text.partition(".")
-    return Fraction(int(whole + part), 10 ** len(part)) if point else _quotient(text)
+    return _value(text)
 
 
 def optional_text(value: Fraction | None) -> str | None:
@@ -197,8 +198,18 @@ def optional_value(text: str | None) -> Fraction | None:
     return None if text is None else exact_value(text)
 
 
-def _quotient(text: str) -> Fraction:
-    """The rational that a whole number or a fraction of two denotes."""
+@lru_cache(maxsize=_REMEMBERED)
+def _value(text: str) -> Fraction:
+    """The rational that a text of `exact_text` denotes: most rows of a ledger hold the same few.
+
+    Raises:
+        ValueError: The text is something else.
+    """
+    if _EXACT_TEXT.fullmatch(text) is None:
+        raise ValueError(f"text must be an exact decimal or fraction, got {_shown(text)}")
+    whole, point, part = text.partition(".")
+    if point:
+        return Fraction(int(whole + part), 10 ** len(part))
     numerator, _, denominator = text.partition("/")
     return Fraction(int(numerator), int(denominator or 1))
 

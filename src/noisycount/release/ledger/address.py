@@ -34,7 +34,6 @@ _PLAIN_FILE = re.compile(r"[\w./\\+~-]{,100}")
 _HIDDEN = "what is not shown, as it may hold a password"
 _POSTGRESQL_DRIVERS = ("postgresql", "postgresql+psycopg")
 _LARGEST_PORT = 65535
-_LOCK = 0x6E6F697379636E74  # whoever writes to a ledger of a PostgreSQL database holds this lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +142,6 @@ class Address:
             begin_writing=(
                 "SET LOCAL synchronous_commit = 'on'",
                 f"SET LOCAL lock_timeout = '{max(1, milliseconds)}ms'",
-                f"SELECT pg_advisory_xact_lock({_LOCK})",
             ),
         )
 
@@ -242,7 +240,7 @@ def _identity(file: Path) -> tuple[int, int] | None:
 
 
 def _begin(connection: Connection) -> None:
-    """Begin a transaction; one that will write takes the lock before it reads."""
+    """Begin a transaction; one that will write to SQLite takes the lock before it reads."""
     options = connection.get_execution_options()
-    for statement in options["begin_writing" if options.get("writing") else "begin"]:
-        connection.exec_driver_sql(statement)
+    statements = options["begin_writing" if options.get("writing") else "begin"]
+    connection.exec_driver_sql("; ".join(statements))  # one message: a server may be far

@@ -5,6 +5,7 @@ import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
+from functools import lru_cache
 
 from noisycount.release.budget.budgets import Budget, budget_of
 from noisycount.release.budget.exact import exact_epsilon, exact_share, exact_text, optional_text
@@ -18,6 +19,7 @@ __all__ = ["ANALYST", "Analyst", "Entry", "Request"]
 ANALYST = "analyst"
 """Who asks where nobody is named."""
 
+_PRICES = 1024  # that are remembered
 _LONGEST_QUESTION = 10_000_000  # characters: those of a table name up to a million keys
 
 
@@ -65,9 +67,7 @@ class Request(Shown):
     @property
     def price(self) -> Loss:
         """What the answer costs."""
-        if self.epsilon is not None:
-            return Loss.of(self.epsilon, self.delta)
-        return Loss.concentrated(self.rho, self.delta)  # type: ignore[arg-type]  # there is one
+        return _price(self.epsilon, self.rho, self.delta)
 
     @property
     def currency(self) -> dict[str, Fraction]:
@@ -82,6 +82,14 @@ class Request(Shown):
         if self.rho is not None or self.delta:
             parts += [optional_text(self.rho), exact_text(self.delta)]
         return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()
+
+
+@lru_cache(maxsize=_PRICES)
+def _price(epsilon: Fraction | None, rho: Fraction | None, delta: Fraction) -> Loss:
+    """What an answer costs: most requests of a ledger have one of a few prices."""
+    if epsilon is not None:
+        return Loss.of(epsilon, delta)
+    return Loss.concentrated(rho, delta)  # type: ignore[arg-type]  # there is one of both
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import partial
 from typing import Any, Self
 
 from sqlalchemy import Connection, Engine
@@ -21,7 +22,6 @@ from noisycount.release.ledger.chain import (
     answer_columns,
     debit_columns,
     description_columns,
-    row_hash,
 )
 from noisycount.release.ledger.debit import time_of_debit, totals
 from noisycount.release.ledger.description import check_description, unit_of
@@ -34,12 +34,13 @@ from noisycount.release.ledger.rows import (
     entries_of,
     entry_under,
     keys_of,
-    row_at,
+    require_row,
 )
 from noisycount.release.ledger.shared_book import SharedBook
 from noisycount.release.ledger.structure import check_structure
 from noisycount.release.ledger.table import is_made, make, upgrade
 from noisycount.release.ledger.table_answer import TableAnswer
+from noisycount.release.ledger.turn import take_turn
 from noisycount.shown.value import Shown
 
 __all__ = ["Analyst", "Entry", "Ledger", "Request"]
@@ -114,7 +115,8 @@ class Ledger(Shown):
         try:
             ledger._prepare(create=create and address.file is None)
             if known_head is not None:
-                ledger._check_known(known_head)
+                with ledger._transaction(ledger.reading) as connection:
+                    require_row(connection, known_head, ledger.place)
         except Exception:
             ledger.close()
             raise
@@ -159,8 +161,7 @@ class Ledger(Shown):
         check_type("request", request, Request)
         check_type("analyst", analyst, Analyst)
         limit = budget_of(budget)
-        with self._transaction(self.writing) as connection:
-            book = self._book(connection)
+        with self._turn() as (connection, book):
             # Read before the totals: should the lock ever fail, a row that comes between takes the
             # number of this one, and the database refuses it.
             head = book.head
@@ -205,8 +206,7 @@ class Ledger(Shown):
         """
         check_type("entry", entry, Entry)
         answer = storable_answer(answer)
-        with self._transaction(self.writing) as connection:
-            book = self._book(connection)
+        with self._turn() as (connection, book):
             head, made = book.head, max(self.clock(), book.made)
             stored = entry_under(connection, book, entry.key)
             if stored is None or stored.request != entry.request:
@@ -230,8 +230,7 @@ class Ledger(Shown):
         """
         check_text("dataset", dataset)
         check_description(text)
-        with self._transaction(self.writing) as connection:
-            book = self._book(connection)
+        with self._turn() as (connection, book):
             head, known = book.head, book.descriptions.get(dataset)
             if known is not None and (known != former or known == text):
                 return known
@@ -347,11 +346,29 @@ class Ledger(Shown):
         with self._transaction(self.reading) as connection:
             return is_made(connection)
 
+    @property
+    def _is_on_server(self) -> bool:
+        """Whether it is no file."""
+        return self.reading.dialect.name != "sqlite"
+
     @contextmanager
     def _transaction(self, engine: Engine) -> Iterator[Connection]:
         """One transaction, and our own text for whatever the database refuses."""
         with refusals(self.place), engine.begin() as connection:
             yield connection
+
+    @contextmanager
+    def _turn(self) -> Iterator[tuple[Connection, Book]]:
+        """A transaction that locks out every other writer, and what was written before it.
+
+        The first reading of all of a server's ledger takes long: others may write meanwhile.
+        """
+        if self._is_on_server and not self.read.book.head.number:
+            with self._transaction(self.reading) as connection:
+                self._book(connection)
+        with self._transaction(self.writing) as connection:
+            take_turn(connection, partial(self._book, connection))
+            yield connection, self._book(connection)
 
     def _book(self, connection: Connection) -> Book:
         """What was charged and answered before, by all who write to the ledger."""
@@ -363,28 +380,16 @@ class Ledger(Shown):
             check_server(connection, self.place)
             if is_made(connection):
                 return
-        server = self.reading.dialect.name != "sqlite"
-        if server and not create:
+        if self._is_on_server and not create:
             return
         with self._transaction(self.writing) as connection:
+            take_turn(connection, lambda: None)
             if is_made(connection):
                 return
-            if server:
+            if self._is_on_server:
                 make(connection)
             elif not upgrade(connection):
                 raise LedgerError(f"{self.place} is not a ledger; name another file")
-
-    def _check_known(self, known_head: Head) -> None:
-        """Refuse a ledger that does not hold the row that the owner wrote down."""
-        if known_head.number == 0:
-            return
-        with self._transaction(self.reading) as connection:
-            row = row_at(connection, known_head.number)
-        if row is None or row["hash"] != row_hash(row) or not known_head.names(row["hash"]):
-            raise LedgerError(
-                f"{self.place} does not hold row {known_head.number} as it was written down: it is"
-                " an older copy, or another ledger; restore the newest copy"
-            )
 
 
 def _first(connection: Connection, book: Book, requests: Sequence[Request]) -> Entry | None:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, insert, select
+from sqlalchemy import Connection, Result, Select, func, insert, select
 
 from noisycount.errors import LedgerError
 from noisycount.release.ledger.book import Book
@@ -23,7 +23,7 @@ from noisycount.release.ledger.chain import (
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.table import LEDGER, RESTORE, columns_of, damaged, widen
 
-__all__ = ["all_rows", "append", "entries_of", "entry_under", "follow", "keys_of", "row_at"]
+__all__ = ["all_rows", "append", "entries_of", "entry_under", "follow", "keys_of", "require_row"]
 
 _AT_ONCE = 20  # rows that are fetched together: some could hold tables of a million counts
 
@@ -44,7 +44,7 @@ def all_rows(connection: Connection) -> Iterator[Iterator[Row]]:
             connection.exec_driver_sql(setting)
     query = _rows(connection).order_by(LEDGER.c.number)
     with connection.execute(query.execution_options(yield_per=_AT_ONCE)) as rows:
-        yield map(dict, rows.mappings())
+        yield _named(rows)
 
 
 def entries_of(rows: Iterable[Row]) -> list[Entry]:
@@ -73,6 +73,22 @@ def row_at(connection: Connection, number: int) -> Row | None:
     return None if row is None else dict(row)
 
 
+def require_row(connection: Connection, known_head: Head, place: str) -> None:
+    """The refusal of a ledger that does not hold the row that its owner wrote down.
+
+    Raises:
+        LedgerError: It is such a one.
+    """
+    if known_head.number == 0:
+        return
+    row = row_at(connection, known_head.number)
+    if row is None or row["hash"] != row_hash(row) or not known_head.names(row["hash"]):
+        raise LedgerError(
+            f"{place} does not hold row {known_head.number} as it was written down: it is"
+            " an older copy, or another ledger; restore the newest copy"
+        )
+
+
 def follow(connection: Connection, book: Book) -> None:
     """Add to a book what was written since its newest row, which must still be there.
 
@@ -85,7 +101,7 @@ def follow(connection: Connection, book: Book) -> None:
         return
     newest = book.head
     query = _rows(connection).where(LEDGER.c.number >= newest.number).order_by(LEDGER.c.number)
-    later: Iterator[Row] = map(dict, connection.execute(query).mappings())
+    later = _named(connection.execute(query))
     row = next(later, None)
     if row is None or row["number"] != newest.number:
         raise LedgerError(
@@ -123,12 +139,18 @@ def append(connection: Connection, head: Head, columns: Row) -> None:
     row = {name: value for name, value in chained(head, columns).items() if value is not None}
     if uses_later_columns(row):
         widen(connection)
-    connection.execute(insert(LEDGER).values(row))
+    connection.execute(insert(LEDGER), row)
 
 
 def _rows(connection: Connection) -> Select[Any]:
     """The query for rows, with all columns that they have."""
     return select(*columns_of(connection))
+
+
+def _named(rows: Result[Any]) -> Iterator[Row]:
+    """Rows as dictionaries; those that SQLAlchemy makes of its mappings take twice as long."""
+    names = list(rows.keys())
+    return (dict(zip(names, row, strict=True)) for row in rows)
 
 
 def _add(book: Book, rows: Iterable[Row]) -> None:
