@@ -2,12 +2,14 @@
 
 import itertools
 import os
+import pwd
 import shutil
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import psycopg
@@ -16,7 +18,7 @@ import pytest
 REQUIRED = "NOISYCOUNT_REQUIRES_POSTGRESQL"
 """Where this is set in the environment, a missing server fails the tests instead of skipping."""
 
-_ACCOUNT = "postgres"  # the server refuses to be run by root
+_ACCOUNTS = ("postgres", "nobody")  # the server refuses to be run by root
 _SECONDS_TO_START = 60
 _ROOM = 2 * 2**30
 
@@ -27,9 +29,9 @@ class Server:
     def __init__(self) -> None:
         self.programs = programs()
         self.folder = Path(tempfile.mkdtemp(prefix="noisycount-postgresql-", dir=roomy_folder()))
-        self.account = {"user": _ACCOUNT, "group": _ACCOUNT} if os.geteuid() == 0 else {}
+        self.account = account() if os.geteuid() == 0 else {}
         if self.account:
-            shutil.chown(self.folder, _ACCOUNT, _ACCOUNT)
+            shutil.chown(self.folder, **self.account)
         self.numbers = itertools.count()
         self._run(
             "initdb",
@@ -138,18 +140,28 @@ def roomy_folder() -> str | None:
     return None
 
 
+def account() -> dict[str, int]:
+    """Give an account that may run a server, with its group, where root may not."""
+    known = {each.pw_name: each for each in pwd.getpwall()}
+    found = next(known[name] for name in _ACCOUNTS if name in known)
+    return {"user": found.pw_uid, "group": found.pw_gid}
+
+
 def programs() -> Path:
-    """Give the folder of the newest server's programs."""
+    """Give the folder of the newest server's programs, or those of the package `pgserver`."""
     on_path = shutil.which("initdb")
     if on_path:
         return Path(on_path).resolve().parent
     found = Path("/usr/lib/postgresql").glob("*/bin/initdb")
     newest = max(found, key=lambda path: float(path.parts[-3]), default=None)
+    packed = find_spec("pgserver")
+    if newest is None and packed is not None and packed.origin is not None:
+        newest = Path(packed.origin).parent / "pginstall" / "bin" / "initdb"
     if newest is None:
-        absent = "PostgreSQL is not installed, so no test of a ledger on a server can run"
+        absent = "PostgreSQL is not installed, so no test of a server can run"
         if os.environ.get(REQUIRED):
             pytest.fail(f"{absent}, though {REQUIRED} is set")
-        pytest.skip(f"{absent}; on Debian: apt-get install postgresql")
+        pytest.skip(f"{absent}: pip install pgserver, or on Debian apt-get install postgresql")
     return newest.parent
 
 

@@ -10,7 +10,7 @@ from noisycount.release.question.schema import Kind
 from noisycount.release.sources.servers import ServerPlace
 from tests.postgresql import Server
 
-__all__ = ["TYPES", "place_of", "table_of"]
+__all__ = ["TYPES", "made_by", "place_of", "table_of"]
 
 TYPES = {
     Kind.INTEGER: "bigint",
@@ -26,6 +26,23 @@ NUMBERS = itertools.count()
 def place_of(server: Server, table: str, user: str = "owner", options: str = "") -> ServerPlace:
     """Where a table of the server is."""
     return ServerPlace.read(f"{server.url('postgres', user, options)}#{table}")
+
+
+def made_by(server: Server, columns: str, *rows: str, before: str = "") -> str:
+    """The name of a new table of the owner's, with rows that are written as SQL.
+
+    Args:
+        server: Where it is made.
+        columns: Its columns, as SQL; `{}` is its name.
+        rows: The cells of each row.
+        before: What is made before it, as SQL.
+    """
+    name = f"records_{next(NUMBERS)}"
+    with server.shell("postgres") as shell:
+        shell.execute(f"{before}; CREATE TABLE {name} ({columns})".replace("{}", name).encode())
+        for row in rows:
+            shell.execute(f"INSERT INTO {name} VALUES ({row})".encode())  # noqa: S608 - our own text
+    return name
 
 
 def table_of(

@@ -1,13 +1,14 @@
 """What PostgreSQL's own catalog says of a table."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Connection, text
 
 from noisycount.release.question.schema import Kind
 from noisycount.release.sources.identity import Identity
-from noisycount.release.sources.sql.kinds import Form, FoundColumn
+from noisycount.release.sources.sql.kinds import Form, FoundColumn, FoundName
 
 __all__ = ["catalog_columns", "catalog_identity", "catalog_schema"]
 
@@ -79,9 +80,14 @@ def catalog_schema(connection: Connection, schema: str | None, name: str) -> str
     return found
 
 
-def catalog_columns(connection: Connection, schema: str, name: str) -> tuple[FoundColumn, ...]:
-    """The columns of a table."""
-    rows = connection.execute(_COLUMNS, {"schema": schema, "name": name}).mappings()
+def catalog_columns(connection: Connection, table: FoundName) -> tuple[FoundColumn, ...]:
+    """The columns of a table; types that are not the server's own are told with their schema.
+
+    Args:
+        connection: In a transaction with the search path of ours.
+        table: Which it is.
+    """
+    rows = connection.execute(_COLUMNS, asdict(table)).mappings()
     return tuple(_column(dict(row)) for row in rows)
 
 

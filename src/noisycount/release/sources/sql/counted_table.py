@@ -74,8 +74,7 @@ class CountedTable:
         connection.execute(
             select(*(columns or [literal_column("1")])).select_from(self._clause).limit(0)
         )
-        _, now = self.dialect.found(connection, self.name.schema, self.name.name)
-        if not set(self.columns) <= set(now):
+        if not set(self.columns) <= set(self.dialect.columns(connection, self.name)):
             raise SourceError(
                 f"the columns of {self.name.name!r} changed since its opening: open it again"
             )

@@ -81,15 +81,22 @@ class Dialect:
         for statement in self.settings:
             connection.exec_driver_sql(statement)
 
-    def found(
-        self, connection: Connection, schema: str | None, name: str
-    ) -> tuple[FoundName, tuple[FoundColumn, ...]]:
-        """A table or view that is there, and its columns.
+    def found(self, connection: Connection, schema: str | None, name: str) -> FoundName:
+        """A table or view by its name, in a transaction with the account's own search path.
+
+        Raises:
+            NoSuchTableError: There is none; where names say it all, that is found out later.
+        """
+        del connection
+        return FoundName(schema, name)
+
+    def columns(self, connection: Connection, table: FoundName) -> tuple[FoundColumn, ...]:
+        """The columns of a table or view.
 
         Raises:
             NoSuchTableError: There is none.
         """
-        return FoundName(schema, name), reflected_columns(connection, schema, name)
+        return reflected_columns(connection, table.schema, table.name)
 
     def identity(self, connection: Connection) -> Identity:
         """Which engine answers."""

@@ -69,14 +69,16 @@ class PostgreSQL(Dialect):
             select(*(func.pg_catalog.set_config(*each, for_now) for each in settings.items()))
         )
 
-    def found(
-        self, connection: Connection, schema: str | None, name: str
-    ) -> tuple[FoundName, tuple[FoundColumn, ...]]:
-        """A table or view that is there, and its columns, as the catalog describes them."""
+    def found(self, connection: Connection, schema: str | None, name: str) -> FoundName:
+        """A table or view by its name, in its schema."""
         found = catalog_schema(connection, schema, name)
         if found is None:
             raise NoSuchTableError(name)
-        return FoundName(found, name), catalog_columns(connection, found, name)
+        return FoundName(found, name)
+
+    def columns(self, connection: Connection, table: FoundName) -> tuple[FoundColumn, ...]:
+        """The columns of a table or view, as the catalog describes them."""
+        return catalog_columns(connection, table)
 
     def identity(self, connection: Connection) -> Identity:
         """Which server answers."""

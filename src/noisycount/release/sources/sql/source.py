@@ -100,13 +100,13 @@ class SqlSource(Closing):
 
         def found() -> SqlSource:
             with transactions.transaction(has_own_path=True) as connection:
-                name, of_table = dialect.found(connection, *table_name(place.table))
+                name = dialect.found(connection, *table_name(place.table))
                 identity = dialect.identity(connection)
-            whole = schema_of(of_table)
-            schema = whole.for_questions(unit, columns)
-            used = [each for each in of_table if each.name in schema or each.name == unit]
-            table = CountedTable(dialect, name, tuple(used), unit, uses_indexes)
             with transactions.transaction() as connection:
+                there = dialect.columns(connection, name)
+                schema = schema_of(there).for_questions(unit, columns)
+                used = tuple(each for each in there if each.name in schema or each.name == unit)
+                table = CountedTable(dialect, name, used, unit, uses_indexes)
                 table.require_units(connection)
             return cls(transactions, table, schema, identity, place.shown, unit)
 
