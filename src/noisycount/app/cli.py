@@ -27,6 +27,7 @@ COMMANDS = {
     "figures": "Draw the figures of the papers exactly, and judge their claims.",
     "ledger": "Show, verify and export what was asked and what it cost.",
     "copies": "Show or remove the copies of texts that were read once.",
+    "doctor": "Test whether the engine that records are on counts as it should.",
     "init": "Write a commented noisycount.toml.",
 }
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from noisycount.errors import SourceError
 from noisycount.release.question.schema import Kind, Schema
 from noisycount.release.sources.check import Check
+from noisycount.release.sources.conformance.bench import Bench
 from noisycount.release.sources.conformance.certificate import Certificate, require_certified
 from noisycount.release.sources.endings import by_ending
 from noisycount.release.sources.forms import ColumnForm, FileForm
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from noisycount.release.sources.spark.source import SparkSource
     from noisycount.release.sources.sql.source import SqlSource
 
-__all__ = ["ENGINES", "checked", "found", "of_copy", "opened_frame", "served"]
+__all__ = ["ENGINES", "bench_of", "checked", "found", "of_copy", "opened_frame", "served"]
 
 
 def found(  # noqa: PLR0913 - one argument a property of the records
@@ -160,6 +161,26 @@ def checked(  # noqa: PLR0913 - one argument a property of the records
     names = {column.name: column.type for column in check.columns}
     Schema({}, names).for_questions(unit, columns)
     return check
+
+
+def bench_of(place: ServerPlace | None) -> Bench:
+    """What tests an engine, on tables of made-up records.
+
+    Args:
+        place: A table of the server or cluster, which is not touched; None: the engine of files.
+
+    Raises:
+        SourceError: The server cannot be reached, or its driver is not installed.
+    """
+    if place is None:
+        from noisycount.release.sources.duckdb.bench import DuckDBBench  # noqa: PLC0415 - on first use
+
+        return DuckDBBench()
+    if place.is_cluster:
+        raise SourceError(f"{place.shown!r} is a cluster, which no engine here counts")
+    from noisycount.release.sources.sql.bench import SqlBench  # noqa: PLC0415 - on first use
+
+    return SqlBench(place.url)
 
 
 def _engine(place: Path) -> "type[DuckDBSource]":

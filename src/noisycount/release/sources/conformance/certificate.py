@@ -1,9 +1,11 @@
 """That an engine passed the suite, as its owner keeps it, and what is opened without one."""
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Self
+from datetime import date
+from typing import Any, Self
 
 from noisycount.errors import SourceError
 from noisycount.release.sources.identity import Identity
@@ -18,6 +20,8 @@ _CERTIFIED = frozenset(
 )
 """What passes the suite in our own tests."""
 
+_DIGEST = re.compile("[0-9a-f]{64}")
+
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
@@ -28,32 +32,47 @@ class Certificate:
         date: When, as `2026-01-31`.
         suite: The SHA-256 of the suite's records and questions, in hexadecimal digits.
         answers: How many were compared.
+        unheld: What its tables cannot hold, and it was not asked.
+
+    Raises:
+        ValueError: A part is of another form.
     """
 
     identity: Identity
     date: str
     suite: str
     answers: int
+    unheld: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """The refusal of what no doctor wrote."""
+        date.fromisoformat(self.date)
+        texts = (self.identity.engine, self.identity.version, self.identity.collation, *self.unheld)
+        is_whole = all(isinstance(text, str) and text for text in texts)
+        is_number = type(self.answers) is int and self.answers > 0
+        if not (is_whole and is_number and _DIGEST.fullmatch(self.suite)):
+            raise ValueError("a certificate has an engine, a date, a suite and answers")
 
     @classmethod
-    def read(cls, text: str) -> Self:
-        """The certificate that a text says, as `text` gives it.
+    def of_parts(cls, parts: Mapping[str, Any]) -> Self:
+        """The certificate of its parts, as `parts` gives them.
 
         Raises:
-            SourceError: It is of another form.
+            SourceError: They are of another form.
         """
         try:
-            said = json.loads(text)
-            return cls(**{**said, "identity": Identity(**said["identity"])})
+            identity = Identity(**parts["identity"])
+            return cls(**{**parts, "identity": identity, "unheld": tuple(parts["unheld"])})
         except (ValueError, TypeError, KeyError):
             raise SourceError(
                 "a certificate is of another form: make it anew by `noisycount doctor SOURCE`"
             ) from None
 
     @property
-    def text(self) -> str:
-        """All of it, as a JSON object."""
-        return json.dumps(asdict(self))
+    def parts(self) -> dict[str, Any]:
+        """All of it, in the types of JSON."""
+        found: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return found
 
 
 def require_certified(
@@ -70,13 +89,18 @@ def require_certified(
     Raises:
         SourceError: It is neither one that our own tests pass with nor has a certificate.
     """
-    if identity in _CERTIFIED:
+    kept = list(certificates)
+    own = [each for each in kept if each.identity == identity]
+    if identity in _CERTIFIED or any(each.suite == suite for each in own):
         return
-    own = [each for each in certificates if each.identity == identity]
-    if any(each.suite == suite for each in own):
-        return
-    why = "its certificate is of an older suite" if own else "it was never tested here"
+    others = [str(each.identity) for each in kept if each.identity.engine == identity.engine]
+    if own:
+        why = f"its certificate of {own[-1].date} is of another suite"
+    elif others:
+        why = f"its certificate is of {others[-1]}"
+    else:
+        why = "it was never tested here"
     raise SourceError(
         f"{shown} is on {identity}, which is not counted, as {why}: "
-        "its owner tests it by `noisycount doctor`, on a temporary table"
+        "its owner tests it by `noisycount doctor SOURCE`, on a temporary table"
     )

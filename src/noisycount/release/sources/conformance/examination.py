@@ -1,7 +1,9 @@
 """What an engine says, compared with what is so."""
 
 from dataclasses import dataclass
+from datetime import date
 
+from noisycount.release.sources.conformance.certificate import Certificate
 from noisycount.release.sources.identity import Identity
 from noisycount.shown.value import Shown
 
@@ -35,6 +37,7 @@ class Examination(Shown):
         differences: Those that are not as their definition says; after some it is asked no more.
         unheld: What its tables cannot hold, and was not asked.
         seconds: How long it took.
+        suite: The SHA-256 of what it was asked about which records, in hexadecimal digits.
     """
 
     identity: Identity
@@ -42,3 +45,10 @@ class Examination(Shown):
     differences: tuple[Difference, ...]
     unheld: tuple[str, ...]
     seconds: float
+    suite: str
+
+    def certificate(self, day: date) -> Certificate | None:
+        """That it passed, on a day; None: it did not."""
+        if self.differences:
+            return None
+        return Certificate(self.identity, day.isoformat(), self.suite, self.answers, self.unheld)

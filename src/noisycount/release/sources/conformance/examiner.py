@@ -11,6 +11,7 @@ from noisycount.errors import SourceError
 from noisycount.release.question.text import canonical_text
 from noisycount.release.question.tree import Predicate
 from noisycount.release.sources.conformance.bench import Bench
+from noisycount.release.sources.conformance.canonical import digest
 from noisycount.release.sources.conformance.cells import CELLS, FEATURES, Feature
 from noisycount.release.sources.conformance.examination import Difference, Examination
 from noisycount.release.sources.conformance.exercise import Exercise, narrowed
@@ -74,6 +75,7 @@ class Examiner:
             tuple(differences),
             tuple(dict.fromkeys(self.unheld)),
             monotonic() - begun,
+            digest(self.exercises),
         )
 
     def _answers(self) -> Generator[_Answer]:

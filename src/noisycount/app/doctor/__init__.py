@@ -1,0 +1,1 @@
+"""Whether the engine of a data set can be trusted."""
