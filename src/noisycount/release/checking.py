@@ -1,6 +1,6 @@
 """What is in private records, for whoever owns them: it shows facts about the data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -8,6 +8,7 @@ from pathlib import Path
 from noisycount.errors import SourceError
 from noisycount.release.register.served_table import ServedTable
 from noisycount.release.sources.check import Check, ColumnCheck
+from noisycount.release.sources.conformance.certificate import Certificate
 from noisycount.release.sources.forms import ColumnForm, FileForm
 from noisycount.release.sources.opening import checked, served
 
@@ -62,6 +63,7 @@ def checked_table(
     *,
     unit: str | None = None,
     columns: Sequence[str] | None = None,
+    certificates: Collection[Certificate] = (),
 ) -> Check:
     """What is in a table of a server, whether or not each record has a unit.
 
@@ -70,12 +72,15 @@ def checked_table(
         unit: The column that names the person.
         columns: What questions may use; of the others only their kinds are told, as the account
             need not be allowed to read them.
+        certificates: Those that its owner has of engines.
 
     Raises:
         SourceError: The server does not answer, or a column is unknown.
     """
     read = None if columns is None else [*columns, *([unit] if unit else [])]
-    with served(table.place, columns=read, seconds=table.seconds) as source:
+    with served(
+        table.place, columns=read, seconds=table.seconds, certificates=certificates
+    ) as source:
         whole = source.schema.whole or source.schema
         whole.for_questions(unit, columns)
         check = source.check()

@@ -15,6 +15,7 @@ from noisycount.release.question.schema import Kind, Schema
 from noisycount.release.question.text import canonical_text, english
 from noisycount.release.question.tree import columns
 from noisycount.release.register.asked import asked_of
+from noisycount.release.register.certificates import Certificates
 from noisycount.release.register.contents import Contents
 from noisycount.release.register.described_source import DescribedSource
 from noisycount.release.register.holding import Holding
@@ -81,7 +82,7 @@ class Records(Shown, Closing):
         if isinstance(place, ServedTable):
             name = register.name_of(stated, place.digest)
             former = register.written.get(name)
-            served = ServedHolding(place, stated, former)
+            served = ServedHolding(place, stated, former, Certificates(register.folder))
             return cls._held(served, name, stated, register)
         path = Path(place).absolute()
         content = Contents(register.folder).of(files_of(path))

@@ -11,6 +11,7 @@ from noisycount.app.ledger.access import existing_ledger
 from noisycount.errors import SourceError
 from noisycount.release.checking import checked_records, checked_table
 from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.register.certificates import Certificates
 from noisycount.release.register.register import Register
 from noisycount.release.register.served_table import ServedTable
 from noisycount.release.register.written import ROW, Written
@@ -19,18 +20,23 @@ from noisycount.release.sources.check import Check, ColumnCheck
 __all__ = ["examined", "examined_place", "former_of"]
 
 
-def examined_place(dataset: DatasetConfig, former: Former | None = None) -> Inspection:
+def examined_place(
+    dataset: DatasetConfig,
+    former: Former | None = None,
+    kept: Certificates = Certificates(),  # noqa: B008 - frozen
+) -> Inspection:
     """The inspection of a file or a table, whatever a ledger has written down of it.
 
     Args:
         dataset: What is said of it.
         former: Where answers about it were paid for.
+        kept: The certificates of engines.
 
     Raises:
         SourceError: It cannot be read, or lacks a column that is named.
     """
     is_said = dataset.unit is not None
-    check = _check(dataset)
+    check = _check(dataset, kept)
     return Inspection(dataset, check, is_configured=False, is_said=is_said, former=former)
 
 
@@ -77,7 +83,8 @@ def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = Fa
         if dataset.is_path and register.knows(dataset.account):
             url = configuration.ledger_url if configuration.path is None else None
             former = Former(dataset.account, url, dataset.unit or ROW)
-    check, is_changed = _held_against(dataset, written)
+    kept = Certificates(configuration.data_folder)
+    check, is_changed = _held_against(dataset, written, kept)
     found = Inspection(
         dataset=dataset if written is None else replace(dataset, form=written.form or dataset.form),
         check=check,
@@ -92,10 +99,12 @@ def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = Fa
     return found
 
 
-def _check(dataset: DatasetConfig) -> Check:
+def _check(dataset: DatasetConfig, kept: Certificates) -> Check:
     unit = None if dataset.unit == ROW else dataset.unit
     if isinstance(dataset.source, ServedTable):
-        return checked_table(dataset.source, unit=unit, columns=dataset.columns)
+        return checked_table(
+            dataset.source, unit=unit, columns=dataset.columns, certificates=kept.all()
+        )
     return checked_records(
         dataset.source,
         unit=unit,
@@ -106,17 +115,19 @@ def _check(dataset: DatasetConfig) -> Check:
     )
 
 
-def _held_against(dataset: DatasetConfig, written: Written | None) -> tuple[Check, bool]:
+def _held_against(
+    dataset: DatasetConfig, written: Written | None, kept: Certificates
+) -> tuple[Check, bool]:
     """What is in the records, and whether their columns are others than were written down."""
     if written is None:
-        return _check(dataset), False
+        return _check(dataset, kept), False
     described = dataset
     if written.form is not None:
         described = replace(dataset, form=written.form, kinds=written.columns)
     try:
-        check = _check(described)
+        check = _check(described, kept)
     except SourceError:
-        check = _check(dataset)
+        check = _check(dataset, kept)
     kinds = {column.name: column.kind for column in check.columns}
     is_changed = any(
         kinds.get(name) is not form.kind

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from noisycount.errors import ConfigError
+from noisycount.release.register.certificates import Certificates
 from noisycount.release.register.described_source import DescribedSource
 from noisycount.release.register.register import Statement
 from noisycount.release.register.served_table import ServedTable
@@ -21,11 +22,13 @@ class ServedHolding:
         table: Where they are, and how they are counted.
         stated: What their owner says of them.
         former: What was written down of them before.
+        kept: The certificates of engines.
     """
 
     table: ServedTable
     stated: Statement
     former: Written | None
+    kept: Certificates
 
     def source(self, unit: str | None, known: Written | None) -> DescribedSource:
         """The records under their description.
@@ -66,6 +69,7 @@ class ServedHolding:
             columns=self.stated.columns,
             seconds=self.table.seconds,
             uses_indexes=self.table.uses_indexes,
+            certificates=self.kept.all(),
         )
 
     def _written(self, unit: str | None, source: CheckedSource) -> Written:

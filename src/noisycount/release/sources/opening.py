@@ -177,7 +177,9 @@ def bench_of(place: ServerPlace | None) -> Bench:
 
         return DuckDBBench()
     if place.is_cluster:
-        raise SourceError(f"{place.shown!r} is a cluster, which no engine here counts")
+        from noisycount.release.sources.spark.bench import SparkBench  # noqa: PLC0415 - on first use
+
+        return SparkBench(place.url)
     from noisycount.release.sources.sql.bench import SqlBench  # noqa: PLC0415 - on first use
 
     return SqlBench(place.url)

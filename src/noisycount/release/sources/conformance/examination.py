@@ -17,8 +17,8 @@ class Difference(Shown):
     Attributes:
         records: What the records are about.
         question: What was asked, in its own language.
-        expected: What the answer is by its definition; None: a refusal.
-        found: What the engine said; None: nothing, it refused.
+        expected: What the answer is by its definition; None: there is none.
+        found: What the engine said; None: nothing, or it refused.
     """
 
     records: str

@@ -1,7 +1,7 @@
 """What asks an engine everything, and compares."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
@@ -19,10 +19,7 @@ from noisycount.release.sources.conformance.reference import asked_table, true_c
 from noisycount.release.sources.conformance.table_text import number_text
 from noisycount.release.sources.interface import Source
 
-__all__ = ["MOST_DIFFERENCES", "Examiner"]
-
-MOST_DIFFERENCES = 20
-"""After so many an engine is asked no more."""
+__all__ = ["Examiner"]
 
 _AT_ONCE = 100  # predicates of one scan
 
@@ -45,11 +42,13 @@ class Examiner:
         bench: The engine.
         exercises: What it is asked.
         progress: It is told how many questions of how many were asked.
+        most: After how many differences it is asked no more.
     """
 
     bench: Bench
     exercises: Sequence[Exercise]
     progress: Callable[[int, int], None] | None = None
+    most: int = 20
     asked: int = 0
     unheld: list[str] = field(default_factory=list)
 
@@ -67,7 +66,7 @@ class Examiner:
                     continue
                 told = (answer.records, answer.question(), answer.expected, answer.found)
                 differences.append(Difference(*told))
-                if len(differences) == MOST_DIFFERENCES:
+                if len(differences) == self.most:
                     break
         return Examination(
             self.bench.identity,
@@ -85,30 +84,43 @@ class Examiner:
             exercise = narrowed(each, missing)
             if exercise.is_refused:
                 yield self._refusal(exercise)
-            elif exercise.is_optional and not self._holds(exercise):
-                self.unheld.append(exercise.name)
-                self._tell(exercise.questions)
-            else:
-                with self._source(exercise) as source:
-                    yield from self._counts(exercise, source)
-                    yield from self._tables(exercise, source)
+                continue
+            with ExitStack() as opened:
+                source = self._opened(exercise, opened)
+                if source is None:
+                    self.unheld.append(exercise.name)
+                    self._tell(exercise.questions)
+                    continue
+                yield from self._counts(exercise, source)
+                yield from self._tables(exercise, source)
 
     def _missing_features(self) -> tuple[Feature, ...]:
         """Which cells its tables cannot hold, once it was seen that they hold all others."""
-        with self._source(narrowed(self.exercises[0], FEATURES)) as source:
-            source.prepare()
-        missing = tuple(each for each in FEATURES if not self._holds(_probe(each)))
+        with ExitStack() as opened:
+            self._opened(narrowed(self.exercises[0], FEATURES), opened)
+        missing = [feature for feature in FEATURES if not self._holds(feature)]
         self.unheld += [each.name for each in missing]
-        return missing
+        return tuple(missing)
 
-    def _holds(self, exercise: Exercise) -> bool:
-        """Whether a table of it can hold some records."""
+    def _holds(self, feature: Feature) -> bool:
+        """Whether a table of it can hold some cells."""
+        with ExitStack() as opened:
+            return self._opened(_probe(feature), opened) is not None
+
+    def _opened(self, exercise: Exercise, opened: ExitStack) -> Source | None:
+        """The records in a table of it; None where it may refuse them, and does.
+
+        Raises:
+            SourceError: It may not, and does.
+        """
         try:
-            with self._source(exercise) as source:
-                source.prepare()
+            source = opened.enter_context(self._source(exercise))
+            source.prepare()
         except SourceError:
-            return False
-        return True
+            if exercise.is_optional:
+                return None
+            raise
+        return source
 
     def _source(self, exercise: Exercise) -> AbstractContextManager[Source]:
         return self.bench.source(exercise.records, exercise.schema, exercise.unit)
@@ -171,4 +183,4 @@ def _probe(feature: Feature) -> Exercise:
         {kind.value: cell for kind, cell in zip(found, row, strict=True)}
         for row in zip_longest(*found.values())
     ]
-    return Exercise(feature.name, {kind.value: kind for kind in found}, records)
+    return Exercise(feature.name, {kind.value: kind for kind in found}, records, is_optional=True)

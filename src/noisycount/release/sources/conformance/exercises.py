@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from noisycount.release.question.grouping import Edges, Plain
+from noisycount.release.question.grouping import Plain
 from noisycount.release.question.keys import KeyQuestion
 from noisycount.release.question.operands import Column, Literal, Operator
 from noisycount.release.question.schema import Kind
@@ -12,6 +12,7 @@ from noisycount.release.sources.conformance.fixed_predicates import fixed_predic
 from noisycount.release.sources.conformance.made_records import MIXED, PERSON, mixed_records
 from noisycount.release.sources.conformance.random_predicates import random_predicates
 from noisycount.release.sources.conformance.random_tables import random_tables
+from noisycount.release.sources.conformance.truncated_tables import truncated_tables
 from noisycount.release.sources.truth import Record
 
 __all__ = ["exercises"]
@@ -20,7 +21,9 @@ _KEYWORDS = ("select", "order", "group", "user", "table", "null", "case", "count
 _SIGNS = ('a"b', "a.b", "a b", " a", "100%", "%(a)s", ":a", "a'b", "a`b", "[a]", "a\\b", "é", "$a")
 _CASES = ("age", "Age", "AGE")
 _NAMES = ("ann", "Ann", "ANN", "ann ", " ann", "é", "e\u0301", "ss", "ß", "", "1", "01")
-_MANY_ROWS = 1000
+_ROWS = (1, 2, 1000)
+_FEW_ROWS = 8
+_CROWD = 3000  # where sketches of 2**15 places err by one in three hundred
 
 
 _RANDOM = 5_000
@@ -32,6 +35,7 @@ def exercises() -> Iterator[Exercise]:
     """The exercises, those that decide whether an engine makes tables at all first."""
     yield from _mixed()
     yield from _persons()
+    yield _crowd()
     yield from _named_columns()
     yield Exercise("no records", MIXED, [], predicates=[Constant(value=True), *_of_all(MIXED)])
     yield Exercise(
@@ -55,31 +59,30 @@ def _mixed() -> Iterator[Exercise]:
 
 
 def _persons() -> Iterator[Exercise]:
-    """Persons of 1, 2 and 1,000 records, of numbers and of texts that are nearly the same."""
+    """Persons of 1, 2, 1,000 and a few records, whose names are nearly the same."""
     numbers = (0, -1, 7, 2**53, 2**53 + 1, 2**63 - 1, -(2**63))
     for kind, persons in ((Kind.INTEGER, numbers), (Kind.TEXT, _NAMES), (Kind.BOOLEAN, (True,))):
         schema = {PERSON: kind, "age": Kind.INTEGER, "town": Kind.TEXT}
-        rows = [(1, 2, _MANY_ROWS)[place] if place < 3 else 2 for place in range(len(persons))]  # noqa: PLR2004 - one each
+        rows = [*_ROWS, *[_FEW_ROWS] * len(persons)]
         records = [
-            {PERSON: person, "age": (row * 7) % 90, "town": _NAMES[row % 5]}
-            for person, number in zip(persons, rows, strict=True)
+            {PERSON: person, "age": (row * 7 + place) % 90, "town": _NAMES[(row + place) % 5]}
+            for place, (person, number) in enumerate(zip(persons, rows, strict=False))
             for row in range(number)
         ]
-        parts = (
-            Plain(Column("town", Kind.TEXT)),
-            Edges(Column("age", Kind.INTEGER), (0, 18, 65)),
-        )
-        hidden = [
-            KeyQuestion([part], None, most, "salt") for part in parts for most in (None, 1, 2)
-        ]
-        yield Exercise(
-            f"persons that are {kind.value}",
-            schema,
-            records,
-            PERSON,
-            [Constant(value=True), *_of_ages()],
-            hidden,
-        )
+        asked, name = [Constant(value=True), *_of_ages()], f"persons that are {kind.value}"
+        tables = list(truncated_tables(_NAMES[:4]))  # of five
+        yield Exercise(name, schema, records, PERSON, asked, tables)
+
+
+def _crowd() -> Exercise:
+    """So many persons that a sketch of them would be wrong."""
+    schema = {PERSON: Kind.INTEGER, "age": Kind.INTEGER}
+    records = [{PERSON: number * 7919, "age": number % 90} for number in range(_CROWD)]
+    age = Column("age", Kind.INTEGER)
+    asked = [
+        Comparison(age, Operator.LESS, Literal(Kind.INTEGER, limit)) for limit in range(5, 95, 5)
+    ]
+    return Exercise("very many persons", schema, records, PERSON, asked)
 
 
 def _of_ages() -> Iterator[Predicate]:
@@ -105,7 +108,7 @@ def _named_columns() -> Iterator[Exercise]:
         for unit in (None, names[0]):
             asked = {name: kind for name, kind in schema.items() if name != unit}
             yield Exercise(
-                about if unit is None else f"{about}, by person",
+                about,
                 schema,
                 records,
                 unit,
