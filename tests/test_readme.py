@@ -21,7 +21,7 @@ PROJECT = Path(__file__).parents[1]
 README = PROJECT / "README.md"
 PAGES = sorted([README, PROJECT / "CONTRIBUTING.md", *PROJECT.glob("docs/*.md")])
 SHOWING = [README, PROJECT / "docs/tables.md"]
-ELSEWHERE = {"source.py", "interface.py", "./.tmp"}  # in any room; where an engine ran
+ELSEWHERE = {"source.py", "bench.py", "interface.py", "./.tmp"}  # in any room; where an engine ran
 TEXT = README.read_text(encoding="utf-8") if README.is_file() else ""
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = r"−?\d+(?:[.,]\d+)*"

@@ -66,6 +66,7 @@ def _describe(
     """Write what is known of some records, and tell what is left to say."""
     from noisycount.app.check.examination import examined_place, former_of  # noqa: PLC0415 - loads DuckDB
     from noisycount.app.init.draft import Draft  # noqa: PLC0415 - the same
+    from noisycount.release.register.certificates import Certificates  # noqa: PLC0415 - the same
 
     path = Path(FILE_NAME)
     if path.exists() or path.is_symlink():
@@ -80,7 +81,9 @@ def _describe(
         unit = former.unit
     stated = DatasetConfig(str(source), source, unit=unit)
     of_table(stated, table, configuration)  # refuses one of a server
-    inspection = examined_place(replace(stated, table=table), former)
+    inspection = examined_place(
+        replace(stated, table=table), former, Certificates(configuration.data_folder)
+    )
     seen = source if isinstance(source, ServedTable) else place
     draft = Draft(inspection, name or name_of(source), unit)
     _write(path, draft.text)
