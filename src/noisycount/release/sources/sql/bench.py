@@ -55,6 +55,7 @@ class SqlBench:
 
         def told() -> Identity:
             with self.engine.connect() as connection:
+                self.dialect.begin(connection, None)
                 return self.dialect.identity(connection)
 
         return without_server_errors(self.place.shown, told)

@@ -1,16 +1,17 @@
 """What PostgreSQL's own catalog says of a table."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, Text, func, literal, select, text
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from noisycount.release.question.schema import Kind
 from noisycount.release.sources.identity import Identity
 from noisycount.release.sources.sql.kinds import Form, FoundColumn, FoundName
 
-__all__ = ["catalog_columns", "catalog_identity", "catalog_schema"]
+__all__ = ["catalog_columns", "catalog_identity", "catalog_path", "catalog_schema"]
 
 _TYPES = {
     ("int2", "int4", "int8"): (Kind.INTEGER, Form.PLAIN),
@@ -27,13 +28,16 @@ _TYPES = {
 _KINDS = {name: meant for names, meant in _TYPES.items() for name in names}
 _LARGEST_EXPONENT = 307  # of ten, either way, that every double of full precision has
 
+_PATH = select(func.pg_catalog.current_schemas(literal(value=True), type_=ARRAY(Text)))
 _SCHEMA = text(
     """
     SELECT n.nspname
-    FROM pg_catalog.pg_class AS c
-    JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+    FROM unnest(CAST(:schemas AS text[])) WITH ORDINALITY AS path(name, place)
+    JOIN pg_namespace AS n ON n.nspname = path.name
+    JOIN pg_class AS c ON c.relnamespace = n.oid
     WHERE c.relname = :name AND c.relkind = ANY (ARRAY['r', 'v', 'm', 'p', 'f'])
-      AND (n.nspname = :schema OR :schema IS NULL AND pg_catalog.pg_table_is_visible(c.oid))
+    ORDER BY path.place
+    LIMIT 1
     """
 )
 _COLUMNS = text(
@@ -41,21 +45,21 @@ _COLUMNS = text(
     WITH RECURSIVE found AS (
       SELECT a.attnum, a.attname, a.attnotnull, a.atttypid, a.atttypmod,
              a.atttypid AS base, a.atttypmod AS modifier
-      FROM pg_catalog.pg_attribute AS a
-      JOIN pg_catalog.pg_class AS c ON c.oid = a.attrelid
-      JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+      FROM pg_attribute AS a
+      JOIN pg_class AS c ON c.oid = a.attrelid
+      JOIN pg_namespace AS n ON n.oid = c.relnamespace
       WHERE n.nspname = :schema AND c.relname = :name AND a.attnum > 0 AND NOT a.attisdropped
       UNION ALL
       SELECT f.attnum, f.attname, f.attnotnull, f.atttypid, f.atttypmod, t.typbasetype, t.typtypmod
-      FROM found AS f JOIN pg_catalog.pg_type AS t ON t.oid = f.base
+      FROM found AS f JOIN pg_type AS t ON t.oid = f.base
       WHERE t.typtype = 'd'
     )
     SELECT f.attname AS name, f.attnotnull AS is_required, f.modifier AS modifier,
-           pg_catalog.format_type(f.atttypid, f.atttypmod) AS type,
+           format_type(f.atttypid, f.atttypmod) AS type,
            t.typname AS base, t.typtype = 'e' AS is_enum, n.nspname = 'pg_catalog' AS is_own
     FROM found AS f
-    JOIN pg_catalog.pg_type AS t ON t.oid = f.base
-    JOIN pg_catalog.pg_namespace AS n ON n.oid = t.typnamespace
+    JOIN pg_type AS t ON t.oid = f.base
+    JOIN pg_namespace AS n ON n.oid = t.typnamespace
     WHERE t.typtype <> 'd'
     ORDER BY f.attnum
     """
@@ -63,20 +67,23 @@ _COLUMNS = text(
 """A domain is what it is made of, however often."""
 
 _IDENTITY = text(
-    "SELECT pg_catalog.version(), pg_catalog.current_setting('server_version_num'), "
-    "pg_catalog.current_setting('server_encoding')"
+    "SELECT version(), current_setting('server_version_num'), current_setting('server_encoding')"
 )
 
 
-def catalog_schema(connection: Connection, schema: str | None, name: str) -> str | None:
-    """The schema that a table is in; None: there is no such table.
+def catalog_path(connection: Connection) -> Sequence[str]:
+    """Where an account looks for names without a schema.
 
-    Args:
-        connection: In a transaction, with the account's own search path.
-        schema: As it was stated; None: the first of that path that has such a table.
-        name: The table.
+    Nothing else is asked while it does: it may look for operators too where others made some.
     """
-    found: str | None = connection.execute(_SCHEMA, {"schema": schema, "name": name}).scalar()
+    return tuple(connection.execute(_PATH).scalar_one())
+
+
+def catalog_schema(connection: Connection, schemas: Sequence[str], name: str) -> str | None:
+    """The first of some schemas that has a table or view; None: there is no such one."""
+    found: str | None = connection.execute(
+        _SCHEMA, {"schemas": list(schemas), "name": name}
+    ).scalar()
     return found
 
 

@@ -81,13 +81,26 @@ class Dialect:
         for statement in self.settings:
             connection.exec_driver_sql(statement)
 
-    def found(self, connection: Connection, schema: str | None, name: str) -> FoundName:
-        """A table or view by its name, in a transaction with the account's own search path.
+    def path(self, connection: Connection) -> Sequence[str]:
+        """Where the account looks for names without a schema, in a transaction as it begins one."""
+        del connection
+        return ()
+
+    def found(
+        self, connection: Connection, schema: str | None, name: str, path: Sequence[str]
+    ) -> FoundName:
+        """A table or view by its name.
+
+        Args:
+            connection: In a transaction.
+            schema: As it was stated; None: the first of the path that has such a table.
+            name: Its own.
+            path: Where the account looks.
 
         Raises:
-            NoSuchTableError: There is none; where names say it all, that is found out later.
+            NoSuchTableError: There is none; where names say it all, `columns` finds that out.
         """
-        del connection
+        del connection, path
         return FoundName(schema, name)
 
     def columns(self, connection: Connection, table: FoundName) -> tuple[FoundColumn, ...]:

@@ -27,6 +27,7 @@ from noisycount.release.sources.identity import Identity
 from noisycount.release.sources.sql.catalog import (
     catalog_columns,
     catalog_identity,
+    catalog_path,
     catalog_schema,
 )
 from noisycount.release.sources.sql.dialect import Dialect, Expression, Lists
@@ -69,9 +70,15 @@ class PostgreSQL(Dialect):
             select(*(func.pg_catalog.set_config(*each, for_now) for each in settings.items()))
         )
 
-    def found(self, connection: Connection, schema: str | None, name: str) -> FoundName:
+    def path(self, connection: Connection) -> Sequence[str]:
+        """Where the account looks for names without a schema."""
+        return catalog_path(connection)
+
+    def found(
+        self, connection: Connection, schema: str | None, name: str, path: Sequence[str]
+    ) -> FoundName:
         """A table or view by its name, in its schema."""
-        found = catalog_schema(connection, schema, name)
+        found = catalog_schema(connection, path if schema is None else [schema], name)
         if found is None:
             raise NoSuchTableError(name)
         return FoundName(found, name)

@@ -100,9 +100,10 @@ class SqlSource(Closing):
 
         def found() -> SqlSource:
             with transactions.transaction(has_own_path=True) as connection:
-                name = dialect.found(connection, *table_name(place.table))
-                identity = dialect.identity(connection)
+                path = dialect.path(connection)
             with transactions.transaction() as connection:
+                name = dialect.found(connection, *table_name(place.table), path)
+                identity = dialect.identity(connection)
                 there = dialect.columns(connection, name)
                 schema = schema_of(there).for_questions(unit, columns)
                 used = tuple(each for each in there if each.name in schema or each.name == unit)
