@@ -32,6 +32,7 @@ ARROWS = {
 }
 HOMES: dict[str, str | tuple[str, ...]] = {
     "duckdb": "release/sources/duckdb/",
+    "fsspec": "release/sources/duckdb/",
     "python_calamine": "release/sources/duckdb/",
     "sqlglot": "release/question/",
     "sqlalchemy": ("release/ledger/", "release/sources/sql/"),
@@ -67,6 +68,7 @@ COUNTLESS = (
     "endings",
     "places",
     "servers",
+    "lakes",
     "identity",
     "closing",
     "conformance",

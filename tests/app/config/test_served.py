@@ -11,6 +11,7 @@ from noisycount.release.sources.servers import ServerPlace
 CANARY = "canary-7c1"
 URL = f"postgresql+psycopg://ward:{CANARY}@db/clinic"
 VISITS = f'[datasets.visits]\nsource = "{URL}#visits"\n'
+LAKE = '[datasets.lake]\nsource = "s3://bucket/visits/*.parquet"\n'
 SHOWN = "postgresql://db/clinic#visits"
 
 
@@ -69,6 +70,13 @@ def test_what_is_left_out_of_a_table(tmp_path: Path) -> None:
         (f'[datasets.visits]\nsource = "{URL}@{CANARY}#t"', "with %40 for an @ in a password"),
         (f'[datasets.visits]\nsource = ["{URL}#t"]', "ward:…@db/clinic#t"),
         (f'[datasets]\nvisits = "{URL}#t"', "ward:…@db/clinic#t"),
+        (LAKE + "indexes = true", "indexes = true: are of servers, and Parquet files have none: l"),
+        (LAKE + 'kinds = { a = "text" }', ": are those that Parquet files state: leave kinds out"),
+        ('[datasets.a]\nsource = "s3://"', "source: the address of the files cannot be read: wr"),
+        (
+            f'{LAKE}[datasets.b]\nsource = "s3a://bucket/visits/"',
+            "[datasets.lake] and [datasets.b] are the same records, 's3://bucket/visits/*.parquet'",
+        ),
         ('[datasets.a]\nsource = "a.csv"\ntimeout = 1', "timeout = 1: is of a table of a server"),
         ('[datasets.a]\nsource = "a.csv"\nindexes = true', "indexes = true: is of a table of a se"),
         ('[datasets.a]\nsource = "a.csv"\nedition = "1"', 'edition = "1": is of a table of a serv'),

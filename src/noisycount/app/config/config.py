@@ -16,6 +16,7 @@ from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.entries import Analyst
 from noisycount.release.register.served_table import ServedTable
 from noisycount.release.sources.forms import ColumnForm, FileForm
+from noisycount.release.sources.lakes import is_lake
 from noisycount.release.sources.servers import is_server, without_passwords
 
 __all__ = ["DEFAULT_BUDGET", "Config", "DatasetConfig"]
@@ -186,6 +187,12 @@ class Config:
         """
         if is_server(source):
             return table_at(source)
+        if is_lake(source):
+            shown = without_passwords(source.partition("?")[0])
+            raise ConfigError(
+                f"SOURCE {shown!r} is on an object store, which is read only where its owner "
+                "configured it: name a data set of noisycount.toml"
+            )
         if is_place(source):
             return Path(source).resolve()
         remedy = (

@@ -21,6 +21,7 @@ from noisycount.release.ledger.arguments import check_text
 from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.entries import Analyst
 from noisycount.release.register.written import ROW
+from noisycount.release.sources.lakes import is_lake
 from noisycount.release.sources.servers import is_server
 
 __all__ = ["FILE_NAME", "TEMPLATE", "find", "load", "without_file"]
@@ -143,7 +144,7 @@ def _source(table: TomlTable) -> Source:
     source = table.text("source")
     if source is None:
         raise table.refusal("source", 'is missing: add the file, such as source = "data.csv"')
-    if is_server(source):
+    if is_server(source) or is_lake(source):
         return served_in(table, source)
     require_no_server(table)
     place = table.path.parent / source

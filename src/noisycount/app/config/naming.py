@@ -5,6 +5,7 @@ from pathlib import Path
 
 from noisycount.app.config.place import Source
 from noisycount.release.register.served_table import ServedTable
+from noisycount.release.sources.servers import ServerPlace
 
 __all__ = ["NAME", "name_of", "source_text"]
 
@@ -20,8 +21,8 @@ def name_of(place: Source) -> str:
         ('Umfrage-2025-final', 'visits')
     """
     if isinstance(place, ServedTable):
-        table = place.place.table.rstrip("/").rpartition("/")[2].rpartition(".")[2]
-        return "-".join(NAME.findall(table) or ["data"])
+        table = str(place).rpartition("#")[2].rstrip("/").rpartition("/")[2]
+        return "-".join(NAME.findall(table.rpartition(".")[2]) or ["data"])
     stem = place.name.removesuffix(".gz")
     stem = stem[: -len(Path(stem).suffix)] if Path(stem).suffix else stem
     words = NAME.findall(stem) or NAME.findall(place.parent.name) or ["data"]
@@ -31,6 +32,7 @@ def name_of(place: Source) -> str:
 def source_text(place: Source, folder: Path) -> str:
     """The path or the address of records as a configuration in a folder writes it: no password."""
     if isinstance(place, ServedTable):
-        return place.place.without_password
+        address = place.place
+        return address.without_password if isinstance(address, ServerPlace) else str(place)
     below = place.is_relative_to(folder)
     return (place.relative_to(folder) if below else place).as_posix()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from noisycount.errors import ConfigError, SourceError
 from noisycount.release.register.served_table import ServedTable
+from noisycount.release.sources.lakes import LakePlace
 from noisycount.release.sources.places import files_of
 from noisycount.release.sources.servers import ServerPlace, is_server
 
@@ -55,10 +56,11 @@ def table_at(address: str) -> ServedTable:
         raise ConfigError(f"SOURCE: {error}") from None
 
 
-def _records_of(place: ServerPlace) -> frozenset[tuple[object, ...]]:
+def _records_of(place: ServerPlace | LakePlace) -> frozenset[tuple[object, ...]]:
     """A table of a server; of a cluster the files themselves, where they lie on this machine."""
-    is_path = place.is_cluster and place.table.startswith("/")
-    return (is_path and records_at(Path(place.table))) or frozenset([place.canonical])
+    if isinstance(place, ServerPlace) and place.is_cluster and place.table.startswith("/"):
+        return records_at(Path(place.table)) or frozenset([place.canonical])
+    return frozenset([place.canonical])
 
 
 def _files(path: str | Path) -> tuple[str | Path, ...]:

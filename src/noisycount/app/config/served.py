@@ -1,10 +1,11 @@
-"""What a data set's owner writes of a table of a server."""
+"""What a data set's owner writes of a table of a server, or of files on an object store."""
 
 from noisycount.app.config.forms import FILE_KEYS
 from noisycount.app.config.toml_table import TomlTable
 from noisycount.errors import ConfigError, SourceError
 from noisycount.release.ledger.arguments import check_text
 from noisycount.release.register.served_table import SECONDS, ServedTable
+from noisycount.release.sources.lakes import LakePlace, is_lake
 from noisycount.release.sources.servers import ServerPlace
 
 __all__ = ["SERVER_KEYS", "require_no_server", "served_in"]
@@ -17,23 +18,30 @@ _OF_FILES = {
     "kinds": "are those of the server's columns",
     **dict.fromkeys(FILE_KEYS, "is of a file"),
 }
+_NOT_OF_LAKES = {
+    "table": "is of a database, and Parquet files are one",
+    "kinds": "are those that Parquet files state",
+    "indexes": "are of servers, and Parquet files have none",
+    **dict.fromkeys(FILE_KEYS, "is of a file of texts"),
+}
 
 
 def served_in(table: TomlTable, source: str) -> ServedTable:
-    """The table of a server that a data set is, with what is said of counting it.
+    """The table of a server, or the lake, that a data set is, with what is said of counting it.
 
     Args:
         table: Of the configuration.
         source: The address.
 
     Raises:
-        ConfigError: The address names no table, or something is said that fits no server.
+        ConfigError: The address cannot be used, or something is said that does not fit it.
     """
-    for key, why in _OF_FILES.items():
+    is_of_lake = is_lake(source)
+    for key, why in (_NOT_OF_LAKES if is_of_lake else _OF_FILES).items():
         if key in table.values:
             raise table.refusal(key, f"{why}: leave {key} out")
     try:
-        place = ServerPlace.read(source)
+        place = LakePlace.read(source) if is_of_lake else ServerPlace.read(source)
     except SourceError as error:
         raise ConfigError(f"{table.path}: [{table.name}] source: {error}") from None
     return ServedTable(

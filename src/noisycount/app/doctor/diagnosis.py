@@ -72,4 +72,5 @@ def _place(source: str, configuration: Config) -> ServerPlace | None:
         except SourceError as error:
             raise ConfigError(f"SOURCE: {error}") from None
     table = configuration.dataset(source).source
-    return table.place if isinstance(table, ServedTable) else None
+    place = table.place if isinstance(table, ServedTable) else None
+    return place if isinstance(place, ServerPlace) else None

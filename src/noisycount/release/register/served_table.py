@@ -1,9 +1,10 @@
-"""A table of a server, with all that its owner says of how it is counted."""
+"""A table of a server, or files of a lake, with all that its owner says of how it is counted."""
 
 import hashlib
 import json
 from dataclasses import dataclass
 
+from noisycount.release.sources.lakes import LakePlace
 from noisycount.release.sources.servers import ServerPlace
 
 __all__ = ["SECONDS", "ServedTable"]
@@ -14,7 +15,7 @@ SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class ServedTable:
-    """A table of a server or a cluster.
+    """A table of a server or a cluster, or Parquet files on an object store.
 
     Attributes:
         place: Where it is.
@@ -25,7 +26,7 @@ class ServedTable:
             many records match.
     """
 
-    place: ServerPlace
+    place: ServerPlace | LakePlace
     edition: str | None = None
     seconds: float = SECONDS
     uses_indexes: bool = False

@@ -12,6 +12,7 @@ from noisycount.release.sources.conformance.certificate import Certificate, requ
 from noisycount.release.sources.endings import by_ending
 from noisycount.release.sources.forms import ColumnForm, FileForm
 from noisycount.release.sources.interface import CheckedSource
+from noisycount.release.sources.lakes import LakePlace
 from noisycount.release.sources.places import is_several
 from noisycount.release.sources.servers import ServerPlace
 
@@ -99,7 +100,7 @@ def opened_frame(
 
 
 def served(  # noqa: PLR0913 - one argument a property of the records
-    place: ServerPlace,
+    place: ServerPlace | LakePlace,
     *,
     unit: str | None = None,
     columns: Sequence[str] | None = None,
@@ -110,7 +111,7 @@ def served(  # noqa: PLR0913 - one argument a property of the records
     """The records of a table of a server or a cluster, by an engine that was tested.
 
     Args:
-        place: the server, and which table of it.
+        place: the server, and which table of it; or files on an object store.
         unit: as ``found`` takes it, like the columns.
         columns: the columns that questions may use, or None for all but the unit.
         seconds: after which a count is given up; None: when the server gives it up.
@@ -122,6 +123,8 @@ def served(  # noqa: PLR0913 - one argument a property of the records
         SourceError: the server cannot be reached, its driver is not installed, it was never
             tested, or the table cannot be counted.
     """
+    if isinstance(place, LakePlace):
+        return _duckdb().of_lake(place, unit=unit, columns=columns, seconds=seconds)
     from noisycount.release.sources.conformance.suite import suite_hash  # noqa: PLC0415 - on first use
 
     source = _server_engine(place).open(

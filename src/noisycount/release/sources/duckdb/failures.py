@@ -31,6 +31,6 @@ def without_engine_errors(
         return work()
     except duckdb.OutOfMemoryException:
         message = without_memory or refusal
-    except duckdb.Error:
+    except (duckdb.Error, OSError):  # of a file, or of a store of files
         message = refusal
     raise SourceError(message)

@@ -4,14 +4,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
 from noisycount.errors import SourceError
-from noisycount.release.question.schema import close_names
+from noisycount.release.question.schema import Kind, close_names
 from noisycount.release.sources.check import ColumnCheck
 from noisycount.release.sources.duckdb.copies import require_copy
 from noisycount.release.sources.duckdb.json_lines import JsonLines
+from noisycount.release.sources.duckdb.lake import Lake
 from noisycount.release.sources.duckdb.parquet_files import allow, parquet_relation
 from noisycount.release.sources.duckdb.paths import Connection
 from noisycount.release.sources.duckdb.quoting import quoted_name, quoted_text
@@ -22,7 +24,18 @@ from noisycount.release.sources.endings import by_ending
 from noisycount.release.sources.forms import ColumnForm, FileForm
 from noisycount.release.sources.places import is_several
 
-__all__ = ["COPY", "FORMATS", "PARQUET", "TEXTS", "Description", "Format", "Relation", "format_of"]
+__all__ = [
+    "COPY",
+    "FORMATS",
+    "LAKE",
+    "PARQUET",
+    "TEXTS",
+    "Description",
+    "Format",
+    "Relation",
+    "format_of",
+    "stated_forms",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +133,10 @@ def _parquet(connection: Connection, place: Path, _: Description) -> Relation:
     return Relation(parquet_relation(connection, place))
 
 
+def _lake(connection: Connection, lake: Lake, _: Description) -> Relation:
+    return Relation(parquet_relation(connection, lake), is_sound=True)
+
+
 def _copy(connection: Connection, place: Path, told: Description) -> Relation:
     allow(connection, place)
     return Relation(require_copy(connection, place, told.kinds or {}), is_sound=True)
@@ -181,7 +198,7 @@ class Format:
     name: str
     check: str
     relief: str
-    relation: Callable[[Connection, Path, Description], Relation]
+    relation: Callable[[Connection, Any, Description], Relation]
     holds_texts: bool = False
     describes: frozenset[str] = frozenset()
     has_tables: bool = False
@@ -212,6 +229,7 @@ _WORKBOOK = Format(
     has_tables=True,
 )
 PARQUET = Format("Parquet", "the file is whole", "make some free", _parquet)
+LAKE = Format("Parquet", "its files are whole, and that the store answers", "make some free", _lake)
 COPY = Format("Parquet", "the file is whole, or remove it", "make some free", _copy)
 _DATABASE = Format(
     "DuckDB",
@@ -256,3 +274,12 @@ def format_of(path: Path, told: Description) -> Format:
                 f"{name} says nothing of {str(path)!r}, as {found.name} files are: leave it out"
             )
     return found
+
+
+def stated_forms(
+    kinds: Mapping[str, Kind | ColumnForm] | None,
+) -> dict[str, ColumnForm] | None:
+    """What the texts of columns stand for; a kind alone is the usual form of its texts."""
+    if kinds is None:
+        return None
+    return {n: ColumnForm(kind) if isinstance(kind, Kind) else kind for n, kind in kinds.items()}

@@ -19,7 +19,16 @@ from noisycount.release.sources.duckdb.copies import is_written
 from noisycount.release.sources.duckdb.counting import count_sql, row_within
 from noisycount.release.sources.duckdb.cursors import Cursors
 from noisycount.release.sources.duckdb.failures import without_engine_errors
-from noisycount.release.sources.duckdb.files import COPY, Description, Format, Relation, format_of
+from noisycount.release.sources.duckdb.files import (
+    COPY,
+    LAKE,
+    Description,
+    Format,
+    Relation,
+    format_of,
+    stated_forms,
+)
+from noisycount.release.sources.duckdb.lake import Lake
 from noisycount.release.sources.duckdb.locks import lock, private_connection
 from noisycount.release.sources.duckdb.paths import Connection, readable_place
 from noisycount.release.sources.duckdb.quoting import quoted_name
@@ -29,6 +38,7 @@ from noisycount.release.sources.duckdb.tables.units import Person
 from noisycount.release.sources.duckdb.view import made_view, read_all, type_reason
 from noisycount.release.sources.forms import ColumnForm, FileForm
 from noisycount.release.sources.interface import require_known_columns, require_known_parts
+from noisycount.release.sources.lakes import LakePlace
 
 __all__ = ["DuckDBSource"]
 
@@ -56,7 +66,7 @@ class DuckDBSource(Closing):
     """
 
     cursors: Cursors
-    path: Path
+    path: Path | Lake
     schema: Schema
     told: Description
     state: str
@@ -131,7 +141,7 @@ class DuckDBSource(Closing):
             SourceError: the file cannot be read, lacks a named column or table, or has records
                 without a unit.
         """
-        told = Description(unit, columns, table, _forms(kinds), form)
+        told = Description(unit, columns, table, stated_forms(kinds), form)
         return cls._read(format_of(Path(path), told), Path(path), told, seconds, copy)
 
     @classmethod
@@ -160,6 +170,28 @@ class DuckDBSource(Closing):
         return cls._read(COPY, copy, told, seconds)
 
     @classmethod
+    def of_lake(
+        cls,
+        place: LakePlace,
+        *,
+        unit: str | None = None,
+        columns: Sequence[str] | None = None,
+        seconds: float | None = None,
+    ) -> Self:
+        """The records of Parquet files on an object store, of which only the needed cells are read.
+
+        Args:
+            place: Where they are.
+            unit: As `open` takes it, like the rest.
+            columns: What questions may use.
+            seconds: After which a count is given up.
+
+        Raises:
+            SourceError: The store does not answer, has no such files, or a package is missing.
+        """
+        return cls._read(LAKE, Lake.found(place), Description(unit, columns), seconds)
+
+    @classmethod
     def checked(
         cls,
         path: Path | str,
@@ -181,7 +213,7 @@ class DuckDBSource(Closing):
         Raises:
             SourceError: The file cannot be read.
         """
-        told = Description(unit, None, table, _forms(kinds), form, is_for_check=True)
+        told = Description(unit, None, table, stated_forms(kinds), form, is_for_check=True)
         with cls._read(format_of(Path(path), told), Path(path), told) as source:
             return source.check()
 
@@ -189,13 +221,13 @@ class DuckDBSource(Closing):
     def _read(
         cls,
         kind: Format,
-        path: Path,
+        path: Path | Lake,
         told: Description,
         seconds: float | None = None,
         copy: Path | None = None,
     ) -> Self:
         """The records of a file, which may have cells that do not fit."""
-        place = readable_place(path)
+        place = path if isinstance(path, Lake) else readable_place(path)
         state = state_of(place)
         connection = private_connection()
 
@@ -366,12 +398,3 @@ class DuckDBSource(Closing):
     def close(self) -> None:
         """The end of their use; a count that goes on is given up, and not waited for."""
         self.cursors.close()
-
-
-def _forms(
-    kinds: Mapping[str, Kind | ColumnForm] | None,
-) -> dict[str, ColumnForm] | None:
-    """What the texts of columns stand for; a kind alone is the usual form of its texts."""
-    if kinds is None:
-        return None
-    return {n: ColumnForm(kind) if isinstance(kind, Kind) else kind for n, kind in kinds.items()}

@@ -3,17 +3,20 @@
 from pathlib import Path
 
 from noisycount.errors import SourceError
+from noisycount.release.sources.duckdb.lake import Lake
 from noisycount.release.sources.places import files_of
 
 __all__ = ["require_state", "state_of"]
 
 
-def state_of(place: Path) -> str:
+def state_of(place: Path | Lake) -> str:
     """The size and time of each file of a place, and of the write-ahead log of a database.
 
     Raises:
         SourceError: One cannot be read any more.
     """
+    if isinstance(place, Lake):
+        return place.state()
     try:
         states = [file.stat() for file in files_of(place)]
     except (OSError, SourceError):
@@ -23,7 +26,7 @@ def state_of(place: Path) -> str:
     return " ".join(f"{state.st_size}-{state.st_mtime_ns}" for state in states)
 
 
-def require_state(place: Path, state: str, while_it: str) -> None:
+def require_state(place: Path | Lake, state: str, while_it: str) -> None:
     """The refusal of a file that is not in its state any more.
 
     Args:
