@@ -5,9 +5,16 @@ from hypothesis import settings
 
 from tests.layers import pytest_collection_modifyitems, pytest_report_header
 from tests.postgresql import postgresql, roomy_folder
-from tests.spark import spark_url
+from tests.spark import spark_cluster, spark_connect, spark_url
 
-__all__ = ["postgresql", "pytest_collection_modifyitems", "pytest_report_header", "spark_url"]
+__all__ = [
+    "postgresql",
+    "pytest_collection_modifyitems",
+    "pytest_report_header",
+    "spark_cluster",
+    "spark_connect",
+    "spark_url",
+]
 
 # No deadline: shared machines pause; speed is benchmarked. What decides whether a change lands is
 # the same for all changes; `make test` and `make audit` look at random.

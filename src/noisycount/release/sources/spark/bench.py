@@ -7,6 +7,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from noisycount.release.question.schema import Kind
 from noisycount.release.sources.servers import ServerPlace
+from noisycount.release.sources.spark.bound import bound_frame
 from noisycount.release.sources.spark.sessions import Session
 from noisycount.release.sources.spark.source import SparkSource
 from noisycount.release.sources.truth import Record
@@ -55,7 +56,7 @@ class SparkBench:
         table = pa.Table.from_arrays(columns, list(schema))
 
         def view() -> None:
-            session.api.session.createDataFrame(table).createTempView(_VIEW)
+            bound_frame(table, session.api).createTempView(_VIEW)
 
         try:
             session.asked(view)

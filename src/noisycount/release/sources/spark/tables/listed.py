@@ -12,6 +12,7 @@ from noisycount.release.question.grouping import Key, Part
 from noisycount.release.question.keys import CellQuestion
 from noisycount.release.sources.expressions.keys import coded, is_text
 from noisycount.release.sources.spark.api import Api, Columns, Frame
+from noisycount.release.sources.spark.bound import bound_frame
 from noisycount.release.sources.spark.tables.keys import key_names
 
 __all__ = ["CELL", "SLOTS", "joined", "slots_of"]
@@ -60,7 +61,7 @@ def joined(frame: Frame, question: CellQuestion, slots: pa.ListArray | None, api
     cells[CELL] = pa.array(np.arange(len(keys), dtype=np.int64))
     if slots is not None:
         cells[SLOTS] = slots[: len(keys)]
-    listed = api.session.createDataFrame(pa.table(cells))
+    listed = bound_frame(pa.table(cells), api)
     make = api.functions
     same: list[Columns] = [
         make.col(key).eqNullSafe(make.col(name))
