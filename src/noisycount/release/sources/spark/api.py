@@ -1,10 +1,15 @@
 """What is asked of Spark: the same of a driver in this process and of a server of Connect."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from pyspark.sql import Column, DataFrame
+
+with warnings.catch_warnings():  # of versions of pandas, which is not used here
+    warnings.simplefilter("ignore")
+    import pyspark.testing.utils  # noqa: F401 - Spark does, at the first call of Java
 
 __all__ = ["Api", "Columns", "Frame", "Functions"]
 
