@@ -78,14 +78,14 @@ class SqlAlgebra:
         found, value = self.columns[column.name]
         if kind is Kind.TEXT:
             return self.dialect.text(value)
-        if kind is Kind.BOOLEAN:
-            return value if self.dialect.has_booleans else type_coerce(value, _Bit)
+        if kind is Kind.BOOLEAN and not self.dialect.has_booleans:
+            return type_coerce(value, _Bit)
         if found.form is Form.ZONED:
             return self.dialect.in_utc(value)
-        if kind is Kind.REAL and found.form is Form.DECIMAL:
+        if found.form is Form.DECIMAL:
             return self.dialect.nearest_double(value)
         is_so = kind is found.kind and found.form is Form.PLAIN
-        return value if is_so else cast(value, type_of(kind))
+        return self.dialect.double(value) if kind is Kind.REAL and not is_so else value
 
     def literal(self, value: object, kind: Kind) -> Expression:
         """A bound value; see `Algebra.literal`."""

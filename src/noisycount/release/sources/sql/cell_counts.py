@@ -29,7 +29,7 @@ from noisycount.release.sources.sql.summands import NOTHING, is_true, number_of
 from noisycount.release.sources.sql.units import Person, kept
 from noisycount.release.sources.truncation import group_text
 
-__all__ = ["cell_counts"]
+__all__ = ["cell_counts", "cells_statement"]
 
 Counts = NDArray[np.int64]
 Statement = Select[Any] | CompoundSelect[Any]
@@ -41,17 +41,30 @@ _LEVEL = literal_column(str(_CELLS), BigInteger)
 def cell_counts(connection: Connection, question: CellQuestion, records: Records) -> list[Counts]:
     """The true counts of each level; see ``Source.count_cells``."""
     size = len(question.keys) + question.has_other
-    if records.person is None:
-        cells = _counted(connection, _records_by_cell(question, records), {_CELLS: size})[_CELLS]
-        return [_summed(cells, level) for level in question.levels]
-    several = [n for n, level in enumerate(question.levels) if not _is_of_single_cells(level)]
-    sizes = {_CELLS: size} | {n: question.levels[n].size for n in several}
-    statement = _units_by_node(question, records, records.person, several)
-    counts = _counted(connection, statement, sizes)
+    sizes = {_CELLS: size} | {n: question.levels[n].size for n in _several(question, records)}
+    counts = _counted(connection, cells_statement(question, records), sizes)
     return [
         counts[n] if n in counts else _summed(counts[_CELLS], level)
         for n, level in enumerate(question.levels)
     ]
+
+
+def cells_statement(question: CellQuestion, records: Records) -> Statement:
+    """The level, the place in it, the count, and 1 where a record is of nobody.
+
+    Raises:
+        SourceError: The server takes no list of so many keys.
+    """
+    if records.person is None:
+        return _records_by_cell(question, records)
+    return _units_by_node(question, records, records.person, _several(question, records))
+
+
+def _several(question: CellQuestion, records: Records) -> Sequence[int]:
+    """The levels that are counted by themselves: a unit may be in several cells of a node."""
+    if records.person is None or question.most == 1:
+        return ()
+    return [n for n, level in enumerate(question.levels) if not _is_of_single_cells(level)]
 
 
 def _records_by_cell(question: CellQuestion, records: Records) -> Statement:

@@ -141,9 +141,13 @@ class Dialect:
         """
         return text.like(literal(pattern.replace("\\", "\\\\"), self.text_type), escape="\\")
 
+    def double(self, value: Expression) -> Expression:
+        """A number as a double."""
+        return cast(value, Double())
+
     def nearest_double(self, value: Expression) -> Expression:
         """The nearest double of a decimal number of any size."""
-        return cast(value, Double())
+        return self.double(value)
 
     def in_utc(self, moment: Expression) -> Expression:
         """A moment as a time in UTC, which is the zone of the session."""

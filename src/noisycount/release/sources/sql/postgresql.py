@@ -46,6 +46,7 @@ _SETTINGS = {
     "search_path": "pg_catalog, pg_temp",  # no operator or function but the server's own
     "TimeZone": "UTC",
     "lock_timeout": "30s",
+    "work_mem": "256MB",  # a million persons are grouped without a file
 }
 
 

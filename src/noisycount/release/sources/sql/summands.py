@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, Integer, case, cast, func, literal_column
 
-from noisycount.release.question.tree import And, Predicate
+from noisycount.release.question.tree import Predicate
 from noisycount.release.sources.expressions.predicates import predicate_expression
 from noisycount.release.sources.sql.algebra import SqlAlgebra
 from noisycount.release.sources.sql.dialect import Expression
@@ -19,16 +19,8 @@ def condition(predicate: Predicate, algebra: SqlAlgebra) -> Expression:
 
 
 def one_or_nothing(predicate: Predicate, algebra: SqlAlgebra) -> Expression:
-    """What is added up to count what matches: 1, or 0.
-
-    Of several that must all match each is looked at, whatever the others are.
-    """
-    if not isinstance(predicate, And):
-        return is_true(condition(predicate, algebra))
-    product, *rest = (one_or_nothing(part, algebra) for part in predicate.operands)
-    for factor in rest:
-        product = product * factor
-    return product
+    """What is added up to count what matches: 1, or 0."""
+    return is_true(condition(predicate, algebra))
 
 
 def is_true(truth: Expression) -> Expression:

@@ -1,0 +1,173 @@
+"""The statements of servers that these tests do not have: they are compiled, and not run."""
+
+import re
+from collections.abc import Sequence
+
+import pytest
+from sqlalchemy.dialects import mssql, mysql, oracle, postgresql, sqlite
+from sqlalchemy.engine.default import DefaultDialect
+from sqlalchemy.sql.expression import ClauseElement
+
+from noisycount.errors import SourceError
+from noisycount.release.question.keys import CellQuestion, KeyQuestion
+from noisycount.release.question.parser import parse
+from noisycount.release.question.schema import Kind
+from noisycount.release.sources.sql.cell_counts import cells_statement
+from noisycount.release.sources.sql.counted_table import CountedTable
+from noisycount.release.sources.sql.counting import count_statement
+from noisycount.release.sources.sql.dialects import dialect_of
+from noisycount.release.sources.sql.key_counts import keys_statement
+from noisycount.release.sources.sql.kinds import Form, FoundColumn, FoundName
+from noisycount.release.sources.sql.records import Records
+from noisycount.release.tables.parts import parts_of
+from tests.release.sources.tables import grid, identity, total
+
+SCHEMA = {
+    "who": Kind.INTEGER,
+    "age": Kind.INTEGER,
+    "cost": Kind.REAL,
+    "town": Kind.TEXT,
+    "smoker": Kind.BOOLEAN,
+    "born": Kind.DATE,
+    "seen": Kind.TIMESTAMP,
+}
+FORMS = {"cost": Form.DECIMAL, "town": Form.CAST, "seen": Form.ZONED}
+COLUMNS = tuple(
+    FoundColumn(name, kind.value, kind, FORMS.get(name, Form.PLAIN))
+    for name, kind in SCHEMA.items()
+)
+COMPILERS = {
+    "postgresql": postgresql.psycopg.dialect,
+    "mssql": mssql.dialect,
+    "mysql": mysql.dialect,
+    "oracle": oracle.dialect,
+    "sqlite": sqlite.dialect,
+    "snowflake": DefaultDialect,
+    "bigquery": DefaultDialect,
+    "trino": DefaultDialect,
+    "databricks": DefaultDialect,
+    "teradata": DefaultDialect,
+}
+QUESTIONS = [
+    "true",
+    "false or smoker",
+    "not (smoker and age >= 31234) or smoker = false",
+    "smoker is null",
+    "age in (31234, 31235) or age > 31234.5",
+    "cost between 31234 and 31235",
+    "town = 'canary' and town <> 'it''s canary' and town < 'canary\\'",
+    "town like 'canary%_[a-c]\\'",
+    "born >= '1990-01-31' and seen < '2020-01-31T12:00'",
+]
+
+
+def records(name: str, *, has_persons: bool) -> Records:
+    """A table of a server."""
+    unit = "who" if has_persons else None
+    table = CountedTable(dialect_of(name), FoundName("ward", "visits"), COLUMNS, unit, False)  # noqa: FBT003 - a state
+    return table.records
+
+
+def compiled(name: str, statement: ClauseElement) -> str:
+    """The SQL of a statement, with its values beside it."""
+    return str(statement.compile(dialect=COMPILERS[name]()))
+
+
+def statements(name: str, *, has_persons: bool) -> Sequence[ClauseElement]:
+    """Counts of predicates, of listed cells with their levels, and of hidden keys."""
+    whole = records(name, has_persons=has_persons)
+    where = parse("smoker and town <> 'canary'", SCHEMA)
+    parts = parts_of(["town", "smoker", "born", "age:18,65", "seen:quarter"], SCHEMA, None)
+    values = [["canary", None], [True, False], [None], [0, 1], [8080]]
+    cells = grid(parts, values)
+    most = 2 if has_persons else None
+    asked = CellQuestion(cells, where, (identity(8), total(8)), most=most, salt="canary")
+    return [
+        count_statement([parse(text, SCHEMA) for text in QUESTIONS], whole),
+        cells_statement(asked, whole),
+        keys_statement(KeyQuestion(parts, where, most, "canary"), whole),
+    ]
+
+
+@pytest.mark.parametrize("has_persons", [False, True])
+@pytest.mark.parametrize("name", COMPILERS)
+def test_statements_compile_for_every_server_with_all_values_bound(
+    name: str,
+    has_persons: bool,  # noqa: FBT001 - a case
+) -> None:
+    """No literal of a question and no key is a part of a text."""
+    for statement in statements(name, has_persons=has_persons):
+        text = compiled(name, statement)
+        assert not re.search("canary|31234|31235|1990|2020-", text)
+        assert "GROUP BY" in text or "sum(" in text
+
+
+@pytest.mark.parametrize("name", COMPILERS)
+def test_counts_of_predicates_are_one_scan_without_a_filter(name: str) -> None:
+    """What it takes does not tell how many match; the owner may choose otherwise."""
+    text = compiled(name, statements(name, has_persons=False)[0])
+    assert text.count("FROM ward.visits") + text.count('FROM "ward"."visits"') == 1
+    assert "WHERE" not in text
+    assert text.count("sum(") == len(QUESTIONS)
+
+
+@pytest.mark.parametrize("name", ["mssql", "mysql", "oracle", "sqlite"])
+def test_truth_is_a_number_where_a_server_has_none(name: str) -> None:
+    """Conditions are comparisons there, also of a column alone."""
+    text = compiled(name, statements(name, has_persons=False)[0])
+    assert "smoker = 1" in text
+    assert not re.search(r"WHEN \(?\w*smoker\)? THEN", text)
+    assert " true" not in text.lower()
+
+
+@pytest.mark.parametrize(
+    ("name", "collation"),
+    [
+        ("postgresql", 'COLLATE "C"'),
+        ("mssql", "COLLATE Latin1_General_100_BIN2_UTF8"),
+        ("mysql", "COLLATE utf8mb4_0900_bin"),
+        ("oracle", 'COLLATE "BINARY"'),
+        ("sqlite", 'COLLATE "BINARY"'),
+        ("snowflake", "COLLATE utf8"),
+        ("databricks", 'COLLATE "UTF8_BINARY"'),
+    ],
+)
+def test_texts_are_compared_by_a_collation_that_is_named(name: str, collation: str) -> None:
+    """Wherever one stands: in predicates, in keys, and where persons are texts."""
+    count, cells, keys = (compiled(name, each) for each in statements(name, has_persons=True))
+    assert collation in count
+    assert collation in cells
+    assert collation in keys
+
+
+def test_no_character_escapes_in_a_pattern() -> None:
+    """Where escapes cannot be switched off, one is named, and itself escaped."""
+    pattern = parse("town like 'a[\\%'", SCHEMA)
+    bound = {
+        name: statement.compile(dialect=COMPILERS[name]()).params
+        for name in ("postgresql", "mssql", "mysql")
+        for statement in [count_statement([pattern], records(name, has_persons=False))]
+    }
+    assert {name: [*values.values()] for name, values in bound.items()} == {
+        "postgresql": ["a[\\%"],
+        "mssql": ["a\\[\\\\%"],
+        "mysql": ["a[\\\\%"],
+    }
+
+
+def test_too_many_keys_for_a_server_are_refused() -> None:
+    """Where it takes no arrays, every key is a value of its own."""
+    parts = parts_of("age", SCHEMA, None)
+    keys = grid(parts, [range(5_000)])
+    question = CellQuestion(keys, None, (identity(5_000),))
+    assert cells_statement(question, records("postgresql", has_persons=False)) is not None
+    with pytest.raises(SourceError, match="more than 1000 listed keys cannot be counted on this"):
+        cells_statement(question, records("mssql", has_persons=False))
+
+
+def test_lists_that_hold_nothing_are_lists() -> None:
+    """A table without cells, or of missing keys alone, has rows all the same."""
+    parts = parts_of("age", SCHEMA, None)
+    for name in COMPILERS:
+        question = CellQuestion(grid(parts, [[None]]), None, (identity(1),))
+        assert compiled(name, cells_statement(question, records(name, has_persons=True)))
