@@ -34,7 +34,7 @@ NOISY = [  # what is drawn, what follows from it, and the time; never an error, 
         r"^3 The answer: N ±.* within ±\d+ of N\. It cost",
         r"^4 A better estimate: N persons .* mean of N, a median of N, and N to N with 95 %",
         r"^date \(UTC\) (\d{4}-\d\d-\d\d)$",
-        r"^answers compared N$",  # by some questions here, and by all in tests/app/doctor/
+        r"^answers compared N$",  # by some questions here, by all in sources/conformance/
         r"^suite ([0-9a-f]{64})$",
     )
 ]

@@ -24,10 +24,9 @@ Wrong = Callable[[], None]
 
 
 @pytest.fixture(autouse=True)
-def _some_questions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A small part of the suite, save where all of it is asked."""
-    if "whole" not in request.node.name:
-        monkeypatch.setattr(certifying, "examined", partial(examined, asked=suite(150)))
+def _some_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small part of the suite: all of it is asked in tests/release/sources/conformance/."""
+    monkeypatch.setattr(certifying, "examined", partial(examined, asked=suite(150)))
 
 
 @pytest.fixture
@@ -156,17 +155,6 @@ def test_engine_is_counted_once_its_owner_has_a_certificate(
     (here / KEPT).write_text("[{}]")
     again = run("count", "visits", "--where", "age > 31", "--epsilon", "1")
     assert "holds a certificate of another form: remove it, and make" in again.errors
-
-
-@pytest.mark.thorough
-def test_the_whole_suite_says_what_the_readme_shows(run: Run, configured: Path) -> None:
-    """The number of answers there is that of all of them."""
-    output = run("doctor", "survey").output
-    assert configured.exists()
-    shown = README.read_text(encoding="utf-8")
-    for name in ("engine", "version", "collation", "suite", "answers compared", "differences"):
-        (line,) = re.findall(rf"^{name} .*$", output, re.MULTILINE)
-        assert line in shown
 
 
 def test_the_readme_shows_the_suite_of_today() -> None:
