@@ -160,6 +160,7 @@ def test_a_shell_completes_commands_and_names(here: Path) -> None:
     assert completed([], "co") == [("plain", "count"), ("plain", "copies")]
     assert completed(["ledger"], "sh") == [("plain", "show")]
     assert completed(["count"], "su") == [("file", "su"), ("plain", "survey")]
+    assert completed(["count"], "postgresql://ward@db/clinic#vis") == []
     assert completed(["show"], "") == [("file", ""), ("plain", "survey")]
     assert completed(["plan", "--dataset"], "s") == [("file", "s"), ("plain", "survey")]
     assert completed(["count", "survey", "--analyst"], "") == [("plain", "alice"), ("plain", "bob")]

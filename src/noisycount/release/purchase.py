@@ -107,8 +107,8 @@ class Purchase:
         if answer is None:
             raise SourceError(
                 f"data set {self.dataset.name!r} could not be counted, and why is withheld, as it"
-                " may quote a record; the debit stays: check that the records can be read, then"
-                " ask again, which costs nothing more unless they have changed"
+                " may quote a record; the debit stays: check that the records can be read, and in"
+                " time, then ask again, which costs nothing more unless they have changed"
             )
         return answer
 
