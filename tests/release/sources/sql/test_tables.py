@@ -72,9 +72,7 @@ def test_a_table_may_have_a_million_listed_cells(
             counts, (whole,) = source.count_cells(question)
             assert whole == (500 if unit is None else 7)
             brute = np.zeros(size, np.int64)
-            places = (
-                {listed.key(cell): cell for cell in range(size - 1)} if size < 30_000 else None
-            )
+            places = {listed.key(cell): cell for cell in range(size - 1)} if size < 30_000 else None
             if places is not None:
                 pairs = [(r["who"], places.get((r["town"], r["age"]), size - 1)) for r in records]
                 for _, cell in pairs if unit is None else set(pairs):

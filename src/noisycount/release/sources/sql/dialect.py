@@ -165,6 +165,10 @@ class Dialect:
         """How many characters a text has."""
         return func.char_length(text)
 
+    def part_of(self, text: Expression, first: int, size: int) -> Expression:
+        """So many characters of a text, from one on; the first is 1."""
+        return func.substr(text, first, size, type_=self.text_type)
+
     def range_number(self, value: Expression, edges: Sequence[int | float]) -> Expression | None:
         """How many of many rising edges are not above a number, if the server finds that itself."""
         del value, edges

@@ -58,6 +58,10 @@ class SqlServer(Dialect):
         )
         return func.lower(digits)
 
+    def part_of(self, text: Expression, first: int, size: int) -> Expression:
+        """So many characters of a text, from one on; the first is 1."""
+        return func.substring(text, first, size, type_=self.text_type)
+
     def length(self, text: Expression) -> Expression:
         """How many characters a text has, with the blanks at its end, which LEN leaves out."""
         return func.len(text + self.text_literal(".")) - literal_column("1")
