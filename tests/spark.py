@@ -115,7 +115,8 @@ class Cluster(Programs):
 
     def worker(self) -> subprocess.Popen[bytes]:
         """Start one more worker."""
-        words = ("--host", "127.0.0.1", "--webui-port", "0", "--cores", "1", "--memory", "600m")
+        words = [*["--host", "127.0.0.1", "--webui-port", "0", "--cores", "1", "--memory", "600m"]]
+        words += ["--work-dir", str(self.folder)]
         return self.start(
             "spark-class", "org.apache.spark.deploy.worker.Worker", *words, self.master
         )

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -62,8 +63,9 @@ def application(spark_url: str, ages: Path) -> Iterator[Any]:
     for name, value in HOSTILE.items():
         session.conf.set(name, value)
     yield session
-    for name, value in before.items():
-        session.conf.set(name, value)
+    if session.sparkContext._jsc is not None:  # noqa: SLF001 - it was not stopped
+        for name, value in before.items():
+            session.conf.set(name, value)
 
 
 def settings(session: Any) -> Mapping[str, str]:  # noqa: ANN401 - of Spark
@@ -106,6 +108,35 @@ def test_errors_of_spark_say_nothing_of_a_cell(
     assert caught.value.__context__ is None
     told = capfd.readouterr()
     assert CANARY not in f"{caught.value}{told.out}{told.err}{caplog.text}"
+
+
+def test_a_count_that_takes_too_long_is_given_up(
+    spark_url: str,
+    application: Any,  # noqa: ANN401 - of Spark
+) -> None:
+    """One line, long before the count would end; another thread gives it up."""
+    application.range(0, 10**12, 1, 4).createOrReplaceGlobalTempView("endless")
+    with served(ServerPlace.read(f"{spark_url}#global_temp.endless"), seconds=5) as source:
+        begun = time.monotonic()
+        with pytest.raises(SourceError, match="took longer than its time-out, and was given up"):
+            source.count([parse("id >= 30", source.schema)])
+        assert time.monotonic() - begun < 60
+
+
+@pytest.mark.thorough
+def test_a_driver_that_was_stopped_starts_again(
+    application: Any,  # noqa: ANN401 - of Spark
+    spark_url: str,
+    ages: Path,
+) -> None:
+    """What was open says so in one line; what is opened next is counted."""
+    place = ServerPlace.read(f"{spark_url}#{ages}")
+    with served(place) as source:
+        application.sparkContext.stop()
+        with pytest.raises(SourceError, match="does not answer: check that the cluster runs"):
+            source.prepare()
+    with served(place) as source:
+        assert source.count([parse("age >= 30", source.schema)]) == [2]
 
 
 def test_a_cluster_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

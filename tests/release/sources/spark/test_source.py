@@ -111,6 +111,22 @@ def test_types_of_parquet_are_of_their_kinds(spark_url: str, tmp_path: Path) -> 
         assert [column.missing for column in source.check().columns[:4]] == [1, 0, 0, 1]
 
 
+def test_a_filter_changes_no_count(spark_url: str, tmp_path: Path) -> None:
+    """With `uses_indexes` records that do not match are left out, and none that does."""
+    table = pa.table({"who": [1, 1, 2, 3], "age": [20, 40, 30, None]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    part = Plain(Column("age", Kind.INTEGER))
+    for unit in (None, "who"):
+        with (
+            opened(spark_url, tmp_path, unit=unit) as whole,
+            opened(spark_url, tmp_path, unit=unit, uses_indexes=True) as part_of_it,
+        ):
+            asked = "age >= 30", "not age >= 30", "age is null", "true"
+            assert counted(part_of_it, *asked[:3]) == counted(whole, *asked)[:3]
+            hidden = KeyQuestion([part], parse("age >= 30", whole.schema))
+            assert all_keys(part_of_it.count_keys(hidden)) == all_keys(whole.count_keys(hidden))
+
+
 def test_a_changed_relation_is_no_longer_counted(spark_url: str, tmp_path: Path) -> None:
     """A column more is none of its business; another type, or nothing, is one line each time."""
     pq.write_table(pa.table({"age": [1, 2]}), tmp_path / "a.parquet")

@@ -31,8 +31,14 @@ class Api:
         session: Whose settings, temporary views and jobs are ours alone.
         functions: Those of its kind.
         window: Makes the windows of its kind.
+        tag: Marks all that this thread asks from now on by a name.
+        untag: Ends that.
+        cancel: Gives up all that is marked by a name, whichever thread asked it.
     """
 
     session: Any
     functions: Functions
     window: Any
+    tag: Callable[[str], object]
+    untag: Callable[[str], object]
+    cancel: Callable[[str], object]

@@ -43,6 +43,7 @@ _CLASSES = {
     "FileNotFoundException": Fault.GONE,
     "UnknownHostException": Fault.DOWN,
     "ConnectException": Fault.DOWN,
+    "IllegalStateException": Fault.DOWN,  # of a driver that was stopped
     "Py4JNetworkError": Fault.DOWN,
     "ConnectionRefusedError": Fault.DOWN,
     Late.__name__: Fault.LATE,

@@ -91,11 +91,11 @@ class Session:
             wait = seconds
             while not done.wait(wait):
                 is_late.set()
-                _tried(lambda: self.api.session.interruptTag(tag))
+                _tried(lambda: self.api.cancel(tag))
                 wait = _AGAIN
 
         def limited() -> Result:
-            self.api.session.addTag(tag)
+            self.api.tag(tag)
             Thread(target=interrupt, daemon=True).start()
             try:
                 return work()
@@ -105,7 +105,7 @@ class Session:
                 raise
             finally:
                 done.set()
-                self.api.session.removeTag(tag)
+                self.api.untag(tag)
 
         return _asked(limited, self.shown)
 
@@ -139,7 +139,9 @@ def _driven(url: str, shown: str) -> Api:
     from noisycount.release.sources.spark.driver import root_session  # noqa: PLC0415 - as above
 
     session = root_session(url, shown).newSession()
-    return Api(session, cast("Functions", functions), window.Window)
+    context = session.sparkContext  # tags of a session are known to the thread alone that set them
+    tags = context.addJobTag, context.removeJobTag, context.cancelJobsWithTag
+    return Api(session, cast("Functions", functions), window.Window, *tags)
 
 
 def _connected(url: str) -> Api:
@@ -149,7 +151,9 @@ def _connected(url: str) -> Api:
     from pyspark.sql.connect.functions import builtin  # noqa: PLC0415 - as above
     from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415 - as above
 
-    return Api(SparkSession(url), cast("Functions", builtin), window.Window)
+    session = SparkSession(url)
+    tags = session.addTag, session.removeTag, session.interruptTag
+    return Api(session, cast("Functions", builtin), window.Window, *tags)
 
 
 def _asked(work: Callable[[], Result], shown: str) -> Result:
