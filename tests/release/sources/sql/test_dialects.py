@@ -73,6 +73,13 @@ def compiled(name: str, statement: ClauseElement) -> str:
     return str(statement.compile(dialect=COMPILERS[name]()))
 
 
+def counted(name: str) -> ClauseElement:
+    """The counts of all questions."""
+    return count_statement(
+        [parse(text, SCHEMA) for text in QUESTIONS], records(name, has_persons=False)
+    )
+
+
 def statements(name: str, *, has_persons: bool) -> Sequence[ClauseElement]:
     """Counts of predicates, of listed cells with their levels, and of hidden keys."""
     whole = records(name, has_persons=has_persons)
@@ -89,6 +96,7 @@ def statements(name: str, *, has_persons: bool) -> Sequence[ClauseElement]:
     ]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("has_persons", [False, True])
 @pytest.mark.parametrize("name", COMPILERS)
 def test_statements_compile_for_every_server_with_all_values_bound(
@@ -105,7 +113,7 @@ def test_statements_compile_for_every_server_with_all_values_bound(
 @pytest.mark.parametrize("name", COMPILERS)
 def test_counts_of_predicates_are_one_scan_without_a_filter(name: str) -> None:
     """What it takes does not tell how many match; the owner may choose otherwise."""
-    text = compiled(name, statements(name, has_persons=False)[0])
+    text = compiled(name, counted(name))
     assert text.count("FROM ward.visits") + text.count('FROM "ward"."visits"') == 1
     assert "WHERE" not in text
     assert text.count("sum(") == len(QUESTIONS)
@@ -114,7 +122,7 @@ def test_counts_of_predicates_are_one_scan_without_a_filter(name: str) -> None:
 @pytest.mark.parametrize("name", ["mssql", "mysql", "oracle", "sqlite"])
 def test_truth_is_a_number_where_a_server_has_none(name: str) -> None:
     """Conditions are comparisons there, also of a column alone."""
-    text = compiled(name, statements(name, has_persons=False)[0])
+    text = compiled(name, counted(name))
     assert "smoker = 1" in text
     assert not re.search(r"WHEN \(?\w*smoker\)? THEN", text)
     assert " true" not in text.lower()

@@ -207,6 +207,7 @@ def test_missing_units_are_refused(postgresql: Server) -> None:
             shell.execute(f"INSERT INTO {table} VALUES (NULL, 99)".encode())
         for ask in (
             lambda: counted(source, "age = 31"),
+            lambda: counted(source, "age = 31", "true"),
             lambda: [*source.count_keys(KeyQuestion(questions, None))],
         ):
             require_refused(ask, "records of no unit are there since the opening")

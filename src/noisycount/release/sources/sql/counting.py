@@ -1,9 +1,9 @@
 """How many records or persons match each of many predicates."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, func, or_, select
+from sqlalchemy import Select, case, distinct, func, null, or_, select
 
 from noisycount.errors import SourceError
 from noisycount.release.question.tree import Predicate
@@ -15,6 +15,10 @@ from noisycount.release.sources.sql.summands import (
     number_of,
     one_or_nothing,
 )
+from noisycount.release.sources.sql.units import Person
+
+if TYPE_CHECKING:
+    from noisycount.release.sources.sql.dialect import Expression
 
 __all__ = ["count_statement", "require_somebody"]
 
@@ -22,21 +26,49 @@ __all__ = ["count_statement", "require_somebody"]
 def count_statement(predicates: Sequence[Predicate], records: Records) -> Select[Any]:
     """One scan of all records, so that its time does not tell how many match.
 
-    After the counts comes whether a record is of nobody.
+    The first columns are the counts; the last tells whether a record is of nobody.
     """
-    algebra = records.algebra
-    summands = [one_or_nothing(each, algebra) for each in predicates]
-    narrowed = [condition(each, algebra) for each in predicates] if records.uses_indexes else []
     if records.person is None:
-        whole = select(*map(number_of, summands), NOTHING).select_from(records.table)
-        return whole.where(or_(*narrowed)) if narrowed else whole
+        return _records_matching(predicates, records)
+    if len(predicates) == 1:
+        return _persons_matching(predicates[0], records, records.person)
+    return _persons_of_many(predicates, records, records.person)
+
+
+def _records_matching(predicates: Sequence[Predicate], records: Records) -> Select[Any]:
+    counts = [number_of(one_or_nothing(each, records.algebra)) for each in predicates]
+    return _read(select(*counts, NOTHING), predicates, records)
+
+
+def _persons_matching(predicate: Predicate, records: Records, person: Person) -> Select[Any]:
+    """The persons of records that match, and those of the others, so that all are compared."""
+    matches, unit = condition(predicate, records.algebra), person.value
+    columns: list[Expression] = [
+        func.count(distinct(case((matches, unit)))),
+        func.count(distinct(case((matches, null()), else_=unit))),
+        number_of(is_true(unit.is_(None))),
+    ]
+    return _read(select(*columns), [predicate], records)
+
+
+def _persons_of_many(
+    predicates: Sequence[Predicate], records: Records, person: Person
+) -> Select[Any]:
+    """The persons of records that match each of some, who are grouped once for all."""
+    summands = [one_or_nothing(each, records.algebra) for each in predicates]
     matches = [func.max(each).label(f"m{n}") for n, each in enumerate(summands)]
-    found = select(records.person.value.label("u"), *matches).select_from(records.table)
-    if narrowed:
-        found = found.where(or_(*narrowed))
-    units = found.group_by(records.person.value).subquery("units")
+    found = _read(select(person.value.label("u"), *matches), predicates, records)
+    units = found.group_by(person.value).subquery("units")
     counts = [number_of(units.c[f"m{n}"]) for n in range(len(summands))]
     return select(*counts, number_of(is_true(units.c.u.is_(None))))
+
+
+def _read(columns: Select[Any], predicates: Sequence[Predicate], records: Records) -> Select[Any]:
+    """Columns of all records, or of those that match, where the owner chose so."""
+    whole = columns.select_from(records.table)
+    if not records.uses_indexes:
+        return whole
+    return whole.where(or_(*(condition(each, records.algebra) for each in predicates)))
 
 
 def require_somebody(of_nobody: Iterable[Any]) -> None:

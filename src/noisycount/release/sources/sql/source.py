@@ -162,9 +162,9 @@ class SqlSource(Closing):
 
         def counted(connection: Connection) -> list[int]:
             statement = count_statement(predicates, self.table.records)
-            *counts, of_nobody = connection.execute(statement).one()
-            require_somebody([of_nobody])
-            return list(map(int, counts))
+            row = connection.execute(statement).one()
+            require_somebody(row[-1:])
+            return list(map(int, row[: len(predicates)]))
 
         return self._done(counted)
 

@@ -87,7 +87,7 @@ def kept(pairs: Select[Any], person: Person, most: int) -> Select[Any]:
     tagged = pairs.subquery("tagged")
     hashed = dialect.md5(tagged.c.tag + person.text(tagged.c.u)).label("hash")
     places = dialect.evaluated_once(select(tagged, hashed)).subquery("places")
-    digits = [func.substr(places.c.hash, n, 2, type_=dialect.text_type) for n in _PAIRS_OF_DIGITS]
+    digits = [dialect.part_of(places.c.hash, n, 2) for n in _PAIRS_OF_DIGITS]
     order = func.row_number().over(
         partition_by=places.c.u,
         order_by=[places.c.m.desc(), dialect.text(reduce(add, digits))],
@@ -106,8 +106,6 @@ def _key_text(part: Part, key: Expression, dialect: Dialect) -> Expression:
     if kind is not Kind.DATE:
         return dialect.text(key)
     digits = dialect.text(cast(key + literal_column(str(_NO_DIGITS)), BigInteger))
-    parts = [
-        func.substr(digits, *place, type_=dialect.text_type) for place in ((2, 4), (6, 2), (8, 2))
-    ]
+    year, month, day = (dialect.part_of(digits, *place) for place in ((2, 4), (6, 2), (8, 2)))
     dash = literal("-", dialect.text_type)
-    return parts[0] + dash + parts[1] + dash + parts[2]
+    return year + dash + month + dash + day
