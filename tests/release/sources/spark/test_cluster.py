@@ -105,7 +105,7 @@ def test_a_worker_killed_in_the_middle_of_a_count_changes_no_count_and_no_debit(
             assert (again.answer, again.charged) == (asked.result().answer, 0)
         else:
             assert isinstance(failure, SourceError)
-        assert [entry.spent.text for entry in ledger.entries()] == ["100"]
+        assert [entry.spent.text for entry in ledger.entries()] == ["ε = 100"]
 
 
 def test_another_cluster_needs_another_process(people: str) -> None:
