@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from functools import partial
 from typing import Any, Self
 
 from sqlalchemy import Connection, Engine
@@ -367,7 +366,7 @@ class Ledger(Shown):
             with self._transaction(self.reading) as connection:
                 self._book(connection)
         with self._transaction(self.writing) as connection:
-            take_turn(connection, partial(self._book, connection))
+            take_turn(connection)
             yield connection, self._book(connection)
 
     def _book(self, connection: Connection) -> Book:
@@ -383,7 +382,7 @@ class Ledger(Shown):
         if self._is_on_server and not create:
             return
         with self._transaction(self.writing) as connection:
-            take_turn(connection, lambda: None)
+            take_turn(connection)
             if is_made(connection):
                 return
             if self._is_on_server:
