@@ -1,6 +1,7 @@
 """Sessions of our own, in which nothing that an application set has a say."""
 
 import os
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Event, Thread
@@ -147,10 +148,11 @@ def _driven(url: str, shown: str) -> Api:
 def _connected(url: str) -> Api:
     """A session of a server of Connect, which becomes nobody's active one."""
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its lines go to the terminal
-    from pyspark.sql.connect import window  # noqa: PLC0415 - needs packages of the extra
-    from pyspark.sql.connect.functions import builtin  # noqa: PLC0415 - as above
-    from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415 - as above
-
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of versions of pandas, which is not used here
+        from pyspark.sql.connect import window  # noqa: PLC0415 - needs packages of the extra
+        from pyspark.sql.connect.functions import builtin  # noqa: PLC0415 - as above
+        from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415 - as above
     session = SparkSession(url)
     tags = session.addTag, session.removeTag, session.interruptTag
     return Api(session, cast("Functions", builtin), window.Window, *tags)
