@@ -44,6 +44,7 @@ _CLASSES = {
     "UnknownHostException": Fault.DOWN,
     "ConnectException": Fault.DOWN,
     "IllegalStateException": Fault.DOWN,  # of a driver that was stopped
+    "RetriesExceeded": Fault.DOWN,
     "Py4JNetworkError": Fault.DOWN,
     "ConnectionRefusedError": Fault.DOWN,
     Late.__name__: Fault.LATE,

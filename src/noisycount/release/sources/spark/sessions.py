@@ -27,6 +27,7 @@ _SETTINGS = {
 }
 """What the answers depend on: a file that cannot be read is an error, a day that is never one."""
 
+_RETRIES = 4  # of a server that does not answer, in seconds: Spark's own 15 take ten minutes
 _AGAIN = 0.2  # s; an interruption between two jobs meets neither
 
 Result = TypeVar("Result")
@@ -123,6 +124,8 @@ class Session:
         """The end of its use; what goes on is given up, and not waited for."""
         if not self._is_closed.is_set():
             self._is_closed.set()
+            if self.is_remote:
+                self.api.session.client.set_retry_policies([])
             _tried(self.api.session.interruptAll)
             if self.is_remote:
                 _tried(self.api.session.stop)
@@ -151,9 +154,11 @@ def _connected(url: str) -> Api:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of versions of pandas, which is not used here
         from pyspark.sql.connect import window  # noqa: PLC0415 - needs packages of the extra
+        from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415 - as above
         from pyspark.sql.connect.functions import builtin  # noqa: PLC0415 - as above
         from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415 - as above
     session = SparkSession(url)
+    session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
     tags = session.addTag, session.removeTag, session.interruptTag
     return Api(session, cast("Functions", builtin), window.Window, *tags)
 

@@ -1,6 +1,7 @@
 """The silence of loggers of Spark about what is asked of it here: their lines quote cells."""
 
 import logging
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import local
@@ -34,6 +35,7 @@ _SILENCE = _Silence()
 @contextmanager
 def silenced() -> Iterator[None]:
     """A block in which Spark logs nothing of what this thread does."""
+    warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]", UserWarning)
     loggers = [*map(PySparkLogger.getLogger, _OWN_LOGGERS), *map(logging.getLogger, _LOGGERS)]
     for logger in loggers:
         logger.addFilter(_SILENCE)  # which does nothing from the second time on
