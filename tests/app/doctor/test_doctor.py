@@ -110,6 +110,17 @@ def test_bad_sources_are_refused_in_one_line(refused: Refused, source: str, word
     assert "canary" not in message
 
 
+def test_certificate_that_could_not_be_kept_is_refused_before_the_work(
+    refused: Refused, configured: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for minutes to hear that a folder cannot be written."""
+    asked: list[object] = []
+    monkeypatch.setattr(certifying, "examined", lambda *each: asked.append(each))
+    configured.parent.touch()
+    assert "cannot be written" in refused("doctor", "survey")
+    assert asked == []
+
+
 def test_account_that_may_make_no_temporary_table_is_told_so(
     refused: Refused, run: Run, postgresql: Server
 ) -> None:

@@ -53,12 +53,13 @@ def diagnosed(
     """
     place = _place(source, configuration)
     kept = Certificates(configuration.data_folder)
+    configuration.make_ledger_folder()
+    kept.require_writable()
     examination = examined_engine(place, progress)
     certificate = examination.certificate(datetime.now(UTC).date())
     if certificate is None:
         kept.withdraw(examination.identity)
     else:
-        configuration.make_ledger_folder()
         kept.keep(certificate)
     shown = None if place is None else place.shown.partition("#")[0]
     return Diagnosis(shown, examination, certificate, kept.file if certificate else None)

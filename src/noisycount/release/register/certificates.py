@@ -3,9 +3,10 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from noisycount.errors import SourceError
-from noisycount.release.register.folder import write_private
+from noisycount.release.register.folder import make_private, write_private
 from noisycount.release.sources.conformance.certificate import Certificate
 from noisycount.release.sources.identity import Identity
 
@@ -54,6 +55,21 @@ class Certificates:
             SourceError: The file cannot be written.
         """
         self._write([*self._others(certificate.identity), certificate])
+
+    def require_writable(self) -> None:
+        """Refuse a folder in which nothing can be written; what it holds stays.
+
+        Raises:
+            SourceError: It is such a one.
+        """
+        if self.folder is None:
+            return
+        try:
+            make_private(self.folder)
+            with TemporaryFile(dir=self.folder):
+                pass
+        except OSError:
+            raise self._refusal("cannot be written") from None
 
     def withdraw(self, identity: Identity) -> None:
         """Forget those of an engine.

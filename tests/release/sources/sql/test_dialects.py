@@ -107,7 +107,7 @@ def test_statements_compile_for_every_server_with_all_values_bound(
     for statement in statements(name, has_persons=has_persons):
         text = compiled(name, statement)
         assert not re.search("canary|31234|31235|1990|2020-", text)
-        assert "GROUP BY" in text or "sum(" in text
+        assert "GROUP BY" in text or "count(" in text
 
 
 @pytest.mark.parametrize("name", COMPILERS)
@@ -116,7 +116,7 @@ def test_counts_of_predicates_are_one_scan_without_a_filter(name: str) -> None:
     text = compiled(name, counted(name))
     assert text.count("FROM ward.visits") + text.count('FROM "ward"."visits"') == 1
     assert "WHERE" not in text
-    assert text.count("sum(") == len(QUESTIONS)
+    assert text.count("count(CASE") == len(QUESTIONS)
 
 
 @pytest.mark.parametrize("name", ["mssql", "mysql", "oracle", "sqlite"])

@@ -11,8 +11,8 @@ from noisycount.release.sources.sql.records import Records
 from noisycount.release.sources.sql.summands import (
     NOTHING,
     condition,
-    is_true,
     number_of,
+    number_where,
     one_or_nothing,
 )
 from noisycount.release.sources.sql.units import Person
@@ -36,7 +36,7 @@ def count_statement(predicates: Sequence[Predicate], records: Records) -> Select
 
 
 def _records_matching(predicates: Sequence[Predicate], records: Records) -> Select[Any]:
-    counts = [number_of(one_or_nothing(each, records.algebra)) for each in predicates]
+    counts = [number_where(condition(each, records.algebra)) for each in predicates]
     return _read(select(*counts, NOTHING), predicates, records)
 
 
@@ -46,7 +46,7 @@ def _persons_matching(predicate: Predicate, records: Records, person: Person) ->
     columns: list[Expression] = [
         func.count(distinct(case((matches, unit)))),
         func.count(distinct(case((matches, null()), else_=unit))),
-        number_of(is_true(unit.is_(None))),
+        number_where(unit.is_(None)),
     ]
     return _read(select(*columns), [predicate], records)
 
@@ -60,7 +60,7 @@ def _persons_of_many(
     found = _read(select(person.value.label("u"), *matches), predicates, records)
     units = found.group_by(person.value).subquery("units")
     counts = [number_of(units.c[f"m{n}"]) for n in range(len(summands))]
-    return select(*counts, number_of(is_true(units.c.u.is_(None))))
+    return select(*counts, number_where(units.c.u.is_(None)))
 
 
 def _read(columns: Select[Any], predicates: Sequence[Predicate], records: Records) -> Select[Any]:

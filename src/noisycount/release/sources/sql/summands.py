@@ -7,7 +7,15 @@ from noisycount.release.sources.expressions.predicates import predicate_expressi
 from noisycount.release.sources.sql.algebra import SqlAlgebra
 from noisycount.release.sources.sql.dialect import Expression
 
-__all__ = ["NOTHING", "ONE", "condition", "is_true", "number_of", "one_or_nothing"]
+__all__ = [
+    "NOTHING",
+    "ONE",
+    "condition",
+    "is_true",
+    "number_of",
+    "number_where",
+    "one_or_nothing",
+]
 
 ONE = literal_column("1", Integer)
 NOTHING = literal_column("0", Integer)
@@ -31,3 +39,8 @@ def is_true(truth: Expression) -> Expression:
 def number_of(summand: Expression) -> Expression:
     """The sum of such numbers, 0 over no records."""
     return cast(func.coalesce(func.sum(summand), NOTHING), BigInteger)
+
+
+def number_where(truth: Expression) -> Expression:
+    """How often a condition is true: servers count ones faster than they add them to noughts."""
+    return func.count(case((truth, ONE)))
