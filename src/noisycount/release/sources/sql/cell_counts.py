@@ -25,7 +25,14 @@ from noisycount.release.sources.sql.counting import require_somebody
 from noisycount.release.sources.sql.dialect import Dialect
 from noisycount.release.sources.sql.listed import with_cells
 from noisycount.release.sources.sql.records import Records
-from noisycount.release.sources.sql.summands import NOTHING, is_true, number_of
+from noisycount.release.sources.sql.summands import (
+    NOTHING,
+    ONE,
+    distinct_elsewhere,
+    distinct_where,
+    is_true,
+    number_of,
+)
 from noisycount.release.sources.sql.units import Person, kept
 from noisycount.release.sources.truncation import group_text
 
@@ -57,7 +64,10 @@ def cells_statement(question: CellQuestion, records: Records) -> Statement:
     """
     if records.person is None:
         return _records_by_cell(question, records)
-    return _units_by_node(question, records, records.person, _several(question, records))
+    several = _several(question, records)
+    if several or _most(question) is not None:
+        return _units_by_node(question, records, records.person, several)
+    return _units_by_cell(question, records)
 
 
 def _several(question: CellQuestion, records: Records) -> Sequence[int]:
@@ -75,6 +85,20 @@ def _records_by_cell(question: CellQuestion, records: Records) -> Statement:
     found = with_cells(question, groups, records.dialect).subquery("found")
     counted = select(_LEVEL, found.c.cell, number_of(found.c.n), NOTHING)
     return counted.where(found.c.cell.is_not(None)).group_by(found.c.cell)
+
+
+def _units_by_cell(question: CellQuestion, records: Records) -> Select[Any]:
+    """How many units each cell has, and how many the records have that do not match.
+
+    Both are counted, so that the time that it takes does not tell how many match.
+    """
+    keyed = records.keyed(question.keys.parts, question.where)
+    found = with_cells(question, keyed, records.dialect).subquery("found")
+    matches, unit = found.c.m == ONE, found.c.u
+    columns = [distinct_where(matches, unit), func.max(is_true(unit.is_(None)))]
+    if question.where is not None and not records.uses_indexes:
+        columns.append(distinct_elsewhere(matches, unit))
+    return select(_LEVEL, found.c.cell, *columns).group_by(found.c.cell)
 
 
 def _units_by_node(
@@ -110,8 +134,8 @@ def _pairs(question: CellQuestion, records: Records, person: Person) -> Select[A
         .group_by(found.c.u, found.c.cell)
         .subquery("found_pairs")
     )
-    size = len(question.keys) + question.has_other
-    if question.most is None or question.most >= size:
+    most = _most(question)
+    if most is None:
         return select(pairs.c.u, pairs.c.cell, pairs.c.m.label("kept"))
     groups = [question.keys.key(cell) for cell in range(len(question.keys))]
     tags = [group_text(group, question.salt) for group in [*groups, *[None] * question.has_other]]
@@ -123,7 +147,13 @@ def _pairs(question: CellQuestion, records: Records, person: Person) -> Select[A
         case((is_none, NOTHING), else_=pairs.c.m).label("m"),
         case((is_none, records.dialect.text_literal("")), else_=listed.c.tag).label("tag"),
     ).select_from(pairs.outerjoin(listed, listed.c.place == pairs.c.cell + literal_column("1")))
-    return kept(tagged, person, question.most)
+    return kept(tagged, person, most)
+
+
+def _most(question: CellQuestion) -> int | None:
+    """In how many cells a unit is left; None: there are no more."""
+    size = len(question.keys) + question.has_other
+    return None if question.most is None or question.most >= size else question.most
 
 
 def _nodes(levels: dict[int, Level], dialect: Dialect) -> FromClause:
@@ -148,7 +178,7 @@ def _counted(
     connection: Connection, statement: Statement, sizes: dict[int, int]
 ) -> dict[int, Counts]:
     """The counts of each level that a statement gives with their places."""
-    rows = np.array([*map(tuple, connection.execute(statement))], np.object_).reshape(-1, 4)
+    rows = np.array([row[:4] for row in connection.execute(statement)], np.object_).reshape(-1, 4)
     require_somebody(rows[:, 3])
     counts = {}
     for level, size in sizes.items():

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, case, distinct, func, null, or_, select
+from sqlalchemy import Select, func, or_, select
 
 from noisycount.errors import SourceError
 from noisycount.release.question.tree import Predicate
@@ -11,6 +11,8 @@ from noisycount.release.sources.sql.records import Records
 from noisycount.release.sources.sql.summands import (
     NOTHING,
     condition,
+    distinct_elsewhere,
+    distinct_where,
     number_of,
     number_where,
     one_or_nothing,
@@ -44,8 +46,8 @@ def _persons_matching(predicate: Predicate, records: Records, person: Person) ->
     """The persons of records that match, and those of the others, so that all are compared."""
     matches, unit = condition(predicate, records.algebra), person.value
     columns: list[Expression] = [
-        func.count(distinct(case((matches, unit)))),
-        func.count(distinct(case((matches, null()), else_=unit))),
+        distinct_where(matches, unit),
+        distinct_elsewhere(matches, unit),
         number_where(unit.is_(None)),
     ]
     return _read(select(*columns), [predicate], records)

@@ -61,12 +61,22 @@ def _looked_up(  # noqa: PLR0913, PLR0917 - of one join
     nothing = next((place for place, value in codes.items() if value is None), None)
     held = {place: value for place, value in codes.items() if value is not None}
     values, places = (list(held.values()), type_), (list(held), Integer())
-    listed = dialect.listed(f"v{number}", {"value": values, "code": places})
+    listed = dialect.listed(f"l{number}", {"value": values, "code": places})
     value = dialect.text(listed.c.value) if is_text(part) else listed.c.value
-    joined = joined.outerjoin(listed, key == value)
+    once = _once({"value": value}, listed.c.code).subquery(f"v{number}")
+    joined = joined.outerjoin(once, key == once.c.value)
     if nothing is None:
-        return joined, listed.c.code
-    return joined, case((key.is_(None), _whole(nothing)), else_=listed.c.code)
+        return joined, once.c.code
+    return joined, case((key.is_(None), _whole(nothing)), else_=once.c.code)
+
+
+def _once(keys: dict[str, ColumnElement[Any]], code: ColumnElement[Any]) -> Select[Any]:
+    """Each of some keys with its code: so a server knows that a record is joined with one of them.
+
+    PostgreSQL would else hash the records in place of the keys.
+    """
+    named = [key.label(name) for name, key in keys.items()]
+    return select(*named, func.min(code).label("code")).group_by(*keys.values())
 
 
 def _grid_cell(places: list[Expression], keys: KeySet) -> Expression:
@@ -82,10 +92,11 @@ def _listed_cell(
 ) -> tuple[FromClause, Expression]:
     """A join with the places of the keys of each cell, and the number of that."""
     codes = {f"p{n}": (keys.codes[:, n].tolist(), Integer()) for n in range(len(places))}
-    listed = dialect.listed("cells", codes)
-    same = [listed.c[f"p{n}"] == place for n, place in enumerate(places)]
-    cell = listed.c.place - literal_column("1", BigInteger)
-    return joined.outerjoin(listed, and_(*same)), cell
+    listed = dialect.listed("listed_cells", codes)
+    once = _once({name: listed.c[name] for name in codes}, listed.c.place).subquery("cells")
+    same = [once.c[f"p{n}"] == place for n, place in enumerate(places)]
+    cell = once.c.code - literal_column("1", BigInteger)
+    return joined.outerjoin(once, and_(*same)), cell
 
 
 def _whole(number: int) -> Expression:

@@ -1,6 +1,6 @@
 """What is added up to count: numbers that are 1 where something is true."""
 
-from sqlalchemy import BigInteger, Integer, case, cast, func, literal_column
+from sqlalchemy import BigInteger, Integer, case, cast, distinct, func, literal_column, null
 
 from noisycount.release.question.tree import Predicate
 from noisycount.release.sources.expressions.predicates import predicate_expression
@@ -11,6 +11,8 @@ __all__ = [
     "NOTHING",
     "ONE",
     "condition",
+    "distinct_elsewhere",
+    "distinct_where",
     "is_true",
     "number_of",
     "number_where",
@@ -44,3 +46,13 @@ def number_of(summand: Expression) -> Expression:
 def number_where(truth: Expression) -> Expression:
     """How often a condition is true: servers count ones faster than they add them to noughts."""
     return func.count(case((truth, ONE)))
+
+
+def distinct_where(truth: Expression, value: Expression) -> Expression:
+    """How many values there are where a condition is true."""
+    return func.count(distinct(case((truth, value))))
+
+
+def distinct_elsewhere(truth: Expression, value: Expression) -> Expression:
+    """How many there are where it is not: no answer, but work that makes up for what matches."""
+    return func.count(distinct(case((truth, null()), else_=value)))
