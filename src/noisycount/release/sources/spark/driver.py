@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from noisycount.errors import SourceError
 from noisycount.release.sources.spark.java import java_at_hand
 
-__all__ = ["root_session"]
+__all__ = ["is_stopped", "root_session"]
 
 _LOCAL = "local"
 _QUIET = {
@@ -43,7 +43,7 @@ def root_session(url: str, shown: str) -> SparkSession:
     master = _master(url)
     with _lock:
         context = SparkContext._active_spark_context  # noqa: SLF001 - `getOrCreate` would make one
-        if context is None or _is_stopped(context):
+        if context is None or is_stopped(context):
             if master != _LOCAL:
                 _require_listening(master, shown)
             context = _started(master, dict(parse_qsl(urlsplit(url).query)))
@@ -66,7 +66,7 @@ def _is_driven(driven: str | None, wanted: str) -> bool:
     return driven == wanted or (wanted == _LOCAL and str(driven).startswith(_LOCAL))
 
 
-def _is_stopped(context: SparkContext) -> bool:
+def is_stopped(context: SparkContext) -> bool:
     """Whether a driver ended, as one does whose cluster is gone."""
     try:
         return bool(context._jsc.sc().isStopped())  # noqa: SLF001 - nothing else tells it

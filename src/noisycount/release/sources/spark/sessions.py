@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.release.sources.spark.api import Api, Functions
-from noisycount.release.sources.spark.failures import Late, fault_of
+from noisycount.release.sources.spark.failures import Fault, Late, fault_of
 from noisycount.release.sources.spark.silence import silenced
 
 __all__ = ["Session"]
@@ -86,7 +86,7 @@ class Session:
         """
         self.require_open()
         if seconds is None:
-            return _asked(work, self.shown)
+            return _asked(work, self.shown, self._is_gone)
         done, is_late, tag = Event(), Event(), f"noisycount-{uuid4().hex}"
 
         def interrupt() -> None:
@@ -109,7 +109,7 @@ class Session:
                 done.set()
                 self.api.untag(tag)
 
-        return _asked(limited, self.shown)
+        return _asked(limited, self.shown, self._is_gone)
 
     def require_open(self) -> None:
         """The refusal to go on once it is closed.
@@ -129,6 +129,14 @@ class Session:
             _tried(self.api.session.interruptAll)
             if self.is_remote:
                 _tried(self.api.session.stop)
+
+    def _is_gone(self) -> bool:
+        """Whether the driver was stopped, after which Spark raises whatever it meets first."""
+        if self.is_remote:
+            return False
+        from noisycount.release.sources.spark.driver import is_stopped  # noqa: PLC0415 - as above
+
+        return is_stopped(self.api.session.sparkContext)
 
     def _set(self) -> None:
         """What answers depend on, as settings of this session alone."""
@@ -163,7 +171,9 @@ def _connected(url: str) -> Api:
     return Api(session, cast("Functions", builtin), window.Window, *tags)
 
 
-def _asked(work: Callable[[], Result], shown: str) -> Result:
+def _asked(
+    work: Callable[[], Result], shown: str, is_gone: Callable[[], bool] = lambda: False
+) -> Result:
     """The result of some work, without the errors of Spark."""
     with silenced():
         try:
@@ -173,7 +183,8 @@ def _asked(work: Callable[[], Result], shown: str) -> Result:
         except ImportError:
             refusal = 'needs a part of Spark that is missing: pip install "noisycount[spark]"'
         except Exception as error:  # noqa: BLE001 - Spark, its bridges and servers raise anything
-            refusal = fault_of(error).value
+            fault = fault_of(error)
+            refusal = (Fault.DOWN if fault is Fault.OTHER and is_gone() else fault).value
     raise SourceError(f"{shown} {refusal}")
 
 
