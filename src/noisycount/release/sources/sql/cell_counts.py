@@ -32,6 +32,7 @@ from noisycount.release.sources.sql.summands import (
     distinct_where,
     is_true,
     number_of,
+    number_where,
 )
 from noisycount.release.sources.sql.units import Person, kept
 from noisycount.release.sources.truncation import group_text
@@ -81,7 +82,9 @@ def _records_by_cell(question: CellQuestion, records: Records) -> Statement:
     """How many records each cell has: keys are counted before they are looked up."""
     keyed = records.keyed(question.keys.parts, question.where)
     keys = [keyed.c[f"k{n}"] for n in range(len(question.keys.parts))]
-    groups = select(*keys, number_of(keyed.c.m).label("n")).group_by(*keys).subquery("groups")
+    groups = (
+        select(*keys, number_where(keyed.c.m == ONE).label("n")).group_by(*keys).subquery("groups")
+    )
     found = with_cells(question, groups, records.dialect).subquery("found")
     counted = select(_LEVEL, found.c.cell, number_of(found.c.n), NOTHING)
     return counted.where(found.c.cell.is_not(None)).group_by(found.c.cell)

@@ -11,7 +11,7 @@ from noisycount.release.question.keys import KeyCounts, KeyQuestion
 from noisycount.release.sources.expressions.keys import decoded
 from noisycount.release.sources.sql.counting import require_somebody
 from noisycount.release.sources.sql.records import Records, is_inside
-from noisycount.release.sources.sql.summands import NOTHING, is_true, number_of
+from noisycount.release.sources.sql.summands import NOTHING, ONE, is_true, number_of, number_where
 from noisycount.release.sources.sql.units import Person, group_hash, kept
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def keys_statement(question: KeyQuestion, records: Records) -> Select[Any]:
     keyed = records.keyed(question.parts, question.where)
     keys = [keyed.c[f"k{n}"] for n in range(len(question.parts))]
     inside = is_inside(question.parts, keys)
-    counted = number_of(keyed.c.m)
+    counted = number_where(keyed.c.m == ONE)
     return select(*keys, counted, NOTHING).group_by(*keys).having(and_(counted > NOTHING, *inside))
 
 
