@@ -82,13 +82,15 @@ def reply_time(
     return seconds
 
 
-def told(ask: Callable[[Desk, str], None], found: Desks, slot: Slot | None) -> tuple[float, str]:
+def told(
+    ask: Callable[[Desk, str], None], found: Desks, slot: Slot | None, pairs: int = PAIRS
+) -> tuple[float, str]:
     """Give how often a guess from the time is right, and a line that tells it."""
-    times = interleaved_times(*(reply_time(ask, desk, slot) for desk in found), PAIRS)
+    times = interleaved_times(*(reply_time(ask, desk, slot) for desk in found), pairs)
     right = guessed_right(*times)
     how = "at once" if slot is None else f"through a slot of {slot.seconds} s"
     overruns = int((np.ravel(times) == OVERRUN).sum())
-    return right, f"{PAIRS:,} pairs {how}: guessed right {right:.1%}, {overruns} overruns"
+    return right, f"{pairs:,} pairs {how}: guessed right {right:.1%}, {overruns} overruns"
 
 
 @pytest.mark.parametrize("slot", [None, SLOT], ids=["at once", "slot"])
