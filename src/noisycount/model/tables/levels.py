@@ -28,3 +28,14 @@ class Level:
     of_cell: Nodes = field(repr=False)
     size: int
     codes: Codes | None = field(default=None, repr=False)
+
+    def sums(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The sum of the counts of each node's cells, exact.
+
+        Args:
+            cells: the count of each cell, shape (cells,).
+        """
+        sums = np.zeros(self.size, np.int64)
+        inside = self.of_cell >= 0
+        np.add.at(sums, self.of_cell[inside], cells[inside])
+        return sums

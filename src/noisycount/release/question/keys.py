@@ -77,6 +77,11 @@ class CellQuestion:
     most: int | None = None
     salt: str = ""
 
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return len(self.keys) + self.has_other
+
 
 @dataclass(frozen=True, slots=True)
 class KeyQuestion:

@@ -48,11 +48,11 @@ _LEVEL = literal_column(str(_CELLS), BigInteger)
 
 def cell_counts(connection: Connection, question: CellQuestion, records: Records) -> list[Counts]:
     """The true counts of each level; see ``Source.count_cells``."""
-    size = len(question.keys) + question.has_other
+    size = question.size
     sizes = {_CELLS: size} | {n: question.levels[n].size for n in _several(question, records)}
     counts = _counted(connection, cells_statement(question, records), sizes)
     return [
-        counts[n] if n in counts else _summed(counts[_CELLS], level)
+        counts[n] if n in counts else level.sums(counts[_CELLS])
         for n, level in enumerate(question.levels)
     ]
 
@@ -155,8 +155,8 @@ def _pairs(question: CellQuestion, records: Records, person: Person) -> Select[A
 
 def _most(question: CellQuestion) -> int | None:
     """In how many cells a unit is left; None: there are no more."""
-    size = len(question.keys) + question.has_other
-    return None if question.most is None or question.most >= size else question.most
+    is_bound = question.most is not None and question.most < question.size
+    return question.most if is_bound else None
 
 
 def _nodes(levels: dict[int, Level], dialect: Dialect) -> FromClause:
@@ -188,12 +188,4 @@ def _counted(
         found = rows[(rows[:, 0] == level) & (rows[:, 1] != None)]  # noqa: E711 - of each element
         counts[level] = np.zeros(size, np.int64)
         counts[level][found[:, 1].astype(np.int64)] = found[:, 2].astype(np.int64)
-    return counts
-
-
-def _summed(cells: Counts, level: Level) -> Counts:
-    """The sums of cells, where no unit is in two."""
-    counts = np.zeros(level.size, np.int64)
-    inside = level.of_cell >= 0
-    np.add.at(counts, level.of_cell[inside], cells[inside])
     return counts

@@ -39,25 +39,21 @@ def cell_counts(
     """The true counts of each level; see ``Source.count_cells``."""
     list_cells(statements, question.keys)
     if person is None:
-        cells = _counted(statements, _records_by_cell(question), _size(question))
-        return [_summed(cells, level) for level in question.levels]
+        cells = _counted(statements, _records_by_cell(question), question.size)
+        return [level.sums(cells) for level in question.levels]
     pairs = _pairs(question, person)
     alone = [_is_of_single_cells(level) for level in question.levels]
     if not all(alone):
         statements.run(f"CREATE TEMP TABLE cell_pairs AS {pairs}")
         pairs = "FROM temp.cell_pairs"
     by_cell = f"SELECT cell, count(CASE WHEN kept THEN 1 END) AS n FROM ({pairs}) GROUP BY cell"
-    counted = _counted(statements, by_cell, _size(question)) if any(alone) else None
+    counted = _counted(statements, by_cell, question.size) if any(alone) else None
     return [
         _units_by_node(statements, level, pairs)
         if counted is None or not single
-        else _summed(counted, level)
+        else level.sums(counted)
         for level, single in zip(question.levels, alone, strict=True)
     ]
-
-
-def _size(question: CellQuestion) -> int:
-    return len(question.keys) + question.has_other
 
 
 def _records_by_cell(question: CellQuestion) -> str:
@@ -81,7 +77,7 @@ def _pairs(question: CellQuestion, person: Person) -> str:
         f"SELECT u, {cell} AS cell, {matching_units(question.where)} AS m "
         f"FROM {listed_join(records, question.keys)} GROUP BY u, {cell}"
     )
-    if question.most is None or question.most >= _size(question):
+    if question.most is None or question.most >= question.size:
         return f"SELECT u, cell, m AS kept FROM ({pairs})"
     names = [f"c{number}" for number in range(len(question.keys.parts))]
     tag = f"CASE WHEN c.cell IS NULL THEN {other_text(question.salt)} ELSE "
@@ -119,12 +115,4 @@ def _counted(statements: Statements, query: str, size: int) -> Counts:
     found = statements.run(f"SELECT cell, n FROM ({query}) WHERE cell >= 0").fetchnumpy()
     counts = np.zeros(size, np.int64)
     counts[found["cell"]] = found["n"]
-    return counts
-
-
-def _summed(cells: Counts, level: Level) -> Counts:
-    """The sums of cells, where no unit is in two."""
-    counts = np.zeros(level.size, np.int64)
-    inside = level.of_cell >= 0
-    np.add.at(counts, level.of_cell[inside], cells[inside])
     return counts

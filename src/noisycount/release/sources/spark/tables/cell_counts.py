@@ -4,7 +4,6 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
-from noisycount.model.tables.levels import Level
 from noisycount.release.question.keys import CellQuestion
 from noisycount.release.sources.spark.api import Columns, Frame
 from noisycount.release.sources.spark.records import UNIT, Records
@@ -24,17 +23,13 @@ _LOST = -1  # the slot of records without a unit
 def cell_counts(records: Records, question: CellQuestion) -> tuple[list[Counts], bool]:
     """The true counts of each level, and whether there is a record without a unit."""
     if not records.has_units:
-        cells, _ = _counted(_records_by_cell(records, question), CELL, _size(question))
-        return [_summed(cells, level) for level in question.levels], False
+        cells, _ = _counted(_records_by_cell(records, question), CELL, question.size)
+        return [level.sums(cells) for level in question.levels], False
     ends = np.cumsum([level.size for level in question.levels])
-    slots = slots_of(question.levels, _size(question))
+    slots = slots_of(question.levels, question.size)
     by_slot = _units_by_slot(records, question, slots)
     counts, is_lost = _counted(by_slot, SLOTS, int(ends[-1]) if len(ends) else 0)
     return np.split(counts, ends[:-1]) if len(ends) else [], is_lost
-
-
-def _size(question: CellQuestion) -> int:
-    return len(question.keys) + question.has_other
 
 
 def _records_by_cell(records: Records, question: CellQuestion) -> Frame:
@@ -64,7 +59,7 @@ def _units_by_slot(records: Records, question: CellQuestion, slots: pa.ListArray
     others = slots[len(question.keys)].as_py() if question.has_other else []
     of_others = make.array(*map(make.lit, others)).cast("array<bigint>")
     found = found.withColumn(SLOTS, make.coalesce(make.col(SLOTS), of_others))
-    if question.most is not None and question.most < _size(question):
+    if question.most is not None and question.most < question.size:
         found = _left(found, records, question, question.most)
     lost = make.array(make.lit(_LOST)).cast("array<bigint>")
     is_lost = make.col(UNIT).isNull()
@@ -106,11 +101,3 @@ def _counted(frame: Frame, place: str, size: int) -> tuple[Counts, bool]:
     counts = np.zeros(size, np.int64)
     counts[places[is_counted]] = numbers[is_counted]
     return counts, not is_counted.all()
-
-
-def _summed(cells: Counts, level: Level) -> Counts:
-    """The sums of cells, where no unit is in two."""
-    counts = np.zeros(level.size, np.int64)
-    is_in = level.of_cell >= 0
-    np.add.at(counts, level.of_cell[is_in], cells[is_in])
-    return counts
