@@ -7,6 +7,8 @@ __all__ = [
     "NoisyCountError",
     "OverrunError",
     "PredicateError",
+    "PurposeError",
+    "ReuseError",
     "SourceError",
 ]
 
@@ -17,6 +19,10 @@ class NoisyCountError(Exception):
 
 class PredicateError(NoisyCountError):
     """A question outside the predicate language, or about columns that it may not use."""
+
+
+class PurposeError(NoisyCountError):
+    """A spend that does not say what its answer is for, where the owner wants to know."""
 
 
 class SourceError(NoisyCountError):
@@ -33,6 +39,10 @@ class LedgerError(NoisyCountError):
 
 class BudgetError(LedgerError):
     """A spend that does not fit what is left of the budget."""
+
+
+class ReuseError(LedgerError):
+    """A key that belongs to another request."""
 
 
 class ConfigError(NoisyCountError):

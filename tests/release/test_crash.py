@@ -24,7 +24,7 @@ def test_no_kill_loses_a_debit_or_gives_a_second_answer(
     assert found.replies >= found.debits > kills / 25
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("mutant", [RedrawingLedger, HastyLedger])
 def test_the_same_kills_find_a_mutant(mutant: type[Ledger], tmp_path: Path) -> None:
     """One process at a time: only a crash can tell that noise is drawn anew, or leaves too soon."""

@@ -177,7 +177,9 @@ def test_a_desk_shows_what_may_be_asked(desk: Desk, ledger: Ledger) -> None:
     assert repr(desk) == "Desk(dataset='survey', unit='person', budget='1', columns=['age'])"
     assert desk.to_dict()["remaining"] == "1"
     assert desk._repr_html_().count("<tr>") == 6
-    assert repr(replace(ledger, place="here")) == "Ledger(place='here')"
+    assert (
+        repr(replace(ledger, turns=replace(ledger.turns, place="here"))) == "Ledger(place='here')"
+    )
     desk.release("age >= 50", HALF, key="mine")
     (entry,) = ledger.entries()
     assert repr(entry).startswith("Entry(key='mine', dataset='survey', epsilon=0.5, answer=")

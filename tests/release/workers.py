@@ -39,9 +39,9 @@ class RedrawingLedger(Ledger):
 
     __slots__ = ()
 
-    def reserve(self, *words: object) -> tuple[Entry, Loss]:
+    def reserve(self, *words: object, purpose: str | None = None) -> tuple[Entry, Loss]:
         """Give the debit without its answer."""
-        entry, charged = super().reserve(*words)
+        entry, charged = super().reserve(*words, purpose=purpose)
         return replace(entry, answer=None), charged
 
     def store(self, entry: Entry, answer: int | TableAnswer) -> Entry:
@@ -222,16 +222,22 @@ def ask(
 
 def answered(desk: Desk, number: int) -> tuple[str, bool]:
     """Give the answer to the question of a number, a count or a table, and whether it was free."""
-    where, key = f"age > {number}", f"{number}"
+    where = f"age > {number}"
+    asked = {"key": f"{number}", "purpose": purpose_of(number)}
     if number % 3 == 0:
-        count = desk.release(where, PRICE, key=key)
+        count = desk.release(where, PRICE, **asked)
         return f"{count.answer}", count.repeated
     if number % 3 == 1:
-        table = desk.release_table("age:0,50", where=where, epsilon=PRICE, margins="total", key=key)
+        table = desk.release_table("age:0,50", where=where, epsilon=PRICE, margins="total", **asked)
     else:
         wheres = [f"age < {number}", where]
-        table = desk.release_many(wheres, rho=RHO, noise=DiscreteGaussian, key=key)
+        table = desk.release_many(wheres, rho=RHO, noise=DiscreteGaussian, **asked)
     return told(TableAnswer.of(table.answers)), table.repeated
+
+
+def purpose_of(number: int) -> str | None:
+    """Give what the question of a number is for."""
+    return f"report {number}" if number % 2 else None
 
 
 def price_of(number: int) -> Loss:

@@ -18,6 +18,7 @@ class Dataset(Shown):
         name: What the ledger calls the data set; at most 200 printable characters.
         budget: The most that all its answers may cost together; a number is kept as a budget in ε.
         size: The number of units where it is public, else None.
+        needs_purpose: Whether a spend must say what its answer is for.
 
     Raises:
         ValueError: The name is not printable, or the budget or the size is out of range.
@@ -30,6 +31,7 @@ class Dataset(Shown):
     name: str
     budget: Budget
     size: int | None = None
+    needs_purpose: bool = False
 
     def __post_init__(self) -> None:
         check_text("name", self.name)
@@ -46,16 +48,18 @@ class LateDataset(Shown):
         finding: Finds the data set.
         budget: The most that all its answers may cost together.
         size: The number of units where it is public, else None.
+        needs_purpose: Whether a spend must say what its answer is for.
     """
 
     finding: Callable[[], str] = field(repr=False)
     budget: Budget
     size: int | None = None
+    needs_purpose: bool = False
     _found: Dataset | None = None
 
     @property
     def name(self) -> str:
         """What the ledger calls it."""
         if self._found is None:
-            self._found = Dataset(self.finding(), self.budget, self.size)
+            self._found = Dataset(self.finding(), self.budget, self.size, self.needs_purpose)
         return self._found.name

@@ -18,8 +18,7 @@ from noisycount.release.ledger.entries import Analyst, Request
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.ledger.table import foreign
 from noisycount.release.purchase import Purchase, remaining
-from noisycount.release.question.normal_form import normal_form
-from noisycount.release.question.parser import parse
+from noisycount.release.question.reading import read
 from noisycount.release.question.schema import Kind
 from noisycount.release.question.text import canonical_text
 from noisycount.release.question.tree import Predicate, columns
@@ -123,6 +122,7 @@ class Desk(Shown, Closing):
         guess: float | Fraction | None = None,
         confidence: float = 0.95,
         key: str | None = None,
+        purpose: str | None = None,
     ) -> Release:
         """The private count of the units with at least one record that matches.
 
@@ -140,9 +140,13 @@ class Desk(Shown, Closing):
             guess: A public guess of the count, for `within`; never the true count.
             confidence: The probability of an answer so near, and of the `error` of the release.
             key: What the asker calls the question; left out: a random name.
+            purpose: What the answer is for, in at most 200 characters, kept with the debit. The
+                same question for another purpose is the same question.
 
         Raises:
-            ValueError: The price, the goal or `key` is out of range; nothing was charged.
+            ValueError: The price, the goal, `key` or `purpose` is out of range; nothing was
+                charged.
+            PurposeError: There is no purpose, and the owner wants one; nothing was charged.
             PredicateError: The question is outside the language; nothing was charged.
             BudgetError: The price exceeds what is left; nothing was charged.
             LedgerError: The key belongs to another question, or the ledger cannot be used, and
@@ -153,7 +157,7 @@ class Desk(Shown, Closing):
                 stays.
         """
         goal = Goal(epsilon, within, error, guess, confidence)
-        return self._at_slot(partial(self._reply, where, goal, key))
+        return self._at_slot(partial(self._reply, where, goal, key, purpose))
 
     def release_many(  # noqa: PLR0913 - each says something of its own
         self,
@@ -165,6 +169,7 @@ class Desk(Shown, Closing):
         noise: type[DiscreteNoise] = DiscreteLaplace,
         confidence: float = 0.95,
         key: str | None = None,
+        purpose: str | None = None,
     ) -> TableRelease:
         """The private counts of several questions, from one scan, at one price for all.
 
@@ -179,6 +184,7 @@ class Desk(Shown, Closing):
             noise: `DiscreteLaplace` or `DiscreteGaussian`, the class.
             confidence: With which the errors are stated, in (0, 1).
             key: As for `release`.
+            purpose: As for `release`.
 
         Raises:
             ValueError: A price or the confidence is out of range; nothing was charged.
@@ -188,7 +194,7 @@ class Desk(Shown, Closing):
         (2020), Theorem 14; the ρ of (ε, δ) by Corollary 13.
         """
         wish = ManyWish(wheres=wheres, epsilon=epsilon, rho=rho, delta=delta, noise=noise)
-        return self._at_slot(partial(self._table, wish, confidence, key))
+        return self._at_slot(partial(self._table, wish, confidence, key, purpose))
 
     def release_table(  # noqa: PLR0913, PLR0917 - each says something of its own
         self,
@@ -206,6 +212,7 @@ class Desk(Shown, Closing):
         cumulative: bool = False,
         confidence: float = 0.95,
         key: str | None = None,
+        purpose: str | None = None,
     ) -> TableRelease:
         """The private counts of units by their keys, from one scan, at one price for all.
 
@@ -233,6 +240,7 @@ class Desk(Shown, Closing):
             cumulative: Whether to measure ranges of cells too, for sums up to each cell.
             confidence: With which the errors are stated, in (0, 1).
             key: As for `release`.
+            purpose: As for `release`.
 
         Raises:
             ValueError: A price or the confidence is out of range; nothing was charged.
@@ -270,7 +278,7 @@ class Desk(Shown, Closing):
             groups_per_unit=groups_per_unit,
             cumulative=cumulative,
         )
-        return self._at_slot(partial(self._table, wish, confidence, key))
+        return self._at_slot(partial(self._table, wish, confidence, key, purpose))
 
     def _facts(self) -> dict[str, object]:
         """What may be asked, and what is left."""
@@ -294,23 +302,23 @@ class Desk(Shown, Closing):
         """A reply when its slot ends, or as soon as it is there."""
         return reply() if self.slot is None else self.slot.reply(reply)
 
-    def _reply(self, where: str, goal: Goal, key: str | None) -> Release:
+    def _reply(self, where: str, goal: Goal, key: str | None, purpose: str | None) -> Release:
         """Reserve, count, add noise, store; give what is told of it."""
-        asked = parse(where, self.source.schema)
-        predicate = normal_form(asked)
+        found = read(where, self.source.schema)
+        predicate = found.normal
         price = goal.price
         mechanism = DiscreteLaplace.for_epsilon(price)
         # Older ledgers hold questions in the words of the asker, and files by their size and time.
         request, *formers = [
             self._request(wording, mechanism, price, version)
             for version in (self.source.version, *self.source.former_versions)
-            for wording in (predicate, asked)
+            for wording in (predicate, found.asked)
         ]
 
         def draw() -> int:
             return mechanism.release(*self.source.count([predicate]))
 
-        bought = self._purchase.bought(request, formers, draw, key)
+        bought = self._purchase.bought(request, formers, draw, key, purpose)
         answer = bought.entry.answer
         if not isinstance(answer, int):
             raise foreign(bought.entry.key)
@@ -341,7 +349,9 @@ class Desk(Shown, Closing):
         }
         return Request(self.dataset.name, json.dumps(question, sort_keys=True), epsilon)
 
-    def _table(self, wish: Wish, confidence: float, key: str | None) -> TableRelease:
+    def _table(
+        self, wish: Wish, confidence: float, key: str | None, purpose: str | None
+    ) -> TableRelease:
         """The same as `_reply` for many counts."""
         fraction_of_one(confidence, "confidence")
         is_replacement = neighbours_of_size(self.dataset.size) is NeighbourRelation.REPLACEMENT
@@ -352,7 +362,7 @@ class Desk(Shown, Closing):
             for version in (self.source.version, *self.source.former_versions)
         ]
         draw = partial(asked.drawn, self.source, self.dataset.name)
-        bought = self._purchase.bought(request, formers, draw, key)
+        bought = self._purchase.bought(request, formers, draw, key, purpose)
         shown = asked.shown(bought.entry)
         return TableRelease(
             answers=shown.answers,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from noisycount.errors import LedgerError, NoisyCountError, SourceError
+from noisycount.errors import LedgerError, NoisyCountError, PurposeError, SourceError
 from noisycount.release.bare_error import bare
 from noisycount.release.budget.loss import Loss
 from noisycount.release.dataset import Dataset, LateDataset
@@ -53,7 +53,12 @@ class Purchase:
     analyst: Analyst
 
     def bought(
-        self, request: Request, formers: Sequence[Request], draw: Draw, key: str | None
+        self,
+        request: Request,
+        formers: Sequence[Request],
+        draw: Draw,
+        key: str | None,
+        purpose: str | None = None,
     ) -> Bought:
         """The one answer to a request, drawn now or found in the ledger.
 
@@ -63,20 +68,29 @@ class Purchase:
             draw: Counts and adds noise.
             key: What the asker calls the question; None: a random name, not the digest, which
                 depends on the version: that tells the content of the records.
+            purpose: What the answer is for; it makes no other question of it.
 
         Raises:
             NoisyCountError: As `Desk.release` tells.
         """
         self.source.require_unchanged()
         if not self.ledger.has_answer(request, formers):
+            self._require_purpose(purpose)
             self.source.prepare()
         key = secrets.token_hex(16) if key is None else key
         entry, charged = self.ledger.reserve(
-            key, request, self.dataset.budget, self.analyst, formers
+            key, request, self.dataset.budget, self.analyst, formers, purpose=purpose
         )
         if entry.answer is None:
             return self._stored(entry, charged, draw)
-        return Bought(entry, charged, self._remaining())
+        return Bought(entry, charged, self._left(entry, charged))
+
+    def _require_purpose(self, purpose: str | None) -> None:
+        if purpose is None and self.dataset.needs_purpose:
+            raise PurposeError(
+                "purpose is missing: say what the answer is for, such as 'quarterly report', as the"
+                f" owner of data set {self.dataset.name!r} wants to know; nothing was charged"
+            )
 
     def _stored(self, entry: Entry, charged: Loss, draw: Draw) -> Bought:
         """The entry with its stored answer, and what is left then.
@@ -86,7 +100,7 @@ class Purchase:
         """
         try:
             entry = self.ledger.store(entry, self._drawn(draw))
-            return Bought(entry, charged, self._remaining())
+            return Bought(entry, charged, self._left(entry, charged))
         except SourceError as error:
             refusal: NoisyCountError = bare(error)
         except LedgerError as error:
@@ -112,8 +126,11 @@ class Purchase:
             )
         return answer
 
-    def _remaining(self) -> Fraction:
-        return remaining(self.ledger, self.dataset, self.analyst)
+    def _left(self, entry: Entry, charged: Loss) -> Fraction:
+        """What is left after a debit that was just made, whose totals say so; else what is now."""
+        if not charged:
+            return remaining(self.ledger, self.dataset, self.analyst)
+        return _smaller(self.dataset, entry.spent, self.analyst, entry.analyst_spent)
 
 
 def remaining(ledger: Ledger, dataset: Dataset | LateDataset, analyst: Analyst) -> Fraction:
@@ -122,10 +139,14 @@ def remaining(ledger: Ledger, dataset: Dataset | LateDataset, analyst: Analyst) 
     Raises:
         LedgerError: The ledger cannot be read.
     """
-    left = dataset.budget.left(ledger.paid(dataset.name))
-    if analyst.budget is None:
-        return left
-    return min(left, analyst.budget.left(ledger.paid_by(analyst.name)))
+    own = Loss() if analyst.budget is None else ledger.paid_by(analyst.name)
+    return _smaller(dataset, ledger.paid(dataset.name), analyst, own)
+
+
+def _smaller(dataset: Dataset | LateDataset, spent: Loss, analyst: Analyst, own: Loss) -> Fraction:
+    """The smaller of what two budgets leave, where the analyst has one."""
+    left = dataset.budget.left(spent)
+    return left if analyst.budget is None else min(left, analyst.budget.left(own))
 
 
 def _unless_it_fails(draw: Draw) -> int | TableAnswer | None:

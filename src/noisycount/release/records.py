@@ -9,8 +9,7 @@ from noisycount.errors import SourceError
 from noisycount.release.desk import Dataset, Desk
 from noisycount.release.ledger.entries import Analyst, Entry, Request
 from noisycount.release.ledger.ledger import Ledger
-from noisycount.release.question.normal_form import normal_form
-from noisycount.release.question.parser import parse
+from noisycount.release.question.reading import read
 from noisycount.release.question.schema import Kind, Schema
 from noisycount.release.question.text import canonical_text, english
 from noisycount.release.question.tree import columns
@@ -126,7 +125,7 @@ class Records(Shown, Closing):
         Raises:
             PredicateError: the question is outside the language.
         """
-        return unreadable_as_missing(columns(parse(where, self._source.schema)), self._source)
+        return unreadable_as_missing(columns(read(where, self._source.schema).asked), self._source)
 
     def meaning(self, where: str) -> str:
         """A question in plain English, to follow "records where"; it depends on no record.
@@ -134,7 +133,7 @@ class Records(Shown, Closing):
         Raises:
             PredicateError: the question is outside the language.
         """
-        return english(normal_form(parse(where, self._source.schema)))
+        return english(read(where, self._source.schema).normal)
 
     def text(self, where: str) -> str:
         """The canonical text of a question, as an answer tells it; it depends on no record.
@@ -142,7 +141,7 @@ class Records(Shown, Closing):
         Raises:
             PredicateError: the question is outside the language.
         """
-        return canonical_text(normal_form(parse(where, self._source.schema)))
+        return canonical_text(read(where, self._source.schema).normal)
 
     def wordings(self, where: str) -> set[str]:
         """The texts under which a ledger may hold a question: in normal form, and as it is asked.
@@ -150,8 +149,8 @@ class Records(Shown, Closing):
         Raises:
             PredicateError: the question is outside the language.
         """
-        asked = parse(where, self._source.schema)
-        return {canonical_text(asked), canonical_text(normal_form(asked))}
+        found = read(where, self._source.schema)
+        return {canonical_text(found.asked), canonical_text(found.normal)}
 
     def earlier(self, where: str, entries: Iterable[Entry]) -> list[Entry]:
         """Those of a ledger's entries that ask the same count of these very records, at any price.
@@ -204,6 +203,26 @@ class Records(Shown, Closing):
         """The refusal of records with cells that do not fit; see ``Source.prepare``."""
         self._source.prepare()
 
+    @property
+    def is_written_down(self) -> bool:
+        """Whether all that is known of them was written down before they were opened."""
+        return self._source.written == self._former
+
+    def is_current(self, ledger: Ledger) -> bool:
+        """Whether the records are what they were at opening, and so is what is written down.
+
+        Args:
+            ledger: Where that is.
+
+        Raises:
+            LedgerError: It cannot be read.
+        """
+        try:
+            self._source.require_unchanged()
+        except SourceError:
+            return False
+        return ledger.descriptions().get(self.name) == self._source.written.text
+
     def write_down(self, ledger: Ledger) -> None:
         """The writing down of what the records are, once.
 
@@ -211,7 +230,7 @@ class Records(Shown, Closing):
             LedgerError: the ledger cannot be written.
             SourceError: another process wrote something else down at the same time.
         """
-        if self._source.written == self._former:
+        if self.is_written_down:
             return
         text, former = self._source.written.text, self._former
         newest = ledger.describe(self.name, text, None if former is None else former.text)

@@ -3,13 +3,11 @@
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from numbers import Real
-from threading import Event, Thread
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-from noisycount.errors import OverrunError
-from noisycount.release.bare_error import bare
+from noisycount.release.outcome import Outcome
 
 __all__ = ["Slot"]
 
@@ -70,38 +68,7 @@ class Slot:
             OverrunError: The work was not done by then; it goes on without its asker.
         """
         leaving = self.leaving(time.monotonic())
-        outcome: _Outcome[Result] = _Outcome()
-        Thread(target=outcome.become, args=(work,), daemon=True).start()
+        outcome = Outcome.of(work)
         while (left := leaving - time.monotonic()) > 0:
             time.sleep(left)
         return outcome.now()
-
-
-@dataclass(slots=True)
-class _Outcome(Generic[Result]):
-    """What became of some work; errors are kept without the frames in which they arose."""
-
-    finished: Event = field(default_factory=Event)
-    results: list[Result] = field(default_factory=list)
-    error: Exception | None = None
-
-    def become(self, work: Callable[[], Result]) -> None:
-        """Do the work."""
-        try:
-            self.results.append(work())
-        except Exception as error:  # noqa: BLE001 - it is raised again where the reply leaves
-            self.error = bare(error)
-        except BaseException:  # noqa: BLE001 - a thread cannot pass it on, and would print it
-            return
-        self.finished.set()
-
-    def now(self) -> Result:
-        """The result, or raise the error, if there is one by now."""
-        if not self.finished.is_set():
-            raise OverrunError(
-                "the answer was not ready when replies left; its price may be charged: ask the same"
-                " question again, which is charged once, however often it is asked"
-            )
-        if self.error is not None:
-            raise self.error
-        return self.results[0]

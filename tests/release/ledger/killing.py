@@ -108,6 +108,8 @@ def toll(  # noqa: PLR0913, PLR0917 - what to do to whom
         owed = sum((desk_workers.price_of(int(key)) for key in debited), Loss())
         lines = log.read_text().splitlines()
         lost = before.keys() - debited
+        purposes = {entry.key: desk_workers.purpose_of(int(entry.key)) for entry in stored}
+        lost |= {entry.key for entry in stored if entry.purpose != purposes[entry.key]}
         return Toll(
             debits=len(stored),
             cut=sum(line.endswith(desk_workers.RESUMED) for line in lines),

@@ -1,7 +1,7 @@
 """What the tests of the ledger share."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import pytest
@@ -29,10 +29,10 @@ def refusal(action: Callable[[], object]) -> str:
     return message
 
 
-def narrow(url: str) -> None:
-    """Make a ledger of the form before prices in ρ: a table without their columns."""
+def narrow(url: str, lacking: Sequence[str] = LATER_COLUMNS) -> None:
+    """Make a ledger of an older form, by default that before prices in ρ: without some columns."""
     with Ledger.open(url) as ledger, ledger.writing.begin() as shell:
-        for name in LATER_COLUMNS:
+        for name in lacking:
             shell.exec_driver_sql(f"ALTER TABLE ledger DROP COLUMN {name}")
 
 

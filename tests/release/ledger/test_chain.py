@@ -36,7 +36,8 @@ def entry(number: int, spent: Loss, own: Loss, analyst: str) -> Entry:
     request = Request(f"data {number % 2}", f"question {number}", *paid)  # type: ignore[arg-type]
     made = START + timedelta(hours=number)
     totals = spent + request.price, own + request.price
-    return Entry(f"key {number}", request, totals[0], made, None, analyst, totals[1])
+    purpose = None if number % 2 else "a report, “№ 5” | <b>"
+    return Entry(f"key {number}", request, totals[0], made, None, analyst, totals[1], purpose)
 
 
 def columns(debits: int) -> list[Row]:
@@ -185,6 +186,10 @@ def second_key(parts: Rows) -> Row:
         (lambda _: {"analyst": "somebody"}, "holds a total that its debits do not add up to"),
         (lambda _: {"epsilon": "0.5"}, "holds what no ledger writes"),
         (lambda _: {"question": 5}, "holds what no ledger writes"),
+        (lambda _: {"purpose": 5}, "holds what no ledger writes"),
+        (lambda _: {"purpose": " "}, "holds what no ledger writes"),
+        (lambda _: {"purpose": "a\nb"}, "holds what no ledger writes"),
+        (lambda _: {"purpose": "long" * 51}, "holds what no ledger writes"),
         (lambda _: {"made": None}, "holds what no ledger writes"),
         (lambda _: {"kind": "note"}, "is no debit, no answer and no description"),
         (lambda _: answer_columns("key 1", 5, START), "is a second answer, or one without a debit"),
@@ -214,13 +219,13 @@ def test_a_row_that_no_ledger_writes_is_found_though_its_hash_is_right(
 @given(st.integers())
 def test_an_entry_is_read_as_it_was_written(answer: int) -> None:
     """Columns hold all of it, in whatever it was paid, and whether it is one count or several."""
-    third = Fraction(1, 3)
+    third, purpose = Fraction(1, 3), None if answer % 2 else "a report"
     table = TableAnswer.of([[answer % 2**63], []])
     for paid in ((third,), (None, third), (third, None, third), (None, third, third)):
         request = Request("b", "c", *paid)  # type: ignore[arg-type]
         for given_, text in ((answer, str(answer)), (table, table.text), (None, None)):
             spent, own = request.price, request.price + Loss.of(third)
-            written = Entry("a", request, spent, START, given_, "d", own)
+            written = Entry("a", request, spent, START, given_, "d", own, purpose)
             assert entry_of(debit_columns(written), text) == written
 
 
@@ -230,8 +235,9 @@ def test_a_hash_can_be_computed_by_anybody(rows: Rows) -> None:
 
     for row in rows:
         later = [row[name] for name in LATER_COLUMNS]
-        is_pure = later == [None] * len(later)
-        array = json.dumps([row[name] for name in COLUMNS] + ([] if is_pure else later))
+        if row["purpose"] is None:
+            later = [] if later == [None] * len(later) else later[:-1]
+        array = json.dumps([row[name] for name in COLUMNS] + later)
         assert sha256(array.encode()).hexdigest() == row["hash"]
 
 

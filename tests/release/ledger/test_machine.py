@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -16,7 +17,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from noisycount.errors import BudgetError, LedgerError
+from noisycount.errors import BudgetError, LedgerError, ReuseError
 from noisycount.release.budget.approximate import ApproximateBudget
 from noisycount.release.budget.budgets import ConcentratedBudget, budget_of
 from noisycount.release.budget.loss import Loss
@@ -89,7 +90,7 @@ class LedgerMachine(RuleBasedStateMachine):
         owner = next((entry for entry in self.entries if entry.key == key), None)
         known = next((entry for entry in self.entries if entry.request == request), None)
         if owner is not None and owner.request != request:
-            return LedgerError
+            return ReuseError
         if known is not None:
             return known
         price = request.price
@@ -97,7 +98,7 @@ class LedgerMachine(RuleBasedStateMachine):
         if not (fits(request.dataset, total) and fits(analyst.name, own)):
             return BudgetError
         made = self.ledger.clock()
-        return Entry(key, request, total, made, None, analyst.name, own)
+        return Entry(key, request, total, made, None, analyst.name, own, purpose_of(key))
 
     def book(self, expected: Entry | type[LedgerError], outcome: Outcome) -> None:
         """Compare one outcome with the contract's, and keep a new debit."""
@@ -112,7 +113,7 @@ class LedgerMachine(RuleBasedStateMachine):
         assert charged == entry.request.price
         assert entry == Entry(
             *(expected.key, expected.request, expected.spent, entry.made, None),
-            *(expected.analyst, expected.analyst_spent),
+            *(expected.analyst, expected.analyst_spent, expected.purpose),
         )
         self.entries.append(entry)
 
@@ -167,7 +168,10 @@ class LedgerMachine(RuleBasedStateMachine):
         index = number % len(self.entries)
         entry = self.entries[index]
         self.crash()
-        assert self.ledger.reserve(entry.key, entry.request, Fraction(1, 10**9)) == (entry, Loss())
+        again = self.ledger.reserve(
+            entry.key, entry.request, Fraction(1, 10**9), purpose="something else"
+        )
+        assert again == (entry, Loss())
         self.entries[index] = self.ledger.store(entry, answer)
 
     @invariant()
@@ -213,10 +217,16 @@ def fits(owner: str, loss: Loss) -> bool:
     return True
 
 
+def purpose_of(key: str) -> str | None:
+    """Give what is asked for under a key; half of the keys say nothing of it."""
+    return f"report of {key}" if key < "c" else None
+
+
 def attempt(ledger: Ledger, key: str, request: Request, analyst: Analyst) -> Outcome:
     """Give what a ledger says to a request."""
     try:
-        return ledger.reserve(key, request, BUDGETS[request.dataset], analyst)
+        budget = BUDGETS[request.dataset]
+        return ledger.reserve(key, request, budget, analyst, purpose=purpose_of(key))
     except LedgerError as error:
         return error
 
@@ -254,6 +264,7 @@ def test_a_ledger_in_a_file_keeps_its_contract() -> None:
     run_state_machine_as_test(FileMachine, settings=machine(20))
 
 
+@pytest.mark.thorough
 def test_a_ledger_on_a_server_keeps_its_contract(postgresql: Server) -> None:
     """With PostgreSQL."""
 

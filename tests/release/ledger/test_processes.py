@@ -18,7 +18,7 @@ WORKERS = 8
 THIRD, SEVENTH, ELEVENTH = Fraction(1, 3), Fraction(1, 7), Fraction(1, 11)
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 def test_of_seventy_thirds_sixty_four_racing_processes_get_seventy(ledger_url: str) -> None:
     """Not one more than fits, and not one less: the total is the budget, exactly."""
     granted = race(ledger_url, [THIRD], 70 * THIRD, workers=64)
@@ -26,7 +26,7 @@ def test_of_seventy_thirds_sixty_four_racing_processes_get_seventy(ledger_url: s
     check_race(ledger_url, granted, [THIRD], 70 * THIRD)
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 def test_racing_processes_with_several_prices_spend_what_fits(ledger_url: str) -> None:
     """Thirds, sevenths and elevenths: what is left in the end pays none of them."""
     prices, budget = [THIRD, SEVENTH, ELEVENTH, Fraction("0.1")], Fraction(12)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from fractions import Fraction
 from threading import Barrier
 
@@ -11,7 +12,7 @@ import pytest
 from sqlalchemy import event
 
 from noisycount.release.budget.loss import Loss
-from noisycount.release.ledger import ledger as ledger_module
+from noisycount.release.ledger import turns as ledger_turns
 from noisycount.release.ledger.ledger import Ledger, Request
 from noisycount.release.ledger.turn import LOCK
 from tests.postgresql import Server
@@ -117,11 +118,16 @@ def test_without_the_lock_the_chain_still_grants_no_debit_too_many(
 ) -> None:
     """Two rows cannot follow the same row: a second wall behind the lock."""
     url = postgresql.url(database)
-    with Ledger.open(url) as ledger, ThreadPoolExecutor(8) as pool:
-        monkeypatch.setattr(ledger_module, "take_turn", lambda *_: None)
+    with (
+        Ledger.open(url) as ledger,
+        Ledger.open(url) as another,
+        ThreadPoolExecutor(8) as pool,
+    ):
+        monkeypatch.setattr(ledger_turns, "take_turn", lambda *_: None)
         two_have_read, first_two = Barrier(2), iter((True, True))
 
         @event.listens_for(ledger.writing, "before_cursor_execute")
+        @event.listens_for(another.writing, "before_cursor_execute")
         def meet(_connection: object, _cursor: object, statement: str, *_: object) -> None:
             if statement.startswith("INSERT") and next(first_two, False):
                 two_have_read.wait(20)
@@ -129,7 +135,7 @@ def test_without_the_lock_the_chain_still_grants_no_debit_too_many(
         def spend(number: int) -> str:
             try:
                 request = Request("census", f"{number}", Fraction(1, 3))
-                ledger.reserve(f"{number}", request, Fraction(7, 3))
+                (ledger, another)[number % 2].reserve(f"{number}", request, Fraction(7, 3))
             except Exception as error:  # noqa: BLE001 - all are counted
                 return repr(error)
             return ""
@@ -137,7 +143,7 @@ def test_without_the_lock_the_chain_still_grants_no_debit_too_many(
         told = list(pool.map(spend, range(200)))
         disturbed = [text for text in told if "was disturbed by another process" in text]
         assert ledger.spent("census") == told.count("") * Fraction(1, 3) == Fraction(7, 3)
-        assert disturbed, "no two threads met: nothing was tested"
+        assert disturbed, "no two ledgers met: nothing was tested"
         assert ledger.verify().broken is None
 
 
@@ -248,13 +254,15 @@ def test_a_crowd_overspends_and_loses_nothing_while_its_server_is_killed() -> No
 
 def test_a_busy_server_lets_every_writer_have_its_turn(postgresql: Server, database: str) -> None:
     """Whoever waited finds what all others wrote meanwhile, and writes the row after it."""
-    with Ledger.open(postgresql.url(database)) as ledger:
+    url = postgresql.url(database)
+    with Ledger.open(url) as ledger, ExitStack() as stack:
+        writers = [stack.enter_context(Ledger.open(url)) for _ in range(8)]
         with psycopg.connect(dbname=database, user="owner", host=str(postgresql.folder)) as holder:
             holder.execute("SELECT pg_advisory_xact_lock(%s::bigint)", [LOCK])
             with ThreadPoolExecutor(8) as pool:
                 waiting = [
-                    pool.submit(ledger.reserve, f"{number}", asked(number + 2, TENTH / 10), BUDGET)
-                    for number in range(8)
+                    pool.submit(writer.reserve, f"{number}", asked(number + 2, TENTH / 10), BUDGET)
+                    for number, writer in enumerate(writers)
                 ]
                 wait_until(holder, WAITING, 8)
                 holder.rollback()

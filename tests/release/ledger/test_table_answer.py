@@ -141,7 +141,7 @@ def test_a_table_that_was_changed_is_refused(ledger: Ledger) -> None:
         assert refusal(action).startswith("row 2 of the ledger is damaged; restore it from")
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 def test_a_million_counts_are_kept(ledger: Ledger, ledger_url: str) -> None:
     """With a question that names as many keys."""
     question = json.dumps({"table": {"keys": list(range(LARGE))}})

@@ -43,6 +43,7 @@ def test_a_packed_file_is_known_by_both_its_endings(tmp_path: Path) -> None:
         found(tmp_path / "records.parquet.gz")
 
 
+@pytest.mark.thorough
 def test_an_engine_is_imported_when_it_opens_something() -> None:
     """Who only knows of desks loads no engine."""
     code = "import sys, noisycount.release.records; print('duckdb' in sys.modules)"

@@ -5,7 +5,7 @@ from types import UnionType
 
 from noisycount.release.ledger.table_answer import TableAnswer
 
-__all__ = ["LONGEST_NAME", "check_text", "check_type", "storable_answer"]
+__all__ = ["LONGEST_NAME", "check_purpose", "check_text", "check_type", "storable_answer"]
 
 LONGEST_NAME = 200  # of keys, data sets and analysts: more than people type, less than a line
 _SHOWN = 40  # characters of a long text, 80 of another value: they fit on a line
@@ -36,6 +36,19 @@ def check_text(name: str, value: str, longest: int = LONGEST_NAME) -> None:
     if not 1 <= len(value) <= longest or not value.isprintable():
         shown = repr(value if len(value) <= LONGEST_NAME else f"{value[:_SHOWN]}...")
         raise ValueError(f"{name} must be 1 to {longest} printable characters, got {shown}")
+
+
+def check_purpose(purpose: str | None) -> None:
+    """Refuse a purpose that says nothing, or more than fits on a line; None: none was said.
+
+    Raises:
+        ValueError: It is refused.
+    """
+    if purpose is None:
+        return
+    check_text("purpose", purpose)
+    if not purpose.strip():
+        raise ValueError(f"purpose must say what the answer is for, got {purpose[:_SHOWN]!r}")
 
 
 def check_type(name: str, value: object, kind: type | UnionType) -> None:

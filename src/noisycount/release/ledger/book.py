@@ -1,8 +1,10 @@
 """What a chain of rows adds up to, and what breaks it."""
 
-from collections.abc import Iterable
+from collections import ChainMap
+from collections.abc import Iterable, MutableMapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.chain import (
@@ -44,12 +46,32 @@ class Book:
 
     head: Head = field(default_factory=Head)
     made: datetime = datetime(1, 1, 1, tzinfo=UTC)
-    debits: dict[str, int] = field(default_factory=dict)
-    keys: dict[str, str] = field(default_factory=dict)
-    answers: dict[str, int] = field(default_factory=dict)
-    datasets: dict[str, Loss] = field(default_factory=dict)
-    analysts: dict[str, Loss] = field(default_factory=dict)
-    descriptions: dict[str, str] = field(default_factory=dict)
+    debits: MutableMapping[str, int] = field(default_factory=dict)
+    keys: MutableMapping[str, str] = field(default_factory=dict)
+    answers: MutableMapping[str, int] = field(default_factory=dict)
+    datasets: MutableMapping[str, Loss] = field(default_factory=dict)
+    analysts: MutableMapping[str, Loss] = field(default_factory=dict)
+    descriptions: MutableMapping[str, str] = field(default_factory=dict)
+
+    def draft(self) -> "Book":
+        """A book that goes on from this one, which stays as it is."""
+        head = self.head  # before what it covers
+        return Book(head, self.made, *(ChainMap({}, each) for each in self.mappings))
+
+    def adopt(self, draft: "Book") -> None:
+        """Add what a draft of this book added to it; it was committed."""
+        for each, drafted in zip(self.mappings, draft.mappings, strict=True):
+            each.update(drafted.maps[0])  # type: ignore[attr-defined]  # those of a draft have it
+        self.made = draft.made
+        self.head = draft.head
+
+    @property
+    def mappings(self) -> tuple[MutableMapping[str, Any], ...]:
+        """All that it knows by a name."""
+        return (
+            *(self.debits, self.keys, self.answers),
+            *(self.datasets, self.analysts, self.descriptions),
+        )
 
     def paid_for(self, dataset: str) -> Loss:
         """What a data set has paid in all."""

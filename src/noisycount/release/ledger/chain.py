@@ -20,6 +20,7 @@ __all__ = [
     "DEBIT",
     "DESCRIPTION",
     "LATER_COLUMNS",
+    "PRICE_COLUMNS",
     "Head",
     "Row",
     "answer_columns",
@@ -28,8 +29,8 @@ __all__ = [
     "debit_columns",
     "description_columns",
     "entry_of",
+    "later_columns",
     "row_hash",
-    "uses_later_columns",
 ]
 
 Row = Mapping[str, Any]
@@ -41,8 +42,11 @@ COLUMNS = (
 )
 """What the hash of a row covers: every column but the hash itself and those that came later."""
 
-LATER_COLUMNS = ("rho", "delta", "spent_delta", "analyst_delta")
+PRICE_COLUMNS = ("rho", "delta", "spent_delta", "analyst_delta")
 """What the hash of a row covers as well that has a value in one of them."""
+
+LATER_COLUMNS = (*PRICE_COLUMNS, "purpose")
+"""What the hash of a row with a purpose covers as well; tables of older ledgers lack some."""
 
 _HEAD = re.compile(r"([0-9]{1,18}):([0-9a-f]{32,64})")
 _HEAD_FORM = (
@@ -102,14 +106,20 @@ class Head:
 def row_hash(row: Row) -> str:
     """The SHA-256 of all columns of a row but the hash, in hexadecimal digits."""
     parts = [row[name] for name in COLUMNS]
-    if uses_later_columns(row):
-        parts += [row.get(name) for name in LATER_COLUMNS]
+    parts += [row.get(name) for name in later_columns(row)]
     return hashlib.sha256(_JSON.encode(parts).encode("ascii")).hexdigest()
 
 
-def uses_later_columns(row: Row) -> bool:
-    """Whether a row has a value in a column that tables of older ledgers may not have."""
-    return any(row.get(name) is not None for name in LATER_COLUMNS)
+def later_columns(row: Row) -> tuple[str, ...]:
+    """The columns of a row's form that came later: all up to the last that it has a value in.
+
+    So many items are hashed, and the last of them tells which form it is: no two rows share them.
+    """
+    if row.get("purpose") is not None:
+        return LATER_COLUMNS
+    if any(row.get(name) is not None for name in PRICE_COLUMNS):
+        return PRICE_COLUMNS
+    return ()
 
 
 def chained(head: Head, columns: Row) -> dict[str, Any]:
@@ -139,6 +149,7 @@ def debit_columns(entry: Entry) -> dict[str, str | None]:
         "analyst_rho": exact_text(own.rho),
         "analyst_delta": optional_text(own.delta or None),
         "made": entry.made.isoformat(),
+        "purpose": entry.purpose,
     }
 
 
@@ -186,6 +197,7 @@ def entry_of(row: Row, answer: str | None) -> Entry:
             analyst_spent=Loss.read(
                 row["analyst_spent"], row["analyst_rho"], row.get("analyst_delta")
             ),
+            purpose=row.get("purpose"),
         )
     except (TypeError, AttributeError) as error:
         raise ValueError("a column holds no text") from error

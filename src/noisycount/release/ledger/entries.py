@@ -10,7 +10,7 @@ from functools import lru_cache
 from noisycount.release.budget.budgets import Budget, budget_of
 from noisycount.release.budget.exact import exact_epsilon, exact_share, exact_text, optional_text
 from noisycount.release.budget.loss import Loss
-from noisycount.release.ledger.arguments import check_text
+from noisycount.release.ledger.arguments import check_purpose, check_text
 from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.shown.value import Shown
 
@@ -129,9 +129,12 @@ class Entry(Shown):
         answer: The noisy count in units, or the counts of a table; None while none was stored.
         analyst: Who asked.
         analyst_spent: What the analyst's questions have cost in all, this debit included.
+        purpose: What the answer is for, in the asker's words; at most 200 printable characters.
+            None: nobody said so.
 
     Raises:
-        ValueError: A name is not printable, `made` is not in UTC, or a total is too little.
+        ValueError: A name is not printable, the purpose is blank, `made` is not in UTC, or a total
+            is too little.
     """
 
     key: str
@@ -141,10 +144,12 @@ class Entry(Shown):
     answer: int | TableAnswer | None
     analyst: str
     analyst_spent: Loss
+    purpose: str | None = None
 
     def __post_init__(self) -> None:
         check_text("key", self.key)
         check_text("analyst", self.analyst)
+        check_purpose(self.purpose)
         price = self.request.price
         for name, total in (("spent", self.spent), ("analyst_spent", self.analyst_spent)):
             if not total.includes(price):
@@ -155,4 +160,5 @@ class Entry(Shown):
     def _key_facts(self) -> dict[str, object]:
         """What was asked of whom, its price and its answer."""
         asked = {"dataset": self.request.dataset, **self.request.currency}
-        return {"key": self.key, **asked, "answer": self.answer, "analyst": self.analyst}
+        told = {} if self.purpose is None else {"purpose": self.purpose}
+        return {"key": self.key, **asked, "answer": self.answer, "analyst": self.analyst, **told}

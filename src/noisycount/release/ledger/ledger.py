@@ -1,20 +1,24 @@
 """The durable budget: append-only debits and answers in a SQL database."""
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any, Self
 
 from sqlalchemy import Connection, Engine
 
-from noisycount.errors import LedgerError
+from noisycount.errors import LedgerError, ReuseError
 from noisycount.release.budget.budgets import Budget, budget_of
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.address import Address
-from noisycount.release.ledger.arguments import check_text, check_type, storable_answer
+from noisycount.release.ledger.arguments import (
+    check_purpose,
+    check_text,
+    check_type,
+    storable_answer,
+)
 from noisycount.release.ledger.book import Book, Verification, verification
 from noisycount.release.ledger.chain import (
     Head,
@@ -25,21 +29,22 @@ from noisycount.release.ledger.chain import (
 from noisycount.release.ledger.debit import time_of_debit, totals
 from noisycount.release.ledger.description import check_description, unit_of
 from noisycount.release.ledger.entries import Analyst, Entry, Request
-from noisycount.release.ledger.making import check_server, make_file
+from noisycount.release.ledger.making import check_server, make_file, make_table
 from noisycount.release.ledger.refusals import refusals
 from noisycount.release.ledger.rows import (
     all_rows,
     append,
     entries_of,
     entry_under,
+    first_made,
     keys_of,
     require_row,
 )
-from noisycount.release.ledger.shared_book import SharedBook
 from noisycount.release.ledger.structure import check_structure
-from noisycount.release.ledger.table import is_made, make, upgrade
+from noisycount.release.ledger.table import is_made
 from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.release.ledger.turn import take_turn
+from noisycount.release.ledger.turns import Turns
 from noisycount.shown.value import Shown
 
 __all__ = ["Analyst", "Entry", "Ledger", "Request"]
@@ -59,11 +64,8 @@ class Ledger(Shown):
     reading of all of it at its first use.
 
     Args:
-        place: What messages call the ledger.
-        reading: The engine whose transactions only read.
-        writing: The same engine, whose transactions lock out every other writer.
+        turns: Its transactions.
         clock: Gives the time in UTC.
-        read: What was read of it so far.
 
     Example:
         >>> import tempfile
@@ -78,11 +80,23 @@ class Ledger(Shown):
         (Fraction(1, 10), Fraction(0, 1), 103, 2)
     """
 
-    place: str
-    reading: Engine
-    writing: Engine
+    turns: Turns
     clock: Callable[[], datetime] = _now
-    read: SharedBook = field(default_factory=SharedBook, compare=False, repr=False)
+
+    @property
+    def place(self) -> str:
+        """What messages call the ledger."""
+        return self.turns.place
+
+    @property
+    def reading(self) -> Engine:
+        """The engine whose transactions only read."""
+        return self.turns.reading
+
+    @property
+    def writing(self) -> Engine:
+        """The same engine, whose transactions lock out every other writer."""
+        return self.turns.writing
 
     def _facts(self) -> dict[str, object]:
         """Where it is."""
@@ -110,11 +124,11 @@ class Ledger(Shown):
             make_file(address, address.file, create=create)
         with refusals(address.place):
             engine = address.engine()
-        ledger = cls(address.place, engine, engine.execution_options(writing=True))
+        ledger = cls(Turns(address.place, engine, engine.execution_options(writing=True)))
         try:
             ledger._prepare(create=create and address.file is None)
             if known_head is not None:
-                with ledger._transaction(ledger.reading) as connection:
+                with ledger.turns.transaction(ledger.reading) as connection:
                     require_row(connection, known_head, ledger.place)
         except Exception:
             ledger.close()
@@ -131,13 +145,15 @@ class Ledger(Shown):
         """Close every connection; what was written stays."""
         self.reading.dispose()
 
-    def reserve(
+    def reserve(  # noqa: PLR0913 - all that a debit keeps
         self,
         key: str,
         request: Request,
         budget: Fraction | Budget,
         analyst: Analyst = Analyst(),  # noqa: B008 - frozen
         formers: Sequence[Request] = (),
+        *,
+        purpose: str | None = None,
     ) -> tuple[Entry, Loss]:
         """The debit of a request, and what this call charged for it.
 
@@ -149,6 +165,8 @@ class Ledger(Shown):
             budget: The most that the data set may pay in all; a number is a budget in ε.
             analyst: Who asks; the price must fit the analyst's budget as well.
             formers: The same request as an older ledger may hold it, in other words.
+            purpose: What the answer is for, kept with the debit; a request that was made before
+                keeps the purpose that it had then.
 
         Raises:
             ValueError: An argument is of another type or out of range; nothing was charged.
@@ -159,22 +177,23 @@ class Ledger(Shown):
         check_text("key", key)
         check_type("request", request, Request)
         check_type("analyst", analyst, Analyst)
+        check_purpose(purpose)
         limit = budget_of(budget)
-        with self._turn() as (connection, book):
-            # Read before the totals: should the lock ever fail, a row that comes between takes the
-            # number of this one, and the database refuses it.
-            head = book.head
+
+        def reserved(connection: Connection, book: Book) -> tuple[Entry, Loss]:
             known = entry_under(connection, book, key)
             if known is not None and known.request not in {request, *formers}:
-                raise LedgerError(f"key {key!r} was used for another question; choose another key")
-            known = known or _first(connection, book, (request, *formers))
+                raise ReuseError(f"key {key!r} was used for another question; choose another key")
+            known = known or first_made(connection, book, (request, *formers))
             if known is not None:
                 return known, Loss()
             spent, own = totals(book, request, limit, analyst)
             made = time_of_debit(book, self.clock())
-            entry = Entry(key, request, spent, made, None, analyst.name, own)
-            append(connection, head, debit_columns(entry))
+            entry = Entry(key, request, spent, made, None, analyst.name, own, purpose)
+            append(connection, book, debit_columns(entry))
             return entry, request.price
+
+        return self.turns.written(reserved)
 
     def has_answer(self, request: Request, formers: Sequence[Request] = ()) -> bool:
         """Whether there is an answer to a request already.
@@ -186,10 +205,12 @@ class Ledger(Shown):
         Raises:
             LedgerError: The ledger cannot be read.
         """
-        with self._transaction(self.reading) as connection:
-            book = self._book(connection)
-            known = _first(connection, book, (request, *formers))
-        return known is not None and known.answer is not None
+
+        def look(connection: Connection, book: Book) -> bool:
+            known = first_made(connection, book, (request, *formers))
+            return known is not None and known.answer is not None
+
+        return self.turns.found(look)
 
     def store(self, entry: Entry, answer: int | TableAnswer) -> Entry:
         """The entry with its answer for ever: this one, unless one was stored before.
@@ -205,15 +226,18 @@ class Ledger(Shown):
         """
         check_type("entry", entry, Entry)
         answer = storable_answer(answer)
-        with self._turn() as (connection, book):
-            head, made = book.head, max(self.clock(), book.made)
+
+        def answered(connection: Connection, book: Book) -> Entry:
+            made = max(self.clock(), book.made)
             stored = entry_under(connection, book, entry.key)
             if stored is None or stored.request != entry.request:
                 raise LedgerError(f"key {entry.key!r} has no debit here; reserve before you store")
             if stored.answer is not None:
                 return stored
-            append(connection, head, answer_columns(entry.key, answer, made))
-        return replace(stored, answer=answer)
+            append(connection, book, answer_columns(entry.key, answer, made))
+            return replace(stored, answer=answer)
+
+        return self.turns.written(answered)
 
     def describe(self, dataset: str, text: str, former: str | None = None) -> str:
         """The newest description of a data set: this one, unless another took the former's place.
@@ -229,16 +253,19 @@ class Ledger(Shown):
         """
         check_text("dataset", dataset)
         check_description(text)
-        with self._turn() as (connection, book):
-            head, known = book.head, book.descriptions.get(dataset)
+
+        def described(connection: Connection, book: Book) -> str:
+            known = book.descriptions.get(dataset)
             if known is not None and (known != former or known == text):
                 return known
             if known is not None and unit_of(known) != unit_of(text):
                 raise LedgerError(f"data set {dataset!r} was written down with another unit")
             made = max(self.clock(), book.made)
             key = secrets.token_hex(16)
-            append(connection, head, description_columns(key, dataset, text, made))
+            append(connection, book, description_columns(key, dataset, text, made))
             return text
+
+        return self.turns.written(described)
 
     def descriptions(self) -> dict[str, str]:
         """What was written down last of each data set.
@@ -246,8 +273,7 @@ class Ledger(Shown):
         Raises:
             LedgerError: The ledger cannot be read.
         """
-        with self._transaction(self.reading) as connection:
-            return dict(self._book(connection).descriptions)
+        return self.turns.found(lambda _, book: dict(book.descriptions))
 
     def spent(self, dataset: str) -> Fraction | None:
         """The exact sum of the ε that a data set has paid; None where an answer had no ε.
@@ -266,8 +292,7 @@ class Ledger(Shown):
             LedgerError: The ledger cannot be read.
         """
         check_text("dataset", dataset)
-        with self._transaction(self.reading) as connection:
-            return self._book(connection).paid_for(dataset)
+        return self.turns.found(lambda _, book: book.paid_for(dataset))
 
     def paid_by(self, analyst: str) -> Loss:
         """What the questions of an analyst have cost together, over all data sets.
@@ -277,8 +302,7 @@ class Ledger(Shown):
             LedgerError: The ledger cannot be read.
         """
         check_text("analyst", analyst)
-        with self._transaction(self.reading) as connection:
-            return self._book(connection).paid_by(analyst)
+        return self.turns.found(lambda _, book: book.paid_by(analyst))
 
     def entries(self, dataset: str | None = None) -> list[Entry]:
         """Every debit, oldest first; of one data set if it is named.
@@ -289,7 +313,7 @@ class Ledger(Shown):
         """
         if dataset is not None:
             check_text("dataset", dataset)
-        with self._transaction(self.reading) as connection:
+        with self.turns.transaction(self.reading) as connection:
             with all_rows(connection) as rows:
                 entries = entries_of(rows)
             check_structure(connection, self.place)
@@ -303,8 +327,8 @@ class Ledger(Shown):
             LedgerError: The ledger cannot be read, or a row is not as it was written.
         """
         check_text("dataset", dataset)
-        with self._transaction(self.reading) as connection:
-            book = self._book(connection)
+        with self.turns.transaction(self.reading) as connection:
+            book = self.turns.book(connection)
             keys = keys_of(connection, dataset, text)
             found = (entry_under(connection, book, key) for key in keys)
             return [entry for entry in found if entry is not None]
@@ -315,7 +339,7 @@ class Ledger(Shown):
         Raises:
             LedgerError: The ledger cannot be read.
         """
-        with self._transaction(self.reading) as connection, all_rows(connection) as rows:
+        with self.turns.transaction(self.reading) as connection, all_rows(connection) as rows:
             return list(map(dict, rows))
 
     def verify(self, known_head: Head | None = None) -> Verification:
@@ -329,7 +353,7 @@ class Ledger(Shown):
             LedgerError: The ledger cannot be read, or is damaged outside its rows.
         """
         check_type("known_head", known_head, Head | None)
-        with self._transaction(self.reading) as connection:
+        with self.turns.transaction(self.reading) as connection:
             with all_rows(connection) as rows:
                 found = verification(rows, known_head)
             if found.broken is None:
@@ -342,56 +366,17 @@ class Ledger(Shown):
         Raises:
             LedgerError: The database cannot be read.
         """
-        with self._transaction(self.reading) as connection:
+        with self.turns.transaction(self.reading) as connection:
             return is_made(connection)
-
-    @property
-    def _is_on_server(self) -> bool:
-        """Whether it is no file."""
-        return self.reading.dialect.name != "sqlite"
-
-    @contextmanager
-    def _transaction(self, engine: Engine) -> Iterator[Connection]:
-        """One transaction, and our own text for whatever the database refuses."""
-        with refusals(self.place), engine.begin() as connection:
-            yield connection
-
-    @contextmanager
-    def _turn(self) -> Iterator[tuple[Connection, Book]]:
-        """A transaction that locks out every other writer, and what was written before it.
-
-        The first reading of all of a server's ledger takes long: others may write meanwhile.
-        """
-        if self._is_on_server and not self.read.book.head.number:
-            with self._transaction(self.reading) as connection:
-                self._book(connection)
-        with self._transaction(self.writing) as connection:
-            take_turn(connection)
-            yield connection, self._book(connection)
-
-    def _book(self, connection: Connection) -> Book:
-        """What was charged and answered before, by all who write to the ledger."""
-        return self.read.read_on(connection, self.place)
 
     def _prepare(self, *, create: bool) -> None:
         """Make or upgrade the tables, if there is need."""
-        with self._transaction(self.reading) as connection:
+        with self.turns.transaction(self.reading) as connection:
             check_server(connection, self.place)
             if is_made(connection):
                 return
-        if self._is_on_server and not create:
+        if self.turns.is_on_server and not create:
             return
-        with self._transaction(self.writing) as connection:
+        with self.turns.transaction(self.writing) as connection:
             take_turn(connection)
-            if is_made(connection):
-                return
-            if self._is_on_server:
-                make(connection)
-            elif not upgrade(connection):
-                raise LedgerError(f"{self.place} is not a ledger; name another file")
-
-
-def _first(connection: Connection, book: Book, requests: Sequence[Request]) -> Entry | None:
-    """The debit of the first of some requests that was made, if one was."""
-    keys = filter(None, map(book.key_of, requests))
-    return next((entry_under(connection, book, key) for key in keys), None)
+            make_table(connection, self.place)

@@ -13,9 +13,9 @@ from sqlalchemy import Connection
 from noisycount.errors import LedgerError
 from noisycount.release.ledger.address import Address
 from noisycount.release.ledger.refusals import refusals
-from noisycount.release.ledger.table import RESTORE, make
+from noisycount.release.ledger.table import RESTORE, is_made, make, upgrade
 
-__all__ = ["check_server", "make_file"]
+__all__ = ["check_server", "make_file", "make_table"]
 
 _LONGEST_PART = 40  # of the ledger's name in the draft's, which may then be no longer than others
 _ENDING = ".new"
@@ -82,6 +82,20 @@ def check_server(connection: Connection, place: str) -> None:
             raise LedgerError(
                 f"{place} has a server whose {setting} is {found!r}; set it to {needed!r}"
             )
+
+
+def make_table(connection: Connection, place: str) -> None:
+    """Make the table on a server that has none, or bring an older file into this form.
+
+    Raises:
+        LedgerError: The file is no ledger.
+    """
+    if is_made(connection):
+        return
+    if connection.dialect.name != "sqlite":
+        make(connection)
+    elif not upgrade(connection):
+        raise LedgerError(f"{place} is not a ledger; name another file")
 
 
 def _make_draft(address: Address, draft: Path) -> None:

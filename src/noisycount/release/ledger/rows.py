@@ -1,11 +1,11 @@
 """What is read of a ledger's table, oldest row first, and the row that is added to it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Result, Select, func, insert, select
+from sqlalchemy import Connection, Result, Select, func, select
 
 from noisycount.errors import LedgerError
 from noisycount.release.ledger.book import Book
@@ -17,14 +17,24 @@ from noisycount.release.ledger.chain import (
     answer_of,
     chained,
     entry_of,
+    later_columns,
     row_hash,
-    uses_later_columns,
 )
-from noisycount.release.ledger.entries import Entry
+from noisycount.release.ledger.entries import Entry, Request
 from noisycount.release.ledger.table import LEDGER, RESTORE, columns_of, damaged, widen
 
-__all__ = ["all_rows", "append", "entries_of", "entry_under", "follow", "keys_of", "require_row"]
+__all__ = [
+    "all_rows",
+    "append",
+    "entries_of",
+    "entry_under",
+    "first_made",
+    "follow",
+    "keys_of",
+    "require_row",
+]
 
+_SELECT = "SELECT {columns} FROM ledger"
 _AT_ONCE = 20  # rows that are fetched together: some could hold tables of a million counts
 
 
@@ -68,9 +78,8 @@ def entries_of(rows: Iterable[Row]) -> list[Entry]:
 
 def row_at(connection: Connection, number: int) -> Row | None:
     """The row of a number, as it is stored."""
-    query = _rows(connection).where(LEDGER.c.number == number)
-    row = connection.execute(query).mappings().one_or_none()
-    return None if row is None else dict(row)
+    query = f"{_SELECT} WHERE ledger.number = {{mark}}"
+    return next(_named(_executed(connection, query, (number,))), None)
 
 
 def require_row(connection: Connection, known_head: Head, place: str) -> None:
@@ -100,8 +109,8 @@ def follow(connection: Connection, book: Book) -> None:
             _add(book, rows)
         return
     newest = book.head
-    query = _rows(connection).where(LEDGER.c.number >= newest.number).order_by(LEDGER.c.number)
-    later = _named(connection.execute(query))
+    query = f"{_SELECT} WHERE ledger.number >= {{mark}} ORDER BY ledger.number"
+    later = _named(_executed(connection, query, (newest.number,)))
     row = next(later, None)
     if row is None or row["number"] != newest.number:
         raise LedgerError(
@@ -126,6 +135,12 @@ def entry_under(connection: Connection, book: Book, key: str | None) -> Entry | 
         raise damaged(debit["number"]) from None
 
 
+def first_made(connection: Connection, book: Book, requests: Iterable[Request]) -> Entry | None:
+    """The debit of the first of some requests that was made, if one was."""
+    keys = filter(None, map(book.key_of, requests))
+    return next((entry_under(connection, book, key) for key in keys), None)
+
+
 def keys_of(connection: Connection, dataset: str, text: str) -> list[str]:
     """The keys of a data set's debits whose questions hold a text, oldest first, unchecked."""
     without = func.replace(LEDGER.c.question, text, "")
@@ -134,12 +149,23 @@ def keys_of(connection: Connection, dataset: str, text: str) -> list[str]:
     return list(connection.execute(query.order_by(LEDGER.c.number)).scalars())
 
 
-def append(connection: Connection, head: Head, columns: Row) -> None:
-    """Write the row that follows a head; a row of an older form needs no newer table."""
-    row = {name: value for name, value in chained(head, columns).items() if value is not None}
-    if uses_later_columns(row):
-        widen(connection)
-    connection.execute(insert(LEDGER), row)
+def append(connection: Connection, book: Book, columns: Row) -> None:
+    """Write the row that follows a book, and add it; one of an older form needs no newer table."""
+    row = chained(book.head, columns)
+    _add(book, [row])
+    widen(connection, later_columns(row))
+    written = {name: value for name, value in row.items() if value is not None}
+    names, marks = ", ".join(written), ", ".join(["{mark}"] * len(written))
+    query = f"INSERT INTO ledger ({names}) VALUES ({marks})"  # noqa: S608 - names of our own
+    _executed(connection, query, (*written.values(),))
+
+
+def _executed(connection: Connection, query: str, values: Sequence[object]) -> Result[Any]:
+    """What a statement gives that every spend needs: to compile it would take most of its time."""
+    mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
+    columns = ", ".join([f"ledger.{column.name}" for column in columns_of(connection)])
+    text = query.format(mark=mark, columns=columns)
+    return connection.exec_driver_sql(text, tuple(values))
 
 
 def _rows(connection: Connection) -> Select[Any]:

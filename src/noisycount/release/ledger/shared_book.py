@@ -6,6 +6,7 @@ from threading import Lock
 from sqlalchemy import Connection
 
 from noisycount.release.ledger.book import Book
+from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.rows import follow
 from noisycount.release.ledger.structure import check_structure
 
@@ -45,3 +46,14 @@ class SharedBook:
                 check_structure(connection, place)
                 self.book = book
             return self.book
+
+    def adopt(self, draft: Book, after: Head) -> None:
+        """Add rows that were committed, unless somebody has read them meanwhile.
+
+        Args:
+            draft: A draft of the book, with them.
+            after: The row that they follow.
+        """
+        with self.lock:
+            if self.book.head == after:
+                self.book.adopt(draft)

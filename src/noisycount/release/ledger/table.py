@@ -64,6 +64,7 @@ LEDGER = Table(
 )
 
 _IS_WHOLE = "ledger has all columns"  # what is remembered of a connection
+_WIDENED_BY = "transaction that gave it columns"  # it may be rolled back
 
 _SQLITE_GUARD = """
     CREATE TRIGGER ledger_refuses_{name} BEFORE {name} ON ledger
@@ -99,15 +100,18 @@ def columns_of(connection: Connection) -> list[Column[Any]]:
         return list(LEDGER.columns)
     found = connection.exec_driver_sql("SELECT * FROM ledger LIMIT 0").keys()
     columns = [column for column in LEDGER.columns if column.name in found]
-    connection.info[_IS_WHOLE] = len(columns) == len(LEDGER.columns)
+    is_whole = len(columns) == len(LEDGER.columns)
+    is_lasting = connection.info.get(_WIDENED_BY) is not connection.get_transaction()
+    connection.info[_IS_WHOLE] = is_whole and is_lasting
     return columns
 
 
-def widen(connection: Connection) -> None:
-    """Give the table of an older ledger the columns that came later; its rows stay as they are."""
-    found = {column.name for column in columns_of(connection)}
-    for name in LATER_COLUMNS:
+def widen(connection: Connection, names: Sequence[str]) -> None:
+    """Give the table of an older ledger columns that came later; its rows stay as they are."""
+    found = {column.name for column in columns_of(connection)} if names else set()
+    for name in names:
         if name not in found:
+            connection.info[_WIDENED_BY] = connection.get_transaction()
             connection.exec_driver_sql(f"ALTER TABLE {LEDGER.name} ADD COLUMN {name} TEXT")
 
 
@@ -134,7 +138,10 @@ def upgrade(connection: Connection) -> bool:
 
 def damaged(number: int) -> LedgerError:
     """The refusal of a row that the ledger did not write."""
-    return LedgerError(f"row {number} of the ledger is damaged; {RESTORE}")
+    return LedgerError(
+        f"row {number} of the ledger is damaged; {RESTORE}; `noisycount ledger verify` tells what"
+        " is wrong with it, and nothing is charged until then"
+    )
 
 
 def foreign(key: str) -> LedgerError:

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.errors import SourceError
+from noisycount.release.convoy import Convoy, Task
 from noisycount.release.question.keys import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.release.question.schema import Schema
 from noisycount.release.question.tree import Predicate
@@ -21,6 +23,8 @@ from noisycount.release.sources.interface import (
 )
 
 __all__ = ["DescribedSource", "require_described"]
+
+_FEW = 8  # predicates; who asks for more has a scan of their own
 
 
 @dataclass(slots=True)
@@ -37,6 +41,7 @@ class DescribedSource(Closing):
         opened: The open records, from the first need of them on.
         is_closed: Whether their use has ended.
         lock: Held while they are opened or closed.
+        scans: Lets threads that ask little share one scan.
     """
 
     shown: str
@@ -48,6 +53,7 @@ class DescribedSource(Closing):
     opened: CheckedSource | None = None
     is_closed: bool = False
     lock: Lock = field(default_factory=Lock)
+    scans: Convoy = field(default_factory=Convoy)
 
     @property
     def unit(self) -> str | None:
@@ -77,9 +83,19 @@ class DescribedSource(Closing):
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
         """The true count for each predicate; see ``Source.count``."""
         require_known_columns(predicates, self.schema)
-        counts = self._described().count(predicates)
+        if len(predicates) > _FEW:
+            counts = self._described().count(predicates)
+        else:
+            counts = self.scans.result(predicates, self._scan)
         self.require_unchanged()
         return counts
+
+    def _scan(self, tasks: Sequence[Task[Sequence[Predicate], list[int]]]) -> None:
+        """Count for several threads at once."""
+        asked = [predicate for task in tasks for predicate in task.wish]
+        counts = iter(self._described().count(asked))
+        for task in tasks:
+            task.settle(lambda predicates: list(islice(counts, len(predicates))))
 
     def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         """The true counts of a table; see ``Source.count_cells``."""

@@ -42,7 +42,10 @@ def desk_of_frame(
     unit = known.unit(stated.name or _SHOWN, stated.unit)
     source = opened_frame(frame, unit=unit, columns=stated.columns)
     named = LateDataset(
-        lambda: _described(source, unit, stated, register, ledger), paying.budget, paying.size
+        lambda: _described(source, unit, stated, register, ledger),
+        paying.budget,
+        paying.size,
+        paying.needs_purpose,
     )
     return Desk(source, ledger, named)
 

@@ -7,8 +7,7 @@ import numpy as np
 
 from noisycount.errors import PredicateError
 from noisycount.model.tables.levels import Level
-from noisycount.release.question.normal_form import normal_form
-from noisycount.release.question.parser import parse
+from noisycount.release.question.reading import read
 from noisycount.release.question.schema import Kind
 from noisycount.release.question.text import canonical_text
 from noisycount.release.question.tree import Predicate
@@ -43,7 +42,7 @@ class ManyQuestions:
             raise PredicateError(
                 f"wheres must be a list of 1 to {MOST_QUESTIONS:,} questions, got {count:,}"
             )
-        predicates = tuple(normal_form(parse(where, schema)) for where in wheres)
+        predicates = tuple(read(where, schema).normal for where in wheres)
         texts = tuple(map(canonical_text, predicates))
         for text, where in zip(texts, wheres, strict=True):
             if texts.count(text) > 1:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from noisycount.model.noises.discrete import DiscreteNoise
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.budget.exact import Exactly
-from noisycount.release.question.normal_form import normal_form
-from noisycount.release.question.parser import parse
+from noisycount.release.question.reading import read
 from noisycount.release.question.schema import Kind
 from noisycount.release.tables.asked_cells import AskedCells
 from noisycount.release.tables.asked_keys import AskedKeys
@@ -102,7 +101,7 @@ class TableWish(Wish):
         question = TableQuestion(
             parts=parts,
             keys=None if is_hidden else key_set(parts, self.keys),
-            where=None if self.where is None else normal_form(parse(self.where, schema)),
+            where=None if self.where is None else read(self.where, schema).normal,
             margins=margins_of(self.margins, parts),
             has_other=self.other,
             most=self.groups_per_unit,

@@ -8,7 +8,7 @@ from tests.release.sources.conformance.benches import MemoryBench
 from tests.release.sources.conformance.mutants import MUTANTS, Engine
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_wrong_engine_is_found_out(mutant: type[Engine]) -> None:
     """One question in ten shows each mistake, with the question and both numbers."""

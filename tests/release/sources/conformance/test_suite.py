@@ -28,6 +28,7 @@ def test_hash_is_of_all_records_and_questions() -> None:
     assert digest(suite()) == suite_hash()
 
 
+@pytest.mark.thorough
 def test_hash_is_the_same_in_another_process() -> None:
     """Nothing hangs on the order of sets, the clock, the zone or the language of a machine."""
     code = (

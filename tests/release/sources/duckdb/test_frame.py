@@ -362,6 +362,7 @@ def test_a_closed_frame_has_neither_counts_nor_a_version() -> None:
             asked()
 
 
+@pytest.mark.thorough
 def test_pyarrow_is_needed_for_objects_of_python_only() -> None:
     """Polars, DuckDB and typed columns of pandas do without; else the extra is named."""
     code = (

@@ -73,6 +73,7 @@ def settings(session: Any) -> Mapping[str, str]:  # noqa: ANN401 - of Spark
     return {name: session.conf.get(name) for name in HOSTILE}
 
 
+@pytest.mark.thorough
 def test_an_application_keeps_its_session_and_its_settings(
     spark_url: str,
     application: Any,  # noqa: ANN401 - of Spark
@@ -110,6 +111,7 @@ def test_errors_of_spark_say_nothing_of_a_cell(
     assert CANARY not in f"{caught.value}{told.out}{told.err}{caplog.text}"
 
 
+@pytest.mark.thorough
 def test_a_count_that_takes_too_long_is_given_up(
     spark_url: str,
     application: Any,  # noqa: ANN401 - of Spark

@@ -34,7 +34,7 @@ def counted(source: SparkSource, *questions: str) -> list[int]:
     return source.count([parse(text, source.schema) for text in questions])
 
 
-@pytest.mark.parametrize("unit", [None, "person"])
+@pytest.mark.parametrize("unit", [None, pytest.param("person", marks=pytest.mark.thorough)])
 def test_predicates_and_tables_count_as_the_reference_does(
     spark_url: str, unit: str | None
 ) -> None:
@@ -111,6 +111,7 @@ def test_types_of_parquet_are_of_their_kinds(spark_url: str, tmp_path: Path) -> 
         assert [column.missing for column in source.check().columns[:4]] == [1, 0, 0, 1]
 
 
+@pytest.mark.thorough
 def test_a_filter_changes_no_count(spark_url: str, tmp_path: Path) -> None:
     """With `uses_indexes` records that do not match are left out, and none that does."""
     table = pa.table({"who": [1, 1, 2, 3], "age": [20, 40, 30, None]})
@@ -147,6 +148,7 @@ def test_a_changed_relation_is_no_longer_counted(spark_url: str, tmp_path: Path)
         counted(source, "age > 1")
 
 
+@pytest.mark.thorough
 def test_records_without_a_person_are_refused(spark_url: str, tmp_path: Path) -> None:
     """At opening, and at a count when one has come since."""
     path = tmp_path / "a.parquet"
@@ -186,6 +188,7 @@ def test_what_no_person_is_named_by_is_refused(
         opened(spark_url, path, **options)
 
 
+@pytest.mark.thorough
 def test_many_edges_are_found_by_bisection(spark_url: str) -> None:
     """4,096 ranges of whole and real numbers, infinities and NaN too, as the reference has them."""
     numbers = [*range(-3, 60), 10**6, None]
