@@ -1,0 +1,1 @@
+"""What several questions can tell apart of a record."""
