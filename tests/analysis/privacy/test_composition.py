@@ -28,10 +28,11 @@ def test_two_answers_about_one_database_are_not_two_independent_ones() -> None:
     assert composed.get_delta_for_epsilon(EPSILON) == pytest.approx(0.0522, abs=2e-4)
 
 
-def test_several_mechanisms_are_refused_with_the_reason() -> None:
-    """As they would have to be composed."""
-    with pytest.raises(ValueError, match=r"^mechanism must be a single one, got 2: .*must not be"):
-        nc.privacy_curve([nc.Laplace(3), nc.Laplace(4)], nc.Binomial(10, 0.5))  # type: ignore[arg-type]
+def test_samples_among_several_answers_are_refused() -> None:
+    """A sample beside another answer has no exact curve."""
+    both = [nc.Laplace(3), nc.Subsample(4)]
+    with pytest.raises(ValueError, match=r"^mechanism must be Exact or additive noise .*Subsample"):
+        nc.privacy_curve(both, nc.Binomial(10, 0.5))
 
 
 def test_adding_curves_is_refused_with_the_reason() -> None:

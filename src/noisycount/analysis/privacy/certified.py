@@ -2,11 +2,31 @@
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
-__all__ = ["NOTHING", "Certified"]
+__all__ = ["NOTHING", "Between", "Bounded", "Certified"]
 
 _UNDERFLOW = 1e-301  # as much as 1e7 terms that underflow, each below 1e-308
 _ROUNDED_EXPONENT = 2e-15  # of an exponent: 9 roundings of 2^−52 in the sum that it is
+
+
+class Bounded(Protocol):
+    """A number and bounds that contain what it stands for."""
+
+    @property
+    def value(self) -> float:
+        """The number."""
+        ...
+
+    @property
+    def lower(self) -> float:
+        """The least that it can be."""
+        ...
+
+    @property
+    def upper(self) -> float:
+        """The most that it can be."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +64,31 @@ class Certified:
 
 NOTHING = Certified(0.0, 0.0)
 """Exactly 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """A probability with bounds that lie unequally far from it.
+
+    Attributes:
+        value: What it is about, between the bounds.
+        lower: The least that it can be.
+        upper: The most that it can be.
+    """
+
+    value: float
+    lower: float
+    upper: float
+
+    @classmethod
+    def of_bounds(cls, lower: float, upper: float, share: float = 1.0) -> "Between":
+        """A number that lies at a share of the way between two bounds, which are kept in [0, 1].
+
+        Args:
+            lower: The lower bound.
+            upper: The upper one.
+            share: From 0 to 1.
+        """
+        low = min(1.0, max(0.0, lower))
+        high = max(low, min(1.0, upper))
+        return cls(low + share * (high - low), low, high)

@@ -1,0 +1,1 @@
+"""How much the counts of disjoint cells tell about the cell of one record."""

@@ -1,0 +1,1 @@
+"""What a desk may promise about all the answers that it gave."""

@@ -1,0 +1,171 @@
+"""What all answers of a desk show together: of an outsider, and in the worst case."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from noisycount.analysis.privacy.desk.groups import Groups
+from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
+from noisycount.analysis.privacy.worst_case import worst_delta
+from noisycount.model.atoms.atoms import Atoms, Question
+from noisycount.model.exact import Exact
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.additive import SymmetricNoise
+from noisycount.model.validation import instance_of, positive_number, real_number
+from noisycount.shown.value import Shown
+
+__all__ = ["LEAST", "ListRisk", "list_risk"]
+
+LEAST = 10.0
+"""The expected number of records from which on a group is not given to the outsider."""
+
+_SHOWN = 0.1  # ε
+_CLOSE = 1.05  # times a lower bound: an upper one beyond it may be improved on
+
+
+def list_risk(
+    mechanisms: Sequence[Mechanism],
+    population: Atoms,
+    questions: Iterable[Iterable[int]] | None = None,
+    *,
+    least: float = LEAST,
+) -> "ListRisk":
+    """What a list of answers shows, by a rule that a desk may rely on.
+
+    The questions part the records into groups. Groups that are expected to hold fewer than `least`
+    records are given to the outsider, and whoever may be in one has the δ of the worst case; all
+    others have the exact δ of the list. It never falls as the list grows, and "everybody" beside
+    "everybody but one" has that of the worst case.
+
+    Args:
+        mechanisms: How each question is answered: Exact or additive noise.
+        population: The atoms with their public rates.
+        questions: Sets of numbers of atoms; None: those of the `Atoms`.
+        least: The number of records from which on a group is large, above 0.
+
+    Raises:
+        ValueError: As `privacy_curve`, except where a list is too long for an exact curve: then
+            bounds take its place.
+
+    Source: ours, docs/several-answers.md, Theorems 7 and 8.
+    Numerical error: every number is an upper end of a bracket.
+
+    Example:
+        >>> from noisycount import Atoms, Gaussian
+        >>> risk = list_risk([Gaussian(3)] * 2, Atoms.nested(1000, [0.05, 0.1]))
+        >>> round(risk.delta(0.1), 4), round(risk.worst(0.1), 3)
+        (0.0297, 0.148)
+        >>> risk = list_risk([Gaussian(3)] * 2, Atoms(1000, [0.999, 0.001], [{0, 1}, {0}]))
+        >>> risk.delta(0.1) == risk.worst(0.1)
+        True
+    """
+    instance_of(population, Atoms, "population")
+    number = positive_number(real_number(least, "least"), "least")
+    asked = population.questions if questions is None else population.checked(questions)
+    curve = privacy_curve(list(mechanisms), None)
+    if len(asked) != len(mechanisms):
+        raise ValueError(
+            f"questions must be as many as the {len(mechanisms)} mechanisms that answer them, "
+            f"got {len(asked)}"
+        )
+    told = tuple(one for one in mechanisms if isinstance(one, Exact | SymmetricNoise))
+    return ListRisk(told, population, asked, number, curve)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ListRisk(Shown):
+    """What a list of answers shows: made by `list_risk`.
+
+    Attributes:
+        mechanisms: How each question is answered.
+        population: The atoms.
+        questions: What each is about.
+        least: The number of records from which on a group is large.
+        worst_case: The curve of all answers for somebody who knows all other records.
+    """
+
+    mechanisms: tuple[Exact | SymmetricNoise, ...]
+    population: Atoms
+    questions: tuple[Question, ...]
+    least: float
+    worst_case: PrivacyCurve
+
+    @property
+    def given(self) -> float:
+        """The probability that a record is in a group so small that the outsider is given it."""
+        return self._groups.given
+
+    def worst(self, epsilon: float) -> float:
+        """δ(ε) for somebody who knows all other records: it holds whatever is asked, and why.
+
+        Answers whose noises have the ε of differential privacy ε₁, ε₂, … have at most
+        (e^E − e^ε)/(1 + e^E) with E = ε₁ + ε₂ + …, that of an answer that is right with odds e^E.
+
+        Args:
+            epsilon: ε, at least 0.
+        """
+        return worst_delta(self.worst_case, self.mechanisms, epsilon)
+
+    def delta(self, epsilon: float) -> float:
+        """δ(ε) by the rule, the largest over all records.
+
+        Args:
+            epsilon: ε, at least 0.
+        """
+        return self.worst(epsilon) if self.given > 0 else self.rest(epsilon)
+
+    def rest(self, epsilon: float) -> float:
+        """δ(ε) of those whose groups are large: the exact one, or a bound of it.
+
+        Args:
+            epsilon: ε, at least 0.
+        """
+        groups = self._groups
+        if len(groups.large) < 2:  # noqa: PLR2004  (one group is no choice)
+            return 0.0
+        size, chance = groups.unknown()
+        population, questions = groups.population(size)
+        try:
+            lower, upper = privacy_curve(self.mechanisms, population, questions).bracket(epsilon)
+        except ValueError:  # more questions than can be had
+            lower, upper = 0.0, 1.0
+        if upper > _CLOSE * lower:
+            upper = min(upper, groups.ceiling([epsilon])[0])
+        return min(1.0, upper + chance, self.worst(epsilon))
+
+    def adaptive(self, epsilon: float) -> float:
+        """δ(ε) of any questions that are unions of these atoms, also if answers led to them.
+
+        It is that of the exact counts of the atoms, however many questions are asked; where an
+        atom is small, that of the worst case of this list.
+
+        Args:
+            epsilon: ε, at least 0.
+        """
+        atoms = Groups.of(
+            self.population,
+            [frozenset({atom}) for atom in range(len(self.population.rates))],
+            self.least,
+        )
+        if atoms.given > 0:
+            return self.worst(epsilon)
+        return min(atoms.ceiling([epsilon])[0], self.worst(epsilon))
+
+    @property
+    def _groups(self) -> Groups:
+        """What the list tells apart."""
+        return Groups.of(self.population, self.questions, self.least)
+
+    def _facts(self) -> dict[str, object]:
+        """What it is about, and δ at one ε."""
+        told = {"epsilon": _SHOWN, "delta": self.delta(_SHOWN), "worst": self.worst(_SHOWN)}
+        return {**self._key_facts(), "given": self.given, "deltas": [told]}
+
+    def _key_facts(self) -> dict[str, object]:
+        """What it is about."""
+        questions = [sorted(question) for question in self.questions]
+        return {
+            "mechanisms": self.mechanisms,
+            "population": self.population,
+            "questions": questions,
+            "least": self.least,
+        }

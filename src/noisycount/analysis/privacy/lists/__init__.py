@@ -1,0 +1,1 @@
+"""Answers to a list of questions about one database."""

@@ -1,0 +1,1 @@
+"""Questions that are answered on random samples of the records, each on its own."""

@@ -1,0 +1,155 @@
+"""How far one record can move counts in several samples of all records."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from noisycount.analysis.privacy.cells.answers import AnswerTable, answer_table, positive_sum
+from noisycount.analysis.privacy.cells.others import counts_within
+from noisycount.analysis.privacy.certified import Between, Bounded
+from noisycount.analysis.privacy.hockey_stick import hockey_sticks
+from noisycount.analysis.privacy.pairs.of_population import record_pairs
+from noisycount.analysis.privacy.parts.held import HeldSamples
+from noisycount.analysis.privacy.privacy_curve import PrivacyCurve
+from noisycount.model.atoms.atoms import Atoms
+from noisycount.model.exact import Exact
+from noisycount.model.noises.additive import SymmetricNoise
+from noisycount.model.populations.binomial import Binomial
+from noisycount.model.subsampling import Subsample
+
+__all__ = ["samples_curve"]
+
+_DEPTH = 34.0  # nepers: a count farther off has a probability below 1e-14
+_LOST = 1e-12  # of the probability of all counts that are not in a table
+_LARGEST = 512  # records of a sample whose law is tabulated
+_WIDEST = 1024  # counts of the whole in a table
+
+
+def samples_curve(
+    mechanisms: Sequence[Subsample],
+    population: Binomial | Atoms,
+    questions: Iterable[Iterable[int]] | None = None,
+) -> PrivacyCurve:
+    """What one record can change in counts in samples that do not know each other.
+
+    Each sample is drawn of all records, so that they may share some. All that they tell of one
+    property can be made from the count in their union, which holds at most m₁ + m₂ + … records: δ
+    is at most that of one sample of so many, and at least that of the largest two. Of `Atoms` each
+    sample counts a question of its own, also one that answers led to: δ is at most the mean of
+    the worst cases of the samples that hold the record, and at least that of each alone.
+
+    Args:
+        mechanisms: The samples, each with its noise.
+        population: The records: a `Binomial` of the one property, or `Atoms`.
+        questions: Of `Atoms`, sets of their numbers; None: their own.
+
+    Raises:
+        ValueError: If these are not samples, one is larger than the database, there are not as many
+            questions, or more different samples than can be had.
+
+    Source: ours, docs/several-answers.md.
+    Numerical error: `bracket` holds both bounds; δ is the upper one. Of two samples of at most 512
+    records both are equal only as the whole is large against them.
+
+    Example:
+        >>> from noisycount import Binomial, Subsample
+        >>> low, high = samples_curve([Subsample(20)] * 2, Binomial(1000, 0.1)).bracket(0.01)
+        >>> f"{low:.5f} {high:.5f}"
+        '0.00443 0.00452'
+    """
+    if not isinstance(population, Binomial | Atoms):
+        raise ValueError(f"population must be a Binomial or Atoms, got {population!r}")  # noqa: TRY004  (a bad value, as everywhere)
+    samples = tuple(mechanisms)
+    if not samples or not all(isinstance(one, Subsample) for one in samples):
+        raise ValueError(
+            f"mechanisms must be Subsample, one at least, got {list(mechanisms)!r}: samples of all "
+            "records"
+        )
+    if isinstance(population, Atoms):
+        return _of_atoms(samples, population, questions)
+    if questions is not None:
+        raise ValueError("questions must be left out, as a Binomial has one: give Atoms for more")
+    for one in samples:
+        record_pairs(one, population)
+    return PrivacyCurve(samples, population, None, _Samples(samples, population))
+
+
+def _of_atoms(
+    samples: tuple[Subsample, ...], population: Atoms, questions: Iterable[Iterable[int]] | None
+) -> PrivacyCurve:
+    """The curve of a question for each sample."""
+    asked = population.questions if questions is None else population.checked(questions)
+    if len(asked) != len(samples):
+        raise ValueError(
+            f"questions must be as many as the {len(samples)} samples, got {len(asked)}"
+        )
+    rates = tuple(map(population.rate, asked))
+    for one, rate in zip(samples, rates, strict=True):
+        record_pairs(one, Binomial(population.size, rate))
+    held = HeldSamples(samples, population.size, rates)
+    return PrivacyCurve(samples, population, asked, held)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Samples:
+    """The divergences of counts in several samples."""
+
+    samples: tuple[Subsample, ...]
+    population: Binomial
+
+    def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
+        """δ₊ and δ₋ for each ε."""
+        mirrored = Binomial(self.population.size, 1 - self.population.rate)
+        return self._bounds(self.population, epsilons), self._bounds(mirrored, epsilons)
+
+    def _bounds(self, population: Binomial, epsilons: list[float]) -> list[Bounded]:
+        """Below and above δ₊."""
+        drawn = sum(one.sample_size for one in self.samples)
+        union = Subsample(min(drawn, population.size))
+        if len(self.samples) == 1:
+            union = self.samples[0]
+        (pair,) = record_pairs(union, population)
+        errors = union.noise.errors if isinstance(union.noise, SymmetricNoise) else None
+        sticks = hockey_sticks(pair, errors, epsilons)
+        if len(self.samples) == 1:
+            return [Between.of_bounds(one.lower, one.upper) for one in sticks]
+        lowers = _of_two(self.samples, population, epsilons)
+        return [Between.of_bounds(low, one.upper) for low, one in zip(lowers, sticks, strict=True)]
+
+
+def _of_two(
+    samples: Sequence[Subsample], population: Binomial, epsilons: list[float]
+) -> list[float]:
+    """A lower bound of δ₊ from the largest two samples whose laws are small enough for tables."""
+    others = Binomial(population.size - 1, population.rate)
+    low, high = counts_within(others, _DEPTH)
+    short = [one for one in samples if one.sample_size <= _LARGEST]
+    if high - low > _WIDEST or not short:
+        return [0.0] * len(epsilons)
+    largest = sorted(short, key=lambda one: one.sample_size)[-2:]
+    counts = np.arange(low, high + 2)
+    known = {one: _sampled(one, counts, population.size) for one in set(largest)}
+    first, second = known[largest[0]], known[largest[-1]]
+    if len(largest) == 1:
+        second = AnswerTable(np.ones((1, len(counts))), 0.0)
+    law = others.deep_law()
+    lowers = []
+    for epsilon in epsilons:
+        gain = math.exp(epsilon)
+        weights = law.pmf(counts - 1) - gain * law.pmf(counts)
+        value, rounding = positive_sum(first, weights, second)
+        lowers.append(max(0.0, value - gain * _LOST - rounding))
+    return lowers
+
+
+def _sampled(
+    sample: Subsample, counts: np.ndarray[tuple[int], np.dtype[np.int64]], size: int
+) -> AnswerTable:
+    """The probabilities of the answers of a sample for each count of the whole."""
+    drawn = Subsample(sample.sample_size)
+    rows = np.exp([drawn.logpmf(inside, counts, size) for inside in range(sample.sample_size + 1)])
+    noise = sample.noise if isinstance(sample.noise, SymmetricNoise) else Exact()
+    answers = answer_table(noise, 0, sample.sample_size)
+    return AnswerTable(rows if answers is None else answers.rows @ rows, 0.0)

@@ -1,0 +1,1 @@
+"""One count that is answered several times."""
