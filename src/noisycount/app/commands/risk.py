@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from noisycount.analysis.privacy.desk.list_risk import LEAST
 from noisycount.app.config.config import Config
 from noisycount.app.options.common import as_epsilon, as_picture, config_option, json_option
 from noisycount.app.options.population import (
@@ -17,6 +18,7 @@ from noisycount.app.options.population import (
     population_options,
 )
 from noisycount.app.refine.assumption import Rate
+from noisycount.app.risk.known import Known
 from noisycount.app.risk.risk import Risks
 from noisycount.app.risk.setting import Setting
 from noisycount.app.risk.wire import risks_object
@@ -39,7 +41,8 @@ _KINDS = [*NOISE_OPTIONS, _NONE]
     epilog="\b\nExample:\n"
     "  noisycount risk --size 1000 --rate 10% --noise laplace --scale 3\n"
     "  noisycount risk --size 1000 --rate 10% --price 0.15\n"
-    "  noisycount risk --size 1000 --rate 10% --noise none --sample 100 --known 40",
+    "  noisycount risk --size 1000 --rate 10% --noise none --sample 100 --known 40\n"
+    "  noisycount risk --ledger survey --rate 10%",
 )
 @population_options
 @click.option(
@@ -88,6 +91,25 @@ _KINDS = [*NOISE_OPTIONS, _NONE]
     help="The ε at which δ is told; left out: 1/scale for Laplace noise, else 1.",
 )
 @click.option(
+    "--ledger",
+    "dataset",
+    metavar="NAME",
+    help="Or: all answers so far about that data set, taken together,",
+)
+@click.option(
+    "--atoms",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="whose questions overlap as a table tells with the columns rate, 1, 2, …: the rate of "
+    "each atom, and 1 or 0 for each question.",
+)
+@click.option(
+    "--least",
+    callback=as_size,
+    metavar="N",
+    help="Groups that are expected to hold fewer records are given to the outsider; left out: 10.",
+)
+@click.option(
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),
     callback=as_picture,
@@ -108,6 +130,9 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     known: int | None,
     known_positives: int | None,
     epsilon: Fraction | None,
+    dataset: str | None,
+    atoms: Path | None,
+    least: int | None,
     plot: Path | None,
     configuration: Config,
     *,
@@ -118,6 +143,18 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     Whoever knows less learns less: the worst case knows all other records, as differential privacy
     assumes; others know some records, or only the rate. No data is read.
     """
+    if dataset is not None:
+        beside = (strata, noise, scale, price, key, sample, known, known_positives, plot)
+        if any(option is not None for option in beside):
+            raise click.UsageError(
+                "--ledger NAME goes with --size, --rate, --atoms, --least and --epsilon only: its "
+                "answers say the rest"
+            )
+        about = Known(size, rate, atoms, float(least or LEAST))
+        _tell_list(dataset, about, epsilon, configuration, as_json=as_json)
+        return
+    if atoms is not None or least is not None:
+        raise click.UsageError("--atoms and --least need --ledger NAME: of which answers?")
     source = None
     if key is not None:
         price, source, public = _answered(key, price, configuration)
@@ -135,6 +172,21 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
         print_json({**risks_object(risks), "key": key})
     else:
         _print(risks, source)
+
+
+def _tell_list(
+    dataset: str, known: Known, epsilon: Fraction | None, configuration: Config, *, as_json: bool
+) -> None:
+    """What all answers about a data set show together."""
+    from noisycount.app.risk.asked_list import answers_so_far  # noqa: PLC0415  (loads SQLAlchemy)
+    from noisycount.app.risk.list_risks import ListRisks  # noqa: PLC0415  (loads DuckDB)
+    from noisycount.app.risk.list_telling import tell_list  # noqa: PLC0415  (the same)
+
+    asked = answers_so_far(dataset, configuration)
+    with progress("computing") as done:
+        risks = ListRisks.of(asked, known, epsilon)
+        done(1.0)
+    tell_list(risks, as_json=as_json)
 
 
 def _answered(

@@ -8,7 +8,7 @@ from noisycount.analysis.utility.utility import utility_loss
 from noisycount.app.risk.setting import Adversary, Setting
 from noisycount.app.terminal.progress import Done
 
-__all__ = ["Risk", "Risks"]
+__all__ = ["Risk", "Risks", "float_above"]
 
 _USUAL_DELTA = 1e-6
 
@@ -79,7 +79,7 @@ class Risks:
             ValueError: If the property is certain for some group of records.
         """
         asked = epsilon or setting.natural_epsilon
-        number, adversaries, risks = _float_above(asked), list(setting.adversaries()), []
+        number, adversaries, risks = float_above(asked), list(setting.adversaries()), []
         for adversary in adversaries:
             risks.append(Risk.of(adversary, number))
             done(len(risks) / (len(adversaries) + 1))
@@ -103,7 +103,7 @@ class Risks:
         return tuple(risk for risk in others if risk.bracket[0] > worst.bracket[1])
 
 
-def _float_above(number: Fraction) -> float:
+def float_above(number: Fraction) -> float:
     """The smallest float that is not below a number: at ε = 1/scale, δ of Laplace noise is 0."""
     nearest = float(number)
     return nearest if Fraction(nearest) >= number else math.nextafter(nearest, math.inf)

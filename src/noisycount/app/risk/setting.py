@@ -13,9 +13,10 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.known import Known
+from noisycount.model.populations.population import Population
 from noisycount.model.subsampling import Subsample
 
-__all__ = ["Adversary", "Setting"]
+__all__ = ["Adversary", "Onlooker", "Setting"]
 
 _LARGEST_EPSILON = Fraction(700)  # the largest for which curves are computed
 
@@ -33,6 +34,21 @@ class Adversary:
     name: str
     knows: str
     curve: PrivacyCurve
+
+
+@dataclass(frozen=True, slots=True)
+class Onlooker:
+    """What an adversary knows.
+
+    Attributes:
+        name: What the table calls this adversary.
+        knows: What is known of the records besides the answer, in words.
+        population: The same as a law of the count; None: all records but one, without a sample.
+    """
+
+    name: str
+    knows: str
+    population: Population | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +129,20 @@ class Setting:
 
     def adversaries(self) -> Iterator[Adversary]:
         """The worst case first, the one who knows least last."""
+        for one in self.onlookers():
+            curve = privacy_curve(self.mechanism, one.population)
+            yield Adversary(one.name, one.knows, curve)
+
+    def onlookers(self) -> Iterator[Onlooker]:
+        """The same, before anything is computed."""
         population = self.assumed.population
         everything = None if self.sample is None else Known(population.records)
-        worst = privacy_curve(self.mechanism, everything)
-        yield Adversary("worst case", "all other records", worst)
+        yield Onlooker("worst case", "all other records", everything)
         if self.known is not None and self.known_positives is not None:
             partly = population.given(self.known, self.known_positives)
             knows = f"{self.known:,} record{'s' if self.known > 1 else ''}"
-            yield Adversary("partly informed", knows, privacy_curve(self.mechanism, partly))
-        outside = privacy_curve(self.mechanism, population)
-        yield Adversary("distribution only", "no record", outside)
+            yield Onlooker("partly informed", knows, partly)
+        yield Onlooker("distribution only", "no record", population)
 
     def overlapping_delta(self, epsilon: float) -> float | None:
         """The least δ of two answers whose questions differ in one person, at this ε.

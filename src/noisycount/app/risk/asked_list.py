@@ -1,0 +1,50 @@
+"""The answers that a ledger holds about one data set."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from noisycount.app.config.config import Config
+from noisycount.app.ledger.access import debits
+from noisycount.app.ledger.asked_words import asked_words
+from noisycount.app.risk.answers_so_far import AnswersSoFar
+from noisycount.errors import NoisyCountError
+from noisycount.release.ledger.entries import Entry
+from noisycount.release.register.asked import asks_for_table
+
+__all__ = ["answers_so_far"]
+
+
+def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
+    """The list of a data set.
+
+    Raises:
+        NoisyCountError: There is no such data set, or nothing was asked of it yet.
+    """
+    dataset = configuration.dataset(name)
+    entries = [entry for entry in debits(configuration) if entry.request.dataset == dataset.account]
+    if not entries:
+        raise NoisyCountError(
+            f"--ledger {name!r}: nothing was asked of it yet, and nothing is shown: ask with "
+            "`noisycount count`"
+        )
+    counts = [entry for entry in entries if _is_count(entry)]
+    questions = tuple(dict.fromkeys(asked_words(entry) for entry in counts))
+    return AnswersSoFar(
+        dataset.name,
+        dataset.size,
+        questions,
+        tuple(questions.index(asked_words(entry)) for entry in counts),
+        _prices(counts),
+        len(entries) - len(counts),
+        None if entries[-1].spent.delta else entries[-1].spent.epsilon,
+    )
+
+
+def _is_count(entry: Entry) -> bool:
+    """Whether it is one count with noise of a price in ε."""
+    return entry.request.epsilon is not None and not asks_for_table(entry)
+
+
+def _prices(entries: Sequence[Entry]) -> tuple[Fraction, ...]:
+    """The ε of each count."""
+    return tuple(entry.request.epsilon for entry in entries if entry.request.epsilon is not None)

@@ -1,0 +1,122 @@
+"""What all answers of a ledger show together: to an outsider, and in the worst case."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from noisycount.analysis.privacy.desk.list_risk import ListRisk, list_risk
+from noisycount.analysis.privacy.worst_case import priced_delta
+from noisycount.app.risk.answers_so_far import AnswersSoFar
+from noisycount.app.risk.atoms_file import atoms_of_file
+from noisycount.app.risk.known import Known
+from noisycount.app.risk.risk import float_above
+from noisycount.errors import NoisyCountError
+from noisycount.model.atoms.atoms import Atoms
+
+__all__ = ["ListRisks", "Outsider"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outsider:
+    """What somebody learns who knows how often records are in which atom.
+
+    Attributes:
+        size: The number of records.
+        delta: δ by the rule of the desk.
+        of_large: δ of those whose groups are large.
+        led: δ also where answers led to questions.
+        given: The probability that a record is in a small group.
+        least: The number of records from which on a group is large.
+    """
+
+    size: int
+    delta: float
+    of_large: float
+    led: float
+    given: float
+    least: float
+
+    @classmethod
+    def of(cls, risk: ListRisk, epsilon: float) -> "Outsider":
+        """What is learned at an ε."""
+        of_large = risk.rest(epsilon)
+        delta = risk.worst(epsilon) if risk.given > 0 else of_large
+        led = risk.adaptive(epsilon)
+        return cls(risk.population.size, delta, of_large, led, risk.given, risk.least)
+
+
+@dataclass(frozen=True, slots=True)
+class ListRisks:
+    """What the answers so far show.
+
+    Attributes:
+        asked: The answers.
+        epsilon: The ε at which δ is told.
+        worst: δ for somebody who knows all other records; None where the budget is in ρ or δ.
+        outsider: What an outsider has; None where that is not told.
+        why: Why it is not; empty where it is.
+    """
+
+    asked: AnswersSoFar
+    epsilon: Fraction
+    worst: float | None
+    outsider: Outsider | None
+    why: str = ""
+
+    @classmethod
+    def of(cls, asked: AnswersSoFar, known: Known, epsilon: Fraction | None) -> "ListRisks":
+        """The risks of a list at an ε, by default the price of the dearest answer.
+
+        Raises:
+            NoisyCountError: The size is not public, or the file of the atoms cannot be read.
+        """
+        told = epsilon or max(asked.prices, default=Fraction(1))
+        number = float_above(told)
+        if asked.tables:
+            why = "tables are among the answers, of which only what they cost is told"
+            return cls(asked, told, _paid(asked, number), None, why)
+        atoms = _atoms(asked, known)
+        if atoms is None:
+            return cls(asked, told, _paid(asked, number), None, _untold(asked))
+        sets = [atoms.questions[place] for place in asked.places]
+        risk = list_risk(asked.mechanisms, atoms, sets, least=known.least)
+        return cls(asked, told, risk.worst(number), Outsider.of(risk, number))
+
+
+def _paid(asked: AnswersSoFar, epsilon: float) -> float | None:
+    """δ of what was paid, whatever was asked."""
+    if asked.spent is None:
+        return None
+    bound = priced_delta(float_above(asked.spent), epsilon)
+    if asked.tables:
+        return bound
+    alike = Atoms(1, [0.5, 0.5])
+    counts = list_risk(asked.mechanisms, alike, [{0}] * len(asked.places))
+    return min(bound, counts.worst(epsilon))
+
+
+def _untold(asked: AnswersSoFar) -> str:
+    """Why the outsider has no δ."""
+    if len(asked.questions) > 1:
+        number = len(asked.questions)
+        return f"{number} questions may overlap in any way unless --atoms FILE tells how"
+    return "the rate of the question is not told: give --rate"
+
+
+def _atoms(asked: AnswersSoFar, known: Known) -> Atoms | None:
+    """The atoms that are told; None where they are not."""
+    size = known.size or asked.size
+    if known.atoms is None and (known.rate is None or len(asked.questions) > 1):
+        return None
+    if size is None:
+        raise NoisyCountError(
+            f"--ledger {asked.dataset!r}: its size is not public in noisycount.toml: give --size"
+        )
+    if known.atoms is not None:
+        return atoms_of_file(known.atoms, size, len(asked.questions))
+    rate = known.rate
+    if rate is None or rate.deviation or rate.mean in {0, 1}:
+        raise NoisyCountError(
+            f"--rate {rate} must be one known rate between 0 and 1 for a list of answers: records "
+            "of an uncertain rate depend on each other"
+        )
+    return Atoms.nested(size, [rate.mean])

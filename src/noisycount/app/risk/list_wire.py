@@ -1,0 +1,33 @@
+"""What all answers of a ledger show together, as JSON."""
+
+from typing import Any
+
+from noisycount.app.risk.list_risks import ListRisks
+from noisycount.app.risk.list_words import list_cautions
+from noisycount.release.budget.exact import exact_text
+
+__all__ = ["list_object"]
+
+
+def list_object(risks: ListRisks) -> dict[str, Any]:
+    """δ of the list so far; that of the outsider is null where it is not told."""
+    asked, outsider = risks.asked, risks.outsider
+    return {
+        "dataset": asked.dataset,
+        "size": asked.size if outsider is None else outsider.size,
+        "epsilon": exact_text(risks.epsilon),
+        "questions": list(asked.questions),
+        "answers": [
+            {"question": place + 1, "price": exact_text(price)}
+            for place, price in zip(asked.places, asked.prices, strict=True)
+        ],
+        "tables": asked.tables,
+        "worst_case": risks.worst,
+        "outsider": None if outsider is None else outsider.delta,
+        "outsider_of_large_groups": None if outsider is None else outsider.of_large,
+        "outsider_led_by_answers": None if outsider is None else outsider.led,
+        "given": None if outsider is None else outsider.given,
+        "least": None if outsider is None else outsider.least,
+        "why": risks.why or None,
+        "cautions": dict(list_cautions(risks)),
+    }
