@@ -19,6 +19,7 @@ from noisycount.app.config.file import (
     without_file,
 )
 from noisycount.app.config.served import SERVER_KEYS
+from noisycount.app.config.service import SERVICE_KEYS
 from noisycount.errors import ConfigError
 from noisycount.release.budget.budgets import PureBudget
 from noisycount.release.question.schema import Kind
@@ -375,13 +376,14 @@ def test_template_loads_as_it_stands(tmp_path: Path) -> None:
 
 def test_template_mentions_every_key(tmp_path: Path) -> None:
     """With its commented settings switched on, the template uses every key there is."""
-    text = re.sub(r"^# (?=\w+ = |\[datasets)", "", TEMPLATE, flags=re.MULTILINE)
+    text = re.sub(r"^# (?=[\w.]+ = |\[datasets|\[server)", "", TEMPLATE, flags=re.MULTILINE)
     load(write(tmp_path, text))
     written = tomllib.loads(text)
     survey, visits = (set(written["datasets"][name]) for name in ("survey", "visits"))
     assert survey | visits == set(DATASET_KEYS)
     assert visits == {"source", *SERVER_KEYS}
     assert set(written["ledger"]) == {"url", "head"}
+    assert set(written["server"]) == set(SERVICE_KEYS)
 
 
 @pytest.mark.parametrize("link", ["loop", "loop/survey.csv"])

@@ -8,9 +8,11 @@ from types import MappingProxyType
 
 from noisycount.app.config.ledger_url import sqlite_file
 from noisycount.app.config.place import Source, is_place, records_at, table_at
+from noisycount.app.config.service import ServiceConfig
 from noisycount.app.config.toml_table import suggestion
 from noisycount.errors import ConfigError
 from noisycount.release.budget.budgets import Budget, PureBudget, budget_of
+from noisycount.release.dataset import Dataset
 from noisycount.release.ledger.arguments import check_text
 from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.entries import Analyst
@@ -40,6 +42,7 @@ class DatasetConfig:
         form: How the texts are found in the file.
         account: The name under which the ledger books its spending; empty: its own name.
         budget: The most that all answers together may cost; a number is a budget in ε.
+        needs_purpose: Whether a spend must say what its answer is for.
 
     Raises:
         ConfigError: The source is relative, the size or the budget is not positive, or the ledger
@@ -56,6 +59,7 @@ class DatasetConfig:
     form: FileForm = FileForm()  # noqa: RUF009 - frozen
     account: str = ""
     budget: Budget = DEFAULT_BUDGET
+    needs_purpose: bool = False
 
     def __post_init__(self) -> None:
         """The refusal of what no file could have said."""
@@ -79,6 +83,10 @@ class DatasetConfig:
     def is_served(self) -> bool:
         """Whether its records are on a server."""
         return isinstance(self.source, ServedTable)
+
+    def paying(self, account: str) -> Dataset:
+        """What a desk knows of the data set, under the name by which the ledger books it."""
+        return Dataset(account, self.budget, self.size, self.needs_purpose)
 
     def lies_at(self, place: str | Source) -> bool:
         """Whether the very records of the data set lie at a path, links included, or address."""
@@ -105,6 +113,7 @@ class Config:
         datasets: The data sets by name.
         analysts: Who may ask, by name; where nobody is named, everybody is the same analyst.
         known_head: The ledger's head that the owner wrote down, if any.
+        service: How the service answers.
     """
 
     path: Path | None
@@ -112,6 +121,7 @@ class Config:
     datasets: Mapping[str, DatasetConfig]
     analysts: Mapping[str, Analyst] = field(default_factory=dict)
     known_head: Head | None = None
+    service: ServiceConfig = ServiceConfig()  # noqa: RUF009 - frozen
 
     def __post_init__(self) -> None:
         """Keep data sets and analysts from being changed through the arguments."""

@@ -15,6 +15,7 @@ from noisycount.app.config.ledger_url import sqlite_url, url_seen_from
 from noisycount.app.config.naming import NAME
 from noisycount.app.config.place import Source, is_file
 from noisycount.app.config.served import SERVER_KEYS, require_no_server, served_in
+from noisycount.app.config.service import service_in
 from noisycount.app.config.toml_table import TomlTable
 from noisycount.errors import ConfigError
 from noisycount.release.ledger.arguments import check_text
@@ -31,8 +32,9 @@ TEMPLATE = Path(__file__).with_name("template.toml").read_text(encoding="utf-8")
 
 LEDGER_KEYS = ("url", "head")
 ANALYST_KEYS = ("budget",)
+_REQUIRED = "required"
 DATASET_KEYS = (
-    *("source", "table", "unit", "size", "columns", "kinds", "budget", "account"),
+    *("source", "table", "unit", "size", "columns", "kinds", "budget", "account", "purpose"),
     *FILE_KEYS,
     *SERVER_KEYS,
 )
@@ -64,12 +66,19 @@ def load(path: Path) -> Config:
     """
     path = Path(os.path.realpath(path))  # Path.resolve raises where links lead in a circle
     top = TomlTable.read(path)
-    top.require_known(("ledger", "datasets", "analysts"))
+    top.require_known(("ledger", "datasets", "analysts", "server"))
     datasets = {name: _dataset(name, table) for name, table in top.table("datasets").tables()}
     _require_apart(path, datasets.values())
     analysts = {name: _analyst(name, table) for name, table in top.table("analysts").tables()}
     ledger = top.table("ledger")
-    return Config(path, _ledger_url(ledger), datasets, analysts, _known_head(ledger))
+    return Config(
+        path,
+        _ledger_url(ledger),
+        datasets,
+        analysts,
+        _known_head(ledger),
+        service_in(top.table("server")),
+    )
 
 
 def without_file() -> Config:
@@ -126,7 +135,15 @@ def _dataset(name: str, table: TomlTable) -> DatasetConfig:
         form=file_form_in(table),
         account=_account(name, table),
         budget=budget_in(table) or DEFAULT_BUDGET,
+        needs_purpose=_needs_purpose(table),
     )
+
+
+def _needs_purpose(table: TomlTable) -> bool:
+    """Whether a spend must say what its answer is for."""
+    if table.text("purpose") not in {None, _REQUIRED}:
+        raise table.refusal("purpose", f'must be "{_REQUIRED}", or be left out')
+    return "purpose" in table.values
 
 
 def _account(name: str, table: TomlTable) -> str:

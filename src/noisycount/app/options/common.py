@@ -14,6 +14,7 @@ from noisycount.app.config.file import find, load, without_file
 from noisycount.charts.extra import check_charts
 from noisycount.model.written import written_share
 from noisycount.release.budget.exact import exact_epsilon
+from noisycount.release.ledger.arguments import check_purpose
 from noisycount.release.ledger.chain import Head
 from noisycount.release.slot import Slot
 
@@ -24,6 +25,7 @@ __all__ = [
     "as_guess",
     "as_head",
     "as_picture",
+    "as_purpose",
     "as_slot",
     "as_within",
     "config_option",
@@ -91,6 +93,15 @@ def as_picture(_: click.Context, __: click.Parameter, path: Path | None) -> Path
         raise click.BadParameter(f"must end in .svg or .png, got {str(path)!r}")
     check_charts()
     return path
+
+
+def as_purpose(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
+    """What an answer is for."""
+    try:
+        check_purpose(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return text
 
 
 def as_slot(_: click.Context, __: click.Parameter, text: str | None) -> Slot | None:

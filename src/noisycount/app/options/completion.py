@@ -7,12 +7,13 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
+from noisycount.app.access.keyring import Keyring
 from noisycount.app.config.config import Config
 from noisycount.app.config.file import find, load, without_file
 from noisycount.errors import NoisyCountError
 from noisycount.release.sources.servers import is_server
 
-__all__ = ["analyst_names", "source_names"]
+__all__ = ["analyst_names", "dataset_names", "key_names", "source_names"]
 
 
 def source_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -26,6 +27,19 @@ def source_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> lis
 def analyst_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The analysts whose names begin so."""
     return _items(_config(ctx).analysts, incomplete)
+
+
+def dataset_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The configured data sets whose names begin so."""
+    return _items(_config(ctx).datasets, incomplete)
+
+
+def key_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The holders of keys that are not revoked, and the ids of these keys, that begin so."""
+    with suppress(NoisyCountError):
+        held = [key for key in Keyring.of(_config(ctx)).issued() if key.revoked is None]
+        return _items(dict.fromkeys(word for k in held for word in (k.name, k.id)), incomplete)
+    return []
 
 
 def _items(names: Mapping[str, object], incomplete: str) -> list[CompletionItem]:

@@ -15,7 +15,7 @@ from noisycount.app.table.keys import Listed
 from noisycount.app.table.typed import items, keys_of_column, margin_names
 from noisycount.release.budget.exact import exact_delta, exact_epsilon
 
-__all__ = ["as_delta", "as_groups", "as_margins", "as_noise", "as_rho", "table_options"]
+__all__ = ["as_delta", "as_groups", "as_items", "as_margins", "as_noise", "as_rho", "table_options"]
 
 Read = TypeVar("Read")
 _ENDINGS = (".csv", ".parquet", ".json", ".arrow")
@@ -53,7 +53,7 @@ def as_margins(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> t
     return _each_once(names, "names {} twice: name it once")
 
 
-def _as_items(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> tuple[Item, ...]:
+def as_items(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> tuple[Item, ...]:
     """What the table is grouped by, each column once."""
     found = [item for text in texts for item in _read(partial(items, text))]
     _each_once([item.column.lower() for item in found], "names {} twice: name it once")
@@ -81,7 +81,7 @@ _OPTIONS = (
     click.option(
         "--by",
         multiple=True,
-        callback=_as_items,
+        callback=as_items,
         metavar="COLUMNS",
         help="A table: a count for each group, such as town,sex; of numbers by edges, "
         "age:0,18,65; of dates visit:month, :quarter or :year.",

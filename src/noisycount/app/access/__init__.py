@@ -1,0 +1,1 @@
+"""Who may ask by way of a server: keys, roles and grants."""

@@ -1,0 +1,77 @@
+"""Keys in words."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from noisycount.app.access.issued_key import IssuedKey, State
+from noisycount.app.access.key import Key
+from noisycount.app.terminal.printing import Facts
+from noisycount.shown.numbers import signed
+
+__all__ = ["KEY_HEADER", "key_facts", "key_rows", "key_warning", "revoked_words"]
+
+KEY_HEADER = ("id", "name", "role", "data sets", "made (UTC)", "state")
+
+
+def key_facts(issued: IssuedKey, key: Key) -> Facts:
+    """A key that was just issued, whose secret is told here and never again."""
+    return [
+        ("key", key.text),
+        ("id", issued.id),
+        ("name", issued.name),
+        ("role", str(issued.role)),
+        ("data sets", _datasets(issued)),
+        ("expires", "never" if issued.expires is None else f"{_time(issued.expires)} UTC"),
+    ]
+
+
+def key_warning(issued: IssuedKey) -> str:
+    """What to do with a key."""
+    return (
+        f"The key is shown this once. Give it to {issued.name} alone, by a safe way: whoever has "
+        f"it asks as {issued.name}. `noisycount analysts revoke {issued.id}` ends it at once."
+    )
+
+
+def key_rows(keys: Sequence[IssuedKey], now: datetime) -> list[tuple[str, ...]]:
+    """One line a key, with cells as `KEY_HEADER` names them."""
+    return [
+        (
+            key.id,
+            key.name,
+            str(key.role),
+            _datasets(key),
+            _time(key.made),
+            _state(key, now),
+        )
+        for key in keys
+    ]
+
+
+def revoked_words(who: str, ended: Sequence[IssuedKey]) -> str:
+    """What was revoked."""
+    if not ended:
+        return f"no key of {who} was left to revoke"
+    number = f"{signed(len(ended))} {'key' if len(ended) == 1 else 'keys'}"
+    names = ", ".join(sorted({key.name for key in ended}))
+    ids = ", ".join(key.id for key in ended)
+    return f"revoked {number} of {names}: {ids}; every server at this ledger knows already"
+
+
+def _datasets(key: IssuedKey) -> str:
+    return "all" if key.datasets is None else ", ".join(key.datasets)
+
+
+def _state(key: IssuedKey, now: datetime) -> str:
+    """Whether a key opens anything, and since when or until when."""
+    match key.state(now):
+        case State.REVOKED if key.revoked is not None:
+            return f"revoked {_time(key.revoked)}"
+        case State.EXPIRED if key.expires is not None:
+            return f"expired {_time(key.expires)}"
+        case _:
+            return "valid" if key.expires is None else f"valid until {_time(key.expires)}"
+
+
+def _time(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M}"
