@@ -90,3 +90,9 @@ def test_margins_are_names() -> None:
     assert margin_names("total, town*sex") == ["total", "town*sex"]
     with pytest.raises(ValueError, match="must name margins"):
         margin_names("total,")
+
+
+def test_long_range_is_refused_at_once() -> None:
+    """No memory and no time is spent on keys that no table can have."""
+    with pytest.raises(PredicateError, match="more than"):
+        values_of("year", Kind.INTEGER, [Word("0..9223372036854775807")])

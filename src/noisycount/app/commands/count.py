@@ -14,6 +14,7 @@ from noisycount.app.options.common import (
     as_confidence,
     as_epsilon,
     as_guess,
+    as_purpose,
     as_slot,
     as_within,
     config_option,
@@ -78,6 +79,12 @@ _ONE_PRICE = "give either --epsilon, or both --within and --guess, such as --wit
     help="Who asks, where several may.",
 )
 @click.option(
+    "--purpose",
+    callback=as_purpose,
+    metavar="TEXT",
+    help="What the answer is for; the ledger keeps it beside the price.",
+)
+@click.option(
     "--slot",
     callback=as_slot,
     metavar="SECONDS",
@@ -103,6 +110,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     unit: str | None,
     table: str | None,
     analyst: str | None,
+    purpose: str | None,
     slot: Slot | None,
     configuration: Config,
     *,
@@ -127,7 +135,9 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
         if is_trial:
             try_table(asked, dataset, configuration, pay, asker, as_json=as_json)
         else:
-            ask_table(asked, dataset, configuration, pay, asker, slot, as_json=as_json)
+            ask_table(
+                asked, dataset, configuration, pay, asker, slot, purpose=purpose, as_json=as_json
+            )
         return
     (where,) = asked.wheres
     price = _price(epsilon, within, guess, confidence)
@@ -136,7 +146,9 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
         print_json(trial_object(trial)) if as_json else print_facts(trial_facts(trial))
         return
     with status("counting"):
-        answer = answer_to(where, dataset, configuration, price, confidence, asker, slot)
+        answer = answer_to(
+            where, dataset, configuration, price, confidence, asker, slot, purpose=purpose
+        )
     told = hints(answer, guess, within)
     if as_json:
         print_json(answer_object(answer, told))

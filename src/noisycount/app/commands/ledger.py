@@ -1,5 +1,6 @@
 """`noisycount ledger`: what was asked, what is left, and whether the ledger is whole."""
 
+import sys
 from pathlib import Path
 
 import click
@@ -17,6 +18,9 @@ from noisycount.app.ledger.words import (
 )
 from noisycount.app.options.common import as_head, config_option, json_option
 from noisycount.app.options.group import CommandGroup
+from noisycount.app.report.forms import FORMS, written_report
+from noisycount.app.report.report import report_of
+from noisycount.app.terminal.characters import writable
 from noisycount.app.terminal.files import new_file
 from noisycount.app.terminal.printing import json_text, print_json, print_table, print_text
 from noisycount.app.terminal.refusal import STATUSES
@@ -126,3 +130,43 @@ def export(out: Path | None, configuration: Config, *, as_json: bool) -> None:
     with new_file(out, "--out") as file:
         file.write(f"{text}\n" if text else "")
     print_text(f"wrote {len(rows)} rows to {out}")
+
+
+@command.command(
+    name="report",
+    short_help="Write a report for an officer for data protection.",
+    epilog="Example: noisycount ledger report --format html --out report.html",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMS),
+    default="md",
+    show_default=True,
+    help="A page to print, a sheet, text, JSON, or entries for the registry of deployments.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A new file; left out: standard output.",
+)
+@config_option
+@json_option
+@click.pass_context
+def report(
+    context: click.Context, form: str, out: Path | None, configuration: Config, *, as_json: bool
+) -> None:
+    """Tell each data set with its unit, its releases, what was spent and what is left.
+
+    Numbers are rounded, to the side of more spending; JSON has them exactly. The report ends
+    before a row that is not as it was written, says so, and the exit status is 5.
+    """
+    found = report_of(configuration)
+    text = written_report(found, configuration, "json" if as_json else form)
+    if out is None:
+        click.echo(writable(text, getattr(sys.stdout, "encoding", None) or "utf-8"), nl=False)
+    else:
+        with new_file(out, "--out") as file:
+            file.write(text)
+        print_text(f"wrote {out}")
+    context.exit(0 if found.is_verified else _BROKEN)

@@ -8,9 +8,9 @@ from noisycount.release.register.register import Register, Statement
 __all__ = ["records_of", "register_of", "statement_of"]
 
 
-def register_of(ledger: Ledger | None, configuration: Config) -> Register:
-    """What was written down of data sets; where there is no ledger, no folder is made either."""
-    return Register.of(ledger, None if ledger is None else configuration.data_folder)
+def register_of(ledger: Ledger | None, configuration: Config, *, makes: bool = False) -> Register:
+    """What was written down of data sets; where no ledger is or comes to be, no folder does."""
+    return Register.of(ledger, configuration.data_folder if ledger or makes else None)
 
 
 def records_of(dataset: DatasetConfig, register: Register, *, renews: bool = False) -> Records:

@@ -1,26 +1,21 @@
 """One private count from start to end: what every way of asking shares."""
 
-import json
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
 from noisycount.app.config.config import Config, DatasetConfig
-from noisycount.app.count.opening import records_of
-from noisycount.app.ledger.access import existing_ledger
+from noisycount.app.count.counter import Counter, counter_of
 from noisycount.app.ledger.stored_count import StoredCount
 from noisycount.errors import ConfigError
 from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_of_size
-from noisycount.release.desk import Dataset, Release
-from noisycount.release.ledger.entries import Analyst, Entry
-from noisycount.release.ledger.ledger import Ledger
-from noisycount.release.register.register import Register
+from noisycount.release.desk import Release
+from noisycount.release.ledger.entries import Analyst
 from noisycount.release.register.written import ROW
 from noisycount.release.slot import Slot
 
-__all__ = ["Answer", "answer_to", "dataset_asked"]
+__all__ = ["Answer", "answer_at", "answer_to", "dataset_asked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +69,8 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
     confidence: float,
     analyst: Analyst = Analyst(),  # noqa: B008 - frozen
     slot: Slot | None = None,
+    *,
+    purpose: str | None = None,
 ) -> Answer:
     """The answer to a question about a data set, charged to the ledger; or a refusal.
 
@@ -87,43 +84,64 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
         slot: When the reply leaves; None: as soon as it is there. A file that cannot be asked and a
             question outside the language are refused before it: so such a question makes no ledger,
             and its refusal depends on the columns alone.
+        purpose: What the answer is for.
 
     Raises:
         NoisyCountError: The question, the file, the budget or the ledger refuses it.
     """
-    with ExitStack() as opened:
-        ledger = opened.enter_context(existing_ledger(configuration, makes=True))
-        register = Register.of(ledger, configuration.data_folder)
-        records = opened.enter_context(records_of(dataset, register))
-        meaning = records.meaning(where)  # a refused question makes no ledger
-        if ledger is None:
-            records.prepare()
-            configuration.make_ledger_folder()
-            ledger = opened.enter_context(Ledger.open(configuration.ledger_url))
-        paying = Dataset(records.name, dataset.budget)
-        desk = records.desk(ledger, paying, slot, analyst)
-        release = desk.release(where, epsilon, confidence=confidence)
-        texts = map(json.dumps, records.wordings(where))  # as questions hold them
-        asked = [entry for text in texts for entry in ledger.asking(records.name, text)]
-        earlier = records.earlier(where, asked)
+    with counter_of(dataset, configuration, makes=True) as counter:
+        counter.records.meaning(where)  # a refused question makes no ledger
+        with counter.charging() as charged:
+            answer = answer_at(charged, where, epsilon, confidence, analyst, slot, purpose=purpose)
+            return replace(answer, better=_better(charged, where, epsilon))
+
+
+def answer_at(  # noqa: PLR0913, PLR0917 - all that decides an answer and its charge
+    counter: Counter,
+    where: str,
+    epsilon: Fraction,
+    confidence: float,
+    analyst: Analyst,
+    slot: Slot | None = None,
+    key: str | None = None,
+    *,
+    purpose: str | None = None,
+) -> Answer:
+    """The same of open records and an open ledger, which is not searched for better answers.
+
+    Args:
+        counter: The records and the ledger.
+        where: As for `answer_to`, like all that is not told here.
+        epsilon: The price.
+        confidence: With which the error is stated.
+        analyst: Who asks.
+        slot: When the reply leaves.
+        key: What the asker calls the question; None: a random name.
+        purpose: What the answer is for.
+
+    Raises:
+        NoisyCountError: The question, the file, the budget or the ledger refuses it.
+    """
+    meaning = counter.records.meaning(where)
+    desk = counter.desk(analyst, slot)
+    release = desk.release(where, epsilon, confidence=confidence, key=key, purpose=purpose)
     return Answer(
         release=release,
         meaning=meaning,
-        unit=records.unit,
-        neighbours=neighbours_of_size(dataset.size),
-        budget=dataset.budget,
+        unit=counter.records.unit,
+        neighbours=neighbours_of_size(counter.dataset.size),
+        budget=counter.dataset.budget,
         analyst=analyst,
         error=release.error,
         confidence=confidence,
-        ledger=configuration.ledger_file,
-        size=dataset.size,
-        better=_better(earlier, epsilon),
+        ledger=counter.ledger_file,
+        size=counter.dataset.size,
     )
 
 
-def _better(earlier: list[Entry], epsilon: Fraction) -> StoredCount | None:
-    """The answer at the largest ε above this one, if there is one."""
-    answered = filter(None, map(StoredCount.of, earlier))
+def _better(counter: Counter, where: str, epsilon: Fraction) -> StoredCount | None:
+    """The stored answer to the same question at the largest ε above this one, if there is one."""
+    answered = filter(None, map(StoredCount.of, counter.earlier(where)))
     best = max(answered, key=lambda count: count.epsilon, default=None)
     return best if best is not None and best.epsilon > epsilon else None
 

@@ -1,15 +1,14 @@
 """What a question would cost and give, without asking it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from noisycount.app.config.config import Config, DatasetConfig
-from noisycount.app.count.opening import records_of, register_of
-from noisycount.app.ledger.access import existing_ledger
+from noisycount.app.count.counter import Counter, counter_of
+from noisycount.app.count.spent import Spent
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
-from noisycount.release.budget.loss import Loss
-from noisycount.release.ledger.entries import Analyst, Entry
+from noisycount.release.ledger.entries import Analyst
 
 __all__ = ["Trial"]
 
@@ -60,27 +59,32 @@ class Trial:
         Raises:
             NoisyCountError: The file, the question or the ledger refuses it.
         """
-        with (
-            existing_ledger(configuration) as ledger,
-            records_of(dataset, register_of(ledger, configuration)) as records,
-        ):
-            text, meaning = records.text(where), records.meaning(where)
-            entries = ledger.entries() if ledger else []
-            earlier = records.earlier(where, entries)
-            dataset, unit = replace(dataset, account=records.name), records.unit
-            accepted = records.unreadable_as_missing(where)
+        with counter_of(dataset, configuration) as counter:
+            return cls.at(counter, where, epsilon, confidence, analyst)
+
+    @classmethod
+    def at(
+        cls, counter: Counter, where: str, epsilon: Fraction, confidence: float, analyst: Analyst
+    ) -> "Trial":
+        """The same of open records.
+
+        Raises:
+            NoisyCountError: The question or the ledger refuses it.
+        """
+        records, dataset = counter.records, counter.account
+        text, meaning = records.text(where), records.meaning(where)
         return cls(
             dataset=dataset,
-            unit=unit,
+            unit=records.unit,
             where=text,
             meaning=meaning,
             epsilon=epsilon,
             error=error_within(DiscreteLaplace.for_epsilon(epsilon), confidence),
             confidence=confidence,
             analyst=analyst,
-            remaining=_remaining(dataset, analyst, entries),
-            repeated=any(entry.request.epsilon == epsilon for entry in earlier),
-            unreadable_as_missing=accepted,
+            remaining=Spent.of(dataset, analyst, counter.ledger).left,
+            repeated=any(entry.request.epsilon == epsilon for entry in counter.earlier(where)),
+            unreadable_as_missing=records.unreadable_as_missing(where),
         )
 
     @property
@@ -89,16 +93,11 @@ class Trial:
         return self.repeated or self.epsilon <= self.remaining
 
     @property
+    def affordable_answers(self) -> int | None:
+        """How many answers at this price the budget pays for; None where prices do not add up."""
+        return self.remaining // self.epsilon if self.dataset.budget.is_a_sum else None
+
+    @property
     def cost(self) -> Fraction:
         """What it would be charged."""
         return Fraction(0) if self.repeated else self.epsilon
-
-
-def _remaining(dataset: DatasetConfig, analyst: Analyst, entries: list[Entry]) -> Fraction:
-    """The largest ε of one more question; the budgets of both must pay it."""
-    paid = [entry.spent for entry in entries if entry.request.dataset == dataset.account]
-    left = dataset.budget.left(paid[-1] if paid else Loss())
-    if analyst.budget is None:
-        return left
-    own = [entry.analyst_spent for entry in entries if entry.analyst == analyst.name]
-    return min(left, analyst.budget.left(own[-1] if own else Loss()))

@@ -14,7 +14,8 @@ from noisycount.app.count.question import dataset_asked
 from noisycount.app.options.dataset import of_table
 from noisycount.errors import ConfigError
 from noisycount.release.budget.parts import Written, budget_from
-from noisycount.release.desk import Dataset, Desk
+from noisycount.release.dataset import Dataset
+from noisycount.release.desk import Desk
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.register.frames import desk_of_frame
 from noisycount.release.register.register import Register, Statement
@@ -53,7 +54,7 @@ class Wish:
                 desk = desk_of_frame(source, self._statement(), self._paying(), register, ledger)
             else:
                 records = opened.enter_context(records_of(asked, register))
-                desk = records.desk(ledger, Dataset(records.name, asked.budget, asked.size))
+                desk = records.desk(ledger, asked.paying(records.name))
             opened.pop_all()
         return desk
 

@@ -77,6 +77,7 @@ def _entry_objects(entries: Sequence[Entry]) -> list[Object]:
             **_spent_object(entry.spent),
             "analyst": entry.analyst,
             "analyst_spent": optional_text(entry.analyst_spent.epsilon),
+            "purpose": entry.purpose,
             **answer_object(entry),
         }
         for entry in entries

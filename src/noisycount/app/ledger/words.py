@@ -41,14 +41,15 @@ def account_rows(accounts: Sequence[Account]) -> list[tuple[str, ...]]:
 
 
 def entry_header(entries: Sequence[Entry]) -> tuple[str, ...]:
-    """The names of the columns; who asked is told where there are several."""
+    """The names of the columns; who asked, and what for, where that tells something."""
     analyst = ("analyst",) if _has_several(entries) else ()
-    return "when (UTC)", *analyst, "data set", "question", price_name(entries), "answer"
+    purpose = ("purpose",) if _has_purposes(entries) else ()
+    return "when (UTC)", *analyst, "data set", "question", price_name(entries), "answer", *purpose
 
 
 def entry_rows(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
     """Every debit, oldest first, with cells as `entry_header` names them."""
-    has_several = _has_several(entries)
+    has_several, has_purposes = _has_several(entries), _has_purposes(entries)
     return [
         (
             f"{entry.made:%Y-%m-%d %H:%M}",
@@ -57,6 +58,7 @@ def entry_rows(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
             asked_words(entry),
             price_words(entry),
             answer_words(entry),
+            *([entry.purpose or ""] if has_purposes else []),
         )
         for entry in entries
     ]
@@ -83,6 +85,11 @@ def answer_words(entry: Entry) -> str:
     if entry.answer.keys is not None:
         return number_of("key", len(entry.answer.keys)) + " shown"
     return number_of("count", sum(map(len, entry.answer.levels)))
+
+
+def _has_purposes(entries: Sequence[Entry]) -> bool:
+    """Whether anybody said what an answer is for."""
+    return any(entry.purpose is not None for entry in entries)
 
 
 def _has_several(entries: Sequence[Entry]) -> bool:

@@ -5,10 +5,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from noisycount.app.config.config import Config, DatasetConfig
+from noisycount.app.count.counter import Counter
 from noisycount.app.count.opening import records_of, register_of
+from noisycount.app.count.spent import Spent
 from noisycount.app.ledger.access import existing_ledger
 from noisycount.release.budget.loss import Loss
-from noisycount.release.ledger.entries import Entry
+from noisycount.release.ledger.entries import Analyst, Entry
 from noisycount.release.register.written import ROW
 from noisycount.release.sources.forms import ColumnForm
 
@@ -28,6 +30,7 @@ class View:
         columns: What questions may use, and what the cells of each stand for.
         remaining: The largest ε at which one more question may be asked.
         entries: What was asked, oldest first.
+        usual: ε of an answer where nothing was asked.
     """
 
     dataset: DatasetConfig
@@ -35,7 +38,8 @@ class View:
     is_said: bool
     columns: Mapping[str, ColumnForm]
     remaining: Fraction
-    entries: tuple[Entry, ...]
+    entries: tuple[Entry, ...] = ()
+    usual: Fraction = _USUAL
 
     @classmethod
     def of(cls, dataset: DatasetConfig, configuration: Config) -> "View":
@@ -54,11 +58,27 @@ class View:
         spent = entries[-1].spent if entries else Loss()
         return cls(dataset, unit, is_said, columns, dataset.budget.left(spent), entries)
 
+    @classmethod
+    def at(cls, counter: Counter, analyst: Analyst, usual: Fraction = _USUAL) -> "View":
+        """What an analyst may know of open records: nothing of what others asked.
+
+        Args:
+            counter: The records and the ledger.
+            analyst: Who looks; what is left is left to them.
+            usual: ε of the answers that are to be paid for.
+
+        Raises:
+            LedgerError: The ledger cannot be read.
+        """
+        records, left = counter.records, Spent.of(counter.account, analyst, counter.ledger).left
+        unit, columns = records.unit, records.forms
+        return cls(counter.dataset, unit, True, columns, left, usual=usual)  # noqa: FBT003
+
     @property
     def price(self) -> Fraction:
         """ε of the newest answer, or a usual one."""
         paid = (entry.request.epsilon for entry in reversed(self.entries))
-        return next(filter(None, paid), _USUAL)
+        return next(filter(None, paid), self.usual)
 
     @property
     def affordable(self) -> int | None:

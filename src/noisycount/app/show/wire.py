@@ -7,16 +7,16 @@ from noisycount.app.ledger.asked_words import asked_object
 from noisycount.app.ledger.wire import answer_object, price_object
 from noisycount.app.show.view import View
 from noisycount.release.budget.exact import exact_text
+from noisycount.release.ledger.entries import Entry
 
-__all__ = ["view_object"]
+__all__ = ["entry_object", "offer_object", "view_object"]
 
 
-def view_object(view: View, configuration: Config) -> dict[str, Any]:
-    """A data set; budgets are exact texts."""
-    dataset, ledger = view.dataset, configuration.ledger_file
+def offer_object(view: View) -> dict[str, Any]:
+    """What anybody who may ask may know; budgets are exact texts."""
+    dataset = view.dataset
     return {
         "dataset": dataset.name,
-        "source": str(dataset.source),
         "unit": view.unit,
         "size": dataset.size,
         "columns": {name: form.kind.value for name, form in view.columns.items()},
@@ -27,16 +27,28 @@ def view_object(view: View, configuration: Config) -> dict[str, Any]:
         "remaining": exact_text(view.remaining),
         "price": exact_text(view.price),
         "affordable": view.affordable,
+    }
+
+
+def view_object(view: View, configuration: Config) -> dict[str, Any]:
+    """A data set; budgets are exact texts."""
+    dataset, ledger = view.dataset, configuration.ledger_file
+    return {
+        "dataset": dataset.name,
+        "source": str(dataset.source),
+        **offer_object(view),
         "ledger": None if ledger is None else str(ledger),
-        "asked": [
-            {
-                "made": entry.made.isoformat(),
-                **asked_object(entry),
-                **price_object(entry),
-                **answer_object(entry),
-                "analyst": entry.analyst,
-                "key": entry.key,
-            }
-            for entry in view.entries
-        ],
+        "asked": [entry_object(entry) for entry in view.entries],
+    }
+
+
+def entry_object(entry: Entry) -> dict[str, Any]:
+    """What was asked once, and answered."""
+    return {
+        "made": entry.made.isoformat(),
+        **asked_object(entry),
+        **price_object(entry),
+        **answer_object(entry),
+        "analyst": entry.analyst,
+        "key": entry.key,
     }

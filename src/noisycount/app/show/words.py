@@ -14,6 +14,7 @@ from noisycount.shown.numbers import approximately, plus_minus, signed
 __all__ = [
     "COLUMN_HEADER",
     "CONFIDENCE",
+    "budget_words",
     "column_rows",
     "entry_header",
     "entry_rows",
@@ -34,7 +35,7 @@ def view_facts(view: View, configuration: Config) -> Facts:
         ("data set", seen_from_here(dataset.name)),
         ("source", seen_from_here(dataset.source)),
         ("counts", f"{counts}{public}"),
-        ("budget", _budget(view)),
+        ("budget", budget_words(view)),
         ("ledger", place_words(configuration)),
     ]
     return facts[1:] if dataset.name == str(dataset.source) else facts
@@ -63,7 +64,7 @@ def entry_rows(view: View) -> list[tuple[str, ...]]:
     ]
 
 
-def _budget(view: View) -> str:
+def budget_words(view: View) -> str:
     """What is left, and what that pays for."""
     if view.affordable is None:
         return f"one more of ε = {approximately(view.remaining)} left of {view.dataset.budget.text}"

@@ -23,6 +23,7 @@ def ask_table(  # noqa: PLR0913, PLR0917 - what decides a table, and how it is t
     analyst: Analyst,
     slot: Slot | None,
     *,
+    purpose: str | None,
     as_json: bool,
 ) -> None:
     """A table, told on standard output and written where that was asked for.
@@ -33,7 +34,7 @@ def ask_table(  # noqa: PLR0913, PLR0917 - what decides a table, and how it is t
     """
     check_files(asked)
     with status("counting"):
-        table = table_of(asked, dataset, configuration, pay, analyst, slot)
+        table = table_of(asked, dataset, configuration, pay, analyst, slot, purpose=purpose)
     if as_json:
         print_json(table_object(table))
     else:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import islice
 from typing import TypeAlias
 
 from noisycount.errors import PredicateError
@@ -59,7 +60,7 @@ def values_of(column: str, kind: Kind, words: Listed) -> list[Value]:
     """
     values: list[Value] = []
     for word in words:
-        values.extend(_values(column, kind, word))
+        values.extend(islice(_values(column, kind, word), MOST_CELLS + 1 - len(values)))
         if len(values) > MOST_CELLS:
             raise PredicateError(f"keys of {column} are more than {MOST_CELLS:,}: list fewer")
     return values

@@ -1,13 +1,12 @@
 """A table from start to end: what the command and a dry run share."""
 
-from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from pathlib import Path
 
 from noisycount.app.config.config import Config, DatasetConfig
-from noisycount.app.count.opening import records_of
-from noisycount.app.ledger.access import existing_ledger
+from noisycount.app.count.counter import Counter, counter_of
+from noisycount.app.plan.plan import planned
 from noisycount.app.table.asked import Asked
 from noisycount.app.table.hint import hints
 from noisycount.app.table.pricing import RowGoal
@@ -16,17 +15,15 @@ from noisycount.charts.table.bars import MOST_ROWS
 from noisycount.errors import ConfigError, NoisyCountError
 from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_of_size
-from noisycount.release.desk import Dataset, Desk
+from noisycount.release.desk import Desk
 from noisycount.release.ledger.entries import Analyst
-from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.records import Records
-from noisycount.release.register.register import Register
 from noisycount.release.slot import Slot
 from noisycount.release.tables.table_plan import TablePlan
 from noisycount.release.tables.table_release import TableRelease
 from noisycount.release.tables.wishes import ManyWish, Wish
 
-__all__ = ["Pay", "Table", "check_drawable", "check_public", "table_of", "viewed"]
+__all__ = ["Pay", "Table", "check_drawable", "check_public", "table_at", "table_of", "viewed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +39,19 @@ class Pay:
     epsilon: Fraction | None
     goal: RowGoal | None
     confidence: float
+
+    @property
+    def price(self) -> Fraction:
+        """The ε of one count.
+
+        Raises:
+            NoisyCountError: There is none.
+        """
+        if self.epsilon is not None:
+            return self.epsilon
+        if self.goal is None:
+            raise NoisyCountError("one count has a price in ε: give epsilon, or within and guess")
+        return planned(self.goal.guess, self.goal.within, self.goal.confidence).epsilon
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +89,8 @@ def table_of(  # noqa: PLR0913, PLR0917 - all that decides a table and its charg
     pay: Pay,
     analyst: Analyst,
     slot: Slot | None = None,
+    *,
+    purpose: str | None = None,
 ) -> Table:
     """The table that was asked for, charged to the ledger; or a refusal.
 
@@ -89,34 +101,78 @@ def table_of(  # noqa: PLR0913, PLR0917 - all that decides a table and its charg
         pay: The price.
         analyst: Who asks.
         slot: When the reply leaves; None: as soon as it is there.
+        purpose: What the table is for.
 
     Raises:
         NoisyCountError: The question, the file, the budget or the ledger refuses it.
     """
     check_public(asked, dataset)
-    with ExitStack() as opened:
-        ledger = opened.enter_context(existing_ledger(configuration, makes=True))
-        register = Register.of(ledger, configuration.data_folder)
-        records = opened.enter_context(records_of(dataset, register))
-        view = viewed(records, dataset)
-        wish = wish_of(asked, view, pay.epsilon, pay.goal)
-        check_drawable(asked, view.understood(wish).plan)  # a refused table makes no ledger
-        if ledger is None:
-            records.prepare()
-            configuration.make_ledger_folder()
-            ledger = opened.enter_context(Ledger.open(configuration.ledger_url))
-        paying = Dataset(records.name, dataset.budget, dataset.size)
-        desk = records.desk(ledger, paying, slot, analyst)
-        release = _released(desk, wish, pay.confidence)
-        meaning = None if asked.where is None or not asked.by else records.meaning(asked.where)
+    with counter_of(dataset, configuration, makes=True) as counter:
+        wish = _wished(counter, asked, pay)  # a refused table makes no ledger
+        with counter.charging() as charged:
+            return _table(charged, asked, wish, pay.confidence, analyst, slot, purpose=purpose)
+
+
+def table_at(  # noqa: PLR0913, PLR0917 - all that decides a table and its charge
+    counter: Counter,
+    asked: Asked,
+    pay: Pay,
+    analyst: Analyst,
+    slot: Slot | None = None,
+    key: str | None = None,
+    *,
+    purpose: str | None = None,
+) -> Table:
+    """The same of open records and an open ledger.
+
+    Args:
+        counter: The records and the ledger.
+        asked: As for `table_of`, like all that is not told here.
+        pay: The price.
+        analyst: Who asks.
+        slot: When the reply leaves.
+        key: What the asker calls the table; None: a random name.
+        purpose: What the table is for.
+
+    Raises:
+        NoisyCountError: The question, the file, the budget or the ledger refuses it.
+    """
+    check_public(asked, counter.dataset)
+    wish = _wished(counter, asked, pay)
+    return _table(counter, asked, wish, pay.confidence, analyst, slot, key, purpose=purpose)
+
+
+def _wished(counter: Counter, asked: Asked, pay: Pay) -> Wish:
+    """What was typed, priced and understood."""
+    view = viewed(counter.records, counter.dataset)
+    wish = wish_of(asked, view, pay.epsilon, pay.goal)
+    check_drawable(asked, view.understood(wish).plan)
+    return wish
+
+
+def _table(  # noqa: PLR0913, PLR0917 - all that decides a table and its charge
+    counter: Counter,
+    asked: Asked,
+    wish: Wish,
+    confidence: float,
+    analyst: Analyst,
+    slot: Slot | None = None,
+    key: str | None = None,
+    *,
+    purpose: str | None = None,
+) -> Table:
+    """The table from the desk, with what a reader needs."""
+    release = _released(counter.desk(analyst, slot), wish, confidence, key, purpose)
+    where = asked.where if asked.by else None
+    meaning = None if where is None else counter.records.meaning(where)
     return Table(
         asked=asked,
         release=release,
         meaning=meaning,
-        neighbours=neighbours_of_size(dataset.size),
-        budget=dataset.budget,
+        neighbours=neighbours_of_size(counter.dataset.size),
+        budget=counter.dataset.budget,
         analyst=analyst,
-        ledger=configuration.ledger_file,
+        ledger=counter.ledger_file,
     )
 
 
@@ -154,9 +210,10 @@ def check_drawable(asked: Asked, plan: TablePlan) -> None:
         )
 
 
-def _released(desk: Desk, wish: Wish, confidence: float) -> TableRelease:
+def _released(
+    desk: Desk, wish: Wish, confidence: float, key: str | None, purpose: str | None
+) -> TableRelease:
     """The table from the desk."""
     said = {field.name: getattr(wish, field.name) for field in fields(wish)}
-    if isinstance(wish, ManyWish):
-        return desk.release_many(**said, confidence=confidence)
-    return desk.release_table(**said, confidence=confidence)
+    release = desk.release_many if isinstance(wish, ManyWish) else desk.release_table
+    return release(**said, confidence=confidence, key=key, purpose=purpose)

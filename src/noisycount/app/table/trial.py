@@ -1,18 +1,17 @@
 """What a table would cost and give, without asking it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from noisycount.app.config.config import Config, DatasetConfig
-from noisycount.app.count.opening import records_of, register_of
-from noisycount.app.ledger.access import existing_ledger
+from noisycount.app.count.counter import Counter, counter_of
+from noisycount.app.count.spent import Spent
 from noisycount.app.table.asked import Asked
 from noisycount.app.table.hint import hints
 from noisycount.app.table.question import Pay, check_drawable, check_public, viewed
 from noisycount.app.table.wish import wish_of
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.entries import Analyst
-from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.tables.odds import odds_of
 from noisycount.release.tables.table_plan import TablePlan
 
@@ -58,6 +57,13 @@ class TableTrial:
         return self.plan.loss
 
     @property
+    def affordable_answers(self) -> int | None:
+        """How many tables at this price the budget pays for; None where prices do not add up."""
+        price = self.loss.epsilon
+        is_a_sum = self.dataset.budget.is_a_sum and price is not None
+        return self.remaining // price if is_a_sum and price else None
+
+    @property
     def odds(self) -> str:
         """What the whole table would mean for one person or row, in words."""
         return odds_of(self.loss, "row" if self.unit is None else "person")
@@ -82,50 +88,35 @@ class TableTrial:
             NoisyCountError: The file, the question or the ledger refuses it.
         """
         check_public(asked, dataset)
-        with (
-            existing_ledger(configuration) as ledger,
-            records_of(dataset, register_of(ledger, configuration)) as records,
-        ):
-            view = viewed(records, dataset)
-            table = view.understood(wish_of(asked, view, pay.epsilon, pay.goal))
-            check_drawable(asked, table.plan)
-            account = replace(dataset, account=records.name)
-            spent = _Spent.of(account, analyst, ledger)
-            is_free = ledger is not None and ledger.has_answer(*records.requests(table))
-            where = asked.where if asked.by else None
-            return cls(
-                asked=asked,
-                dataset=account,
-                unit=records.unit,
-                where=None if where is None else records.text(where),
-                meaning=None if where is None else records.meaning(where),
-                plan=table.plan,
-                confidence=pay.confidence,
-                analyst=analyst,
-                remaining=spent.left(account, analyst),
-                affordable=is_free or spent.admits(table.plan.loss, account, analyst),
-                repeated=is_free,
-                unreadable_as_missing=records.unreadable_in(table),
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class _Spent:
-    """What was spent of the two budgets that pay."""
-
-    of_dataset: Loss
-    of_analyst: Loss
+        with counter_of(dataset, configuration) as counter:
+            return cls.at(counter, asked, pay, analyst)
 
     @classmethod
-    def of(cls, dataset: DatasetConfig, analyst: Analyst, ledger: Ledger | None) -> "_Spent":
-        if ledger is None:
-            return cls(Loss(), Loss())
-        return cls(ledger.paid(dataset.account), ledger.paid_by(analyst.name))
+    def at(cls, counter: Counter, asked: Asked, pay: Pay, analyst: Analyst) -> "TableTrial":
+        """The same of open records.
 
-    def left(self, dataset: DatasetConfig, analyst: Analyst) -> Fraction:
-        left = dataset.budget.left(self.of_dataset)
-        return left if analyst.budget is None else min(left, analyst.budget.left(self.of_analyst))
-
-    def admits(self, price: Loss, dataset: DatasetConfig, analyst: Analyst) -> bool:
-        own = analyst.budget is None or analyst.budget.admits(self.of_analyst + price)
-        return own and dataset.budget.admits(self.of_dataset + price)
+        Raises:
+            NoisyCountError: The question or the ledger refuses it.
+        """
+        check_public(asked, counter.dataset)
+        records, account, ledger = counter.records, counter.account, counter.ledger
+        view = viewed(records, counter.dataset)
+        table = view.understood(wish_of(asked, view, pay.epsilon, pay.goal))
+        check_drawable(asked, table.plan)
+        spent = Spent.of(account, analyst, ledger)
+        is_free = ledger is not None and ledger.has_answer(*records.requests(table))
+        where = asked.where if asked.by else None
+        return cls(
+            asked=asked,
+            dataset=account,
+            unit=records.unit,
+            where=None if where is None else records.text(where),
+            meaning=None if where is None else records.meaning(where),
+            plan=table.plan,
+            confidence=pay.confidence,
+            analyst=analyst,
+            remaining=spent.left,
+            affordable=is_free or spent.admits(table.plan.loss),
+            repeated=is_free,
+            unreadable_as_missing=records.unreadable_in(table),
+        )

@@ -20,7 +20,7 @@ from noisycount.release.tables.table_plan import TablePlan
 from noisycount.release.tables.table_release import TableRelease
 from noisycount.shown.numbers import percent, plus_minus, signed
 
-__all__ = ["print_trial", "print_whole"]
+__all__ = ["print_trial", "print_whole", "table_facts", "table_head", "trial_facts", "trial_head"]
 
 _ON_TERMINAL, _IN_FILE = 60, 1000  # rows that are shown at most
 Lines = list[tuple[str, ...]]
@@ -29,49 +29,54 @@ Lines = list[tuple[str, ...]]
 def print_whole(table: Table) -> None:
     """A published table on standard output."""
     release = table.release
-    print_facts(_head(table))
+    print_facts(table_head(table))
     places = _places(release)
     if places:
         header, lines = _lines(release, places)
         print_table(header, lines)
     else:
         print_text("no key is shown: none reached the threshold")
-    print_facts(_facts(table, len(places)))
+    print_facts(table_facts(table, len(places)))
 
 
 def print_trial(trial: TableTrial) -> None:
     """What a table would cost and give."""
+    print_facts(trial_head(trial))
+    print_table(*level_rows(shown_levels(trial.plan, trial.confidence), trial.confidence))
+    print_facts(trial_facts(trial))
+
+
+def trial_head(trial: TableTrial) -> Facts:
+    """What would be counted."""
+    return [
+        ("question", _question(trial.where, trial.meaning, trial.questions)),
+        ("data set", counted(trial.dataset.name, trial.unit)),
+        *(("", words) for words in accepted(trial.unreadable_as_missing)),
+    ]
+
+
+def trial_facts(trial: TableTrial) -> Facts:
+    """What is to be known of all rows that there would be."""
     plan, sure = trial.plan, percent(trial.confidence)
-    levels = shown_levels(plan, trial.confidence)
-    print_facts(
-        [
-            ("question", _question(trial.where, trial.meaning, trial.questions)),
-            ("data set", counted(trial.dataset.name, trial.unit)),
-            *(("", words) for words in accepted(trial.unreadable_as_missing)),
-        ]
-    )
-    print_table(*level_rows(levels, trial.confidence))
     price = f"{trial.loss.text} would be charged"
     if trial.repeated:
         price = "nothing: this was asked before, and is answered free of charge"
     elif not trial.affordable:
         price = f"{trial.loss.text} is more than the budget pays for: it would be refused"
     remaining = left(trial.remaining, trial.dataset.budget, trial.analyst)
-    print_facts(
-        [
-            ("error", f"each count would lie that near to the true one with {sure} confidence"),
-            ("noise", noise_words(levels)),
-            *_keys(plan, trial.confidence, trial.unit),
-            *_groups(plan, trial.unit),
-            ("privacy", f"{trial.loss.text}: {trial.odds}"),
-            ("price", price),
-            ("budget", f"charged nothing: this was a dry run; {remaining}"),
-            *(("hint", hint) for hint in trial.hints),
-        ]
-    )
+    return [
+        ("error", f"each count would lie that near to the true one with {sure} confidence"),
+        ("noise", noise_words(shown_levels(plan, trial.confidence))),
+        *_keys(plan, trial.confidence, trial.unit),
+        *_groups(plan, trial.unit),
+        ("privacy", f"{trial.loss.text}: {trial.odds}"),
+        ("price", price),
+        ("budget", f"charged nothing: this was a dry run; {remaining}"),
+        *(("hint", hint) for hint in trial.hints),
+    ]
 
 
-def _head(table: Table) -> Facts:
+def table_head(table: Table) -> Facts:
     """What was counted."""
     release = table.release
     questions = None if table.asked.by else len(release)
@@ -146,7 +151,7 @@ def _padded(texts: Sequence[str]) -> list[str]:
     return [text.rjust(widest) for text in texts]
 
 
-def _facts(table: Table, shown: int) -> Facts:
+def table_facts(table: Table, shown: int) -> Facts:
     """What is to be known of all rows."""
     release = table.release
     levels = shown_levels(release.plan, release.confidence, len(release))

@@ -22,7 +22,7 @@ from noisycount.release.register.asked import asked_of
 from noisycount.release.sources.duckdb.public_columns import Cells
 from noisycount.release.tables.table_labels import free_name
 
-__all__ = ["NO_SUMS", "stored_table"]
+__all__ = ["NO_SUMS", "stored_table", "table_of_entry"]
 
 NO_SUMS = "sums are not used: one person may be in several cells, or cells are hidden"
 _OTHER = "other"
@@ -45,6 +45,19 @@ def stored_table(key: str, source: str | None, configuration: Config) -> Publish
             f"--key {key!r}: that is an answer about {seen_from_here(entry.request.dataset)}: "
             f"leave {source!r} out"
         )
+    return table_of_entry(entry, key)
+
+
+def table_of_entry(entry: Entry, key: str) -> PublishedTable:
+    """The table of a debit.
+
+    Args:
+        entry: As the ledger has it.
+        key: What it was asked by.
+
+    Raises:
+        NoisyCountError: It is no table, or has no answer yet.
+    """
     asked = asked_of(entry).get("table")
     if not isinstance(asked, dict):
         raise NoisyCountError(

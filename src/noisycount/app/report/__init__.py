@@ -1,0 +1,1 @@
+"""What an officer for data protection is told of a ledger."""

@@ -1,0 +1,124 @@
+"""Entries for the public registry of deployments of differential privacy."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from noisycount.app.count.wire import NEIGHBOURS
+from noisycount.app.report.report import DatasetReport, Report
+from noisycount.app.report.words import loss_words
+from noisycount.release.budget.loss import Loss
+
+__all__ = ["registry_objects"]
+
+Object = dict[str, Any]
+
+_TIER = 3
+_ACTORS = (
+    "The owner of the records, who is trusted; analysts, who are not, and who see noisy answers"
+    " alone; everybody to whom these are shown."
+)
+_COMPOSITION = (
+    "Sequential: the epsilon, the rho and the delta of all answers are added up exactly; analysts"
+    " may choose questions and prices by earlier answers."
+)
+_MECHANISMS = (
+    "Discrete Laplace and discrete Gaussian noise after Canonne, Kamath and Steinke (2020), drawn"
+    " in integer arithmetic from the operating system's randomness, so that no floating-point"
+    " number is released; counted by noisycount."
+)
+
+
+def registry_objects(report: Report) -> list[Object]:
+    """An entry for each data set that has answers; what only its owner knows is null.
+
+    The names are those of the registry's own entries and schema, which `docs/report.md` names.
+    """
+    return [_entry(each) for each in report.datasets if each.releases]
+
+
+def _entry(dataset: DatasetReport) -> Object:
+    answered = [each.entry.made for each in dataset.releases]
+    is_one = len(answered) == 1
+    return {
+        "status": "Draft",
+        "tier": _TIER,
+        "deployment": {
+            "product": {
+                "name": dataset.account.name,
+                "data_curators": None,
+                "intended_use": _purposes(dataset),
+                "data_product_type": "Summary statistics",
+                "data_product_region": None,
+                "description": f"Noisy counts: {len(answered)} of questions and tables.",
+                "publication_date": f"{answered[0]:%Y-%m-%d}",
+                "data_product_sector": None,
+            },
+            "dp_flavor": {
+                "name": _flavor(dataset.account.spent),
+                "data_domain": None,
+                "unprotected_quantities": _unprotected(dataset),
+            },
+            "privacy_loss": _loss(dataset),
+            "model": {
+                "model_name": "Central",
+                "actors": _ACTORS,
+                "release_type": "One release" if is_one else "Many releases",
+                "release_type_description": f"{len(answered)} from {answered[0]:%Y-%m-%d} to "
+                f"{answered[-1]:%Y-%m-%d}; the budget never refreshes by itself.",
+                "access_type": "Interactive",
+            },
+            "accounting": {
+                "post_processing": "None by noisycount: answers may be negative.",
+                "composition": _COMPOSITION,
+            },
+            "implementation": {
+                "pre_processing_eda_hyperparameter_tuning": None,
+                "mechanisms": _MECHANISMS,
+                "justification": None,
+            },
+            "resources": {"sources": None, "registry_authors": None},
+        },
+    }
+
+
+def _purposes(dataset: DatasetReport) -> str | None:
+    """What the answers are for, as far as anybody said so."""
+    said = dict.fromkeys(each.entry.purpose for each in dataset.releases if each.entry.purpose)
+    return "; ".join(said) or None
+
+
+def _unprotected(dataset: DatasetReport) -> str:
+    if dataset.size is None:
+        return "None."
+    return f"The number of {dataset.protected}s, {dataset.size}, is public."
+
+
+def _flavor(spent: Loss) -> str:
+    if spent.delta:
+        return "Custom" if spent.epsilon is None else "Approximate DP"
+    return "Zero-concentrated DP" if spent.epsilon is None else "Pure DP"
+
+
+def _loss(dataset: DatasetReport) -> Object:
+    spent, unit = dataset.account.spent, dataset.protected
+    by = "" if dataset.unit is None else f", told apart by the column {dataset.unit}"
+    parts = {"rho": spent.rho} if spent.epsilon is None else {"epsilon": spent.epsilon}
+    if spent.delta:
+        parts["delta"] = spent.delta
+    budget = dataset.account.budget
+    of = "" if budget is None else f", of a budget of {budget.text}"
+    return {
+        "privacy_unit": f"{unit.capitalize()}-level",
+        "privacy_unit_description": "Adjacent data sets differ by "
+        f"{NEIGHBOURS[dataset.neighbours]} of one {unit}{by}.",
+        "privacy_parameters": {name: _not_below(value) for name, value in parts.items()},
+        "privacy_parameters_description": f"All answers so far: {loss_words(spent)}{of}; "
+        f"{dataset.odds}.",
+    }
+
+
+def _not_below(value: Fraction) -> float:
+    """The smallest float that is not below a rational."""
+    near = float(value)
+    return near if Fraction(near) >= value else math.nextafter(near, math.inf)

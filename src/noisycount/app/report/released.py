@@ -1,0 +1,94 @@
+"""One release of a ledger: what was asked and told, with what noise and at what price."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from noisycount.app.ledger.asked_words import asked_words
+from noisycount.app.refine.tables.noises import noise_named
+from noisycount.errors import LedgerError
+from noisycount.model.half_width import error_within
+from noisycount.model.noises.discrete import DiscreteNoise
+from noisycount.release.ledger.entries import Entry
+from noisycount.release.register.asked import asked_of, asked_part
+
+__all__ = ["CONFIDENCE", "Noise", "Released"]
+
+CONFIDENCE = 0.95
+"""With which the ± of a report are stated."""
+
+_LONGEST = 300  # characters of a question that no noisycount wrote
+_UNREADABLE = (ValueError, TypeError, KeyError, ZeroDivisionError)
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """The noise of one level of a release.
+
+    Attributes:
+        name: Such as "discrete Laplace".
+        scale: In units, exact.
+        error: A count lies within ±error of its answer with the confidence of the report.
+    """
+
+    name: str
+    scale: Fraction
+    error: int
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """A debit of a ledger with what is known of its answer.
+
+    Attributes:
+        entry: As the ledger holds it; without an answer, what was charged stays charged.
+        question: What was asked, in words.
+        noises: Of a count one, of a table that of each level, its cells first; none where no
+            noisycount wrote the question.
+        version: Of the records that were counted; None: the question names none.
+    """
+
+    entry: Entry
+    question: str
+    noises: tuple[Noise, ...]
+    version: str | None
+
+    @classmethod
+    def of(cls, entry: Entry) -> "Released":
+        """The release of an entry."""
+        asked = asked_of(entry)
+        noises: tuple[Noise, ...] = ()
+        with suppress(*_UNREADABLE):
+            noises = _noises(asked)
+        return cls(entry, _question(entry), noises, asked_part(entry, "version"))
+
+    @property
+    def failed(self) -> bool:
+        """Whether it was charged and nothing was told."""
+        return self.entry.answer is None
+
+
+def _question(entry: Entry) -> str:
+    try:
+        return asked_words(entry)
+    except LedgerError:
+        text = entry.request.question
+        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _noises(asked: dict[str, Any]) -> tuple[Noise, ...]:
+    """The noise of each level that a question names.
+
+    Raises:
+        ValueError: No noisycount wrote it; as the other errors of `_UNREADABLE` tell.
+    """
+    scales = asked["scales"] if "table" in asked else [asked["scale"]]
+    return tuple(_noise(asked["mechanism"], scale) for scale in scales)
+
+
+def _noise(name: str, scale: str) -> Noise:
+    mechanism = noise_named(name, scale)
+    if not isinstance(mechanism, DiscreteNoise):
+        raise ValueError(f"mechanism must be of whole numbers, got {name!r}")  # noqa: TRY004
+    return Noise(name, Fraction(scale), error_within(mechanism, CONFIDENCE))

@@ -1,0 +1,167 @@
+"""All that a ledger tells an officer: each data set, its releases, what is spent and left."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+
+from noisycount.app.config.config import Config, DatasetConfig
+from noisycount.app.ledger.access import existing_ledger
+from noisycount.app.ledger.accounts import Account, accounts_of_datasets
+from noisycount.app.report.released import Released
+from noisycount.errors import LedgerError
+from noisycount.release.budget.loss import Loss
+from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_of_size
+from noisycount.release.ledger.book import Verification
+from noisycount.release.ledger.chain import DESCRIPTION, Head, Row
+from noisycount.release.ledger.entries import Entry
+from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.ledger.rows import entries_of
+from noisycount.release.register.asked import asked_part
+from noisycount.release.register.written import Written
+from noisycount.release.tables.odds import odds_of
+
+__all__ = ["DatasetReport", "Report", "report_of", "report_on"]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetReport:
+    """What is told of one data set.
+
+    Attributes:
+        account: Its name, its budget, and what all its answers have cost together.
+        unit: The column that names the person; None: every record is one unit.
+        size: The number of units where it is public, else None.
+        version: Of the records as they were written down last; None: they never were.
+        releases: Oldest first.
+    """
+
+    account: Account
+    unit: str | None
+    size: int | None
+    version: str | None
+    releases: tuple[Released, ...]
+
+    @property
+    def neighbours(self) -> NeighbourRelation:
+        """How data sets differ that the answers hardly tell apart."""
+        return neighbours_of_size(self.size)
+
+    @property
+    def protected(self) -> str:
+        """What a guess is about."""
+        return "row" if self.unit is None else "person"
+
+    @property
+    def odds(self) -> str:
+        """What all answers together mean for one person or row."""
+        return f"all together, {odds_of(self.account.spent, self.protected)}"
+
+    @property
+    def failures(self) -> tuple[Released, ...]:
+        """What was charged and never answered."""
+        return tuple(each for each in self.releases if each.failed)
+
+    @property
+    def lost(self) -> Loss:
+        """What the failures have cost together."""
+        return sum((each.entry.request.price for each in self.failures), Loss())
+
+    @property
+    def left(self) -> Fraction:
+        """The largest ε at which one more question may be asked."""
+        return self.account.left or Fraction(0)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether every release is of the records as they were written down last."""
+        return all(each.version in {None, self.version} for each in self.releases)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that is told of a ledger.
+
+    Attributes:
+        made: When, in UTC.
+        found: Whether every row is as it was written, and the newest that is.
+        datasets: Those that are configured or were asked.
+    """
+
+    made: datetime
+    found: Verification
+    datasets: tuple[DatasetReport, ...]
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether every row is as it was written."""
+        return self.found.broken is None
+
+
+def report_of(configuration: Config) -> Report:
+    """The report on the ledger of a configuration.
+
+    Raises:
+        LedgerError: It cannot be read, or it is missing though its head was written down.
+    """
+    with existing_ledger(configuration, anchored=False) as ledger:
+        return report_on(ledger, configuration)
+
+
+def report_on(ledger: Ledger | None, configuration: Config) -> Report:
+    """The report on an open ledger; of a broken one on the rows before the first broken row.
+
+    Args:
+        ledger: None: nothing was asked yet.
+        configuration: What the owner wrote of the data sets.
+
+    Raises:
+        LedgerError: It cannot be read, or it is missing though its head was written down.
+    """
+    made, known_head = datetime.now(UTC), configuration.known_head
+    if ledger is None and known_head is not None and known_head.number:
+        raise LedgerError(
+            f"there is no ledger, though row {known_head.number} was written down; restore it from"
+            " a copy that holds every debit"
+        )
+    found = Verification(Head()) if ledger is None else ledger.verify(known_head)
+    rows = [] if ledger is None else ledger.rows()[: found.head.number]
+    return Report(made, found, tuple(_datasets(rows, configuration)))
+
+
+def _datasets(rows: Sequence[Row], configuration: Config) -> list[DatasetReport]:
+    """What verified rows tell of each data set."""
+    entries = entries_of(rows)
+    written = {
+        row["dataset"]: Written.read(row["question"]) for row in rows if row["kind"] == DESCRIPTION
+    }
+    configured = {each.account: each for each in configuration.datasets.values()}
+    asked: dict[str, list[Entry]] = {}
+    for entry in entries:
+        asked.setdefault(entry.request.dataset, []).append(entry)
+    return [
+        _dataset(account, asked.get(account.name, []), written, configured.get(account.name))
+        for account in accounts_of_datasets(configuration, entries)
+    ]
+
+
+def _dataset(
+    account: Account,
+    entries: Sequence[Entry],
+    written: dict[str, Written],
+    configured: DatasetConfig | None,
+) -> DatasetReport:
+    described = written.get(account.name)
+    if described is not None:
+        unit = described.unit
+    elif entries:
+        unit = asked_part(entries[-1], "unit")
+    else:
+        unit = None if configured is None else configured.unit
+    return DatasetReport(
+        account=account,
+        unit=None if unit == "row" else unit,
+        size=None if configured is None else configured.size,
+        version=None if described is None else described.version,
+        releases=tuple(map(Released.of, entries)),
+    )

@@ -1,0 +1,161 @@
+"""The report in words: what every form of it shows, in few digits."""
+
+from noisycount.app.config.config import Config
+from noisycount.app.count.wire import NEIGHBOURS
+from noisycount.app.ledger.accounts import Account
+from noisycount.app.ledger.words import answer_words, place_words
+from noisycount.app.report.released import CONFIDENCE, Released
+from noisycount.app.report.report import DatasetReport, Report
+from noisycount.app.report.rounding import rounded_down, rounded_up
+from noisycount.release.budget.loss import Loss
+from noisycount.release.ledger.book import Verification
+from noisycount.release.ledger.table_answer import TableAnswer
+from noisycount.shown.numbers import percent, plus_minus
+
+__all__ = [
+    "HEADER",
+    "NOTES",
+    "TITLE",
+    "account_cells",
+    "dataset_facts",
+    "loss_words",
+    "release_cells",
+    "report_facts",
+    "verified_words",
+]
+
+Facts = list[tuple[str, str]]
+
+TITLE = "Report on private counts"
+HEADER = ("when (UTC)", "who asked", "question", "what for", "answer", "noise", "price")
+"""The names of the columns of a table of releases."""
+
+_ERROR = (
+    f"± is the privacy noise alone: with {percent(CONFIDENCE)} confidence the true count of the"
+    " records lies that near. It says nothing of the sampling error, of how well the records stand"
+    " for anybody else."
+)
+_ROUNDING = (
+    "What was spent is rounded up, what is left is rounded down; the JSON form has every number"
+    " exactly."
+)
+NOTES = (_ERROR, _ROUNDING, "No true count is kept or shown.")
+"""How a report is read."""
+
+_SHOWN_VERSION = 23  # characters: "sha256:" and 16 digits
+
+
+def verified_words(found: Verification) -> str:
+    """Whether every row of a ledger is as it was written."""
+    if found.broken is None:
+        return f"{found.head.number:,} rows, each as it was written"
+    return (
+        f"NOT VERIFIED: row {found.broken} {found.why}. What is told here is of the rows before it;"
+        " nothing may be counted until the ledger is restored from a copy that holds every debit"
+    )
+
+
+def report_facts(report: Report, configuration: Config) -> Facts:
+    """What is told of the ledger."""
+    return [
+        ("ledger", place_words(configuration)),
+        ("made", f"{report.made:%Y-%m-%d %H:%M} UTC"),
+        ("verified", verified_words(report.found)),
+        ("head", str(report.found.head)),
+    ]
+
+
+def dataset_facts(dataset: DatasetReport) -> Facts:
+    """What is told of a data set beside its releases."""
+    account = dataset.account
+    _, budget, spent, left = account_cells(account)
+    unit = "each row" if dataset.unit is None else f"each person, by the column {dataset.unit}"
+    size = "" if dataset.size is None else f" ({dataset.size:,}, which is public)"
+    return [
+        ("unit", f"{unit}{size}"),
+        ("neighbours", f"{NEIGHBOURS[dataset.neighbours]} of one {dataset.protected}"),
+        ("version", _version_words(dataset)),
+        ("budget", budget),
+        ("spent", spent),
+        ("meaning", dataset.odds),
+        ("left", left),
+        *_failure_facts(dataset),
+    ]
+
+
+def account_cells(account: Account) -> tuple[str, str, str, str]:
+    """The name of whoever may spend, the budget, what was spent of it, and what is left."""
+    if account.budget is None or account.left is None:
+        return account.name, "none", loss_words(account.spent), "no budget of its own"
+    text = account.budget.text
+    budget = f"ε = {text}" if account.in_epsilon else text
+    left = f"one more question of at most ε = {rounded_down(account.left)}"
+    return account.name, budget, loss_words(account.spent), left
+
+
+def _version_words(dataset: DatasetReport) -> str:
+    if dataset.version is None:
+        return "not written down"
+    shown = dataset.version[:_SHOWN_VERSION]
+    return shown if dataset.is_current else f"{shown}; some releases are of other versions"
+
+
+def _failure_facts(dataset: DatasetReport) -> Facts:
+    number = len(dataset.failures)
+    if not number:
+        return []
+    paid = (
+        f"{number} spend{'' if number == 1 else 's'} without an answer, {loss_words(dataset.lost)}"
+    )
+    return [("failed", f"{paid}: charged for ever; to ask the same again costs nothing more")]
+
+
+def loss_words(loss: Loss) -> str:
+    """What was charged, never less, in ε where it has one.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> loss_words(Loss.of(Fraction(1, 3))), loss_words(Loss.concentrated(Fraction("0.02")))
+        ('ε = 0.334', 'ρ = 0.02')
+    """
+    named = f"ρ = {rounded_up(loss.rho)}"
+    if loss.epsilon is not None:
+        named = f"ε = {rounded_up(loss.epsilon)}"
+    return f"{named}, δ = {rounded_up(loss.delta)}" if loss.delta else named
+
+
+def release_cells(released: Released) -> tuple[str, ...]:
+    """A release, with cells as `HEADER` names them."""
+    entry = released.entry
+    return (
+        f"{entry.made:%Y-%m-%d %H:%M}",
+        entry.analyst,
+        released.question,
+        entry.purpose or "not said",
+        _answer_words(released),
+        _noise_words(released),
+        loss_words(entry.request.price),
+    )
+
+
+def _answer_words(released: Released) -> str:
+    if released.failed:
+        return "none: charged, never answered"
+    told, errors = answer_words(released.entry), [noise.error for noise in released.noises]
+    if not errors:
+        return told
+    if not isinstance(released.entry.answer, TableAnswer):
+        return f"{told} {plus_minus(errors[0])}"
+    cells, sums = plus_minus(errors[0]), sorted(errors[1:])
+    if not sums:
+        return f"{told}, each {cells}"
+    least, most = plus_minus(sums[0]), plus_minus(sums[-1])
+    return f"{told}, each {cells}, sums {least if least == most else f'{least} to {most}'}"
+
+
+def _noise_words(released: Released) -> str:
+    if not released.noises:
+        return "not known"
+    scales = [rounded_up(scale) for scale in sorted({noise.scale for noise in released.noises})]
+    named = scales[0] if len(scales) == 1 else f"{scales[0]} to {scales[-1]}"
+    return f"{released.noises[0].name}, scale {named}"
