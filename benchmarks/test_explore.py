@@ -1,0 +1,91 @@
+"""How long a chart of Explore takes, first for one visitor, then for eight at once; no rival."""
+
+import random
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+from tests.serving import ANALYST, Service, configured, served
+
+from noisycount.app.explore.quantity import QUANTITIES
+from noisycount.app.explore.sliders import Sliders
+from noisycount.app.explore.views import VIEWS
+from noisycount.app.options.population import NOISE_OPTIONS
+from noisycount.app.server.pages.explore.fragment import fragment
+
+SLOWEST = 0.3  # seconds, of 99 in 100
+VISITORS, MOVES, PAUSE = 8, 12, 1.0  # a person looks at the charts before the next move
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service of nothing but an empty ledger."""
+    folder = tmp_path_factory.mktemp("explore")
+    with served(configured(folder, '[ledger]\nurl = "sqlite:///ledger.db"\n'), ANALYST) as running:
+        yield running
+
+
+def stops(seed: int) -> Iterator[Sliders]:
+    """Where a visitor's sliders stand: at the start, then one moved after the other, at random."""
+    dice, placed = random.Random(seed), Sliders()  # noqa: S311  (no secret)
+    texts = placed.texts
+    while True:
+        name = dice.choice(["noise", *QUANTITIES])
+        texts[name] = (
+            dice.choice(sorted(NOISE_OPTIONS))
+            if name == "noise"
+            else str(dice.choice(QUANTITIES[name].stops))
+        )
+        yield Sliders.of_query(texts)
+
+
+def visit(service: Service, seed: int, pause: float) -> list[tuple[float, str]]:
+    """How long each chart took, as a page fetches them: one after the other."""
+    times = []
+    with httpx.Client(
+        base_url=service.url, headers={"Authorization": f"Bearer {service.keys['ana']}"}, timeout=60
+    ) as client:
+        for placed, _ in zip(stops(seed), range(MOVES), strict=False):
+            for name in VIEWS:
+                address = f"/explore/fragment?chart={name}&{placed.query}"
+                start = time.perf_counter()
+                assert client.get(address).status_code == 200
+                times.append((time.perf_counter() - start, address))
+            time.sleep(pause * random.Random(seed + len(times)).uniform(0.5, 1.5))  # noqa: S311
+    return times
+
+
+def told(what: str, times: list[tuple[float, str]]) -> float:
+    """Print the quantiles of times, and give the 99th."""
+    ranked = sorted(times)
+    median, near, last = (ranked[int(share * (len(ranked) - 1))] for share in (0.5, 0.99, 1))
+    quantiles = f"median {median[0] * 1e3:.0f} ms, p99 {near[0] * 1e3:.0f} ms"
+    print(f"\n{what}: {len(ranked)} charts, {quantiles}, slowest {last[0] * 1e3:.0f} ms")  # noqa: T201
+    print(last[1])  # noqa: T201
+    return near[0]
+
+
+def test_processor_time() -> None:
+    """What a chart takes of one processor that nobody asked for before, however busy others are."""
+    times = []
+    for seed in range(5):
+        for placed, _ in zip(stops(seed), range(MOVES), strict=False):
+            for name in VIEWS:
+                start = time.thread_time()
+                fragment(name, placed)
+                times.append((time.thread_time() - start, f"{name}&{placed.query}"))
+    assert told("processor time", times) <= SLOWEST
+
+
+def test_one_visitor(service: Service) -> None:
+    """Charts that nobody asked for before, one after another."""
+    assert told("one visitor", visit(service, 99, 0.0)) <= SLOWEST
+
+
+def test_eight_visitors(service: Service) -> None:
+    """Eight people who move sliders about once a second, mostly to where nobody was before."""
+    with ThreadPoolExecutor(VISITORS) as pool:
+        visits = list(pool.map(lambda seed: visit(service, seed, PAUSE), range(VISITORS)))
+    assert told("eight visitors", [one for visit in visits for one in visit]) <= SLOWEST

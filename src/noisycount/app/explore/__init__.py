@@ -1,0 +1,1 @@
+"""What noise, rate and knowledge do to a count, for sliders: no data set is needed."""

@@ -1,0 +1,165 @@
+"""Where all sliders stand: a count, how it is answered, and who knows what."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Self
+from urllib.parse import urlencode
+
+from noisycount.app.explore.quantity import EPSILON, QUANTITIES
+from noisycount.app.options.population import NOISE_OPTIONS, noise_of_options
+from noisycount.app.refine.assumption import Assumed, Rate
+from noisycount.app.risk.setting import Setting
+from noisycount.errors import NoisyCountError
+from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.model.populations.binomial import Binomial
+from noisycount.shown.exact_text import exact_text
+
+__all__ = ["NAMES", "Sliders"]
+
+_NOISE = "discrete-laplace"
+NAMES = ("size", "rate", "noise", "scale", "sample", "known", "deviations")
+"""What an address says, in this order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sliders:
+    """A count that is asked for with noise, and an answer to it; all of it public.
+
+    Args:
+        size: The number of records, 2 to 1,000,000.
+        rate: The chance that a record counts, 0.0001 to 0.9999.
+        noise: The kind of noise, by what one types for `--noise`.
+        scale: Of the noise, 0.3 to 10,000 records.
+        sample: The share of the records that is drawn and counted, 0.01 to 1.
+        known: The share of the records that the partly informed adversary knows, 0 to 0.999.
+        deviations: How far the answer is above what was expected, −4 to 4 standard deviations.
+
+    Raises:
+        NoisyCountError: A value is outside its range, or no kind of noise.
+
+    Example:
+        >>> Sliders.of_query({"epsilon": "0.15", "size": "5912"}).scale
+        Fraction(20, 3)
+    """
+
+    size: int = int(QUANTITIES["size"].start)
+    rate: Fraction = QUANTITIES["rate"].start
+    noise: str = _NOISE
+    scale: Fraction = QUANTITIES["scale"].start
+    sample: Fraction = QUANTITIES["sample"].start
+    known: Fraction = QUANTITIES["known"].start
+    deviations: Fraction = QUANTITIES["deviations"].start
+
+    def __post_init__(self) -> None:
+        """The refusal of what no slider reaches."""
+        if self.noise not in NOISE_OPTIONS:
+            kinds = " or ".join(NOISE_OPTIONS)
+            raise NoisyCountError(f"noise must be {kinds}, got {self.noise[:20]!r}: choose one")
+        for name, quantity in QUANTITIES.items():
+            value = quantity.checked(Fraction(getattr(self, name)))
+            object.__setattr__(self, name, int(value) if quantity.is_whole else value)
+
+    @classmethod
+    def of_query(cls, given: Mapping[str, str]) -> Self:
+        """What an address says; what it leaves out stands where it stands at first.
+
+        Args:
+            given: Texts by name; `epsilon` may stand for the scale of Laplace noise.
+
+        Raises:
+            NoisyCountError: A name or a value is unknown, or both scale and ε are given.
+        """
+        odd = [name for name in given if name not in {*NAMES, EPSILON.name}]
+        if odd:
+            raise NoisyCountError(
+                f"an address of Explore has no {odd[0][:20]!r}: give {', '.join(NAMES)} or epsilon"
+            )
+        texts = {name: text for name, text in given.items() if text.strip()}
+        noise = texts.pop("noise", _NOISE)
+        epsilon = texts.pop(EPSILON.name, None)
+        values = {name: QUANTITIES[name].value(text) for name, text in texts.items()}
+        if epsilon is not None:
+            values["scale"] = _scale(epsilon, noise, is_given_too="scale" in values)
+        size = int(values.pop("size", QUANTITIES["size"].start))
+        return cls(size=size, noise=noise, **values)
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Each value as it is written in an address."""
+        return {
+            name: value if isinstance(value := getattr(self, name), str) else exact_text(value)
+            for name in NAMES
+        }
+
+    @property
+    def query(self) -> str:
+        """The one way to write all this in an address.
+
+        Example:
+            >>> Sliders().query
+            'size=1000&rate=0.1&noise=discrete-laplace&scale=10&sample=1&known=0.5&deviations=1'
+        """
+        return urlencode(self.texts)
+
+    @property
+    def made_noise(self) -> AdditiveNoise:
+        """What is added to the count."""
+        return noise_of_options(self.noise, self.scale)
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        """ε of the noise for whoever knows all other records; None: there is none with δ = 0."""
+        own = self.made_noise.epsilon
+        return None if own is None else 1 / self.scale
+
+    @property
+    def population(self) -> Binomial:
+        """The law of the count of all records."""
+        return Binomial(self.size, float(self.rate))
+
+    @property
+    def drawn(self) -> int:
+        """How many records are drawn and counted, at least one."""
+        return max(1, round(self.size * self.sample))
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether some records are left out of the count."""
+        return self.drawn < self.size
+
+    @property
+    def counted(self) -> Binomial:
+        """The law of the count of those that are drawn."""
+        return Binomial(self.drawn, float(self.rate))
+
+    @property
+    def known_records(self) -> int:
+        """How many records the partly informed adversary knows, of whom one is never known."""
+        return min(self.size - 1, round(self.size * self.known))
+
+    @property
+    def answer(self) -> int:
+        """The answer, in records of those that are drawn."""
+        spread = math.sqrt(self.counted.law().variance + self.made_noise.variance)
+        return round(float(self.drawn * self.rate) + float(self.deviations) * spread)
+
+    @property
+    def setting(self) -> Setting:
+        """The same for `noisycount risk`."""
+        return Setting(
+            Assumed.of_rate(self.size, Rate(float(self.rate))),
+            self.made_noise,
+            sample=self.drawn if self.is_sampled else None,
+            known=self.known_records or None,
+        )
+
+
+def _scale(epsilon: str, noise: str, *, is_given_too: bool) -> Fraction:
+    """The scale of Laplace noise of that ε."""
+    if is_given_too:
+        raise NoisyCountError("epsilon and scale say the same of noise: give one of them")
+    if noise in NOISE_OPTIONS and NOISE_OPTIONS[noise](1).epsilon is None:
+        raise NoisyCountError(f"{noise} noise has no epsilon with δ = 0: give its scale")
+    return 1 / EPSILON.value(epsilon)
