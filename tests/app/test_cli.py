@@ -34,7 +34,13 @@ def test_help_lists_every_command_in_one_line(run: Run) -> None:
     assert "Example:" in told.output
 
 
-@pytest.mark.parametrize("name", [*COMMANDS, "ledger show", "ledger verify", "ledger export"])
+BELOW = [
+    *("ledger show", "ledger verify", "ledger export"),
+    *("analysts add", "analysts revoke", "analysts list"),
+]
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, *BELOW])
 def test_every_command_explains_itself(run: Run, name: str) -> None:
     """The help of a command fits 80 columns and ends in an example of that very command."""
     told = run(*name.split(), "--help")
@@ -43,7 +49,7 @@ def test_every_command_explains_itself(run: Run, name: str) -> None:
     assert re.search(rf"Example:\s+noisycount {name}\b", told.output)
 
 
-@pytest.mark.parametrize("words", [(), ("ledger",)])
+@pytest.mark.parametrize("words", [(), ("ledger",), ("analysts",)])
 def test_no_line_of_a_list_is_cut(run: Run, words: tuple[str, ...]) -> None:
     """Every command is told in a whole sentence."""
     _, listed = run(*words, "--help").output.split("Commands:\n")

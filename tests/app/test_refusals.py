@@ -260,7 +260,7 @@ def test_a_ledger_in_no_folder_is_refused(refused: Refused, here: Path) -> None:
     assert message == f"error: ledger folder '{here}/disk' does not exist; make it first\n"
 
 
-@pytest.mark.few(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("paid", [False, True])
 def test_a_full_disk_refuses_before_it_counts(run: Run, here: Path, *, paid: bool) -> None:
     """Where the ledger cannot grow, no answer leaves and nothing is charged."""

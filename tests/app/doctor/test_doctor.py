@@ -61,6 +61,7 @@ def test_engine_that_is_right_gets_a_certificate(run: Run, configured: Path) -> 
     assert configured.stat().st_mode & 0o077 == configured.parent.stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.thorough
 def test_json_says_the_same(run: Run, configured: Path) -> None:
     """One object, with every field whatever was found."""
     told = run("doctor", "survey.parquet", "--json").object
@@ -89,6 +90,7 @@ def test_wrong_engine_gets_none_and_loses_what_it_had(
     assert all(each["expected"] != each["found"] for each in found["differences"])
 
 
+@pytest.mark.thorough
 def test_doctor_of_nothing_configured_keeps_the_certificate_at_home(run: Run, here: Path) -> None:
     """A file needs no configuration."""
     told = run("doctor", "survey.parquet", "--json").object
@@ -121,6 +123,7 @@ def test_certificate_that_could_not_be_kept_is_refused_before_the_work(
     assert asked == []
 
 
+@pytest.mark.thorough
 def test_account_that_may_make_no_temporary_table_is_told_so(
     refused: Refused, run: Run, postgresql: Server
 ) -> None:
@@ -142,6 +145,7 @@ def test_account_that_may_make_no_temporary_table_is_told_so(
     assert told["server"].startswith("postgresql://")
 
 
+@pytest.mark.thorough
 def test_engine_is_counted_once_its_owner_has_a_certificate(
     run: Run, here: Path, postgresql: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,8 +95,8 @@ def test_what_fails_after_the_debit_is_charged_once(
     clinic.configure(here, user=clinic.clerk)
     reserve = Ledger.reserve
 
-    def reserve_and_change(*words: Any) -> object:  # noqa: ANN401 - whatever it takes
-        found = reserve(*words)
+    def reserve_and_change(*words: Any, **named: Any) -> object:  # noqa: ANN401 - whatever it takes
+        found = reserve(*words, **named)
         clinic.change(change)
         return found
 

@@ -1,0 +1,1 @@
+"""The service: one process at one ledger, for a team."""

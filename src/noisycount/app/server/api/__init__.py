@@ -1,0 +1,1 @@
+"""The routes for programs, one file a family."""

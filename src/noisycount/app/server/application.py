@@ -1,0 +1,59 @@
+"""The application: routes for programs, pages for people, one office."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from anyio import to_thread
+from fastapi import FastAPI
+
+from noisycount.app.server.api.problems import add_handlers
+from noisycount.app.server.api.router import router as api
+from noisycount.app.server.gates.bodies import Bodies
+from noisycount.app.server.gates.crowds import Crowds
+from noisycount.app.server.guard.guard import Guard
+from noisycount.app.server.journal import Journal, Write, written
+from noisycount.app.server.office import Office
+from noisycount.app.server.pages.refused import show_refusals_as_pages
+from noisycount.app.server.pages.router import router as pages
+
+__all__ = ["application"]
+
+_SPARE = 8  # threads for what does not wait
+
+
+def application(office: Office, write: Write = written) -> FastAPI:
+    """The application of an open office, which whoever opened it closes.
+
+    Args:
+        office: What all requests share; `request.app.state.office`.
+        write: Where a line about each request goes.
+    """
+    made = FastAPI(
+        title="noisycount",
+        summary="Private counts: exact noise, a budget, and what the answer means.",
+        version="1",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+        lifespan=_threads,
+    )
+    made.state.office, made.state.guard = office, Guard.of(office.configuration)
+    service = office.configuration.service
+    made.add_middleware(Bodies, most=service.body, depth=service.depth)
+    made.add_middleware(Crowds, most=service.concurrency)
+    made.add_middleware(Journal, write=write)
+    add_handlers(made)
+    show_refusals_as_pages(made)
+    made.include_router(api)
+    made.include_router(pages)
+    return made
+
+
+@asynccontextmanager
+async def _threads(made: FastAPI) -> AsyncIterator[None]:
+    """A thread for each request that may be there at once, as most of them wait for a tick."""
+    office: Office = made.state.office
+    to_thread.current_default_thread_limiter().total_tokens = (
+        office.configuration.service.concurrency + _SPARE
+    )
+    yield

@@ -1,0 +1,1 @@
+"""Who asks: keys, tokens, and the sessions of the page."""

@@ -1,0 +1,1 @@
+"""Tokens of an issuer of OpenID Connect, as good as keys."""

@@ -1,0 +1,170 @@
+"""What a question would cost and give, as its page shows it; nothing is counted or charged."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+from markupsafe import Markup
+
+from noisycount.app.count.counter import Counter
+from noisycount.app.count.trial import Trial
+from noisycount.app.count.words import trial_facts as count_facts
+from noisycount.app.plan.plan import Plan, planned_epsilon
+from noisycount.app.plan.words import preview_heading
+from noisycount.app.server.pages.ask.picture import dots_picture
+from noisycount.app.server.spending.question import Question
+from noisycount.app.table.levels import level_rows, shown_levels
+from noisycount.app.table.trial import TableTrial
+from noisycount.app.table.words import trial_facts, trial_head
+from noisycount.app.terminal.printing import Facts
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.release.budget.exact import exact_text, is_in_range
+from noisycount.release.ledger.entries import Analyst
+from noisycount.shown.numbers import percent, plus_minus, signed
+
+__all__ = ["Preview"]
+
+_HEAD = ("question", "data set")
+_SAID_ELSEWHERE = ("answer",)
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A question at a price, before it is asked.
+
+    Attributes:
+        body: What would be asked, as a program sends it, at its exact price.
+        head: What would be counted.
+        facts: What is to be known of the answer.
+        levels: The errors of each level of a table, with their header; None for one count.
+        promise: How near the answer would be, in words.
+        plan: Fifty possible answers; None: the noise is not of that kind.
+        price: What would be charged, in words; empty: nothing.
+        is_payable: Whether what is left pays for it.
+        more: How many such questions what is left pays for; None: nobody can say.
+    """
+
+    body: Mapping[str, Any]
+    head: Facts
+    facts: Facts
+    levels: tuple[Sequence[str], Sequence[Sequence[str]]] | None
+    promise: str
+    plan: Plan | None
+    price: str
+    is_payable: bool
+    more: int | None
+
+    @classmethod
+    def of(cls, counter: Counter, analyst: Analyst, body: Mapping[str, Any]) -> Self:
+        """The preview of what somebody wants to ask of open records.
+
+        Raises:
+            NoisyCountError: The question or the ledger refuses it.
+        """
+        question = Question.model_validate(body)
+        asked, pay = question.asked(), question.pay
+        if asked.is_table:
+            return cls._of_table(TableTrial.at(counter, asked, pay, analyst), body)
+        (where,) = asked.wheres
+        return cls._of_count(Trial.at(counter, where, pay.price, pay.confidence, analyst), body)
+
+    @classmethod
+    def _of_count(cls, trial: Trial, body: Mapping[str, Any]) -> Self:
+        facts = count_facts(trial)
+        guess = body.get("guess")
+        return cls(
+            body=_priced(body, trial.epsilon),
+            head=[fact for fact in facts if fact[0] in _HEAD],
+            facts=[fact for fact in facts if fact[0] not in (*_HEAD, *_SAID_ELSEWHERE)],
+            levels=None,
+            promise=f"The answer would lie within {_near(trial.error, trial.confidence)}",
+            plan=planned_epsilon(trial.epsilon, trial.confidence, guess=guess),
+            price="" if trial.repeated else f"ε = {exact_text(trial.epsilon)}",
+            is_payable=trial.affordable,
+            more=trial.affordable_answers,
+        )
+
+    @classmethod
+    def _of_table(cls, trial: TableTrial, body: Mapping[str, Any]) -> Self:
+        levels = shown_levels(trial.plan, trial.confidence)
+        cells = trial.plan.levels[0].mechanism
+        per_cell = 1 / cells.exact_scale if isinstance(cells, DiscreteLaplace) else Fraction(0)
+        is_drawn = is_in_range(float(per_cell))
+        return cls(
+            body=_priced(body, trial.loss.epsilon),
+            head=trial_head(trial),
+            facts=trial_facts(trial),
+            levels=level_rows(levels, trial.confidence),
+            promise=f"Each row would lie within {_near(levels[0].error, trial.confidence)}",
+            plan=planned_epsilon(per_cell, trial.confidence) if is_drawn else None,
+            price="" if trial.repeated else trial.loss.text,
+            is_payable=trial.affordable,
+            more=trial.affordable_answers,
+        )
+
+    @property
+    def sent(self) -> str:
+        """The question as the confirmation sends it."""
+        return json.dumps(self.body, ensure_ascii=False)
+
+    @property
+    def picture(self) -> Markup | None:
+        """Fifty possible answers, or errors."""
+        return None if self.plan is None else dots_picture(self.plan)
+
+    @property
+    def caption(self) -> str:
+        """What the dots are."""
+        if self.plan is None:
+            return ""
+        heading = preview_heading(self.plan)
+        return heading if self.levels is None else f"{heading}, of one row"
+
+    @property
+    def error(self) -> int:
+        """The half-width of the band."""
+        return 0 if self.plan is None else self.plan.width
+
+    @property
+    def sure(self) -> str:
+        """How many answers are in the band."""
+        return "" if self.plan is None else _tied(percent(self.plan.confidence))
+
+    @property
+    def leaves(self) -> str:
+        """What is left pays for how many such questions."""
+        if not self.price:
+            return "This was asked before at this price: the same answer is free."
+        if not self.is_payable:
+            return f"{self.price} is more than what is left pays for: choose a wider ±."
+        if self.more is None:
+            return f"{self.price} would be charged."
+        such = "question" if self.more == 1 else "questions"
+        return (
+            f"{self.price} would be charged: what is left pays for {signed(self.more)} such {such}."
+        )
+
+    @property
+    def button(self) -> str:
+        """What the button of the confirmation says."""
+        return f"Ask and spend {self.price}" if self.price else "Show the answer again: free"
+
+
+def _near(error: int, confidence: float) -> str:
+    sure = _tied(percent(confidence))
+    return f"{plus_minus(error)} of the true count with {sure} confidence."
+
+
+def _tied(words: str) -> str:
+    """Words that stay on one line."""
+    return words.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def _priced(body: Mapping[str, Any], epsilon: Fraction | None) -> dict[str, Any]:
+    """The question at an exact price in place of a goal, so that what was shown is what is paid."""
+    if epsilon is None:
+        return dict(body)
+    kept = {name: value for name, value in body.items() if name not in {"within", "guess"}}
+    return {**kept, "epsilon": exact_text(epsilon)}

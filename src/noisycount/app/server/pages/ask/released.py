@@ -1,0 +1,218 @@
+"""An answer as its page shows it: from the stored reply alone, so that it never changes."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+from markupsafe import Markup
+
+from noisycount.app.access.visitor import Visitor
+from noisycount.app.server.office import Office
+from noisycount.app.server.pages.ask.estimates import CountEstimate, RowEstimates
+from noisycount.app.server.pages.ask.picture import bar_picture
+from noisycount.app.server.spending.found import found
+from noisycount.app.terminal.printing import Facts
+from noisycount.errors import NoisyCountError
+from noisycount.release.ledger.lookup import entry_of_key
+from noisycount.shown.label import label_text
+from noisycount.shown.numbers import approximately, percent, plus_minus, signed
+
+__all__ = ["Released", "ReleasedRow"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedRow:
+    """A row of a table.
+
+    Attributes:
+        keys: What stands for each key.
+        answer: The noisy count with its error.
+        estimate: The refined count with its interval; empty where there is none.
+        picture: Both as a bar with lines.
+    """
+
+    keys: Sequence[str]
+    answer: str
+    estimate: str
+    picture: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """An answer that was paid for.
+
+    Attributes:
+        told: The stored reply.
+        purpose: What it is for; empty: nobody said.
+        estimate: The refined count.
+        estimates: The refined rows.
+    """
+
+    told: Mapping[str, Any]
+    purpose: str = ""
+    estimate: CountEstimate | None = None
+    estimates: RowEstimates | None = None
+
+    @classmethod
+    def of(cls, office: Office, visitor: Visitor, name: str) -> Self:
+        """The answer under a key.
+
+        Raises:
+            UnknownReleaseError: There is none, or not for this visitor.
+        """
+        told = json.loads(found(name, visitor, office))
+        entry = entry_of_key(office.ledger, told.get("first") or name)
+        purpose = "" if entry is None else entry.purpose or ""
+        dataset = office.configuration.datasets.get(told["dataset"])
+        if "rows" not in told and "error" in told:
+            size = None if dataset is None else dataset.size
+            return cls(told, purpose, CountEstimate.of(told, size))
+        if "rows" not in told or entry is None or dataset is None:
+            return cls(told, purpose)
+        with suppress(NoisyCountError):  # what was asked of other columns is told as it was
+            columns = office.counter(visitor, dataset.name).records.schema
+            estimates = RowEstimates.of(entry, told["confidence"], columns)
+            return cls(told, purpose, estimates=estimates)
+        return cls(told, purpose)
+
+    @property
+    def dataset(self) -> str:
+        """Whose records were counted."""
+        return str(self.told["dataset"])
+
+    @property
+    def key(self) -> str:
+        """Under which the ledger keeps it."""
+        return str(self.told["key"])
+
+    @property
+    def first(self) -> str:
+        """The key of the debit that paid for it."""
+        return str(self.told.get("first") or self.key)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether there are rows."""
+        return "rows" in self.told
+
+    @property
+    def is_count(self) -> bool:
+        """Whether it is one count with its error."""
+        return "error" in self.told
+
+    @property
+    def question(self) -> str:
+        """What was asked."""
+        where, meaning = self.told.get("where"), self.told.get("meaning")
+        if where is None:
+            return "all records" if self.told.get("by") != ["question"] else "several questions"
+        return f"{where}  ({meaning})" if meaning else str(where)
+
+    @property
+    def body(self) -> dict[str, Any] | None:
+        """What a program would send for the same count; None for a table."""
+        if self.is_table or not self.is_count:
+            return None
+        names = ("where", "epsilon")
+        return {name: self.told[name] for name in names} | {
+            "confidence": self.sure.replace("\N{NO-BREAK SPACE}", "")
+        }
+
+    @property
+    def sure(self) -> str:
+        """The confidence of the errors."""
+        shown = percent(self.told.get("confidence", 0.95))
+        return shown.replace(" ", "\N{NO-BREAK SPACE}")
+
+    @property
+    def unit(self) -> str:
+        """What was counted."""
+        return "rows" if self.told.get("unit") is None else "persons"
+
+    @property
+    def facts(self) -> Facts:
+        """What is to be known of the answer."""
+        return [(name, words) for name, words in self._facts() if words]
+
+    def _facts(self) -> Iterator[tuple[str, str]]:
+        told = self.told
+        yield "question", self.question
+        yield "data set", f"{self.dataset}, counting {self._counted}"
+        yield "asked by", str(told.get("analyst", ""))
+        yield "for", self.purpose
+        columns = " and ".join(told.get("unreadable_as_missing", []))
+        yield "", columns and f"cells of {columns} that could not be read count as missing"
+        if "scale" in told:
+            yield "noise", f"{told['mechanism']}, scale {approximately(Fraction(told['scale']))}"
+        elif "levels" in told:
+            yield "noise", "; ".join(map(_level_words, told["levels"]))
+        if "odds" in told:
+            yield "privacy", f"{_price(told.get('price') or told)}: {told['odds']}"
+        if "charged" in told:
+            is_free = told["repeated"]
+            charged = "nothing: it was asked before" if is_free else _charge(told["charged"])
+            left = approximately(Fraction(told["remaining"]))
+            yield "budget", f"charged {charged}; after it the next could cost up to ε = {left}"
+        yield "key", self.key
+        for hint in told.get("hints", []):
+            yield "hint", hint
+
+    @property
+    def _counted(self) -> str:
+        unit = self.told.get("unit")
+        return "rows" if unit is None else f"distinct values of {unit}"
+
+    @property
+    def header(self) -> Sequence[str]:
+        """The names of the keys."""
+        return list(self.told["by"])
+
+    @property
+    def rows(self) -> list[ReleasedRow]:
+        """The rows of a table, with one scale for all pictures."""
+        rows = self.told["rows"]
+        ends = _ends(rows)
+        estimates = {} if self.estimates is None else self.estimates.rows
+        names = ((row["level"], *row["keys"].values()) for row in rows)
+        return [_row(row, estimates.get(name), ends) for row, name in zip(rows, names, strict=True)]
+
+
+def _row(
+    row: Mapping[str, Any], estimate: tuple[float, int, int] | None, ends: tuple[float, float]
+) -> ReleasedRow:
+    keys = [label_text(key) for key in row["keys"].values()]
+    if row["level"] in {"total", "other"}:
+        keys = [row["level"], *[""] * (len(keys) - 1)]
+    refined = ""
+    if estimate is not None:
+        refined = f"{signed(estimate[0], 1)} ({signed(estimate[1])} to {signed(estimate[2])})"
+    answer = f"{signed(row['answer'])} {plus_minus(row['error'])}"
+    is_total = row["level"] == "total"
+    picture = Markup("") if is_total else bar_picture(row["answer"], row["error"], ends, estimate)
+    return ReleasedRow(keys, answer, refined, picture)
+
+
+def _ends(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+    """The least and the largest count that a row of the cells may be, and 0."""
+    cells = [row for row in rows if row["level"] != "total"]
+    low = min((row["answer"] - row["error"] for row in cells), default=0)
+    high = max((row["answer"] + row["error"] for row in cells), default=1)
+    return min(0, low), max(1, high)
+
+
+def _price(told: Mapping[str, Any]) -> str:
+    if told.get("epsilon") is not None:
+        return f"ε = {told['epsilon']}"
+    return f"ρ = {told.get('rho')}"
+
+
+def _charge(charged: str | Mapping[str, Any]) -> str:
+    return f"ε = {charged}" if isinstance(charged, str) else _price(charged)
+
+
+def _level_words(level: Mapping[str, Any]) -> str:
+    scale = approximately(Fraction(level["scale"]))
+    return f"scale {scale} for {level['level']}, each within {plus_minus(level['error'])}"

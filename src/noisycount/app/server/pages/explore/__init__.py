@@ -1,0 +1,1 @@
+"""The page Explore: sliders, and charts that follow them."""

@@ -1,0 +1,1 @@
+"""The officer's report in a browser, and as files."""

@@ -1,0 +1,105 @@
+"""The service as a process: it listens, and stops when all that was begun is done."""
+
+import os
+import signal
+import socket
+from collections.abc import Callable
+from functools import partial
+from threading import Thread
+from types import FrameType
+
+import uvicorn
+
+from noisycount.app.config.config import Config
+from noisycount.app.server.application import application
+from noisycount.app.server.journal import written
+from noisycount.app.server.office import Office
+from noisycount.errors import NoisyCountError
+
+__all__ = ["listening", "serve"]
+
+_WAITING = 2048  # connections that nobody took yet
+
+
+class _Server(uvicorn.Server):
+    """A server that takes no more spends from the moment it is told to stop."""
+
+    def __init__(self, config: uvicorn.Config, office: Office) -> None:
+        super().__init__(config)
+        self.office = office
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """The end, as a signal asks for it."""
+        self.office.works.refuse()
+        super().handle_exit(sig, frame)
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that takes connections from now on.
+
+    Args:
+        host: A name or an address.
+        port: 0: any that is free.
+
+    Raises:
+        NoisyCountError: The address cannot be used.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=_WAITING)
+    except (OSError, OverflowError) as error:
+        why = error.strerror if isinstance(error, OSError) else "there is no such port"
+        raise NoisyCountError(
+            f"--host {host!r} --port {port} cannot be used ({why}): name another"
+        ) from None
+
+
+def serve(
+    configuration: Config, place: socket.socket, ready: Callable[[], None], *, slots: bool
+) -> None:
+    """The service until it is told to stop; what was begun by then is done.
+
+    Args:
+        configuration: What the owner wrote.
+        place: Where it listens.
+        ready: Called when it can be asked.
+        slots: Whether replies about data sets leave at ticks alone.
+
+    Raises:
+        NoisyCountError: The ledger cannot be opened, or keys have no place.
+    """
+    office = Office.open(configuration, slots=slots)
+    try:
+        service = configuration.service
+        config = uvicorn.Config(
+            application(office),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=round(max(service.deadline, 2 * service.slot)) + 1,
+        )
+        signal.signal(signal.SIGTERM, _end)  # uvicorn raises again what it was stopped by
+        opening = office.works.admitted(partial(_open_all, office))  # which the end waits for
+        Thread(target=opening, daemon=True).start()
+        ready()
+        written({"event": "started"})
+        _Server(config, office).run(sockets=[place])
+    finally:
+        is_done = office.close()
+        written({"event": "stopped" if is_done else "stopped while a query went on"})
+        if not is_done:
+            os._exit(1)  # an engine that is still at work cannot be taken down in order
+
+
+def _open_all(office: Office) -> None:
+    """The opening of all records ahead of the first questions; which cannot be, the log says."""
+    for dataset in office.configuration.datasets.values():
+        try:
+            office.shelf.records(dataset).prepare()
+        except NoisyCountError as error:
+            written({"event": "not open", "dataset": dataset.name, "why": str(error)})
+
+
+def _end(_: int, __: FrameType | None) -> None:
+    """The end of the process, with all that is to be closed."""
+    raise SystemExit(0)

@@ -1,0 +1,54 @@
+"""Who asks, as a route takes it, and what it takes beside."""
+
+from typing import Annotated
+
+from fastapi import Depends, Path, Request
+
+from noisycount.app.access.visitor import Visitor
+from noisycount.app.server.guard.visiting import visitor_of
+from noisycount.app.server.office import Office
+
+__all__ = ["Asking", "Dataset", "Looking", "Open", "office_of"]
+
+_GLANCE = 0.1  # of a token: a slider that is moved asks for four charts
+
+
+def office_of(request: Request) -> Office:
+    """The office of the application that was asked."""
+    office: Office = request.app.state.office
+    return office
+
+
+async def asking(request: Request, visitor: Annotated[Visitor, Depends(visitor_of)]) -> Visitor:
+    """Who asks, not too often.
+
+    Raises:
+        RateError: Too often.
+    """
+    office_of(request).buckets.take(visitor.name)
+    return visitor
+
+
+async def looking(request: Request, visitor: Annotated[Visitor, Depends(visitor_of)]) -> Visitor:
+    """Who looks at what is about no data set, not all too often.
+
+    Raises:
+        RateError: Too often.
+    """
+    office_of(request).buckets.take(visitor.name, _GLANCE)
+    return visitor
+
+
+Asking = Annotated[Visitor, Depends(asking)]
+"""Who asks."""
+
+Looking = Annotated[Visitor, Depends(looking)]
+"""Who looks at what noise does."""
+
+Open = Annotated[Office, Depends(office_of)]
+"""The office."""
+
+Dataset = Annotated[
+    str, Path(max_length=200, description="The name of a data set.", examples=["survey"])
+]
+"""The name of a data set in the path."""

@@ -1,0 +1,174 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from noisycount.app.config.file import load
+from noisycount.app.server.office import Office
+from tests.app.server.callers import calling, configured, serving
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Iterator[Office]:
+    """Give an office without slots."""
+    with serving(configured(tmp_path, budget="2")) as office:
+        yield office
+
+
+def test_the_service_is_there_for_everybody(office: Office) -> None:
+    """Nobody needs a key for that."""
+    reply = calling(office).get("/healthz")
+    assert (reply.status_code, reply.json()) == (200, {"status": "ok"})
+    assert reply.headers["cache-control"] == "no-store"
+
+
+def test_a_data_set_says_what_may_be_asked_and_what_is_left(office: Office) -> None:
+    """Columns with kinds, unit, public size, budget, and how many such answers it pays for."""
+    told = calling(office).get("/v1/datasets/stay", params={"epsilon": "0.15"}).json()
+    assert told["columns"] == {"age": "integer", "town": "text"}
+    assert (told["unit"], told["size"], told["remaining"], told["affordable"]) == (
+        *("person", 1317, "2"),
+        13,
+    )
+    assert told["budget_words"].endswith("it pays for 13 such answers")
+    assert "ledger" not in told, "where it lies is an owner's business"
+
+
+def test_what_is_left_is_left_to_the_asker(tmp_path: Path) -> None:
+    """An analyst with a budget of their own sees the smaller of both, and what it pays for."""
+    text = (
+        '[ledger]\nurl = "sqlite:///ledger.db"\n[datasets.stay]\nsource = "stay.csv"\n'
+        'unit = "person"\n[analysts.ana]\nbudget = "0.5"\n'
+    )
+    configured(tmp_path)
+    (tmp_path / "noisycount.toml").write_text(text, encoding="utf-8")
+    with serving(load(tmp_path / "noisycount.toml")) as office:
+        caller = calling(office)
+        assert caller.get("/v1/datasets/stay").json()["remaining"] == "0.5"
+        refused = caller.ask({"where": "age = 1", "epsilon": "0.6"}, "one")
+        assert refused.status_code == 403
+
+
+def test_a_plan_is_free_and_says_what_an_answer_would(office: Office) -> None:
+    """Error, odds, price, meaning; a repeated question is told to be free."""
+    caller, body = calling(office), {"where": "age >= 65", "within": "20%", "guess": 100}
+    plan = caller.post("/v1/datasets/stay/plan", body).json()
+    answer = caller.ask(body, "one").json()
+    for name in ("error", "epsilon", "odds", "meaning", "where", "unit", "confidence"):
+        assert plan[name] == answer[name]
+    assert (plan["charged"], plan["affordable_answers"], plan["repeated"]) == ("0", 13, False)
+    again = caller.post("/v1/datasets/stay/plan", body).json()
+    assert (again["repeated"], again["cost"], again["remaining"]) == (True, "0", "1.85")
+
+
+def test_a_table_is_planned_and_rehearsed(office: Office) -> None:
+    """Its price, its errors and made-up rows cost nothing."""
+    body = {"by": "town", "keys": {"town": ["Bern", None]}, "epsilon": "1", "groups_per_unit": 1}
+    caller = calling(office)
+    plan = caller.post("/v1/datasets/stay/plan", body).json()
+    assert (plan["cost"]["epsilon"], plan["affordable_answers"]) == ("1", 2)
+    rehearsed = caller.post("/v1/datasets/stay/rehearsal", body).json()
+    assert [row["keys"]["town"] for row in rehearsed["rows"]] == ["Bern", None]
+    told = caller.ask(body, "one").json()
+    assert [row["keys"]["town"] for row in told["rows"]] == ["Bern", None]
+    assert (told["remaining"], told["levels"]) == ("1", plan["levels"])
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"where": "age >= 65"}, "give either epsilon, or both within and guess"),
+        ({"where": "age >= 65", "epsilon": "1", "guess": 5}, "give either epsilon"),
+        ({"epsilon": "1"}, "give --where"),
+        ({"where": "age >= 65", "epsilon": "0.1234567890123456789"}, "epsilon must be"),
+        ({"where": "age >= 65", "epsilon": "1", "confidence": "200%"}, "confidence must lie"),
+        ({"where": "age >= 65", "within": "-3", "guess": 5}, "within must be above 0"),
+        ({"where": "age >= 65", "epsilon": 1}, "body.epsilon: Input should be a valid string"),
+        ({"where": "age >= 65", "epsilon": "1", "wher": "x"}, "body.wher: Extra inputs"),
+        ({"where": "agee >= 65", "epsilon": "1"}, "where names 'agee', which is no column"),
+        ({"where": "age >=", "epsilon": "1"}, "where"),
+        ({"by": "town,town", "epsilon": "1"}, "by names 'town' twice"),
+        ({"by": "", "epsilon": "1"}, "body.by"),
+        ({"by": "town", "epsilon": "1"}, "keys of town are missing"),
+        ({"where": "age = 1", "epsilon": "1", "other": True}, "--other belongs to a table"),
+        ([], "body"),
+    ],
+    ids=str,
+)
+def test_a_wrong_question_is_refused_in_one_line(office: Office, body: object, words: str) -> None:
+    """The refusal names what was wrong and the remedy, as the command line does."""
+    for route in ("plan", "rehearsal", "releases"):
+        refused = calling(office).post(f"/v1/datasets/stay/{route}", body, "one")
+        assert refused.status_code == 422, refused.text
+        assert refused.headers["content-type"] == "application/problem+json"
+        assert words in refused.json()["detail"]
+        assert "\n" not in refused.json()["detail"]
+
+
+def test_the_meaning_of_an_answer_is_computed(office: Office) -> None:
+    """Refining and risk are those of the command line."""
+    caller = calling(office)
+    body = {"answers": [107], "size": 5912, "rate": "1.7%", "epsilon": "0.15"}
+    refined = caller.post("/v1/refine", body).json()
+    assert (refined["median"], refined["scale"], refined["warning"]) == (105, "20/3", None)
+    flat = {"answers": [7, 9], "size": 20, "noise": "gaussian", "scale": "3"}
+    assert caller.post("/v1/refine", flat).json()["flat"]
+    risk = caller.post("/v1/risk", {"size": 1000, "rate": "10%", "price": "0.15"}).json()
+    assert [each["adversary"] for each in risk["adversaries"]] == [
+        "worst case",
+        "distribution only",
+    ]
+    none = {"size": 1000, "rate": "10%", "noise": "none", "sample": 100, "known": 40}
+    assert len(caller.post("/v1/risk", none).json()["adversaries"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "words"),
+    [
+        ("refine", {"answers": [1], "size": 5}, "give either epsilon, or both noise and scale"),
+        (
+            "refine",
+            {"answers": [1], "size": 5, "noise": "beige", "scale": "1"},
+            "noise must be one of",
+        ),
+        ("refine", {"answers": [0.5], "size": 5, "epsilon": "1"}, "answer"),
+        ("refine", {"answers": [1], "size": 5, "epsilon": "1", "rate": "7"}, "rate must lie"),
+        ("risk", {"size": 5, "rate": "10%"}, "give one of price"),
+        ("risk", {"size": 5, "rate": "100%", "price": "1"}, "makes the property certain"),
+        ("risk", {"size": 5, "rate": "10%", "price": "1", "known": 5}, "leaves nobody"),
+    ],
+)
+def test_a_wrong_setting_is_refused(office: Office, path: str, body: object, words: str) -> None:
+    """In one line, as the command line does."""
+    refused = calling(office).post(f"/v1/{path}", body)
+    assert (refused.status_code, words in refused.json()["detail"]) == (422, True), refused.text
+
+
+def test_what_has_no_route_is_a_problem_too(office: Office) -> None:
+    """Also a method that a route has not, and a body that is no JSON."""
+    caller = calling(office)
+    typed = {"Content-Type": "application/json"}
+    for reply, status in (
+        (caller.get("/v1/nowhere"), 404),
+        (caller.get("/v1/refine"), 405),
+        (caller.request("POST", "/v1/refine", content=b"{", headers=typed), 400),
+    ):
+        assert (reply.status_code, reply.json()["status"]) == (status, status)
+        assert reply.headers["content-type"] == "application/problem+json"
+
+
+def test_records_that_change_are_asked_as_they_are_now(office: Office, tmp_path: Path) -> None:
+    """A file that was written anew is opened anew, under the same budget."""
+    caller = calling(office)
+    assert caller.ask({"where": "age >= 65", "epsilon": "0.5"}, "one").status_code == 201
+    (tmp_path / "stay.csv").write_text("person,age,town\n1,70,Bern\n2,3,Bern\n", encoding="utf-8")
+    told = caller.ask({"where": "age >= 65", "epsilon": "0.5"}, "two").json()
+    assert (told["repeated"], told["remaining"]) == (False, "1")
+
+
+def test_records_that_are_gone_are_an_owners_business(office: Office, tmp_path: Path) -> None:
+    """The asker is not told where they were; the debit of an answer before them stays."""
+    (tmp_path / "stay.csv").unlink()
+    refused = calling(office).get("/v1/datasets/stay")
+    assert (refused.status_code, refused.json()["type"]) == (503, "urn:noisycount:records")
+    assert "stay.csv" not in refused.text

@@ -1,0 +1,211 @@
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from noisycount.app.server.application import application
+from noisycount.app.server.gates.bodies import depth_of
+from noisycount.app.server.guard.visiting import visitor_of
+from noisycount.app.server.limits.buckets import Buckets
+from noisycount.app.server.limits.works import Works
+from noisycount.app.server.refusals import RateError, StoppingError
+from noisycount.release.desk import Desk, Release
+from tests.app.server.callers import ANA, BO, Caller, calling, configured, serving
+
+COUNT = {"where": "age >= 65", "epsilon": "0.1"}
+PATIENCE = 60.0  # seconds
+
+
+class Gate:
+    """A desk at which counts wait until they are let go on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.counting, self.goes_on = Event(), Event()
+        release = Desk.release
+
+        def waiting(desk: Desk, *said: object, **named: object) -> Release:
+            self.counting.set()
+            assert self.goes_on.wait(PATIENCE)
+            return release(desk, *said, **named)
+
+        monkeypatch.setattr(Desk, "release", waiting)
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+    """Give a closed gate, which is open in the end."""
+    gate = Gate(monkeypatch)
+    yield gate
+    gate.goes_on.set()
+
+
+def test_what_is_too_large_or_too_deep_is_not_read(tmp_path: Path) -> None:
+    """It is refused before it is parsed; what is as large and as deep as may be is read."""
+    with serving(configured(tmp_path, body=2000, depth=4)) as office:
+        caller, path = calling(office), "/v1/datasets/stay/plan"
+        large = caller.request("POST", path, content=b" " * 2001)
+        assert (large.status_code, large.json()["type"]) == (413, "urn:noisycount:large")
+        deep = caller.request("POST", path, content=b"[" * 5)
+        assert (deep.status_code, deep.json()["type"]) == (400, "urn:noisycount:deep")
+        brackets = {"where": "town = '[[[[[[[{{{{'", "epsilon": "1", "keys": {}}
+        assert caller.post(path, brackets).status_code == 200
+        padded = json.dumps(COUNT).ljust(2000).encode()
+        assert caller.request("POST", path, content=padded).status_code == 422, "no content type"
+        typed = {"Content-Type": "application/json"}
+        assert caller.request("POST", path, content=padded, headers=typed).status_code == 200
+
+
+def test_depth_is_that_of_brackets_outside_texts() -> None:
+    """Escapes, texts without an end and closing brackets alone are no brackets that open."""
+    assert depth_of(rb'{"a": "\"[[[", "b": [[1], {"c": []}]}') == 4
+    assert depth_of(b'"[[[[') == 0
+    assert depth_of(b"]]]][") == 1
+    assert depth_of(b"[" * 100_000) == 100_000
+
+
+def test_a_question_too_long_is_refused_by_the_language(tmp_path: Path) -> None:
+    """The bound of a question's text is the language's own, in its own words."""
+    with serving(configured(tmp_path)) as office:
+        long = {**COUNT, "where": " or ".join(["age = 1"] * 1500)}
+        refused = calling(office).post("/v1/datasets/stay/plan", long)
+        assert (refused.status_code, refused.json()["type"]) == (422, "urn:noisycount:question")
+
+
+def test_a_bucket_fills_as_time_passes() -> None:
+    """Three a minute: three at once, the fourth after twenty seconds, others untouched."""
+    now = [100.0]
+    buckets = Buckets(3, clock=lambda: now[0])
+    for _ in range(3):
+        buckets.take("ana")
+    with pytest.raises(RateError) as refused:
+        buckets.take("ana")
+    assert refused.value.seconds == 20
+    buckets.take("bo")
+    now[0] += 20
+    buckets.take("ana")
+    with pytest.raises(RateError):
+        buckets.take("ana")
+    now[0] += 1e6
+    for _ in range(3):
+        buckets.take("ana")
+    with pytest.raises(RateError):
+        buckets.take("ana")
+
+
+def test_who_asks_too_often_waits(tmp_path: Path) -> None:
+    """The reply says how long, and nobody else has to."""
+    with serving(configured(tmp_path, rate=2)) as office:
+        office.buckets.clock = lambda: 0.0
+        caller = calling(office)
+        assert [caller.get("/v1/datasets").status_code for _ in range(3)] == [200, 200, 429]
+        refused = caller.get("/v1/datasets")
+        assert (refused.json()["type"], refused.headers["retry-after"]) == (
+            "urn:noisycount:rate",
+            "30",
+        )
+        assert calling(office, BO).get("/v1/datasets").status_code == 200
+
+
+def test_pages_are_limited_like_routes(tmp_path: Path) -> None:
+    """Both take of one bucket; a chart of Explore takes a tenth, as a slider asks for four."""
+    with serving(configured(tmp_path, rate=2)) as office:
+        caller = calling(office)
+        charts = [caller.get("/explore/fragment?chart=error&size=50") for _ in range(9)]
+        pages = [caller.get("/ask"), caller.get("/ledger")]
+        assert {chart.status_code for chart in charts} == {200}
+        assert [page.status_code for page in pages] == [200, 429]
+
+
+def test_who_comes_while_too_many_are_there_is_turned_away(tmp_path: Path, gate: Gate) -> None:
+    """Nothing is charged for it, and whether the service is there is told all the same."""
+    with serving(configured(tmp_path, concurrency=1)) as office:
+        caller = calling(office)
+        first = Thread(target=caller.ask, args=(COUNT, "one"))
+        first.start()
+        assert gate.counting.wait(PATIENCE)
+        refused = caller.ask({**COUNT, "where": "age < 65"}, "two")
+        assert (refused.status_code, refused.json()["type"]) == (503, "urn:noisycount:busy")
+        assert caller.get("/healthz").status_code == 200
+        gate.goes_on.set()
+        first.join()
+        assert caller.get("/v1/datasets/stay").json()["remaining"] == "1.9"
+
+
+def test_nobody_waits_past_the_deadline(tmp_path: Path, gate: Gate) -> None:
+    """The asker gets a fixed text, the debit stays, and the same key gives the answer later."""
+    with serving(configured(tmp_path, deadline=0.3)) as office:
+        caller = calling(office)
+        late = caller.ask(COUNT, "one")
+        assert (late.status_code, late.json()["type"]) == (504, "urn:noisycount:overrun")
+        again = caller.ask(COUNT, "one")
+        assert again.json()["type"] == "urn:noisycount:in-flight"
+        gate.goes_on.set()
+        assert office.works.stop(PATIENCE)
+    with serving(configured(tmp_path)) as office:
+        told = calling(office).ask(COUNT, "one")
+        assert (told.status_code, told.json()["charged"]) == (201, "0.1")
+        assert told.json()["remaining"] == "1.9"
+
+
+def test_what_was_begun_is_done_before_the_end(tmp_path: Path, gate: Gate) -> None:
+    """From the moment it stops, new spends are refused, and the one in flight gets its answer."""
+    told = []
+    with serving(configured(tmp_path)) as office:
+        caller = calling(office)
+        first = Thread(target=lambda: told.append(caller.ask(COUNT, "one")))
+        first.start()
+        assert gate.counting.wait(PATIENCE)
+        office.works.refuse()
+        refused = caller.ask({**COUNT, "where": "age < 65"}, "two")
+        assert (refused.status_code, refused.json()["type"]) == (503, "urn:noisycount:stopping")
+        assert refused.headers["retry-after"]
+        gate.goes_on.set()
+        first.join()
+    assert told[0].status_code == 201
+
+
+def test_work_takes_its_turn() -> None:
+    """No more are worked on at once than may be; none is lost, and none begins after the end."""
+    works, running, most = Works(2), list[int](), list[int]()
+    both, goes_on = Event(), Event()
+
+    def work() -> None:
+        running.append(1)
+        most.append(len(running))
+        if len(running) == 2:
+            both.set()
+        assert goes_on.wait(PATIENCE)
+        running.pop()
+
+    threads = [Thread(target=works.admitted(work)) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    assert both.wait(PATIENCE)
+    assert not works.stop(0.0)
+    goes_on.set()
+    assert works.stop(PATIENCE)
+    assert (len(most), max(most)) == (5, 2)
+    with pytest.raises(StoppingError):
+        works.admitted(work)
+
+
+def test_an_error_of_the_service_tells_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its text, which could hold anything, is in no reply and in no line of the log."""
+    lines: list[dict[str, object]] = []
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("a canary of 815 persons")
+
+    monkeypatch.setattr(Desk, "release", fail)
+    with serving(configured(tmp_path)) as office:
+        made = application(office, lines.append)
+        made.dependency_overrides[visitor_of] = lambda: ANA
+        failed = Caller(made).ask(COUNT, "one")
+    assert (failed.status_code, failed.json()["detail"]) == (500, "the service failed")
+    (line,) = lines
+    assert (line["status"], line["error"]) == (500, "RuntimeError")
+    assert "canary" not in failed.text + json.dumps(line)

@@ -1,0 +1,76 @@
+"""A service in a thread of the tests: real requests, on this host alone."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent
+
+import uvicorn
+
+from noisycount.app.access.keyring import Keyring
+from noisycount.app.access.visitor import Role, Visitor
+from noisycount.app.config.config import Config
+from noisycount.app.config.file import load
+from noisycount.app.server.application import application
+from noisycount.app.server.office import Office
+
+_SECONDS_TO_START = 30
+OFTEN = "[server]\nrate = 1000000\n"
+
+
+@dataclass(frozen=True)
+class Service:
+    """A service that runs.
+
+    Attributes:
+        url: Where it is.
+        office: What its requests share.
+        keys: The keys of its visitors, by name.
+    """
+
+    url: str
+    office: Office
+    keys: dict[str, str]
+
+
+def configured(folder: Path, text: str) -> Config:
+    """Give the configuration that a text says, in a folder of its own; tests may ask often."""
+    path = folder / "noisycount.toml"
+    path.write_text(f"{dedent(text)}\n{OFTEN}", encoding="utf-8")
+    return load(path)
+
+
+@contextmanager
+def served(configuration: Config, *visitors: Visitor) -> Iterator[Service]:
+    """Serve a configuration without slots to visitors with keys, until the block ends."""
+    keyring = Keyring.of(configuration)
+    grants = {visitor.name: visitor.grants and sorted(visitor.grants) for visitor in visitors}
+    keys = {
+        visitor.name: keyring.issue(visitor.name, visitor.role, grants[visitor.name])[0].text
+        for visitor in visitors
+    }
+    office = Office.open(configuration, slots=False)
+    server = uvicorn.Server(
+        uvicorn.Config(application(office), log_config=None, lifespan="off", ws="none")
+    )
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+        thread.start()
+        deadline = time.monotonic() + _SECONDS_TO_START
+        while not server.started and time.monotonic() < deadline:
+            time.sleep(0.01)
+        try:
+            yield Service(url, office, keys)
+        finally:
+            server.should_exit = True
+            thread.join(_SECONDS_TO_START)
+            office.close()
+
+
+OWNER = Visitor("olga", Role.OWNER, None)
+ANALYST = Visitor("ana", Role.ANALYST, frozenset({"survey"}))

@@ -1,0 +1,101 @@
+"""The files of `deploy/` name paths, options and limits that exist."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from noisycount.app.commands.serve import command
+from noisycount.app.config.service import ServiceConfig
+
+ROOT = Path(__file__).parents[1]
+DEPLOY = ROOT / "deploy"
+CONFIGURATION, STATE = "/etc/noisycount/noisycount.toml", "/var/lib/noisycount"
+USUAL = ServiceConfig()
+
+pytestmark = pytest.mark.skipif(
+    not DEPLOY.is_dir(), reason="the tests run outside the project's folder"
+)
+
+
+def text(name: str) -> str:
+    """Give a file of the folder."""
+    return (DEPLOY / name).read_text(encoding="utf-8")
+
+
+def started(name: str) -> list[str]:
+    """Give the words by which a file starts the service."""
+    if name == "Containerfile":
+        return list(re.findall(r'"([^"]+)"', text(name).rpartition("CMD ")[2]))
+    return shlex.split(text(name).partition("ExecStart=")[2].partition("\n")[0])
+
+
+@pytest.mark.parametrize("name", ["noisycount.service", "Containerfile"])
+def test_the_service_is_started_by_options_that_it_has(name: str) -> None:
+    """At one port, with the one configuration."""
+    program, serve, *words = started(name)
+    parsed = command.make_parser(command.make_context("serve", [], resilient_parsing=True))
+    options, rest, _ = parsed.parse_args(words)
+    assert (program, serve, rest) == ("/opt/noisycount/bin/noisycount", "serve", [])
+    assert (options["port"], options["configuration"]) == ("8000", CONFIGURATION)
+
+
+def test_the_unit_and_the_container_keep_the_ledger_in_one_place() -> None:
+    """Which is the only one that the service can write."""
+    unit, container = text("noisycount.service"), text("Containerfile")
+    assert f"StateDirectory={Path(STATE).name}\n" in unit
+    assert f"WorkingDirectory={STATE}\n" in unit
+    assert f"VOLUME {STATE}\n" in container
+    assert f"WORKDIR {STATE}\n" in container
+    for line in ("ProtectSystem=strict", "NoNewPrivileges=yes", "DynamicUser=yes"):
+        assert f"{line}\n" in unit
+    assert re.search(r"^USER [1-9]\d+$", container, re.MULTILINE)
+
+
+def test_the_container_installs_extras_that_there_are() -> None:
+    """The packages of the service are among them."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (extras,) = re.findall(r"/source\[([a-z,]+)\]", text("Containerfile"))
+    assert {"server"} <= set(extras.split(",")) <= set(project["optional-dependencies"])
+
+
+def test_a_stop_waits_for_what_was_begun() -> None:
+    """The manager waits longer than a query may take; so do the proxies."""
+    waits = re.findall(
+        r"(?:TimeoutStopSec=|response_header_timeout |proxy_read_timeout )(\d+)",
+        text("noisycount.service") + text("Caddyfile") + text("nginx.conf"),
+    )
+    assert len(waits) == 3
+    assert all(int(wait) > max(USUAL.deadline, 2 * USUAL.slot) + 1 for wait in waits)
+
+
+@pytest.mark.parametrize("name", ["Caddyfile", "nginx.conf"])
+def test_a_proxy_stands_before_the_port_of_the_unit(name: str) -> None:
+    """At the address where the unit listens, and lets no larger body through than it takes."""
+    words = started("noisycount.service")
+    host, port = (words[words.index(option) + 1] for option in ("--host", "--port"))
+    assert f"{host}:{port}" in text(name)
+    (size,) = re.findall(r"(?:max_size|client_max_body_size) 1(MB|m)", text(name))
+    assert 1_000_000 <= USUAL.body * (1 if size == "MB" else 2**20 / 1e6) < 1_100_000
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze here")
+def test_systemd_takes_the_unit_and_finds_it_closed(tmp_path: Path) -> None:
+    """Every line is known, and the exposure is below 2 of 10."""
+    unit = tmp_path / "noisycount.service"
+    here = text("noisycount.service").replace("/opt/noisycount/bin/noisycount", sys.executable)
+    unit.write_text(here, encoding="utf-8")
+    for words in (["verify"], ["security", "--offline=true", "--threshold=20"]):
+        told = subprocess.run(  # noqa: S603 - our own words
+            ["systemd-analyze", *words, str(unit)],  # noqa: S607 - wherever it is
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert told.returncode == 0, told.stderr
+        assert "noisycount.service:" not in told.stderr

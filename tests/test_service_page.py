@@ -1,0 +1,44 @@
+"""What `docs/service.md` shows is what the service does."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from noisycount.app.config.file import load
+from noisycount.app.config.service import ServiceConfig
+from tests.app.server.process import Service
+
+PAGE = Path(__file__).parents[1] / "docs/service.md"
+TEXT = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else ""
+
+pytestmark = pytest.mark.skipif(not TEXT, reason="the tests run outside the project's folder")
+
+
+def block(language: str) -> str:
+    """Give the one block of a language."""
+    (found,) = re.findall(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
+    return str(found)
+
+
+def test_the_configuration_is_one_and_says_what_holds_without_it(tmp_path: Path) -> None:
+    """All that is said of the service is as usual."""
+    (tmp_path / "noisycount.toml").write_text(block("toml"), encoding="utf-8")
+    assert load(tmp_path / "noisycount.toml").service == ServiceConfig()
+    said = set(tomllib.loads(block("toml"))["server"])
+    assert said == set(ServiceConfig.__dataclass_fields__) - {"oidc"}
+
+
+@pytest.mark.thorough
+def test_the_analyst_s_program_gets_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is charged once, and the same again."""
+    with Service.running("2") as service:
+        (key,) = service.keys(["ana"]).values()
+        program = block("python").replace(
+            "https://counts.example.org", f"http://127.0.0.1:{service.port}"
+        )
+        found: dict[str, object] = {}
+        exec(compile(program.replace("nc_…", key), str(PAGE), "exec"), found)  # noqa: S102 - our page
+    assert found["answer"] == found["again"]
+    assert "±" in capsys.readouterr().out
