@@ -30,6 +30,9 @@ HELD: dict[str, Shown] = {
     "several answers": nc.posterior([3.5] * 9, nc.Binomial(9, 0.3), [nc.Laplace(7)] * 9),
     "curve": nc.privacy_curve(nc.Gaussian(3), nc.Binomial(100, 0.3)),
     "worst case": nc.privacy_curve(nc.Laplace(3)),
+    "curve of a list": nc.privacy_curve(nc.DiscreteLaplace(3), nc.Atoms.nested(50, [0.2, 0.3])),
+    "curve of equal answers": nc.privacy_curve([nc.Gaussian(3)] * 2, nc.Binomial(100, 0.3)),
+    "atoms": nc.Atoms.disjoint(100, [0.25, 0.5]),
 }
 
 

@@ -44,7 +44,7 @@ def near(line: Line, x: float) -> tuple[float, float]:
 
 
 def test_every_figure_of_the_papers_is_there() -> None:
-    """Eight of 2014, two of 2015, eight of Breutigam and Reischuk, and eight of ours."""
+    """Eight of 2014, two of 2015, eight of Breutigam and Reischuk, and eleven of ours."""
     numbered = [f"naldi2014.{each}" for each in range(1, 9)] + ["naldi2015.1", "naldi2015.2"]
     numbered += [f"breutigam.{each}" for each in range(1, 9)]
     assert KEYS[:18] == numbered
@@ -53,6 +53,7 @@ def test_every_figure_of_the_papers_is_there() -> None:
         for name in (
             *("sums", "samples", "price", "knowledge", "assumed"),
             *("tables", "ranges", "coverage"),
+            *("repeated", "overlap", "rule"),
         )
     ]
 

@@ -68,6 +68,7 @@ STYLES = {
     "exact": Style(GREEN),
     "printed": Style(VERMILION, LONG),
     "proved": Style(BLUE, MIXED),
+    "approximated": Style(PURPLE, DOTS),
     "clamped": Style(PURPLE, DOTS),
     "projected": Style(BLUE, MIXED),
     "flat posterior": Style(VERMILION, LONG),

@@ -1,5 +1,6 @@
-"""Figures of our own: sums of noises, samples, prices, knowledge, wrong rates, tables."""
+"""Figures of our own: sums of noises, samples, prices, knowledge, wrong rates, tables, lists."""
 
+from noisycount.study.papers.ours.lists import overlap, repeated, rule
 from noisycount.study.papers.ours.privacy import knowledge, price, samples
 from noisycount.study.papers.ours.sums import sums
 from noisycount.study.papers.ours.tables import coverage, ranges, tables
@@ -21,6 +22,9 @@ PAPER = Paper(
         "ours.tables": tables,
         "ours.ranges": ranges,
         "ours.coverage": coverage,
+        "ours.repeated": repeated,
+        "ours.overlap": overlap,
+        "ours.rule": rule,
     },
 )
 """Our figures, as if of a paper."""
