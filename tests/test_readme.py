@@ -4,14 +4,17 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from typing import Self
 
 import pytest
 
 from noisycount.app.cli import COMMANDS, main
 from noisycount.app.config.file import load
+from noisycount.app.server import serving
 from noisycount.data import survey_path
 from noisycount.release.budget.approximate import ApproximateBudget
 from noisycount.release.budget.budgets import PureBudget
@@ -20,7 +23,7 @@ from noisycount.release.sources.conformance.suite import examined, suite
 PROJECT = Path(__file__).parents[1]
 README = PROJECT / "README.md"
 PAGES = sorted([README, PROJECT / "CONTRIBUTING.md", *PROJECT.glob("docs/*.md")])
-SHOWING = [README, PROJECT / "docs/tables.md"]
+SHOWING = [README, PROJECT / "docs/tables.md", PROJECT / "docs/report.md"]
 ELSEWHERE = {"source.py", "bench.py", "interface.py", "./.tmp"}  # in any room; where an engine ran
 TEXT = README.read_text(encoding="utf-8") if README.is_file() else ""
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -36,6 +39,15 @@ NOISY = [  # what is drawn, what follows from it, and the time; never an error, 
         r"^date \(UTC\) (\d{4}-\d\d-\d\d)$",
         r"^answers compared N$",  # by some questions here, by all in sources/conformance/
         r"^suite ([0-9a-f]{64})$",
+        r"^- \*\*made\*\*: (\d{4}-\d\d-\d\d \d\d:\d\d UTC)$",
+        r"^- \*\*head\*\*: \d+:([0-9a-f]{64})$",
+        r"^\| (\d{4}-\d\d-\d\d \d\d:\d\d) \| .* \| N ±\d+ \| .* \|$",
+        r"^\| (\d{4}-\d\d-\d\d \d\d:\d\d) \| .* counts, each ±\d+ \| .* \|$",
+        r"^key (nc_[0-9a-f]{12}_[0-9a-f]{64})$",
+        r"^id ([0-9a-f]{12})$",
+        r"^expires (\d{4}-\d\d-\d\d \d\d:\d\d UTC)$",
+        r"revoke ([0-9a-f]{12})`",
+        r"^revoked 1 key of \w+: ([0-9a-f]{12});",
     )
 ]
 
@@ -77,12 +89,32 @@ def all_pieces(block: str) -> list[list[str]]:
     return [pieces(command, printed) for command, printed in transcripts(block)]
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A place where a service would listen, so that one need not run for what it tells."""
+
+    host: str
+    port: int
+
+    def getsockname(self) -> tuple[str, int]:
+        """Give the place."""
+        return self.host, self.port
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
 def output(command: str, capsys: pytest.CaptureFixture[str]) -> str:
     """What a command of noisycount prints, run in this process, which has loaded all it needs."""
     words = shlex.split(command)
     assert words[0] == "noisycount"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", words)
+        patch.setattr(serving, "listening", Told)
+        patch.setattr(serving, "serve", lambda _, __, ready, **___: ready())
         with pytest.raises(SystemExit):
             main()
     told = capsys.readouterr()
@@ -224,7 +256,7 @@ def lost(page: Path) -> list[str]:
     """The files and folders that a page links or names, and that are not there."""
     text = page.read_text(encoding="utf-8")
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)[^)]*\)", text)
-    paths = re.findall(r"`([\w./-]+\.(?:py|md|css)|[\w./-]+/[\w./-]*|LICENSE)`", text)
+    paths = re.findall(r"`([\w./-]+\.(?:py|md|css)|[\w.-]*[a-z][\w.-]*/[\w./-]*|LICENSE)`", text)
     places = [PROJECT, *(PROJECT / "src/noisycount" / room for room in ("", "release"))]
     there = [link for link in links if (page.parent / link).exists()]
     there += [path for path in paths if any((place / path).exists() for place in places)]

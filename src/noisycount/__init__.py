@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from noisycount.analysis.posterior.refine import refine
     from noisycount.analysis.privacy.amplification import amplified_delta
     from noisycount.analysis.privacy.belief import belief_bounds
+    from noisycount.analysis.privacy.desk.list_risk import ListRisk, list_risk
+    from noisycount.analysis.privacy.parts.curve import parts_curve
+    from noisycount.analysis.privacy.parts.samples import samples_curve
     from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
     from noisycount.analysis.privacy.smallest_scale import smallest_scale
     from noisycount.analysis.tables.table_estimates import TablePosterior
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from noisycount.app.open_desk import open_desk
     from noisycount.charts.chart import chart
     from noisycount.errors import NoisyCountError
+    from noisycount.model.atoms.atoms import Atoms
     from noisycount.model.below import below
     from noisycount.model.exact import Exact
     from noisycount.model.half_width import readable_epsilon_within
@@ -64,6 +68,7 @@ if TYPE_CHECKING:
     from noisycount.study.papers.catalogue import figure, figures
 
 __all__ = [
+    "Atoms",
     "BetaBinomial",
     "Binomial",
     "DiscreteGaussian",
@@ -73,6 +78,7 @@ __all__ = [
     "Gaussian",
     "Known",
     "Laplace",
+    "ListRisk",
     "Mechanism",
     "NoiseSum",
     "NoisyCountError",
@@ -103,10 +109,12 @@ __all__ = [
     "figures",
     "improvement_probability",
     "iso_epsilon_curves",
+    "list_risk",
     "mean_absolute_error",
     "open_desk",
     "out_of_range_bounds",
     "out_of_range_probability",
+    "parts_curve",
     "posterior",
     "privacy_curve",
     "probability_greater",
@@ -117,6 +125,7 @@ __all__ = [
     "relative_confidence",
     "relative_error",
     "releases",
+    "samples_curve",
     "scale_for_utility_loss",
     "smallest_scale",
     "table_posterior",
@@ -126,6 +135,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Atoms": "model.atoms.atoms",
     "BetaBinomial": "model.populations.beta_binomial",
     "Binomial": "model.populations.binomial",
     "DiscreteGaussian": "model.noises.discrete_gaussian",
@@ -150,6 +160,10 @@ _HOMES = {
     "accuracy": "analysis.accuracy.accuracy",
     "affordable_answers": "analysis.accuracy.prices",
     "amplified_delta": "analysis.privacy.amplification",
+    "ListRisk": "analysis.privacy.desk.list_risk",
+    "list_risk": "analysis.privacy.desk.list_risk",
+    "parts_curve": "analysis.privacy.parts.curve",
+    "samples_curve": "analysis.privacy.parts.samples",
     "belief_bounds": "analysis.privacy.belief",
     "below": "model.below",
     "break_even_rates": "analysis.evaluation.break_even",
