@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PARALLEL := --numprocesses=auto --dist=worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test thorough audit lint format bench clean
+.PHONY: demo test thorough audit lint format docs bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/noisycount demo
@@ -35,11 +35,17 @@ format: $(VENV)/developed
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+docs: $(VENV)/documented
+	rm -rf docs/_build
+	$(BIN)/sphinx-build --builder html --fail-on-warning --keep-going --quiet docs docs/_build/html
+	$(BIN)/python -m tests.website.links docs/_build/html
+	$(BIN)/python -m tests.website.tour docs/_build/html
+
 bench: $(VENV)/benched
 	$(BIN)/python -m pytest benchmarks --override-ini testpaths=benchmarks
 
 clean:
-	rm -rf $(VENV) noisycount-demo
+	rm -rf $(VENV) docs/_build noisycount-demo
 
 $(VENV)/installed: pyproject.toml
 	@echo "Making the virtual environment in $(VENV) (once; about a minute) ..."
@@ -50,6 +56,10 @@ $(VENV)/installed: pyproject.toml
 
 $(VENV)/developed: $(VENV)/installed
 	$(PIP) install --group dev
+	@touch $@
+
+$(VENV)/documented: $(VENV)/developed
+	$(PIP) install --group docs
 	@touch $@
 
 $(VENV)/benched: $(VENV)/developed

@@ -1,0 +1,50 @@
+"""How Sphinx makes the site; `make docs` runs it."""
+
+import sys
+from importlib.metadata import version as version_of
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+
+project = "noisycount"
+author = "The noisycount engineers"
+copyright = "2026, the noisycount engineers"  # noqa: A001 - the name that Sphinx reads
+release = version = version_of("noisycount")
+
+extensions = [
+    "mathml",
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+]
+exclude_patterns = ["_build", "llms.txt"]
+nitpicky = False
+
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+nb_execution_mode = "off"  # the tests execute the notebooks, and compare what is stored in them
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+napoleon_numpy_docstring = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "noisycount"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_math_renderer = "mathml"
+html_copy_source = False
+html_show_sourcelink = False
+html_show_search_summary = False  # a page read from a file may not fetch another one
+html_extra_path = ["llms.txt"]
+html_theme_options = {
+    "footer_end": [],
+    "footer_start": ["copyright"],
+    "header_links_before_dropdown": 7,
+    "navbar_end": ["theme-switcher"],
+    "navigation_depth": 2,
+    "show_prev_next": True,
+    "show_toc_level": 2,
+}
+html_sidebars = {"index": [], "search": []}

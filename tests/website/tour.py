@@ -1,0 +1,56 @@
+"""The site in a browser, read from its folder as somebody offline does: every page, and the search.
+
+As a command: `python -m tests.website.tour docs/_build/html`.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.browser import ARGUMENTS, CHROMIUM, NARROW, WIDE, window
+
+SOUGHT = {  # what people look for, and a page that must be found
+    "hockey-stick divergence": "privacy",
+    "privacy_curve": "reference/",
+    "Idempotency-Key": "http",
+    "exit status": "exit",
+}
+
+
+def faults(browser: Browser, site: Path) -> Iterator[str]:
+    """What a person would stumble over, a line each."""
+    pages = [path.relative_to(site).as_posix() for path in sorted(site.rglob("*.html"))]
+    for width in (NARROW, WIDE):
+        with window(browser, site.resolve().as_uri(), width) as opened:
+            for page in pages:
+                opened.go(f"/{page}")
+                if opened.overflow():
+                    yield f"{page}: {opened.overflow()} pixels wider than a window of {width}"
+                if width == WIDE and not page.startswith(("_", "genindex")):
+                    yield from (f"{page}: {each}" for each in opened.violations())
+    with window(browser, site.resolve().as_uri()) as opened:
+        for text, page in SOUGHT.items():
+            opened.go(f"/search.html?q={text.replace(' ', '+')}")
+            opened.page.locator("#search-results p.search-summary").wait_for()
+            links = opened.page.locator("#search-results ul.search a")
+            found = [str(each.get_attribute("href")) for each in links.all()]
+            if not any(page in link for link in found):
+                yield f"the search for {text!r} finds {found}, but no page of {page!r}"
+
+
+def main() -> None:
+    """Tell what is wrong with the site in the folder that is named, and fail if anything is."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        found = list(faults(browser, Path(sys.argv[1])))
+        browser.close()
+    for fault in found:
+        print(fault)  # noqa: T201 - a command
+    print(f"in a browser: {len(found)} faults")  # noqa: T201
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
