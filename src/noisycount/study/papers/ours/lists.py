@@ -82,7 +82,7 @@ def overlap() -> Figure:
         title="How much two questions overlap",
         caption=f"n = {SIZE}, ε = {EPSILON}, discrete Gaussian noise of {SCALE} records, each "
         f"question true of {RATE:.0%} of the records. To the right they differ in few records: the "
-        "difference of both answers then tells of these, until both are one question. What δ "
+        "difference of both answers then tells of these, until both are one, asked twice. What δ "
         "would be if counts were normal is drawn, never promised.",
         x=Axis("records that satisfy both", "share", low=0.0, high=RATE, is_share=True),
         y=Axis(_DELTA, "probability", low=0.0),
@@ -93,7 +93,7 @@ def overlap() -> Figure:
                     Line("worst case", _WORST_CASE, ends, (worst, worst)),
                     Line("exact", STYLES["exact"], SHARED, tuple(both)),
                     Line("as if normal", STYLES["approximated"], SHARED, normal),
-                    Line("one question twice", GUIDE, ends, (same, same)),
+                    Line("asked twice", GUIDE, ends, (same, same)),
                     Line("one answer", STYLES["Gaussian"], ends, (alone, alone)),
                 ),
             ),
@@ -163,8 +163,8 @@ def rule() -> Figure:
                 "",
                 (
                     Line("worst case", _WORST_CASE, ends, (worst, worst)),
-                    Line("rule", STYLES["proved"], GROUPS, tuple(ruled)),
                     Line("exact", STYLES["exact"], GROUPS, tuple(exact)),
+                    Line("rule", STYLES["proved"], GROUPS, tuple(ruled)),
                 ),
             ),
         ),
