@@ -29,6 +29,7 @@ autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 napoleon_numpy_docstring = False
 
+html_context = {"default_mode": "auto"}
 html_theme = "pydata_sphinx_theme"
 html_title = "noisycount"
 html_static_path = ["_static"]

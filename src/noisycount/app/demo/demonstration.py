@@ -21,7 +21,7 @@ WHERE = "health = 'poor'"
 GUESS, WITHIN, CONFIDENCE = 100, 0.2, 0.95
 SIZE, RATE = 5912, 0.017
 _BUDGET = PureBudget(Fraction(2))
-_HEADING = "How many persons ever rated their health poor?"
+_HEADING = "Persons who ever rated their health poor"
 _SUBTITLE = f"RAND Health Insurance Experiment, {SIZE:,} persons"
 
 
