@@ -100,7 +100,9 @@ def styles(names: list[str]) -> list[Style]:
 
 CONFIG: dict[str, Any] = {
     "background": "white",
-    "padding": 12,
+    # Fonts of one width, as pictures are laid out here and shown elsewhere.
+    "font": "Arial, Helvetica, Liberation Sans, sans-serif",
+    "padding": {"bottom": 12, "left": 12, "right": 24, "top": 12},
     "aria": False,  # a page says in one text what a picture shows
     "title": {
         "anchor": "start",
