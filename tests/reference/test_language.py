@@ -1,0 +1,250 @@
+import random
+import re
+from datetime import date, datetime
+from math import nan
+
+import pytest
+
+from noisycount.errors import PredicateError
+from noisycount.release.question import tokens as words
+from noisycount.release.question.normal_form import normal_form
+from noisycount.release.question.parser import canonical_text, english, parse
+from noisycount.release.question.schema import Kind, Schema
+from noisycount.release.sources.memory import MemorySource
+from tests.reference.ebnf import Grammar, Token
+from tests.reference.pages import blocks, rows, section, text
+
+PAGE = "language.md"
+
+pytestmark = pytest.mark.skipif(not text(PAGE), reason="the tests run outside the project's folder")
+
+COLUMNS = rows(text(PAGE), "column", "kind", "a literal") if text(PAGE) else []
+SCHEMA = Schema({name: Kind(kind) for name, kind, _ in COLUMNS})
+TRUTHS = {"true": True, "false": False, "unknown": None}
+_DAY = "a day as YYYY-MM-DD, from 0001-01-01 to 9999-12-31"
+_FIRST, _LAST = date.min.toordinal(), date.max.toordinal()
+
+
+def _names(*kinds: Kind) -> list[str]:
+    """The ways to write the columns of some kinds."""
+    found = [name for name, kind in SCHEMA.items() if kind in kinds]
+    bare = [name for name in found if name.isidentifier()]
+    return [*bare, *map(str.upper, bare), *(f'"{name}"' for name in found)]
+
+
+TOLD = {
+    "a character other than ' and NUL": lambda chance: chance.choice('aZ9 %_"\\;-é👍\n'),
+    _DAY: lambda chance: date.fromordinal(chance.randint(_FIRST, _LAST)).isoformat(),
+    "a time of day as HH:MM": lambda chance: f"{chance.randrange(24):02}:{chance.randrange(60):02}",
+    "two digits from 00 to 59": lambda chance: f"{chance.randrange(60):02}",
+    **{
+        f"the name of a column of {kind}": lambda chance, kinds=kinds: chance.choice(_names(*kinds))
+        for kind, kinds in {
+            "integers or reals": (Kind.INTEGER, Kind.REAL),
+            "texts": (Kind.TEXT,),
+            "dates": (Kind.DATE,),
+            "timestamps": (Kind.TIMESTAMP,),
+            "booleans": (Kind.BOOLEAN,),
+        }.items()
+    },
+}
+
+
+def _fits(token: Token, rule: str) -> bool:
+    """Whether a token is one of a rule: a date is a time too, and both are texts."""
+    if rule == "TEXT":
+        return token.rule in {"TEXT", "DATE", "TIME"}
+    if rule in {"DATE", "TIME"} and token.rule in {"DATE", "TIME"}:
+        return rule == "TIME" or len(token.text) == len("'2026-01-31'")
+    return token.rule == rule
+
+
+@pytest.fixture(scope="module")
+def grammar() -> Grammar:
+    """The grammar of the page."""
+    return Grammar("\n".join(blocks(text(PAGE), "ebnf")), TOLD, _fits)
+
+
+def written(tokens: list[Token], chance: random.Random) -> str:
+    """Tokens as a text, with keywords in either case, and blanks at random beside brackets."""
+    found = ""
+    for token in tokens:
+        word = chance.choice([str.lower, str.upper])(token.text) if not token.rule else token.text
+        may_touch = not found or found[-1] in "(," or word in {"(", ")", ","}
+        found += ("" if may_touch and chance.random() < 0.5 else chance.choice(" \n")) + word
+    return found
+
+
+def accepted(question: str) -> bool:
+    """Whether the parser takes a question."""
+    try:
+        parse(question, SCHEMA)
+    except PredicateError:
+        return False
+    return True
+
+
+def judged(question: str, record: dict[str, object]) -> bool | None:
+    """Whether a record satisfies a question, by what a source counts for it and its negation."""
+    source = MemorySource([record], SCHEMA)
+    counts = source.count([parse(question, SCHEMA), parse(f"not ({question})", SCHEMA)])
+    assert counts in ([1, 0], [0, 1], [0, 0])
+    return None if counts == [0, 0] else counts == [1, 0]
+
+
+@pytest.mark.parametrize("size", [300, pytest.param(10_000, marks=pytest.mark.thorough)])
+def test_sentences_of_the_grammar_are_accepted(grammar: Grammar, size: int) -> None:
+    """Whatever the grammar of the page can say is a question, and reads back to itself."""
+    chance = random.Random(19)  # noqa: S311 - repeatable, not secret
+    for _ in range(size):
+        tokens = grammar.sentence("question", chance, depth=chance.randrange(12))
+        question = written(tokens, chance)
+        assert accepted(question), question
+        assert grammar.accepts("question", tokens), question
+
+
+@pytest.mark.parametrize("size", [1_500, pytest.param(50_000, marks=pytest.mark.thorough)])
+def test_the_parser_takes_what_the_grammar_has_and_nothing_else(
+    grammar: Grammar, size: int
+) -> None:
+    """Sentences with a token lost, doubled, moved or from another are judged alike by both."""
+    chance = random.Random(20)  # noqa: S311 - repeatable, not secret
+    judgements = set()
+    for _ in range(size):
+        tokens, others = (grammar.sentence("question", chance, depth=7) for _ in range(2))
+        place, other = chance.randrange(len(tokens)), chance.choice(others)
+        tokens[place : place + 1] = chance.choice(
+            [
+                [],
+                [tokens[place]] * 2,
+                [other],
+                [other, tokens[place]],
+                tokens[place : place + 2][::-1],
+            ]
+        )
+        question = " ".join(token.text for token in tokens)
+        said = grammar.accepts("question", tokens)
+        assert accepted(question) is said, question
+        judgements.add(said)
+    assert judgements == {True, False}
+
+
+def test_grammar_has_no_rule_to_spare(grammar: Grammar) -> None:
+    """Every rule of the page is needed for a question."""
+    named = set(re.findall(r"[A-Za-z][\w-]*", "\n".join(blocks(text(PAGE), "ebnf"))))
+    source = "\n".join(blocks(text(PAGE), "ebnf"))
+    assert set(grammar.rules) <= named
+    assert all(
+        len(re.findall(rf"(?<![\w-]){name}(?![\w-])", source)) > 1
+        for name in grammar.rules
+        if name != "question"
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "meaning"), rows(text(PAGE), "question", "counts records where") if COLUMNS else []
+)
+def test_questions_mean_what_the_page_says(question: str, meaning: str) -> None:
+    """What is told beside a question is what `--dry-run` tells."""
+    assert english(parse(question, SCHEMA)) == meaning
+
+
+@pytest.mark.parametrize(
+    ("question", "message"), rows(text(PAGE), "question", "refusal") if COLUMNS else []
+)
+def test_refusals_are_those_of_the_page(question: str, message: str) -> None:
+    """A question that the page calls refused is, in those words."""
+    with pytest.raises(PredicateError) as caught:
+        parse(question, SCHEMA)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("wording", "normal"), rows(text(PAGE), "wording", "normal form") if COLUMNS else []
+)
+def test_wordings_have_the_normal_form_of_the_page(wording: str, normal: str) -> None:
+    """Wordings that the page calls one question are."""
+    assert canonical_text(normal_form(parse(wording, SCHEMA))) == normal
+
+
+def test_what_the_page_calls_different_questions_are() -> None:
+    """The normal form recognises wordings, not truths."""
+    different = ["smoker or not smoker", "true", "age > 64", "age >= 65"]
+    assert len({normal_form(parse(each, SCHEMA)) for each in different}) == len(different)
+
+
+@pytest.mark.parametrize(
+    ("value", "question", "is_"),
+    rows(text(PAGE), "value of the column", "question", "is") if COLUMNS else [],
+)
+def test_values_compare_as_the_page_says(value: str, question: str, is_: str) -> None:
+    """A record of that one value, counted by the source that defines all others."""
+    match = re.fullmatch(r"`(.+)` (?:= (.+)|is missing)", value)
+    assert match is not None
+    record: dict[str, object] = dict.fromkeys(SCHEMA)
+    if match[2]:
+        record[match[1]] = _value(SCHEMA[match[1]], match[2])
+    assert judged(question, record) is TRUTHS[is_]
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "not_p", "both", "either"),
+    rows(text(PAGE), "p", "q", "not p", "p and q", "p or q") if COLUMNS else [],
+)
+def test_truth_tables(p: str, q: str, not_p: str, both: str, either: str) -> None:
+    """Each connective by what its operands are, in the words of the page."""
+    schema = {"p": Kind.BOOLEAN, "q": Kind.BOOLEAN}
+    source = MemorySource([{"p": TRUTHS[p], "q": TRUTHS[q]}], schema)
+    for question, is_ in (("not p", not_p), ("p and q", both), ("p or q", either)):
+        found = source.count([parse(question, schema), parse(f"not ({question})", schema)])
+        assert found == [is_ == "true", is_ == "false"], question
+
+
+def test_truth_tables_are_whole() -> None:
+    """All nine pairs of truth values stand there."""
+    found = rows(text(PAGE), "p", "q", "not p", "p and q", "p or q")
+    assert len({row[:2] for row in found}) == len(found) == 9
+
+
+def test_bounds_are_those_of_the_code() -> None:
+    """The table of bounds, in its order."""
+    bounds = [
+        words.MAXIMUM_BYTES,
+        words.MAXIMUM_TOKENS,
+        words.MAXIMUM_DEPTH,
+        words.MAXIMUM_PATTERNS,
+    ]
+    assert [int(bound) for _, bound in rows(text(PAGE), "what", "at most")] == bounds
+
+
+def test_keywords_are_those_of_the_code() -> None:
+    """The list of keywords is whole."""
+    (line,) = re.findall(r"\*\*Keywords\*\*: (.*)\.", text(PAGE))
+    assert [word.strip("`") for word in line.split(", ")] == sorted(words.KEYWORDS)
+
+
+def test_literals_of_the_columns_are_literals() -> None:
+    """Beside its column each is taken."""
+    assert section(PAGE, "What can be asked")
+    for name, _, literal in COLUMNS:
+        assert accepted(f'"{name}" = {literal}'), name
+
+
+def test_a_person_can_count_for_a_question_and_its_negation() -> None:
+    """Somebody with a record that matches, and one that does not, counts for both."""
+    schema = {"person": Kind.INTEGER, "age": Kind.INTEGER}
+    source = MemorySource([{"person": 1, "age": 64}, {"person": 1, "age": 65}], schema, "person")
+    asked = [parse(each, source.schema) for each in ("age >= 65", "not age >= 65")]
+    assert source.count(asked) == [1, 1]
+
+
+def _value(kind: Kind, shown: str) -> object:
+    """The value of a column as the page writes it."""
+    readers = {
+        Kind.INTEGER: int,
+        Kind.REAL: lambda number: nan if number == "NaN" else float(number),
+        Kind.TEXT: lambda quoted: quoted[1:-1],
+        Kind.DATE: date.fromisoformat,
+        Kind.TIMESTAMP: datetime.fromisoformat,
+    }
+    return readers[kind](shown)
