@@ -1,20 +1,170 @@
-import doctest
+"""Whatever the pages show is executed, and whatever they name is there."""
+
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
+import click
 import pytest
 
-DOCS = Path(__file__).parents[1] / "docs"
-PAGES = sorted(page.name for page in DOCS.glob("*.md") if ">>> " in page.read_text("utf-8"))
+from noisycount.app.cli import COMMANDS
+from noisycount.app.config.file import load
+from tests.transcripts import PROJECT, Reader, blocks, blocks_of, page_name, pages, transcripts
+
+PAGES = pages() if (PROJECT / "docs").is_dir() else []
+HOUSE = PROJECT / "docs/contributing/house.md"
+WITH_A_SERVER = {"docs/servers.md": "tests/test_servers_page.py"}
+"""Pages whose commands need a server, and the test that runs them with one."""
+
+ELSEWHERE = {"source.py", "bench.py", "interface.py", "./.tmp"}  # in any room; where an engine ran
+ROOMS = [PROJECT, *(PROJECT / "src/noisycount" / room for room in ("", "release"))]
+PATH = re.compile(r"`([\w./-]+\.(?:py|md|css)|[\w.-]*[a-z][\w.-]*/[\w./-]*|LICENSE)`")
+LINK = re.compile(r"\]\((?!\w+:)([^()\s#]*)(?:#([^()\s]*))?[^()]*\)")
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=page_name)
+pytestmark = pytest.mark.skipif(not PAGES, reason="the tests run outside the project's folder")
 
 
-@pytest.mark.skipif(not DOCS.is_dir(), reason="the tests run outside the project's folder")
-def test_there_are_pages_with_sessions() -> None:
-    """So that the next test cannot be empty."""
-    assert "privacy-curves.md" in PAGES
+def runs(page: Path) -> bool:
+    """Whether a page has something that is executed here."""
+    found = blocks(page.read_text(encoding="utf-8"))
+    return any(block.name or block.is_session or block.language == "console" for block in found)
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_sessions_of_the_pages_give_what_they_show(page: str) -> None:
-    """Every page is executed."""
-    failed, tried = doctest.testfile(str(DOCS / page), module_relative=False, encoding="utf-8")
-    assert (failed, tried > 0) == (0, True)
+@pytest.mark.parametrize("page", [*filter(runs, PAGES)], ids=page_name)
+def test_the_page_is_executed(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Copied in order in a fresh clone, each block gives what stands there, but for noise."""
+    reader = Reader.fresh(tmp_path, monkeypatch, capsys)
+    for block in blocks(page.read_text(encoding="utf-8")):
+        if block.language != "console" or page_name(page) not in WITH_A_SERVER:
+            reader.copy(block)
+
+
+def test_pages_with_servers_have_a_test_of_their_own() -> None:
+    """Which names the page."""
+    for page, test in WITH_A_SERVER.items():
+        assert page in (PROJECT / test).read_text(encoding="utf-8")
+
+
+@every_page
+def test_every_configuration_is_one(page: Path, tmp_path: Path) -> None:
+    """Each block that is `noisycount.toml` loads; each other one of TOML or JSON can be read."""
+    for block in blocks_of(page, "toml"):
+        tomllib.loads(block.text)
+        if block.name == "noisycount.toml":
+            (tmp_path / block.name).write_text(block.text, encoding="utf-8")
+            load(tmp_path / block.name)
+    for block in blocks_of(page, "json"):
+        if block.name:
+            json.loads(block.text)
+
+
+def typed(page: Path) -> Iterator[list[str]]:
+    """The words of each command of noisycount that a page shows and does not run."""
+    for block in blocks_of(page, "sh"):
+        for line in block.text.replace("\\\n", " ").splitlines():
+            words = shlex.split(line, comments=True)
+            if words[:1] == ["noisycount"]:
+                yield words[1:]
+
+
+def command_of(words: list[str]) -> click.Command:
+    """The command that words of a line begin with, or its part."""
+    command: click.Command = import_module(f"noisycount.app.commands.{words[0]}").command
+    if isinstance(command, click.Group) and len(words) > 1:
+        return command.commands.get(words[1], command)
+    return command
+
+
+@every_page
+def test_commands_that_are_not_run_are_commands(page: Path) -> None:
+    """Each is there, and has the options that stand with it."""
+    for words in typed(page):
+        if words[0].startswith("-"):
+            continue
+        assert words[0] in COMMANDS
+        known = {name for each in command_of(words).params for name in each.opts} | {"--help"}
+        assert {word.split("=")[0] for word in words if word.startswith("--")} <= known
+
+
+def test_every_command_is_shown() -> None:
+    """Who reads the pages has seen each command at work."""
+    shown = [block for page in PAGES for block in blocks_of(page, "console")]
+    commands = [command for block in shown for command, _ in transcripts(block.text)]
+    assert {command.split()[1] for command in commands} >= set(COMMANDS)
+
+
+def test_every_room_is_shown() -> None:
+    """The tree of the house has the folders of the source on two levels, and no other."""
+    trees = [block.text for block in blocks_of(HOUSE, "text") if "src/noisycount/" in block.text]
+    (tree,) = trees
+    source, shown, room = PROJECT / "src/noisycount", set(), ""
+    for indent, name in re.findall(r"^(  |    )(\w+)/", tree, re.MULTILINE):
+        room = name if indent == "  " else room
+        shown.add(name if indent == "  " else f"{room}/{name}")
+    folders = {path.parent.relative_to(source).as_posix() for path in source.rglob("__init__.py")}
+    assert shown == {folder for folder in folders if folder.count("/") < 2} - {"."}
+
+
+def prose(page: Path) -> str:
+    """A page without its blocks of code."""
+    text = page.read_text(encoding="utf-8")
+    for block in blocks(text):
+        text = text.replace(block.text, "\n") if block.language != "{note}" else text
+    return text
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link may name of a page: its headings, as GitHub and Sphinx write them."""
+    found = re.findall(r"^#+ +(.*?) *$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
+def is_there(page: Path, link: str, anchor: str) -> bool:
+    """Whether a link leads somewhere."""
+    target = page.parent / link if link else page
+    if anchor and target.suffix == ".md" and target.is_file():
+        return anchor in anchors(target)
+    return target.exists()
+
+
+def is_ours(path: str) -> bool:
+    """Whether a path claims to be one of this project: `application/json` does not."""
+    first, _, rest = path.partition("/")
+    return not rest or path.endswith("/") or any((place / first).exists() for place in ROOMS)
+
+
+def lost(page: Path) -> list[str]:
+    """The files, folders and headings that a page links or names, and that are not there."""
+    text = prose(page)
+    links = [f"{link}#{at}" if at else link for link, at in LINK.findall(text)]
+    gone = {each for each in links if not is_there(page, *f"{each}#".split("#")[:2])}
+    made = {block.name for block in blocks(page.read_text(encoding="utf-8"))}
+    paths = {path for path in PATH.findall(text) if is_ours(path)} - ELSEWHERE - made
+    gone |= {path for path in paths if not any((place / path).exists() for place in ROOMS)}
+    return sorted(gone)
+
+
+@every_page
+def test_every_file_that_is_named_exists(page: Path) -> None:
+    """Links, pictures and paths of the pages lead somewhere."""
+    assert lost(page) == []
+
+
+def test_a_lost_file_is_found(tmp_path: Path) -> None:
+    """Links and paths that lead nowhere are told, whatever they look like; others are not."""
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# A `b`, c\n`tests/conftest.py` `model/laws/` `text/html` [a](page.md#a-b-c) [c](https://c.org/c.md)"
+    )
+    assert lost(page) == []
+    page.write_text(
+        "`conftest.py` `model/rules/` `tests/test_no.py` [a](no.md) ![b](c.svg) [b](#b)"
+    )
+    assert lost(page) == ["#b", "c.svg", "conftest.py", "model/rules/", "no.md", "tests/test_no.py"]

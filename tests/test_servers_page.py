@@ -8,7 +8,7 @@ import pytest
 from noisycount.app.config.config import Config
 from noisycount.app.config.file import load
 from tests.postgresql import Server
-from tests.test_readme import BLOCK, output, pieces, transcripts
+from tests.transcripts import blocks, output, pieces, transcripts
 
 PAGE = Path(__file__).parents[1] / "docs/servers.md"
 TEXT = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else ""
@@ -62,8 +62,8 @@ def test_the_page_is_executed(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     done = {"toml": 0, "sql": 0, "console": 0}
-    order = sorted(BLOCK.findall(TEXT), key=lambda block: "CREATE ROLE" not in block[1])
-    for language, block in order:
+    found = [(each.language, each.text) for each in blocks(TEXT)]
+    for language, block in sorted(found, key=lambda each: "CREATE ROLE" not in each[1]):
         done[language] += 1
         if language == "toml" and PLACE not in block:
             loaded(tmp_path, block)

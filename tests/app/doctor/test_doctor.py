@@ -16,7 +16,7 @@ from tests.app.conftest import Refused, Run
 from tests.postgresql import Server
 from tests.release.sources.conformance.benches import MemoryBench
 from tests.release.sources.conformance.mutants import IgnoresCase
-from tests.test_readme import README
+from tests.transcripts import said
 
 CONFORMANCE = "noisycount.release.sources.conformance"
 KEPT = "ledger.db.data/certificates.json"
@@ -172,6 +172,6 @@ def test_engine_is_counted_once_its_owner_has_a_certificate(
     assert "holds a certificate of another form: remove it, and make" in again.errors
 
 
-def test_the_readme_shows_the_suite_of_today() -> None:
+def test_a_page_shows_the_suite_of_today() -> None:
     """A change of the suite changes what is shown of it."""
-    assert suite_hash() in README.read_text(encoding="utf-8")
+    assert said(suite_hash())

@@ -1,0 +1,222 @@
+"""What the pages show: their blocks, what their commands print, and what noise is in that."""
+
+import doctest
+import re
+import shlex
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from noisycount.app.cli import main
+from noisycount.app.server import serving
+from noisycount.data import survey_path
+from noisycount.release.sources.conformance.suite import examined, suite
+
+PROJECT = Path(__file__).parents[1]
+README = PROJECT / "README.md"
+BUILT = PROJECT / "docs/_build"
+FENCE = re.compile(r"^( *)(`{3,})([^\n`]*)\n(.*?)^\1\2 *$", re.MULTILINE | re.DOTALL)
+SESSIONS = {"python", "pycon"}
+NUMBER = r"[−-]?\d+(?:[.,]\d+)*"
+DRAWN = r"(?<![0-9a-f.])(?:[0-9a-f]{64}|[0-9a-f]{32}|[0-9a-f]{12})(?![0-9a-f])"
+ANYWHERE = re.compile(rf"\b\d{{4}}-\d\d-\d\d \d\d:\d\d\b|{DRAWN}")
+"""A time, and what is drawn as a key, an id or a hash; never an error, ε or a budget."""
+
+NOISY = [  # what is drawn, and what follows from it
+    re.compile(pattern.replace("N", f"({NUMBER})"))
+    for pattern in (
+        r"^answer N ±\d+((?:, so at most \d+)?)$",
+        r"^│ .*# │ .* │ N(?: ±\d+)? │$",
+        r"^│ .+ │ N ±\d+ │(?: N \(s\.e\. [\d.]+\) │)?$",
+        r"^3 The answer: N ±.* within ±\d+ of N\. It cost",
+        r"^4 A better estimate: N persons .* mean of N, a median of N, and N to N with 95 %",
+        r"^date \(UTC\) (\d{4}-\d\d-\d\d)$",
+        r"^expires (\d{4}-\d\d-\d\d)",
+        r"^answers compared N$",  # by some questions here, by all in sources/conformance/
+        r"^\| # \| .* \| N ±\d+ \| .* \|$",
+        r'^"(?:answer|low|high)": N,?$',
+        r'^"(?:made|ledger)": "(.*)",?$',
+        r'^"dataset": "(/.*)",?$',
+    )
+]
+FOLLOWS = [  # from the answer of the ledger that `refine --key` takes
+    re.compile(pattern.replace("N", f"({NUMBER})"))
+    for pattern in (r"^answer N,", r"^(?:mean|median) N\b", r"^interval N to N\b", r"^deviation N,")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of code of a page: `name` is the file that it is, `line` where it begins."""
+
+    language: str
+    name: str
+    text: str
+    line: int
+
+    @property
+    def is_session(self) -> bool:
+        """Whether it shows Python at work."""
+        return self.language in SESSIONS and ">>> " in self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A place where a service would listen, so that one need not run for what it tells."""
+
+    host: str
+    port: int
+
+    def getsockname(self) -> tuple[str, int]:
+        """Give the place."""
+        return self.host, self.port
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def pages() -> list[Path]:
+    """What people read of this project, in text: what stands at its door, and `docs/`."""
+    door = (PROJECT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY"))
+    inside = (path for path in PROJECT.glob("docs/**/*.md") if BUILT not in path.parents)
+    return sorted(path for path in (*door, *inside) if path.is_file())
+
+
+def page_name(page: Path) -> str:
+    """Where a page is in the project."""
+    return page.relative_to(PROJECT).as_posix()
+
+
+def blocks(text: str) -> list[Block]:
+    """The blocks of a page, in order."""
+    found = []
+    for match in FENCE.finditer(text):
+        language, name, *_ = [*match[3].split(), "", ""]
+        line = text.count("\n", 0, match.start(4))
+        found.append(Block(language, name, textwrap.dedent(match[4]), line))
+    return found
+
+
+def blocks_of(page: Path, language: str) -> list[Block]:
+    """The blocks of a language of a page."""
+    text = page.read_text(encoding="utf-8")
+    return [block for block in blocks(text) if block.language == language]
+
+
+def transcripts(block: str) -> Iterator[tuple[str, str]]:
+    """Each command of a block, and what the page says that it prints."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, printed = re.split(r"(?<!\\)\n", part, maxsplit=1)
+        yield command.replace("\\\n", " "), printed
+
+
+def pieces(command: str, printed: str) -> list[str]:
+    """The lines of an output, or the paragraphs of the demonstration, without noisy numbers."""
+    between = "\n\n" if command == "noisycount demo" else "\n"
+    printed = re.sub(r"^hint .*(?:\n .*)*", "", printed, flags=re.MULTILINE)  # the noise was rare
+    found = [" ".join(piece.split()) for piece in printed.strip().split(between)]
+    return [masked(piece, follows="--key" in command) for piece in found]
+
+
+def masked(piece: str, *, follows: bool = False) -> str:
+    """A piece of an output with `#` for what is noisy in it."""
+    if piece[:1] in {*"┏┡├└"}:  # as wide as what stands in the table
+        return re.sub(r"[━─]+", "━", piece)
+    piece = ANYWHERE.sub("#", piece)
+    patterns = [*NOISY, *FOLLOWS] if follows else NOISY
+    for match in filter(None, (pattern.search(piece) for pattern in patterns)):
+        for group in reversed(range(1, match.re.groups + 1)):
+            piece = f"{piece[: match.start(group)]}#{piece[match.end(group) :]}"
+    return piece
+
+
+def output(command: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """What a command of noisycount prints, run in this process, which has loaded all it needs."""
+    words = shlex.split(command)
+    assert words[0] == "noisycount", f"only noisycount is run in a console block, not {words[0]}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", words)
+        patch.setattr(serving, "listening", Told)
+        patch.setattr(serving, "serve", lambda _, __, ready, **___: ready())
+        with pytest.raises(SystemExit):
+            main()
+    told = capsys.readouterr()
+    return told.out + told.err
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Somebody who copies a page, block by block, in a fresh folder that holds the survey."""
+
+    folder: Path
+    capsys: pytest.CaptureFixture[str]
+    session: dict[str, object]
+    drawn: dict[str, str]  # keys, ids and hashes as they are shown, and as they were drawn here
+
+    @classmethod
+    def fresh(
+        cls, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> Self:
+        """One whose clone lies below their home, with a terminal of 80 columns."""
+        clone = home / "clone"
+        survey = clone / "src/noisycount/data/rand_hie.parquet"
+        survey.parent.mkdir(parents=True)
+        shutil.copy(survey_path(), survey)
+        environment = {"HOME": home, "XDG_CONFIG_HOME": home / ".config", "COLUMNS": 80}
+        for name, value in environment.items():
+            monkeypatch.setenv(name, str(value))
+        monkeypatch.chdir(clone)
+        few = partial(examined, asked=suite(200))
+        monkeypatch.setattr("noisycount.release.certifying.examined", few)
+        return cls(clone, capsys, {"__name__": "__main__"}, {})
+
+    def copy(self, block: Block) -> None:
+        """Do what a block shows, and find what it shows."""
+        if block.name:
+            path = self.folder / block.name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text, encoding="utf-8")
+        if block.language == "console":
+            for command, printed in transcripts(block.text):
+                self.run(command, printed)
+        if block.is_session:
+            told = failures(block, self.session)
+            assert told == "", told
+
+    def run(self, command: str, printed: str) -> None:
+        """Run a command, with what was drawn here in place of what the page shows."""
+        for shown, here in self.drawn.items():
+            command = command.replace(shown, here)
+        actual = output(command, self.capsys)
+        assert pieces(command, actual) == pieces(command, printed), f"of {command}"
+        self.drawn.update(zip(secrets(printed), secrets(actual), strict=False))
+
+
+def secrets(printed: str) -> list[str]:
+    """The keys, ids and hashes of an output, each once."""
+    return list(dict.fromkeys(re.findall(DRAWN, printed)))
+
+
+def failures(block: Block, session: dict[str, object]) -> str:
+    """What a session of Python tells otherwise than its block, in the names so far."""
+    parsed = doctest.DocTestParser().get_doctest(block.text, session, "page", "page", block.line)
+    parsed.globs = session
+    told: list[str] = []
+    doctest.DocTestRunner(verbose=False).run(parsed, out=told.append, clear_globs=False)
+    return "".join(told)
+
+
+def said(words: str) -> bool:
+    """Whether some page says these words; outside the project's folder there is none."""
+    found = pages()
+    return not found or any(words in page.read_text(encoding="utf-8") for page in found)
