@@ -1,43 +1,91 @@
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from tests.notebooks import code_cells, executed, read
+from tests.notebooks import Bundle, code_cells, executed, read
 
-DOCS = Path(__file__).parents[1] / "docs"
-NOTEBOOK, TABLE = DOCS / "first-count.ipynb", DOCS / "published-table.ipynb"
+FOLDER = Path(__file__).parents[1] / "docs/notebooks"
+CELLS = {"one-noisy-count": 8, "published-table": 6, "which-adversary": 8}
 
+Runs = Callable[[str], tuple[list[Bundle], Path]]
 
-@pytest.mark.skipif(not NOTEBOOK.is_file(), reason="the tests run outside the project's folder")
-def test_the_notebook_runs_and_shows_what_it_stores(tmp_path: Path) -> None:
-    """Each cell gives results of the same forms; the noise is another one."""
-    notebook = read(NOTEBOOK)
-    stored = [{*output["data"]} for cell in code_cells(notebook) for output in cell["outputs"]]
-    shown = [set() if bundle is None else {*bundle} for bundle in executed(notebook, tmp_path)]
-    assert shown == stored
-    assert len(shown) == 5
-    assert shown[-1] == {"image/svg+xml"}
-    assert (tmp_path / ".config" / "noisycount" / "ledger.db").is_file()
+pytestmark = pytest.mark.skipif(
+    not FOLDER.is_dir(), reason="the tests run outside the project's folder"
+)
 
 
-def test_a_second_run_gives_the_same_answer_and_costs_nothing(tmp_path: Path) -> None:
+def shown(name: str, home: Path) -> list[Bundle]:
+    """What the cells of a notebook show; each shows something."""
+    bundles = list(executed(read(FOLDER / f"{name}.ipynb"), home))
+    assert None not in bundles
+    return [bundle for bundle in bundles if bundle is not None]
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """What a notebook shows when it is run first, and the home in which it was; run once."""
+
+    @cache
+    def run(name: str) -> tuple[list[Bundle], Path]:
+        home = tmp_path_factory.mktemp(name)
+        return shown(name, home), home
+
+    return run
+
+
+def texts(name: str) -> list[str]:
+    """What the cells of a notebook showed in words when it was stored."""
+    outputs = [cell["outputs"][0]["data"] for cell in code_cells(read(FOLDER / f"{name}.ipynb"))]
+    return ["".join(data.get("text/plain", "")) for data in outputs]
+
+
+def test_there_are_three_notebooks() -> None:
+    """And the next tests know each of them."""
+    assert sorted(path.stem for path in FOLDER.glob("*.ipynb")) == sorted(CELLS)
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_notebook_shows_results_of_the_forms_that_it_stores(name: str, first: Runs) -> None:
+    """Every cell runs, in whatever noise, and is what was stored but for that noise."""
+    stored = [
+        {*output["data"]}
+        for cell in code_cells(read(FOLDER / f"{name}.ipynb"))
+        for output in cell["outputs"]
+    ]
+    assert [{*bundle} for bundle in first(name)[0]] == stored
+    assert len(stored) == CELLS[name]
+    assert {"image/svg+xml"} in stored
+
+
+def test_what_needs_no_noise_is_what_the_first_notebook_stores(first: Runs) -> None:
+    """Errors, averages and beliefs; and the ledger stands where the notebook says."""
+    bundles, home = first("one-noisy-count")
+    stored = texts("one-noisy-count")
+    for cell in (0, 1, 3, 6, 7):
+        assert bundles[cell]["text/plain"] == stored[cell]
+    assert "0.05: 21" in stored[3]
+    assert (home / ".config" / "noisycount" / "ledger.db").is_file()
+
+
+def test_a_second_run_gives_the_same_answer_and_costs_nothing(first: Runs) -> None:
     """As the notebook says."""
-    notebook = read(NOTEBOOK)
-    first, second = (list(executed(notebook, tmp_path))[2] for _ in range(2))
-    assert first is not None
-    assert second is not None
-    assert second["text/plain"] == first["text/plain"]
-    assert "charged 0.15" in first["text/html"]
-    assert "asked before: free" in second["text/html"]
+    bundles, home = first("one-noisy-count")
+    again = shown("one-noisy-count", home)[2]
+    assert again["text/plain"] == bundles[2]["text/plain"]
+    assert "charged 0.15" in bundles[2]["text/html"]
+    assert "asked before: free" in again["text/html"]
 
 
-@pytest.mark.skipif(not TABLE.is_file(), reason="the tests run outside the project's folder")
-def test_the_notebook_of_a_table_runs_and_shows_what_it_stores(tmp_path: Path) -> None:
-    """Each cell gives results of the same forms, in whatever noise; the last is what is stored."""
-    notebook = read(TABLE)
-    stored = [{*output["data"]} for cell in code_cells(notebook) for output in cell["outputs"]]
-    bundles = list(executed(notebook, tmp_path))
-    assert [set() if bundle is None else {*bundle} for bundle in bundles] == stored
-    assert len(bundles) == 6
-    assert bundles[2] is not None
-    assert "answer, with noise" in bundles[2]["image/svg+xml"]
+def test_the_table_is_drawn_with_its_answers(first: Runs) -> None:
+    """The chart of a table posterior shows both."""
+    assert "answer, with noise" in first("published-table")[0][2]["image/svg+xml"]
+
+
+def test_no_number_about_adversaries_is_noisy(first: Runs) -> None:
+    """All of them follow from public noise, and the text of the notebook rests on them."""
+    stored = texts("which-adversary")
+    assert [bundle.get("text/plain", "") for bundle in first("which-adversary")[0]] == stored
+    assert stored[3].splitlines()[1].split()[-1] == "0.0000"  # the worst case at its ε
+    assert float(stored[3].splitlines()[-1].split()[-1]) > 0  # more than that
