@@ -1,0 +1,79 @@
+import inspect
+import json
+import shlex
+
+import pytest
+
+from noisycount import errors
+from noisycount.app.commands import check, doctor, ledger
+from noisycount.app.terminal.refusal import _KINDS, STATUSES, status_of
+from tests.app.conftest import Run
+from tests.reference.pages import blocks, rows, text
+
+PAGE = "exit-codes.md"
+
+pytestmark = pytest.mark.skipif(not text(PAGE), reason="the tests run outside the project's folder")
+
+EXAMPLES = [
+    (status, command)
+    for status, _, command in (
+        rows(text(PAGE), "status", "means", "for example") if text(PAGE) else []
+    )
+    if command.startswith("noisycount ") and "SOURCE" not in command
+]
+
+
+def test_page_has_every_status() -> None:
+    """The statuses of the page are those that the code can end with."""
+    found = [int(row[0]) for row in rows(text(PAGE), "status", "means", "for example")]
+    assert found == [0, doctor._WRONG, 2, *sorted(STATUSES.values()), 130]  # noqa: SLF001
+
+
+@pytest.mark.parametrize(("status", "command"), EXAMPLES)
+def test_examples_end_with_their_status(run: Run, status: str, command: str) -> None:
+    """Each command of the page ends as told; a refusal with --json is the object of the page."""
+    words = shlex.split(command)[1:]
+    told = run(*words)
+    assert told.status == int(status)
+    if not told.status:
+        return
+    assert (told.output, told.errors[:7]) == ("", "error: ")
+    refusal = json.loads(run(*words, "--json").errors)
+    fields = rows(text(PAGE), "field", "type", "what it is")
+    assert list(refusal) == [field for field, _, _ in fields]
+    assert refusal["status"] == int(status)
+    assert f"`{refusal['kind']}`" in fields[1][2]
+
+
+def test_example_of_the_object_is_one(run: Run) -> None:
+    """The object that the page shows is what a budget refuses."""
+    (shown,) = map(json.loads, blocks(text(PAGE), "json"))
+    words = shlex.split(dict(EXAMPLES)["3"])[1:]
+    refusal = json.loads(run(*words, "--json").errors)
+    name = refusal["error"].split("'")[1]
+    assert refusal | {"error": refusal["error"].replace(name, "survey")} == shown
+
+
+def test_classes_are_those_of_the_code() -> None:
+    """Every exception stands there once, with its parent, its status and its kind."""
+    found = rows(text(PAGE), "class", "is a", "status", "kind", "raised where")
+    assert sorted(row[0] for row in found) == sorted(errors.__all__)
+    for name, parent, status, kind, _ in found:
+        one = getattr(errors, name)
+        assert one.__base__.__name__ == parent
+        assert status_of(one("")) == int(status)
+        assert _KINDS[int(status)] == kind
+
+
+def test_commands_that_say_more_are_all() -> None:
+    """No other command ends with a status of its own."""
+    assert inspect.getsource(check).count(".exit(STATUSES[SourceError])") == 1
+    assert inspect.getsource(doctor).count(".exit(_WRONG)") == 1
+    assert inspect.getsource(ledger).count("_BROKEN)") == 2
+
+
+@pytest.mark.parametrize("words", [(), ("ledger",), ("analysts",)])
+def test_groups_without_a_command_show_their_help(run: Run, words: tuple[str, ...]) -> None:
+    """The help goes to standard error, and the status is 2."""
+    told = run(*words)
+    assert (told.status, told.output, told.errors[:6]) == (2, "", "Usage:")
