@@ -1,3 +1,4 @@
+import base64
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.hashes import SHA256
 from joserfc import jwt
 from joserfc.jwk import ECKey, Key, OKPKey, RSAKey
 
@@ -47,6 +50,24 @@ def other_keys() -> tuple[Key, ...]:
 def key_set(*keys: Key) -> bytes:
     """What an issuer gives out of its keys."""
     return json.dumps({"keys": [key.as_dict(private=False) for key in keys]}).encode()
+
+
+def encoded(content: bytes) -> str:
+    """Bytes as a part of a token."""
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+
+
+def written(part: object) -> str:
+    """A part of a token."""
+    return encoded(json.dumps(part).encode())
+
+
+def signed(head: str | bytes, claims: str | bytes) -> str:
+    """A token of any two texts, which the issuer signed with its first key."""
+    texts = (part.encode() if isinstance(part, str) else part for part in (head, claims))
+    body = ".".join(encoded(text) for text in texts)
+    key = issuer_key().get_op_key("sign")
+    return f"{body}.{encoded(key.sign(body.encode(), PKCS1v15(), SHA256()))}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,10 @@
-import base64
 import hmac
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
-from cryptography.hazmat.primitives.hashes import SHA256
 from hypothesis import given
 from hypothesis import strategies as st
 from joserfc import jwt
@@ -24,15 +22,13 @@ from tests.app.server.guard.oidc.conftest import (
     NOW,
     Configured,
     Issuer,
+    encoded,
     issuer_key,
     key_set,
     other_keys,
+    signed,
+    written,
 )
-
-
-def written(part: object) -> str:
-    """A part of a token."""
-    return base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode()
 
 
 def test_a_token_says_who_comes(tokens: Tokens, issuer: Issuer) -> None:
@@ -40,7 +36,7 @@ def test_a_token_says_who_comes(tokens: Tokens, issuer: Issuer) -> None:
     ana, boss = tokens.visitor(issuer.token()), tokens.visitor(issuer.token(sub="1"))
     assert ana is not None
     assert boss is not None
-    assert (ana.name, ana.role, ana.grants) == ("ana", Role.ANALYST, {"survey"})
+    assert (ana.name, ana.role, ana.grants) == ("ana", Role.ANALYST, frozenset({"survey"}))
     assert (boss.name, boss.role, boss.grants) == ("boss", Role.OWNER, None)
 
 
@@ -60,26 +56,51 @@ def test_every_family_of_keys_is_taken(tokens: Tokens, issuer: Issuer, number: i
         {"aud": []},
         {"aud": None},
         {"aud": {"noisycount": 1}},
+        {"aud": True},
+        {"aud": ["noisycount", 1]},
+        {"aud": ["noisycount", ["another"]]},
+        {"aud": [["noisycount"]]},
         {"iss": "https://evil.example"},
         {"iss": f"{ISSUER}/"},
         {"iss": [ISSUER]},
+        {"iss": ["https://evil.example", ISSUER]},
+        {"iss": {ISSUER: 1}},
+        {"iss": ISSUER.upper()},
+        {"iss": f" {ISSUER}"},
+        {"iss": True},
+        {"iss": ""},
         {"iss": None},
         {"exp": int(NOW) - 31},
         {"exp": None},
         {"exp": "tomorrow"},
         {"exp": True},
         {"exp": -1},
+        {"exp": [int(NOW) + 300]},
+        {"exp": math.nan},
+        {"exp": math.inf},
+        {"exp": 10**15},
+        {"exp": 10**400},
+        {"exp": 1e300},
         {"nbf": int(NOW) + 31},
         {"nbf": "now"},
-        {"iat": int(NOW) + 3600},
+        {"nbf": False},
+        {"nbf": math.nan},
+        {"nbf": -math.inf},
+        {"nbf": -(10**400)},
+        {"iat": int(NOW) + 31},
+        {"iat": False},
+        {"iat": math.nan},
+        {"iat": "before"},
         {"sub": "2483"},
         {"sub": "ana"},
         {"sub": ["2482"]},
         {"sub": 2482},
+        {"sub": True},
+        {"sub": {"2482": 1}},
         {"sub": ""},
         {"sub": None},
     ],
-    ids=str,
+    ids=lambda changed: str(changed)[:60],
 )
 def test_a_token_for_others_lets_nobody_in(
     tokens: Tokens, issuer: Issuer, changed: dict[str, Any]
@@ -120,8 +141,7 @@ def test_a_public_key_is_no_shared_secret(
     body = f"{written({'alg': algorithm, 'kid': 'k1'})}.{written(issuer.claims())}"
     for secret in secrets:
         made = hmac.digest(secret, body.encode(), f"sha{algorithm[2:]}")
-        token = f"{body}.{base64.urlsafe_b64encode(made).rstrip(b'=').decode()}"
-        assert tokens.visitor(token) is None
+        assert tokens.visitor(f"{body}.{encoded(made)}") is None
 
 
 def test_a_shared_secret_among_the_keys_is_none_of_them(
@@ -204,7 +224,16 @@ def test_a_changed_token_lets_nobody_in(tokens: Tokens, issuer: Issuer, part: in
         {"typ": "logout+jwt"},
         {"typ": "secevent+jwt"},
         {"crit": ["exp"]},
+        {"crit": ["alg"]},
+        {"crit": []},
         {"crit": ["b64"], "b64": False},
+        {"crit": ["b64"], "b64": True},
+        {"b64": False},
+        {"typ": ["jwt"]},
+        {"typ": None},
+        {"cty": "JWT"},
+        {"alg": ["RS256"]},
+        {"alg": "rs256"},
     ],
     ids=str,
 )
@@ -213,11 +242,54 @@ def test_a_token_for_something_else_lets_nobody_in(
 ) -> None:
     """A notice of a logout is no login, and what must be understood and is not is refused."""
     usual = {"alg": "RS256", "kid": "k1"} | head
-    body = f"{written(usual)}.{written(issuer.claims())}"
-    signed = issuer_key().get_op_key("sign")
-    made = signed.sign(body.encode(), PKCS1v15(), SHA256())
-    token = f"{body}.{base64.urlsafe_b64encode(made).rstrip(b'=').decode()}"
-    assert tokens.visitor(token) is None
+    assert tokens.visitor(signed(json.dumps(usual), json.dumps(issuer.claims()))) is None
+
+
+HEAD = '{"alg": "RS256", "kid": "k1"}'
+CLAIMS = json.dumps(Issuer().claims())
+
+
+CONFUSING: dict[str, tuple[str | bytes, str | bytes]] = {
+    "two subjects": (HEAD, CLAIMS.replace('"sub": "2482"', '"sub": "1", "sub": "2482"')),
+    "two issuers": (HEAD, CLAIMS.replace('"iss":', '"iss": "https://evil.example", "iss":')),
+    "two streets": (HEAD, CLAIMS.replace("{", '{"address": {"street": 1, "street": 2}, ', 1)),
+    "two algorithms": (HEAD.replace('"alg"', '"alg": "none", "alg"'), CLAIMS),
+    "two key ids": (HEAD.replace('"kid"', '"kid": "k2", "kid"'), CLAIMS),
+    "NaN": (HEAD, CLAIMS.replace("{", '{"age": NaN, ', 1)),
+    "infinity": (HEAD, CLAIMS.replace("{", '{"age": -Infinity, ', 1)),
+    "null": (HEAD, CLAIMS.replace("{", '{"nbf": null, ', 1)),
+    "a number that is read as infinity": (HEAD, CLAIMS.replace("{", '{"iat": -1e999, ', 1)),
+    "claims in UTF-16": (HEAD, CLAIMS.encode("utf-16")),
+    "a header in UTF-16": (HEAD.encode("utf-16"), CLAIMS),
+    "a mark of the encoding": (HEAD, b"\xef\xbb\xbf" + CLAIMS.encode()),
+    "no text": (HEAD, CLAIMS.encode() + b"\xff"),
+    "a list": (HEAD, f"[{CLAIMS}]"),
+    "two objects": (HEAD, f"{CLAIMS}{CLAIMS}"),
+    "a text": (HEAD, json.dumps(CLAIMS)),
+    "a list for a header": (f"[{HEAD}]", CLAIMS),
+    "a token in a token": (HEAD, signed(HEAD, CLAIMS)),
+}
+
+
+@pytest.mark.parametrize("case", CONFUSING)
+def test_what_two_readers_could_take_for_two_things_lets_nobody_in(
+    tokens: Tokens, case: str
+) -> None:
+    """A member that is said twice, what is no JSON, another encoding, a token in a token."""
+    assert tokens.visitor(signed(HEAD, CLAIMS)) is not None
+    assert tokens.visitor(signed(*CONFUSING[case])) is None
+
+
+def test_an_address_that_nobody_verified_is_nobodys(configured: Configured, issuer: Issuer) -> None:
+    """Where an issuer says so itself: anybody may have written it down there."""
+    tokens = configured(
+        ('audience = "noisycount"', 'audience = "noisycount"\nclaim = "email"'),
+        ('subject = "2482"', 'subject = "ana@example.org"'),
+    )
+    for verified, comes in ((None, True), (True, True), (False, False), ("false", False)):
+        token = issuer.token(email="ana@example.org", email_verified=verified)
+        assert (tokens.visitor(token) is not None) == comes
+    assert tokens.visitor(issuer.token(email="ana@example.org", sub=["2482"])) is None
 
 
 @given(text=st.text(max_size=80) | st.from_regex(r"[\w-]{0,20}\.[\w-]{0,20}\.[\w-]{0,20}"))

@@ -20,6 +20,7 @@ __all__ = ["IssuerKeys"]
 _FRESH = 3600.0  # seconds for which keys are taken as they are
 _LONGEST = 86_400.0  # and at most, where the issuer does not answer
 _PAUSE = 60.0  # between two requests: who makes up key ids makes no storm
+_MALFORMED = (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 
 @dataclass(slots=True)
@@ -112,12 +113,23 @@ def _content_of(path: Path) -> bytes:
 def _public_keys(content: bytes) -> tuple[Key, ...]:
     """The keys of a JSON Web Key Set with which a signature may be checked.
 
-    A shared secret in it is left out: whoever may check with it could sign.
+    A shared secret in it is left out: whoever may check with it could sign. So is a key of a kind
+    that is not known yet (RFC 7517, section 5), whatever the library would make of it.
     """
     try:
         said: dict[str, Any] = json.loads(content)
         usable = [key for key in said["keys"] if key.get("use", "sig") == "sig"]
-        keys = KeySet.import_key_set({"keys": usable}).keys
-    except (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except _MALFORMED:
         raise ConfigError("the keys of the issuer are no JSON Web Key Set") from None
-    return tuple(key for key in keys if not isinstance(key, OctKey))
+    keys = tuple(key for one in usable for key in _known(one) if not isinstance(key, OctKey))
+    if not keys:
+        raise ConfigError("the keys of the issuer hold none that checks a signature")
+    return keys
+
+
+def _known(said: dict[str, Any]) -> list[Key]:
+    """The key that a member of a set describes; nothing where it is of an unknown kind."""
+    try:
+        return KeySet.import_key_set({"keys": [said]}).keys
+    except _MALFORMED:
+        return []

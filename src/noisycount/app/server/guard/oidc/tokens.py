@@ -5,23 +5,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from joserfc import jwt
+from joserfc import jws
 from joserfc.errors import JoseError
 from joserfc.jwk import GuestProtocol, Key
 from joserfc.jws import JWSRegistry
-from joserfc.jwt import JWTClaimsRegistry
 
 from noisycount.app.access.admission import check_analyst, granted
 from noisycount.app.access.visitor import Role, Visitor
 from noisycount.app.config.config import Config
 from noisycount.app.config.oidc import OidcConfig
+from noisycount.app.server.guard.oidc.claims import subject_of
+from noisycount.app.server.guard.oidc.header import is_of_login
 from noisycount.app.server.guard.oidc.issuer_keys import IssuerKeys
+from noisycount.app.server.guard.oidc.parts import decoded, json_object
 
 __all__ = ["Tokens"]
 
-_LEEWAY = 30  # seconds by which two clocks may differ
 _LONGEST = 16_384  # characters
-_TYPES = {"jwt", "at+jwt", "application/at+jwt"}
 _MALFORMED = (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 
@@ -77,21 +77,14 @@ class Tokens:
             return None
 
     def _visitor(self, token: str) -> Visitor | None:
-        algorithms = self.config.algorithms
-        registry = JWSRegistry(algorithms=algorithms, strict_check_header=False)
-        found = jwt.decode(token, self._key, algorithms, registry)
-        if str(found.header.get("typ", "JWT")).lower() not in _TYPES:
+        header = json_object(decoded(token.partition(".")[0]))
+        if not is_of_login(header, self.config.algorithms):
             return None
-        claims = JWTClaimsRegistry(
-            now=lambda: int(self.now()),
-            leeway=_LEEWAY,
-            iss={"essential": True, "value": self.config.issuer},
-            aud={"essential": True, "value": self.config.audience},
-            exp={"essential": True},
-        )
-        claims.validate(found.claims)
-        subject: Any = found.claims.get(self.config.claim)
-        return self.visitors.get(subject) if isinstance(subject, str) else None
+        registry = JWSRegistry(algorithms=self.config.algorithms, strict_check_header=False)
+        signed = jws.deserialize_compact(token, self._key, registry=registry)
+        claims = json_object(signed.payload or b"")
+        subject = subject_of(claims, self.config, self.now())
+        return None if subject is None else self.visitors.get(subject)
 
     def _key(self, signed: GuestProtocol) -> Key:
         """The key that the header of a token names, of those of the issuer and of no other."""
