@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from noisycount.data import survey_path
 from noisycount.release.sources.duckdb.source import DuckDBSource
 from tests.app.conftest import Refused, Run
 
@@ -98,3 +99,17 @@ def test_the_survey_is_the_answers_only_source(run: Run, here: Path) -> None:
     """A configuration in the folder changes neither the demonstration nor its ledger."""
     (here / "noisycount.toml").write_text("this is broken")
     assert run("demo", "--json").object["count"]["dataset"] == "rand_hie"
+
+
+def test_the_survey_is_copied_and_nothing_is_asked(run: Run, refused: Refused, here: Path) -> None:
+    """It is a new file, byte for byte; one that is there stays as it is."""
+    before = set(here.iterdir())
+    told = run("demo", "--survey", "rand.parquet")
+    assert "wrote rand.parquet: one row a person and year, 5,912 persons" in told.output
+    assert set(here.iterdir()) - before == {here / "rand.parquet"}
+    assert (here / "rand.parquet").read_bytes() == survey_path().read_bytes()
+    assert run("demo", "--survey", "again.parquet", "--json").object == {"survey": "again.parquet"}
+    (here / "mine").write_text("mine")
+    assert "--survey 'mine' exists already: name another" in refused("demo", "--survey", "mine")
+    assert (here / "mine").read_text() == "mine"
+    assert "cannot be written" in refused("demo", "--survey", "mine/below")

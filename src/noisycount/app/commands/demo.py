@@ -4,16 +4,22 @@ from pathlib import Path
 
 import click
 
-from noisycount.app.demo.demonstration import Demonstration
+from noisycount.app.demo.demonstration import SIZE, Demonstration
+from noisycount.app.demo.survey import write_survey
 from noisycount.app.demo.wire import demonstration_object
 from noisycount.app.demo.words import INTRODUCTION, NEXT, QUESTION, steps
 from noisycount.app.options.common import json_option
 from noisycount.app.terminal.printing import print_json, print_text
+from noisycount.shown.numbers import signed
 
 __all__ = ["command"]
 
 
-@click.command(name="demo", epilog="Example: noisycount demo --out pictures")
+@click.command(
+    name="demo",
+    epilog="\b\nExample:\n  noisycount demo --out pictures\n"
+    "  noisycount demo --survey survey.parquet",
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -21,18 +27,37 @@ __all__ = ["command"]
     show_default=True,
     help="Where the picture and the ledger go.",
 )
+@click.option(
+    "--survey",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Or: only copy the survey to this new Parquet file, for questions of your own.",
+)
 @json_option
-def command(out: Path, *, as_json: bool) -> None:
+def command(out: Path, survey: Path | None, *, as_json: bool) -> None:
     """Ask one private question of a real health survey, start to end.
 
     How many of 5,912 persons in the RAND Health Insurance Experiment ever rated their health
     "poor"? The survey comes with noisycount.
     """
+    if survey is not None:
+        write_survey(survey)
+        _tell_survey(survey, as_json=as_json)
+        return
     shown = Demonstration.of(out)
     if as_json:
         print_json(demonstration_object(shown))
     else:
         _print(shown)
+
+
+def _tell_survey(file: Path, *, as_json: bool) -> None:
+    """Where the survey is now, and what comes next."""
+    if as_json:
+        print_json({"survey": str(file)})
+        return
+    print_text(f"wrote {file}: one row a person and year, {signed(SIZE)} persons")
+    print_text(f"Its owner goes on with: noisycount check {file} --unit person")
 
 
 def _print(shown: Demonstration) -> None:
