@@ -148,7 +148,7 @@ class ColumnForm(Shown):
         if kind is None:
             raise SourceError(f"kind must be one of {', '.join(kinds)}")
         unreadable = said.pop("unreadable", None)
-        if unreadable not in {None, "missing"}:
+        if unreadable is not None and unreadable != "missing":
             raise SourceError('unreadable must be "missing", or be left out')
         for name, value in said.items():
             said[name] = _usable(name, value)
