@@ -81,7 +81,7 @@ def checked_table(
     with served(
         table.place, columns=read, seconds=table.seconds, certificates=certificates
     ) as source:
-        whole = source.schema.whole or source.schema
+        whole = source.schema.entire
         whole.for_questions(unit, columns)
         check = source.check()
     told = {column.name for column in check.columns}

@@ -77,6 +77,11 @@ class Schema(Mapping[str, Kind]):
     def __len__(self) -> int:
         return len(self.kinds)
 
+    @property
+    def entire(self) -> "Schema":
+        """All columns of the records, chosen by their owner or not."""
+        return self.whole or self
+
     def for_questions(self, unit: str | None, columns: Sequence[str] | None) -> "Schema":
         """The columns that questions may use: ``columns``, or all but the unit.
 
@@ -101,7 +106,7 @@ class Schema(Mapping[str, Kind]):
         return Schema(
             {name: kind for name, kind in self.kinds.items() if name in chosen},
             {name: type_ for name, type_ in self.others.items() if name in chosen},
-            self.whole or self,
+            self.entire,
         )
 
 

@@ -163,7 +163,7 @@ def require_described(shown: str, written: Written, source: CheckedSource) -> No
     Raises:
         SourceError: A column is missing, or of another kind.
     """
-    whole = source.schema.whole or source.schema
+    whole = source.schema.entire
     for name, form in written.columns.items():
         kind = whole.kinds.get(name)
         if kind is not form.kind and name != written.unit:

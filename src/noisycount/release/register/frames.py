@@ -66,7 +66,7 @@ def _described(
     former = register.written.get(name)
     if former is not None:
         require_described(_SHOWN, former, source)
-    whole = source.schema.whole or source.schema
+    whole = source.schema.entire
     written = Written(unit, source.forms, digest, whole.others).after(former)
     if written != former:
         text = ledger.describe(name, written.text, None if former is None else former.text)

@@ -73,7 +73,7 @@ class Holding:
 
     def _written(self, unit: str | None, source: CheckedSource) -> Written:
         """The description of records that were just read."""
-        if self.stated.unit == ROW and ROW in (source.schema.whole or source.schema):
+        if self.stated.unit == ROW and ROW in source.schema.entire:
             raise ConfigError(
                 f"{self.shown} has a column {ROW!r}, which as a unit means every row: rename it"
             )
@@ -81,7 +81,7 @@ class Holding:
             unit=unit,
             columns=source.forms,
             content=self.content.digest,
-            others=(source.schema.whole or source.schema).others,
+            others=source.schema.entire.others,
             table=self.stated.table,
             form=source.form,
         )

@@ -74,7 +74,7 @@ class ServedHolding:
 
     def _written(self, unit: str | None, source: CheckedSource) -> Written:
         """The description of records of which the server just told."""
-        whole = source.schema.whole or source.schema
+        whole = source.schema.entire
         if self.stated.unit == ROW and ROW in whole:
             raise ConfigError(
                 f"{str(self.table)!r} has a column {ROW!r}, which as a unit means every row: "

@@ -17,7 +17,6 @@ from noisycount.release.question.keys import CellQuestion, KeyCounts, KeyQuestio
 from noisycount.release.question.schema import Schema
 from noisycount.release.question.tree import Predicate, columns
 from noisycount.release.sources.check import Check, ColumnCheck
-from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.duckdb.counting import count_sql, row_within
 from noisycount.release.sources.duckdb.cursors import Cursors
 from noisycount.release.sources.duckdb.failures import without_engine_errors
@@ -35,8 +34,8 @@ from noisycount.release.sources.duckdb.view import (
     converted,
     whole_schema,
 )
-from noisycount.release.sources.forms import ColumnForm
 from noisycount.release.sources.interface import require_known_columns, require_known_parts
+from noisycount.release.sources.typed import TypedSource
 
 __all__ = ["FrameSource"]
 
@@ -45,7 +44,7 @@ _CATEGORIES = "enum"
 
 
 @dataclass(slots=True, eq=False)
-class FrameSource(Closing):
+class FrameSource(TypedSource):
     """The records of a table in memory; made by ``FrameSource.open``.
 
     They are those that the table has at opening: what is changed in it afterwards is not counted.
@@ -123,50 +122,21 @@ class FrameSource(Closing):
             self._version = without_engine_errors(self._hash, _FAILURE)
         return self._version
 
-    @property
-    def former_versions(self) -> tuple[str, ...]:
-        """None: no older ledger holds a frame."""
-        return ()
-
-    @property
-    def accepted(self) -> frozenset[str]:
-        """None: the type of a column fits all of its cells."""
-        return frozenset()
-
-    @property
-    def forms(self) -> dict[str, ColumnForm]:
-        """The kind of each column; see ``CheckedSource.forms``."""
-        return {name: ColumnForm(kind) for name, kind in self._whole.items()}
-
-    @property
-    def form(self) -> None:
-        """None: a frame states its types."""
-        return
-
-    def used(self) -> list[ColumnCheck]:
-        """None: a frame has no texts that stand for something else."""
-        return []
-
     def prepare(self) -> None:
         """The refusal of records that are closed; all else was looked at when they were opened."""
         self.require_unchanged()
 
     def _hash(self) -> str:
         """The hash; each thread reads columns of its own."""
-        names = [n for n in self.types if n in self._whole or n == self.unit]
+        names = [n for n in self.types if n in self.schema.entire or n == self.unit]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             found = dict(zip(names, pool.map(self._content, names), strict=True))
         (rows,) = self._row("SELECT count(*) FROM records", ())
         return content_hash(found, rows)
 
-    @property
-    def _whole(self) -> Schema:
-        """All columns that questions could use, were they allowed to."""
-        return whole_schema(self.types)
-
     def _content(self, name: str) -> list[object]:
         """What one column is, and holds."""
-        kind = self._whole.get(name)
+        kind = self.schema.entire.get(name)
         (shown,) = converted(self.types, [name]) if kind else [f"{quoted_name(name)}::VARCHAR"]
         with self.cursors.one() as cursor:
             self.snapshot.attach(cursor, [name])
@@ -245,7 +215,7 @@ class FrameSource(Closing):
             partial(self._viewed, used),
             self.cursors.require_open,
             self.require_unchanged,
-            None if self.unit is None else Person(self.unit, self._whole.kinds.get(self.unit)),
+            Person.of(self.unit, self.schema),
             self.seconds,
             _FAILURE,
         )

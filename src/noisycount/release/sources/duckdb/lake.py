@@ -15,8 +15,8 @@ __all__ = ["Lake"]
 
 Result = TypeVar("Result")
 
-_PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "http": "aiohttp"}
-_PACKAGES |= {"https": "aiohttp", "az": "adlfs", "abfs": "adlfs", "abfss": "adlfs"}
+_BEYOND = {"gs": "gcsfs", "gcs": "gcsfs", "az": "adlfs", "abfs": "adlfs", "abfss": "adlfs"}
+"""What a kind of store needs that the extra `lake` does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,8 @@ class Lake:
 
             store, path = url_to_fs(place.url)
         except ImportError:
-            needed = _PACKAGES[scheme]
-            refusal = (
-                f"{place.shown!r} needs packages that are not here: install fsspec and {needed}"
-            )
+            needed = " ".join(["'noisycount[lake]'", *filter(None, [_BEYOND.get(scheme)])])
+            refusal = f"{place.shown!r} needs packages that are not here: pip install {needed}"
         except Exception:  # noqa: BLE001 - its text could hold a signature
             refusal = _unreached(place)
         else:

@@ -276,7 +276,7 @@ class DuckDBSource(Closing):
     def forms(self) -> dict[str, ColumnForm]:
         """What the cells of each column stand for; see ``CheckedSource.forms``."""
         found = {column.name: column.form for column in self.relation.checks if column.form}
-        whole = self.schema.whole or self.schema
+        whole = self.schema.entire
         return found or {
             **{name: ColumnForm(kind) for name, kind in whole.items()},
             **(self.told.kinds or {}),
@@ -372,12 +372,11 @@ class DuckDBSource(Closing):
     @property
     def _tables(self) -> TableCounting:
         """How tables are counted."""
-        whole = self.schema.whole or self.schema
         return TableCounting(
             self.cursors.one,
             self.cursors.require_open,
             self.require_unchanged,
-            None if self.unit is None else Person(self.unit, whole.kinds.get(self.unit)),
+            Person.of(self.unit, self.schema),
             self.seconds,
             self._refusal,
         )

@@ -12,9 +12,7 @@ from noisycount.errors import SourceError
 from noisycount.release.question.keys import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.release.question.schema import Kind, Schema
 from noisycount.release.question.tree import Predicate
-from noisycount.release.sources.check import Check, ColumnCheck
-from noisycount.release.sources.closing import Closing
-from noisycount.release.sources.forms import ColumnForm
+from noisycount.release.sources.check import Check
 from noisycount.release.sources.identity import Identity
 from noisycount.release.sources.interface import require_known_columns, require_known_parts
 from noisycount.release.sources.servers import ServerPlace
@@ -26,6 +24,7 @@ from noisycount.release.sources.spark.relation import Look, Relation
 from noisycount.release.sources.spark.sessions import Session
 from noisycount.release.sources.spark.tables.cell_counts import cell_counts
 from noisycount.release.sources.spark.tables.key_counts import key_counts
+from noisycount.release.sources.typed import TypedSource
 
 __all__ = ["SparkSource"]
 
@@ -34,7 +33,7 @@ _SECONDS_TO_ANSWER = 120.0  # for a look, where the owner states no time-out
 
 
 @dataclass(frozen=True, slots=True)
-class SparkSource(Closing):
+class SparkSource(TypedSource):
     """The records of one table or of some Parquet files; made by ``SparkSource.open``.
 
     They are read anew at every count. Integers have 8 to 64 bits; FLOAT and DECIMAL count as
@@ -135,34 +134,9 @@ class SparkSource(Closing):
     @property
     def version(self) -> str:
         """Where the records are, and their kinds: what is in a live table has no hash."""
-        whole = self.schema.whole or self.schema
+        whole = self.schema.entire
         said = [self.place.shown, sorted((name, kind.value) for name, kind in whole.items())]
         return sha256(repr(said).encode(errors="surrogatepass")).hexdigest()
-
-    @property
-    def former_versions(self) -> tuple[str, ...]:
-        """None: its version never had another form."""
-        return ()
-
-    @property
-    def accepted(self) -> frozenset[str]:
-        """None: every value is of its column's type."""
-        return frozenset()
-
-    @property
-    def forms(self) -> dict[str, ColumnForm]:
-        """What the cells of each column stand for; see ``CheckedSource.forms``."""
-        whole = self.schema.whole or self.schema
-        return {name: ColumnForm(kind) for name, kind in whole.items()}
-
-    @property
-    def form(self) -> None:
-        """None: Spark states the types."""
-        return
-
-    def used(self) -> list[ColumnCheck]:
-        """None: no column is one of texts that stand for something else."""
-        return []
 
     def require_units(self) -> None:
         """The refusal of records without a unit.

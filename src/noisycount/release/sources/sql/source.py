@@ -14,9 +14,7 @@ from sqlalchemy import Connection
 from noisycount.release.question.keys import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.release.question.schema import Schema
 from noisycount.release.question.tree import Predicate
-from noisycount.release.sources.check import Check, ColumnCheck
-from noisycount.release.sources.closing import Closing
-from noisycount.release.sources.forms import ColumnForm
+from noisycount.release.sources.check import Check
 from noisycount.release.sources.identity import Identity
 from noisycount.release.sources.interface import require_known_columns, require_known_parts
 from noisycount.release.sources.servers import ServerPlace
@@ -28,6 +26,7 @@ from noisycount.release.sources.sql.key_counts import key_counts, keys_statement
 from noisycount.release.sources.sql.kinds import schema_of
 from noisycount.release.sources.sql.server import Server, Transactions
 from noisycount.release.sources.sql.table_name import table_name
+from noisycount.release.sources.typed import TypedSource
 
 __all__ = ["SqlSource"]
 
@@ -35,7 +34,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class SqlSource(Closing):
+class SqlSource(TypedSource):
     """The records of a table or view of a server; made by ``SqlSource.open``.
 
     Whole numbers have up to 64 bits; FLOAT and DECIMAL count as DOUBLE, text of fixed width ends
@@ -116,35 +115,10 @@ class SqlSource(Closing):
     @property
     def version(self) -> str:
         """The digest of the table's name and of its kinds: a live table has none of its content."""
-        whole = self.schema.whole or self.schema
+        whole = self.schema.entire
         kinds = {name: kind.value for name, kind in whole.items()}
         said = json.dumps([self.shown, kinds, sorted(whole.others)], sort_keys=True)
         return sha256(said.encode(errors="surrogatepass")).hexdigest()
-
-    @property
-    def former_versions(self) -> tuple[str, ...]:
-        """None: its version never had another form."""
-        return ()
-
-    @property
-    def accepted(self) -> frozenset[str]:
-        """None: every value is of its column's kind."""
-        return frozenset()
-
-    @property
-    def forms(self) -> dict[str, ColumnForm]:
-        """What the values of each column are; see ``CheckedSource.forms``."""
-        whole = self.schema.whole or self.schema
-        return {name: ColumnForm(kind) for name, kind in whole.items()}
-
-    @property
-    def form(self) -> None:
-        """None: a server states its types."""
-        return
-
-    def used(self) -> tuple[ColumnCheck, ...]:
-        """None: no column is of texts that stand for something else."""
-        return ()
 
     def require_unchanged(self) -> None:
         """The refusal of records that are closed; what they are is looked at by `prepare`."""

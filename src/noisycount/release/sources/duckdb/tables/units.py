@@ -3,8 +3,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
-from noisycount.release.question.schema import Kind
+from noisycount.release.question.schema import Kind, Schema
 from noisycount.release.sources.duckdb.quoting import quoted_name
 from noisycount.release.sources.truncation import OTHER, salt_text
 
@@ -22,6 +23,11 @@ class Person:
 
     name: str
     kind: Kind | None
+
+    @classmethod
+    def of(cls, unit: str | None, schema: Schema) -> Self | None:
+        """The persons of records with that unit; None where every record is one."""
+        return None if unit is None else cls(unit, schema.entire.kinds.get(unit))
 
     @property
     def sql(self) -> str:
