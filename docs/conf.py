@@ -14,6 +14,7 @@ release = version = version_of("noisycount")
 extensions = [
     "mathml",
     "myst_nb",
+    "plain_blocks",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
 ]
