@@ -1,0 +1,167 @@
+import re
+import shlex
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise
+
+import click
+import pytest
+
+from noisycount.app.cli import COMMANDS, noisycount
+from noisycount.release import certifying
+from noisycount.release.sources.conformance.suite import examined, suite
+from tests.app.conftest import Run
+from tests.commands_page import names
+from tests.reference.pages import blocks, rows, text
+
+PAGE = "json.md"
+
+pytestmark = pytest.mark.skipif(not text(PAGE), reason="the tests run outside the project's folder")
+
+HEADING = ("field", "type", "unit", "what it is")
+NOT_ALWAYS = re.compile(r"(?:^|; |: )only (?:of|where|with)\b")
+Fields = dict[str, tuple[str, str]]
+
+
+def sections() -> Iterator[tuple[str, str]]:
+    """The commands of the page, each with what stands below its heading, in order."""
+    places = [*re.finditer(r"^## (.+)$", text(PAGE), re.MULTILINE), None]
+    for place, following in pairwise(places):
+        assert place is not None
+        yield place[1], text(PAGE)[place.end() : following and following.start()]
+
+
+def fields(part: str) -> Fields:
+    """The fields of an object, each with its type and what it is."""
+    found: Fields = {}
+    for names_, type_, _, what in rows(part, *HEADING):
+        for name in names_.replace("`", "").split(", "):
+            assert name not in found
+            found[name] = type_, what
+    return found
+
+
+def is_of(value: object, type_: str) -> bool:
+    """Whether a value is of one of the types that the page names."""
+    kind = type(value)
+    if type_.startswith("list of "):
+        inner = type_.removeprefix("list of ").removesuffix("s")
+        return isinstance(value, list) and all(is_of(each, inner) for each in value)
+    simple = {"null": (type(None),), "boolean": (bool,), "integer": (int,), "number": (int, float)}
+    simple |= {"text": (str,), "object": (dict,), "list": (list,)}
+    if type_ in simple:
+        return kind in simple[type_]
+    assert type_ in {"exact text", "time"}, type_
+    if kind is not str:
+        return False
+    try:
+        return Fraction(str(value)) is not None if type_ == "exact text" else _is_utc(str(value))
+    except ValueError:
+        return False
+
+
+def _is_utc(value: str) -> bool:
+    return datetime.fromisoformat(value).utcoffset() == timedelta(0)
+
+
+def visited(value: object, known: Fields, path: str = "") -> Iterator[str]:
+    """The fields of the page that stand in a value; every one of the value stands on the page."""
+    if isinstance(value, list):
+        for each in value:
+            yield from visited(each, known, f"{path}[]")
+        return
+    assert isinstance(value, dict)
+    for key, inner in value.items():
+        below = f"{path}.{key}".lstrip(".")
+        name = below if _is_known(below, known) else f"{path}.COLUMN"
+        assert _is_known(name, known), below
+        if name in known:
+            types = known[name][0].split(" or ")
+            assert any(is_of(inner, type_) for type_ in types), (below, inner, types)
+            yield name
+        if (
+            any(other.startswith((f"{name}.", f"{name}[]")) for other in known)
+            and inner is not None
+        ):
+            yield from visited(inner, known, name)
+
+
+def _is_known(name: str, known: Fields) -> bool:
+    return name in known or any(other.startswith((f"{name}.", f"{name}[]")) for other in known)
+
+
+@pytest.fixture
+def files(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files of the page; the doctor asks a small part of its suite."""
+    for language, name in re.findall(r"^```(\w+) (\S+)$", text(PAGE), re.MULTILINE):
+        (here / name).write_text("\n".join(blocks(text(PAGE), f"{language} {name}")), "utf-8")
+    monkeypatch.setattr(certifying, "examined", partial(examined, asked=suite(150)))
+
+
+@pytest.mark.usefixtures("files")
+def test_objects_have_the_fields_of_the_page(run: Run) -> None:
+    """Every command of the page is run: each object has its fields, of its types, and no other.
+
+    A field that is not in every object of a command says when it is.
+    """
+    for name, part in sections():
+        known = fields(part)
+        found = [
+            set(visited(run(*shlex.split(command)[1:]).object, known))
+            for command in "".join(blocks(part, "sh")).splitlines()
+        ]
+        assert set().union(*found) | _rare(known) == set(known), name
+        for field, (_, what) in known.items():
+            always = all(field in each or _is_below_nothing(field, each, known) for each in found)
+            assert always or NOT_ALWAYS.search(what), (name, field)
+
+
+def _rare(known: Fields) -> set[str]:
+    """Fields that say when they are there: that need not be in these examples."""
+    return {name for name, (_, what) in known.items() if NOT_ALWAYS.search(what)}
+
+
+def _is_below_nothing(field: str, found: set[str], known: Fields) -> bool:
+    """Whether a field is in what is null, or in an empty list."""
+    parents = {field[: match.start()].removesuffix("[]") for match in re.finditer(r"\.", field)}
+    nullable = {p for p in parents & found if "null" in known[p][0] or "list" in known[p][0]}
+    return bool(nullable)
+
+
+def test_every_command_with_json_stands_there() -> None:
+    """No command that takes --json is left out, and no other stands there."""
+    taking = set()
+    for name in names():
+        command: click.Command = noisycount
+        for word in name.split():
+            assert isinstance(command, click.Group)
+            found = command.get_command(click.Context(command), word)
+            assert found is not None
+            command = found
+        if any("--json" in option.opts for option in command.params):
+            taking.add(name)
+    told = {re.sub(r" --.*", "", name) for name, _ in sections()}
+    assert told == taking
+    assert {name for name in COMMANDS if name not in {each.split()[0] for each in taking}} == {
+        "serve",
+        "init",
+    }
+
+
+def test_examples_are_those_of_their_heading() -> None:
+    """Under each heading stand examples of that command, with --json."""
+    for name, part in sections():
+        commands = "".join(blocks(part, "sh")).splitlines()
+        for command in commands:
+            assert command.startswith(f"noisycount {re.sub(r' --.*', '', name)} ")
+            assert command.split().count("--json") == 1
+        assert all(f" {option} " in commands[0] for option in re.findall(r"--[\w-]+", name))
+
+
+def test_times_have_a_zone() -> None:
+    """A time without one would be no time here."""
+    assert is_of("2026-01-31T12:00:00+00:00", "time")
+    assert not is_of("2026-01-31", "exact text")
+    assert not is_of("2026-01-31T12:00:00+02:00", "time")
