@@ -25,6 +25,8 @@ budget    charged 0.15; 1.85 of 2 left
 ┃ health    ┃ answer (95 %) ┃
 │ poor      │    90 ±12     │
 │ 2026-11-20 06:12 │ survey   │ age >= 60.0 │ 1/3 │ 189    │
+│ 2026-11-20 06:13 │ survey   │ age >= 70.0 │ 0.5 │ 12     │ study │
+│ 2026-11-20 06:14 │ survey   │ age >= 80.0 │ 0.5 │ 3      │
 noise    discrete Laplace, scale 2.11 for town,sex
 head: 3:09b779c57679a653221d38dcd781f409f5e91caf6ad8afbf9c6235c88af97038
   "answer": -4,
@@ -58,6 +60,9 @@ def same(shown: str, told: str, other: str) -> bool:
         (LINES, "│ poor ", "│ fair "),
         (LINES, "age >= 60.0 │ 1/3 │ 189", "age >= 61.0 │ 1/3 │ 189"),
         (LINES, "age >= 60.0 │ 1/3 │ 189", "age >= 60.0 │ 1/4 │ 189"),
+        (LINES, "0.5 │ 12     │ study", "0.6 │ 12     │ study"),
+        (LINES, "0.5 │ 12     │ study", "0.5 │ 12     │ report"),
+        (LINES, "0.5 │ 3  ", "0.6 │ 3  "),
         (LINES, "scale 2.11 for town,sex", "scale 2.2 for town,sex"),
         (LINES, "head: 3", "head: 4"),
         (LINES, '"error": 6', '"error": 7'),
@@ -80,6 +85,7 @@ def test_a_figure_that_is_not_drawn_is_compared(shown: str, told: str, other: st
         (LINES, "│ poor      │    90 ±12     │", "│ poor      │    −1 ±12     │"),
         (LINES, "│ 2026-11-20 06:12 │", "│ 2027-01-02 10:10 │"),
         (LINES, "1/3 │ 189    │", "1/3 │ −19    │"),
+        (LINES, "0.5 │ 12     │ study", "0.5 │ −7     │ study"),
         (LINES, "┏━━━━━━━━━━━┳━━━━━━━━━━━━━━━┓", "┏━━━━━━━━━━━┳━━━━━━━━━━━━━━━━━━━┓"),
         (LINES, "3:09b779", "3:10c880"),
         (LINES, '"answer": -4', '"answer": 11'),

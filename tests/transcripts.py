@@ -34,6 +34,7 @@ NOISY = [  # what is drawn, and what follows from it
     for pattern in (
         r"^answer N ±\d+((?:, so at most \d+)?)$",
         r"^│ .*# │ .* │ N(?: ±\d+)? │$",
+        r"^│ # │ .* │ N(?: ±\d+)? │ (?!#)[^│]* │$",  # and what it is for
         r"^│ .+ │ N ±\d+ │(?: N \(s\.e\. [\d.]+\) │)?$",
         r"^3 The answer: N ±.* within ±\d+ of N\. It cost",
         r"^4 A better estimate: N persons .* mean of N, a median of N, and N to N with 95 %",
@@ -185,7 +186,7 @@ class Reader:
         if block.name:
             path = self.folder / block.name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(block.text, encoding="utf-8")
+            path.write_text(self.here(block.text), encoding="utf-8")
         if block.language == "console":
             for command, printed in transcripts(block.text):
                 self.run(command, printed)
@@ -193,11 +194,15 @@ class Reader:
             told = failures(block, self.session)
             assert told == "", told
 
+    def here(self, shown: str) -> str:
+        """What the page shows, with the keys, ids and hashes that were drawn here."""
+        for printed, drawn in self.drawn.items():
+            shown = shown.replace(printed, drawn)
+        return shown
+
     def run(self, command: str, printed: str) -> None:
-        """Run a command, with what was drawn here in place of what the page shows."""
-        for shown, here in self.drawn.items():
-            command = command.replace(shown, here)
-        actual = output(command, self.capsys)
+        """Run a command, and compare what it prints with what is shown."""
+        actual = output(self.here(command), self.capsys)
         assert pieces(command, actual) == pieces(command, printed), f"of {command}"
         self.drawn.update(zip(secrets(printed), secrets(actual), strict=False))
 
