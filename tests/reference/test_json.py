@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 import click
 import pytest
