@@ -25,9 +25,9 @@ def rows(text: str) -> list[tuple[str, str]]:
 
 
 def row(shown: Figure, claim: Claim) -> str:
-    """A claim as a row."""
-    cells = claim.source, claim.says, claim.found, f"**{claim.verdict.value}**"
-    return f"| `{shown.key}` | " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    """A claim as a row: the figure, what is said and what was found, and the verdict."""
+    told = f"*{claim.says}* ({claim.source}) Found: {claim.found}".replace("|", "\\|")
+    return f"| `{shown.key}` | {told} | {claim.verdict.value} |"
 
 
 def _renewed(text: str) -> str:
