@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.transcripts import Block, blocks, failures, pieces, secrets, transcripts
+from tests.transcripts import Block, as_far, blocks, failures, pieces, secrets, transcripts
 
 SHOWN = """\
 3  The answer: 81 ±20 persons
@@ -133,3 +133,10 @@ def test_a_wrong_session_is_told() -> None:
     assert failures(Block("python", "", ">>> a = 1\n", 3), session) == ""
     assert failures(Block("python", "", ">>> a + 1\n2\n", 8), session) == ""
     assert "line 13" in failures(Block("python", "", "\n>>> a + 1\n3\n", 11), session)
+
+
+def test_a_line_of_dots_stands_for_the_rest() -> None:
+    """At the end alone; what stands before it is compared."""
+    assert as_far(["a", "b", "c"], ["a", "…"]) == (["a"], ["a"])
+    assert as_far(["a", "b"], ["a", "c"]) == (["a", "b"], ["a", "c"])
+    assert as_far(["a"], ["a", "b", "…"]) == (["a"], ["a", "b"])
