@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PARALLEL := --numprocesses=auto --dist=worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test thorough audit lint format docs bench clean
+.PHONY: demo test thorough audit lint format docs bench release lowest clean
 
 demo: $(VENV)/installed
 	$(BIN)/noisycount demo
@@ -43,6 +43,9 @@ docs: $(VENV)/documented
 
 bench: $(VENV)/benched
 	$(BIN)/python -m pytest benchmarks --override-ini testpaths=benchmarks
+
+release: $(VENV)/developed
+	$(BIN)/python -m tests.release_trial dist
 
 clean:
 	rm -rf $(VENV) docs/_build noisycount-demo

@@ -1,0 +1,67 @@
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+PROJECT = Path(__file__).parents[2]
+FILES = [PROJECT / name for name in ("pyproject.toml", "CITATION.cff", "CHANGELOG.md")]
+REQUIREMENT = re.compile(r"([a-z0-9-]+)(?:\[.*\])?(?:[>~]=)([0-9.]+)")
+
+pytestmark = pytest.mark.skipif(
+    not all(file.is_file() for file in FILES), reason="the tests run outside the project's folder"
+)
+
+
+@pytest.fixture(scope="module", name="stated")
+def what_the_project_states() -> dict:
+    """Read `pyproject.toml`."""
+    return tomllib.loads(FILES[0].read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module", name="cited")
+def how_it_is_cited() -> dict:
+    """Read `CITATION.cff`."""
+    return yaml.safe_load(FILES[1].read_text(encoding="utf-8"))
+
+
+def test_a_citation_has_what_its_format_needs(cited: dict) -> None:
+    """Version 1.2 of the Citation File Format: the keys without which nothing can be cited."""
+    assert cited["cff-version"] == "1.2.0"
+    assert cited["type"] == "software"
+    assert cited["message"]
+    assert [set(author) for author in cited["authors"]] == [{"name"}]
+    assert set(cited) == {
+        *("cff-version", "message", "title", "abstract", "type", "authors", "version"),
+        *("date-released", "license", "keywords"),
+    }
+
+
+def test_a_release_has_one_version_and_one_date(stated: dict, cited: dict) -> None:
+    """The project, its citation and the newest entry of the changelog agree."""
+    project = stated["project"]
+    newest = re.search(r"^## \[(.+)\] - (.+)$", FILES[2].read_text(encoding="utf-8"), re.MULTILINE)
+    assert newest is not None
+    assert project["version"] == cited["version"] == newest[1]
+    assert str(cited["date-released"]) == newest[2]
+    assert (project["name"], project["license"]) == (cited["title"], cited["license"])
+
+
+def test_what_the_tests_need_is_no_older_than_what_is_installed(stated: dict) -> None:
+    """A package of an extra has the same lower bound in the group for development."""
+    extras = stated["project"]["optional-dependencies"].values()
+    needed = bounds(
+        [*stated["project"]["dependencies"], *(each for some in extras for each in some)]
+    )
+    developed = bounds(stated["dependency-groups"]["dev"])
+    assert needed.keys() & developed.keys() > {"fastapi", "pyspark"}
+    assert {name: developed[name] for name in needed.keys() & developed.keys()} == {
+        name: needed[name] for name in needed.keys() & developed.keys()
+    }
+
+
+def bounds(requirements: list[str]) -> dict[str, str]:
+    """Give the lowest version of each package."""
+    matches = [REQUIREMENT.match(requirement) for requirement in requirements]
+    return {match[1]: match[2] for match in matches if match is not None}
