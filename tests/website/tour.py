@@ -9,7 +9,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.browser import ARGUMENTS, CHROMIUM, NARROW, WIDE, window
+from tests.browser import ARGUMENTS, CHROMIUM, NARROW, WIDE, Window, window
 
 SOUGHT = {  # what people look for, and a page that must be found
     "hockey-stick divergence": "privacy",
@@ -21,23 +21,33 @@ SOUGHT = {  # what people look for, and a page that must be found
 
 def faults(browser: Browser, site: Path) -> Iterator[str]:
     """What a person would stumble over, a line each."""
-    pages = [path.relative_to(site).as_posix() for path in sorted(site.rglob("*.html"))]
+    found = (path.relative_to(site).as_posix() for path in sorted(site.rglob("*.html")))
+    pages = [page for page in found if not page.startswith("_static/")]  # a template of the theme
     for width in (NARROW, WIDE):
         with window(browser, site.resolve().as_uri(), width) as opened:
             for page in pages:
                 opened.go(f"/{page}")
                 if opened.overflow():
                     yield f"{page}: {opened.overflow()} pixels wider than a window of {width}"
-                if width == WIDE and not page.startswith(("_", "genindex")):
-                    yield from (f"{page}: {each}" for each in opened.violations())
+                yield from (f"{page}: {each}" for each in opened.complaints)
+                if width == WIDE:
+                    yield from (f"{page}: {each}" for each in _violations(opened, page))
+                opened.complaints.clear()  # of the page, told above, and of axe-core's own requests
     with window(browser, site.resolve().as_uri()) as opened:
         for text, page in SOUGHT.items():
             opened.go(f"/search.html?q={text.replace(' ', '+')}")
             opened.page.locator("#search-results p.search-summary").wait_for()
             links = opened.page.locator("#search-results ul.search a")
-            found = [str(each.get_attribute("href")) for each in links.all()]
-            if not any(page in link for link in found):
-                yield f"the search for {text!r} finds {found}, but no page of {page!r}"
+            led = [str(each.get_attribute("href")) for each in links.all()]
+            if not any(page in link for link in led):
+                yield f"the search for {text!r} leads to {led}, but to no page of {page!r}"
+
+
+def _violations(opened: Window, page: str) -> list[str]:
+    """What axe-core finds on a page, but for the corner of a table that pandas leaves empty."""
+    is_notebook = page.startswith("notebooks/")
+    found = opened.violations()
+    return [each for each in found if not (is_notebook and each.startswith("empty-table-header"))]
 
 
 def main() -> None:
