@@ -13,9 +13,20 @@ import pytest
 
 from noisycount.app.cli import COMMANDS
 from noisycount.app.config.file import load
-from tests.transcripts import PROJECT, Reader, blocks, blocks_of, page_name, pages, transcripts
+from tests.transcripts import (
+    BUILT,
+    PROJECT,
+    Reader,
+    blocks,
+    blocks_of,
+    page_name,
+    pages,
+    transcripts,
+)
 
 PAGES = pages() if (PROJECT / "docs").is_dir() else []
+DOCS = PROJECT / "docs"
+LLMS = DOCS / "llms.txt"
 HOUSE = PROJECT / "docs/contributing/house.md"
 WITH_A_SERVER = {"docs/servers.md": "tests/test_servers_page.py"}
 """Pages whose commands need a server, and the test that runs them with one."""
@@ -168,3 +179,14 @@ def test_a_lost_file_is_found(tmp_path: Path) -> None:
         "`conftest.py` `model/rules/` `tests/test_no.py` [a](no.md) ![b](c.svg) [b](#b)"
     )
     assert lost(page) == ["#b", "c.svg", "conftest.py", "model/rules/", "no.md", "tests/test_no.py"]
+
+
+def test_llms_txt_has_every_page_of_the_site_once() -> None:
+    """Each with a line of its own, at the address that it has on the site."""
+    text = LLMS.read_text(encoding="utf-8")
+    listed = re.findall(r"^- \[[^\]]+\]\(([^)]+)\): \S", text, re.MULTILINE)
+    assert listed == re.findall(r"\]\(([^)]+)\)", text)
+    sources = [path for path in DOCS.rglob("*.*") if path.suffix in {".md", ".ipynb"}]
+    site = {path.relative_to(DOCS) for path in sources if BUILT not in path.parents}
+    assert sorted(listed) == sorted(path.with_suffix(".html").as_posix() for path in site)
+    assert text.startswith("# noisycount\n\n> ")
