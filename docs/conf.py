@@ -12,6 +12,7 @@ copyright = "2026, the noisycount engineers"  # noqa: A001 - the name that Sphin
 release = version = version_of("noisycount")
 
 extensions = [
+    "docstrings",
     "mathml",
     "myst_nb",
     "plain_blocks",

@@ -1,0 +1,68 @@
+import re
+from inspect import isfunction, ismodule, signature
+from pkgutil import resolve_name
+
+import pytest
+
+import noisycount as nc
+from noisycount import errors
+from tests.reference.pages import FOLDER, text
+
+PAGE = "python.md"
+
+pytestmark = pytest.mark.skipif(not text(PAGE), reason="the tests run outside the project's folder")
+
+PAGES = sorted(FOLDER.glob("python/*.md"))
+DIRECTIVE = re.compile(r"^\.\. auto(class|function|module):: (\S+)$", re.MULTILINE)
+
+
+def directives() -> list[tuple[str, str]]:
+    """What the pages take from docstrings, in order: its kind, and its name."""
+    return [found for page in PAGES for found in DIRECTIVE.findall(page.read_text("utf-8"))]
+
+
+def test_every_public_name_stands_there_once() -> None:
+    """Each name of `noisycount` under a heading of its own; a module as what it holds."""
+    headings = [
+        heading
+        for page in PAGES
+        for heading in re.findall(r"^## (\w+)$", page.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert len(set(headings)) == len(headings)
+    assert set(nc.__all__) <= set(headings)
+    taken = [path.rpartition(".")[2] for _, path in directives()]
+    assert [name if name != "errors" else "NoisyCountError" for name in taken] == headings
+
+
+def test_what_is_taken_is_of_its_kind() -> None:
+    """A class as a class, a function as one, a module with all that it offers."""
+    for kind, path in directives():
+        found = resolve_name(path)
+        assert {"class": isinstance(found, type), "function": isfunction(found)}.get(
+            kind, ismodule(found)
+        ), path
+        assert getattr(found, "__doc__", None), path
+
+
+def test_docstrings_name_every_argument() -> None:
+    """An argument of a public function that is not told in its docstring has no page."""
+    for kind, path in directives():
+        found = resolve_name(path)
+        if kind != "function":
+            continue
+        assert isfunction(found)
+        told = set(re.findall(r"^ {4,}(\w+):", found.__doc__ or "", re.MULTILINE))
+        assert set(signature(found).parameters) <= told, path
+
+
+def test_every_page_is_in_the_toctree() -> None:
+    """The pages by room are those of the list."""
+    assert sorted(re.findall(r"^python/(.+)$", text(PAGE), re.MULTILINE)) == [
+        page.stem for page in PAGES
+    ]
+
+
+def test_errors_are_public() -> None:
+    """Every exception is told with its module."""
+    assert ("module", "noisycount.errors") in directives()
+    assert "NoisyCountError" in errors.__all__
