@@ -16,7 +16,7 @@ __all__ = ["FOLDER", "PAGES", "row", "rows"]
 FOLDER = Path(__file__).parents[2] / "docs/papers"
 PAGES = sorted(FOLDER.glob("*.md"))
 
-_ROW = re.compile(r"^\| `(\w+\.\w+)` \|.*$", re.MULTILINE)
+_ROW = re.compile(r"^\| `(\w+\.\w+)` .*\|$", re.MULTILINE)
 
 
 def rows(text: str) -> list[tuple[str, str]]:
@@ -27,7 +27,7 @@ def rows(text: str) -> list[tuple[str, str]]:
 def row(shown: Figure, claim: Claim) -> str:
     """A claim as a row: the figure, what is said and what was found, and the verdict."""
     told = f"*{claim.says}* ({claim.source}) Found: {claim.found}".replace("|", "\\|")
-    return f"| `{shown.key}` | {told} | {claim.verdict.value} |"
+    return f"| `{shown.key}` {told} | {claim.verdict.value} |"
 
 
 def _renewed(text: str) -> str:
