@@ -27,16 +27,18 @@ TABLES = {
 
 @pytest.mark.few(0)
 @pytest.mark.parametrize(
-    ("size", "rate", "drawn"),
+    ("size", "rate", "drawn", "noise"),
     [
-        (10**6, 0.3, 1000),
-        (10**9, 0.5, 1),
-        (10**7, 0.3, 50),
-        (10**6, 0.01, 100),
-        (3000, 0.5, 2000),
+        (10**6, 0.3, 1000, None),
+        (10**6, 0.3, 1000, nc.Gaussian(9.0)),
+        (10**9, 0.5, 1, None),
+        (10**9, 0.5, 1, nc.Laplace(2.0)),
+        (10**7, 0.3, 50, nc.Laplace(2.0)),
+        (10**6, 0.01, 100, nc.Gaussian(9.0)),
+        (3000, 0.5, 2000, None),
     ],
+    ids=str,
 )
-@pytest.mark.parametrize("noise", [None, nc.Laplace(2.0), nc.Gaussian(9.0)], ids=str)
 def test_samples_of_groups_of_one_rate_are_binomial(
     size: int, rate: float, drawn: int, noise: nc.Laplace | nc.Gaussian | None
 ) -> None:
