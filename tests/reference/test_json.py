@@ -34,6 +34,11 @@ def sections() -> Iterator[tuple[str, str]]:
         yield place[1], text(PAGE)[place.end() : following and following.start()]
 
 
+def commands(part: str) -> list[str]:
+    """The examples below a heading, each as one line."""
+    return re.sub(r" \\\n +", " ", "".join(blocks(part, "sh"))).splitlines()
+
+
 def fields(part: str) -> Fields:
     """The fields of an object, each with its type and what it is."""
     found: Fields = {}
@@ -110,8 +115,7 @@ def test_objects_have_the_fields_of_the_page(run: Run) -> None:
     for name, part in sections():
         known = fields(part)
         found = [
-            set(visited(run(*shlex.split(command)[1:]).object, known))
-            for command in "".join(blocks(part, "sh")).splitlines()
+            set(visited(run(*shlex.split(command)[1:]).object, known)) for command in commands(part)
         ]
         assert set().union(*found) | _rare(known) == set(known), name
         for field, (_, what) in known.items():
@@ -154,11 +158,11 @@ def test_every_command_with_json_stands_there() -> None:
 def test_examples_are_those_of_their_heading() -> None:
     """Under each heading stand examples of that command, with --json."""
     for name, part in sections():
-        commands = "".join(blocks(part, "sh")).splitlines()
-        for command in commands:
+        examples = commands(part)
+        for command in examples:
             assert command.startswith(f"noisycount {re.sub(r' --.*', '', name)} ")
             assert command.split().count("--json") == 1
-        assert all(f" {option} " in commands[0] for option in re.findall(r"--[\w-]+", name))
+        assert all(f" {option} " in examples[0] for option in re.findall(r"--[\w-]+", name))
 
 
 def test_times_have_a_zone() -> None:
