@@ -152,13 +152,20 @@ def is_ours(path: str) -> bool:
 
 
 def lost(page: Path) -> list[str]:
-    """The files, folders and headings that a page links or names, and that are not there."""
+    """The files, folders and headings that a page links or names, and that are not there.
+
+    A test without its folder lies in a folder that is named, or beside a file that is.
+    """
     text = prose(page)
     links = [f"{link}#{at}" if at else link for link, at in LINK.findall(text)]
     gone = {each for each in links if not is_there(page, *f"{each}#".split("#")[:2])}
     made = {block.name for block in blocks(page.read_text(encoding="utf-8"))}
     paths = {path for path in PATH.findall(text) if is_ours(path)} - ELSEWHERE - made
-    gone |= {path for path in paths if not any((place / path).exists() for place in ROOMS)}
+    named = {PROJECT / path for path in paths if "/" in path}
+    beside = {path if path.is_dir() else path.parent for path in named}
+    for path in paths:
+        places = [*ROOMS, *(beside if path.startswith("test_") else ())]
+        gone |= set() if any((place / path).exists() for place in places) else {path}
     return sorted(gone)
 
 
@@ -175,6 +182,8 @@ def test_a_lost_file_is_found(tmp_path: Path) -> None:
         "# A `b`, c\n`tests/conftest.py` `model/laws/` `text/html` [a](page.md#a-b-c) [c](https://c.org/c.md)"
     )
     assert lost(page) == []
+    page.write_text("`test_slot.py` and `test_no.py` beside `tests/release/test_desk.py`")
+    assert lost(page) == ["test_no.py"]
     page.write_text(
         "`conftest.py` `model/rules/` `tests/test_no.py` [a](no.md) ![b](c.svg) [b](#b)"
     )
