@@ -26,7 +26,7 @@ _DEEP = 42.0  # e^−42 = 6e-19: as deep as noise is summed
 _SHALLOW = 25.0  # e^−25 = 1e-11: as deep as it is integrated
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _GRID = 16  # places of a record in which a root is looked for
-_HALVINGS = 50
+_HALVINGS = 25  # a root to 2e-9, and an integral to its square: what is integrated is 0 there
 
 
 def of_atoms(atoms: Atoms, mechanisms: Sequence[Mechanism], epsilon: float) -> tuple[float, float]:
