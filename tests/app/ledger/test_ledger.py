@@ -84,7 +84,7 @@ def test_a_restored_copy_is_told_by_the_head(run: Run, refused: Refused, here: P
     (here / "ledger.db").unlink()
     assert "there is no ledger, though row 5 was written down" in refused("ledger", "verify")
     words = ("count", "survey", "--where", "age > 40", "--epsilon", "0.1")
-    assert "does not exist" in refused(*words)
+    assert "there is no ledger, though row 5 was written down; restore it" in refused(*words)
 
 
 def test_a_ledger_that_was_never_made_is_verified_and_exported(run: Run, here: Path) -> None:

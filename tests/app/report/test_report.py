@@ -219,8 +219,11 @@ def test_a_broken_chain_is_told_first(tmp_path: Path, requests: list[Request]) -
         text = written_report(found, configuration, form)
         assert "NOT VERIFIED: row 9 was changed: its hash is that of other columns" in text
         assert text.index("NOT VERIFIED") < text.index("survey")
+        assert text.count("nothing, until the ledger is restored") == len(found.datasets)
+        assert "one more question" not in text
     shown = told(tmp_path)
     assert (shown["intact"], shown["broken"], shown["rows"]) == (False, 9, 8)
+    assert {each["remaining"] for each in shown["datasets"]} == {"0"}
 
 
 def test_the_registry_gets_what_the_ledger_knows(tmp_path: Path, requests: list[Request]) -> None:

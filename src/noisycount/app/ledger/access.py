@@ -10,6 +10,7 @@ from noisycount.release.ledger.address import Address
 from noisycount.release.ledger.book import Verification
 from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.ledger import Entry, Ledger
+from noisycount.release.ledger.refusals import require_no_row
 
 __all__ = ["debits", "existing_ledger", "verification"]
 
@@ -33,12 +34,8 @@ def verification(configuration: Config, known_head: Head | None) -> Verification
     with existing_ledger(configuration, anchored=False) as ledger:
         if ledger is not None:
             return ledger.verify(known_head)
-    if known_head is None or known_head.number == 0:
-        return Verification(Head())
-    raise LedgerError(
-        f"there is no ledger, though row {known_head.number} was written down; restore it from a"
-        " copy that holds every debit"
-    )
+    require_no_row(known_head)
+    return Verification(Head())
 
 
 @contextmanager

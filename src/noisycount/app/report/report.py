@@ -9,13 +9,13 @@ from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.ledger.access import existing_ledger
 from noisycount.app.ledger.accounts import Account, accounts_of_datasets
 from noisycount.app.report.released import Released
-from noisycount.errors import LedgerError
 from noisycount.release.budget.loss import Loss
 from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_of_size
 from noisycount.release.ledger.book import Verification
 from noisycount.release.ledger.chain import DESCRIPTION, Head, Row
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.ledger.refusals import require_no_row
 from noisycount.release.ledger.rows import entries_of
 from noisycount.release.register.asked import asked_part
 from noisycount.release.register.written import Written
@@ -34,6 +34,7 @@ class DatasetReport:
         size: The number of units where it is public, else None.
         version: Of the records as they were written down last; None: they never were.
         releases: Oldest first.
+        is_intact: Whether every row of the ledger is as it was written.
     """
 
     account: Account
@@ -41,6 +42,7 @@ class DatasetReport:
     size: int | None
     version: str | None
     releases: tuple[Released, ...]
+    is_intact: bool
 
     @property
     def neighbours(self) -> NeighbourRelation:
@@ -69,8 +71,8 @@ class DatasetReport:
 
     @property
     def left(self) -> Fraction:
-        """The largest ε at which one more question may be asked."""
-        return self.account.left or Fraction(0)
+        """The largest ε at which one more question may be asked; none of a broken ledger."""
+        return (self.account.left if self.is_intact else None) or Fraction(0)
 
     @property
     def is_current(self) -> bool:
@@ -119,17 +121,18 @@ def report_on(ledger: Ledger | None, configuration: Config) -> Report:
         LedgerError: It cannot be read, or it is missing though its head was written down.
     """
     made, known_head = datetime.now(UTC), configuration.known_head
-    if ledger is None and known_head is not None and known_head.number:
-        raise LedgerError(
-            f"there is no ledger, though row {known_head.number} was written down; restore it from"
-            " a copy that holds every debit"
-        )
+    if ledger is None:
+        require_no_row(known_head)
     found = Verification(Head()) if ledger is None else ledger.verify(known_head)
     rows = [] if ledger is None else ledger.rows()[: found.head.number]
-    return Report(made, found, tuple(_datasets(rows, configuration)))
+    return Report(
+        made, found, tuple(_datasets(rows, configuration, is_intact=found.broken is None))
+    )
 
 
-def _datasets(rows: Sequence[Row], configuration: Config) -> list[DatasetReport]:
+def _datasets(
+    rows: Sequence[Row], configuration: Config, *, is_intact: bool
+) -> list[DatasetReport]:
     """What verified rows tell of each data set."""
     entries = entries_of(rows)
     written = {
@@ -140,7 +143,13 @@ def _datasets(rows: Sequence[Row], configuration: Config) -> list[DatasetReport]
     for entry in entries:
         asked.setdefault(entry.request.dataset, []).append(entry)
     return [
-        _dataset(account, asked.get(account.name, []), written, configured.get(account.name))
+        _dataset(
+            account,
+            asked.get(account.name, []),
+            written.get(account.name),
+            configured.get(account.name),
+            is_intact=is_intact,
+        )
         for account in accounts_of_datasets(configuration, entries)
     ]
 
@@ -148,10 +157,11 @@ def _datasets(rows: Sequence[Row], configuration: Config) -> list[DatasetReport]
 def _dataset(
     account: Account,
     entries: Sequence[Entry],
-    written: dict[str, Written],
+    described: Written | None,
     configured: DatasetConfig | None,
+    *,
+    is_intact: bool,
 ) -> DatasetReport:
-    described = written.get(account.name)
     if described is not None:
         unit = described.unit
     elif entries:
@@ -164,4 +174,5 @@ def _dataset(
         size=None if configured is None else configured.size,
         version=None if described is None else described.version,
         releases=tuple(map(Released.of, entries)),
+        is_intact=is_intact,
     )

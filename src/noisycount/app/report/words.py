@@ -42,6 +42,7 @@ _ROUNDING = (
 NOTES = (_ERROR, _ROUNDING, "No true count is kept or shown.")
 """How a report is read."""
 
+_NOTHING_LEFT = "nothing, until the ledger is restored"
 _SHOWN_VERSION = 23  # characters: "sha256:" and 16 digits
 
 
@@ -78,7 +79,7 @@ def dataset_facts(dataset: DatasetReport) -> Facts:
         ("budget", budget),
         ("spent", spent),
         ("meaning", dataset.odds),
-        ("left", left),
+        ("left", left if dataset.is_intact else _NOTHING_LEFT),
         *_failure_facts(dataset),
     ]
 

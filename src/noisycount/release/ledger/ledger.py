@@ -121,7 +121,7 @@ class Ledger(Shown):
         address = Address.read(url)
         check_type("known_head", known_head, Head | None)
         if address.file is not None:
-            make_file(address, address.file, create=create)
+            make_file(address, address.file, create=create, known_head=known_head)
         with refusals(address.place):
             engine = address.engine()
         ledger = cls(Turns(address.place, engine, engine.execution_options(writing=True)))

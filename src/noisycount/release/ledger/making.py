@@ -12,7 +12,8 @@ from sqlalchemy import Connection
 
 from noisycount.errors import LedgerError
 from noisycount.release.ledger.address import Address
-from noisycount.release.ledger.refusals import refusals
+from noisycount.release.ledger.chain import Head
+from noisycount.release.ledger.refusals import refusals, require_no_row
 from noisycount.release.ledger.table import RESTORE, is_made, make, upgrade
 
 __all__ = ["check_server", "make_file", "make_table"]
@@ -24,14 +25,17 @@ _ABANDONED = 60  # seconds: a draft is written in a fraction of one
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
-def make_file(address: Address, file: Path, *, create: bool) -> None:
+def make_file(
+    address: Address, file: Path, *, create: bool, known_head: Head | None = None
+) -> None:
     """Make the file of a ledger if there is none and there shall be one.
 
     The file is made under another name and appears under its own when it is whole: so an empty
     file is never a new ledger, but one that lost what it held.
 
     Raises:
-        LedgerError: There is no file, and none shall or can be made, or it is empty.
+        LedgerError: There is no file, and none shall or can be made, or it is empty, or its owner
+            wrote down a row of it.
     """
     with refusals(address.place):
         is_there = _is_there(address, file)
@@ -39,6 +43,7 @@ def make_file(address: Address, file: Path, *, create: bool) -> None:
             _remove_abandoned(file)
         if is_there or not address.writable:
             return
+    require_no_row(known_head)
     if not create:
         raise LedgerError(f"ledger {str(file)!r} does not exist; the first count makes it")
     draft = file.with_name(f"{file.name[:_LONGEST_PART]}.{secrets.token_hex(8)}{_ENDING}")

@@ -9,9 +9,10 @@ from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from noisycount.errors import LedgerError
+from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.table import RESTORE
 
-__all__ = ["refusals"]
+__all__ = ["refusals", "require_no_row"]
 
 _ACCOUNT = "may not be used by this account; mend its permissions"
 _BUSY = "is busy with other questions; wait and ask again"
@@ -94,3 +95,15 @@ def _reason(error: SQLAlchemyError) -> str:
     if state is None:
         return _NO_SERVER if isinstance(error, OperationalError) else _UNKNOWN
     return _POSTGRESQL.get(state, _POSTGRESQL.get(state[:2], _UNKNOWN))
+
+
+def require_no_row(known_head: Head | None) -> None:
+    """The refusal of a ledger that is not there, though its owner wrote down a row of it.
+
+    Raises:
+        LedgerError: It is such a one.
+    """
+    if known_head is not None and known_head.number:
+        raise LedgerError(
+            f"there is no ledger, though row {known_head.number} was written down; {RESTORE}"
+        )
