@@ -5,12 +5,16 @@ from math import nan
 
 import pytest
 
+from noisycount.app.table.keys import values_of_part
+from noisycount.app.table.typed import items, keys_of_column
 from noisycount.errors import PredicateError
 from noisycount.release.question import tokens as words
+from noisycount.release.question.grouping import OUTSIDE, Part
 from noisycount.release.question.normal_form import normal_form
 from noisycount.release.question.parser import canonical_text, english, parse
 from noisycount.release.question.schema import Kind, Schema
 from noisycount.release.sources.memory import MemorySource
+from noisycount.release.tables.parts import MOST_PARTS, parts_of
 from tests.reference.ebnf import Grammar, Token
 from tests.reference.pages import blocks, rows, section, text
 
@@ -228,6 +232,59 @@ def test_literals_of_the_columns_are_literals() -> None:
     assert section(PAGE, "What can be asked")
     for name, _, literal in COLUMNS:
         assert accepted(f'"{name}" = {literal}'), name
+
+
+@pytest.mark.parametrize(
+    ("by", "groups", "known"),
+    rows(text(PAGE), "--by", "groups", "known to everybody") if COLUMNS else [],
+)
+def test_groups_are_those_of_the_page(by: str, groups: str, known: str) -> None:
+    """What is grouped by, and which keys follow from it."""
+    parts = grouped(by)
+    assert ", ".join(part.text for part in parts) == groups.replace("`", "")
+    told = [part.implied and ", ".join(map(shown, map(part.label, part.implied))) for part in parts]
+    assert told == [None if known == "no" else known] * len(parts)
+
+
+@pytest.mark.parametrize(
+    ("by", "keys", "meant"), rows(text(PAGE), "--by", "--keys", "keys") if COLUMNS else []
+)
+def test_keys_are_those_of_the_page(by: str, keys: str, meant: str) -> None:
+    """What is typed for keys stands for these."""
+    (part,) = grouped(by)
+    values = values_of_part(part, keys_of_column(keys)[1])
+    assert ", ".join(shown(part.label(part.checked(value))) for value in values) == meant
+
+
+@pytest.mark.parametrize(
+    ("by", "message"), rows(text(PAGE), "--by", "refusal of the groups") if COLUMNS else []
+)
+def test_groups_that_are_refused(by: str, message: str) -> None:
+    """In the words of the page."""
+    with pytest.raises(PredicateError) as caught:
+        grouped(by)
+    assert str(caught.value) == message
+
+
+def test_values_beyond_the_edges() -> None:
+    """Those below the first are in no range, NaN is in the last, a lower end is in its range."""
+    (part,) = grouped("bmi:18.5,25")
+    assert [part.key(value) for value in (18.4, 18.5, 25.0, nan)] == [OUTSIDE, 0, 1, 1]
+    assert f"up to {MOST_PARTS}," in text(PAGE)
+
+
+def grouped(by: str) -> tuple[Part, ...]:
+    """What a table is grouped by, as it is typed."""
+    return parts_of([item.text for item in items(by)], SCHEMA, None)
+
+
+def shown(key: object) -> str:
+    """A key as the page has it."""
+    if isinstance(key, str):
+        return f"'{key}'" if key == "null" or "," in key else key
+    if key is None:
+        return "null"
+    return str(key).lower() if isinstance(key, bool) else str(key)
 
 
 def test_a_person_can_count_for_a_question_and_its_negation() -> None:
