@@ -13,6 +13,7 @@ PROMISES = PROJECT / "docs/security/promises.md"
 PAGES = [SECURITY, *sorted((PROJECT / "docs/security").glob("*.md"))]
 NAMED = re.compile(r"`((?:tests|audits)/[\w/]+\.py)::(\w+)`")
 TESTED = re.compile(r"`(?:tests|audits)/")
+WORDS_OF_A_SHEET = 700  # 660 leave some lines of A4 free, as Chromium prints the site
 WITHOUT_A_TEST = {"find out that others ask at the same time"}
 
 pytestmark = pytest.mark.skipif(
@@ -65,3 +66,8 @@ def test_the_tests_look_at_something() -> None:
 def test_every_promise_says_what_it_is_not() -> None:
     """A promise has three parts: what about, what is promised, what is not."""
     assert {len([cell for cell in row if cell]) for row in rows(PROMISES)} == {3}
+
+
+def test_the_promises_fit_on_a_sheet() -> None:
+    """An officer files one page."""
+    assert len(PROMISES.read_text(encoding="utf-8").split()) <= WORDS_OF_A_SHEET
