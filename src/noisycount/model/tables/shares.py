@@ -26,7 +26,7 @@ def shares(
     compares it with the least possible error of all rows that are combined.
 
     Of ranges prefix sums are wanted: the cells get twice as much as each level of ranges, s ∝ Δ
-    beyond. Under Gaussian noise that is 0.3 % above the best that any shares give.
+    beyond. Under Gaussian noise that is at most 0.3 % above the best that any shares give.
 
     Args:
         levels: The cells first, then all margins, or all ranges.
