@@ -57,7 +57,7 @@ def _tell_survey(file: Path, *, as_json: bool) -> None:
         print_json({"survey": str(file)})
         return
     print_text(f"wrote {file}: one row a person and year, {signed(SIZE)} persons")
-    print_text(f"Its owner goes on with: noisycount check {file} --unit person")
+    print_text(f"Its owner goes on with: noisycount init {file} --unit person")
 
 
 def _print(shown: Demonstration) -> None:
