@@ -99,7 +99,7 @@ def test_errors_of_spark_say_nothing_of_a_cell(
 ) -> None:
     """A view that fails at one record: one fixed line, no cause, and no line of a logger."""
     application.conf.set("spark.sql.ansi.enabled", "true")
-    texts = application.createDataFrame([("1",), (CANARY,)], "n string")
+    texts = application.range(2).selectExpr(f"if(id = 0, '1', '{CANARY}') as n")
     texts.select(texts.n.cast("int").alias("n")).createOrReplaceGlobalTempView("broken")
     with served(ServerPlace.read(f"{spark_url}#global_temp.broken")) as source:
         source.prepare()
