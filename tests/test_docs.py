@@ -111,6 +111,14 @@ def test_every_command_is_shown() -> None:
     assert {command.split()[1] for command in commands} >= set(COMMANDS)
 
 
+def test_every_extra_is_told() -> None:
+    """The table of Start has those of the package, and no other."""
+    described = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
+    table = (DOCS / "start/index.md").read_text(encoding="utf-8")
+    told = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+    assert told == sorted(described["project"]["optional-dependencies"])
+
+
 def test_every_room_is_shown() -> None:
     """The tree of the house has the folders of the source on two levels, and no other."""
     trees = [block.text for block in blocks_of(HOUSE, "text") if "src/noisycount/" in block.text]
