@@ -85,7 +85,7 @@ def test_statuses_are_those_of_the_document(document: dict[str, Any]) -> None:
         assert {status for status in operation["responses"] if status >= "300"} == expected, route
 
 
-@pytest.mark.parametrize("name", ["Question", "Refining", "Asked"])
+@pytest.mark.parametrize("name", ["Question", "Refining", "Revealing"])
 def test_bodies_are_those_of_the_document(document: dict[str, Any], name: str) -> None:
     """Each member with its type, its range, its default and its sentence."""
     schema = document["components"]["schemas"][name]
@@ -108,7 +108,7 @@ def test_bodies_are_those_of_the_document(document: dict[str, Any], name: str) -
 
 def test_bodies_belong_to_the_routes_of_the_page(document: dict[str, Any]) -> None:
     """The first line below each body names its routes."""
-    for name in ("Question", "Refining", "Asked"):
+    for name in ("Question", "Refining", "Revealing"):
         line = section(PAGE, name).strip().partition(".")[0]
         found = {
             route.rpartition("/")[2]

@@ -46,7 +46,7 @@ def test_the_document_has_every_route_and_no_page(office: Office) -> None:
             (content,) = reply["content"].values()
             assert content["example"], (path, status)
         assert {"401", "404", "422", "500"} <= operation["responses"].keys()
-    for name in ("Question", "Refining", "Asked"):
+    for name in ("Question", "Refining", "Revealing"):
         schema = document["components"]["schemas"][name]
         assert schema["additionalProperties"] is False
         assert schema.get("example") or schema["examples"]
@@ -56,7 +56,7 @@ def test_every_example_of_a_body_is_answered(office: Office) -> None:
     """What the document shows can be sent as it stands."""
     caller = calling(office)
     schemas = caller.get("/openapi.json").json()["components"]["schemas"]
-    for name, path in (("Refining", "/v1/refine"), ("Asked", "/v1/risk")):
+    for name, path in (("Refining", "/v1/refine"), ("Revealing", "/v1/risk")):
         assert caller.post(path, schemas[name]["example"]).status_code == 200
     count, many, table = schemas["Question"]["examples"]
     assert count["where"] == "health = 'poor'"

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from noisycount.app.options.common import as_confidence, as_epsilon
+from noisycount.app.options.common import as_confidence
 from noisycount.app.options.population import as_rate
-from noisycount.app.server.api.noises import Noise, Scale, additive_noise
+from noisycount.app.server.api.noises import Noise, Scale, stated_noise
 from noisycount.app.server.api.shapes import Shape, listed, members, responses
 from noisycount.app.server.spending.values import said
 from noisycount.app.server.visitors import Asking, Open
 from noisycount.errors import NoisyCountError
 from noisycount.model.noises.additive import AdditiveNoise
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 
 if TYPE_CHECKING:
     from noisycount.app.refine.estimate import Refinement
@@ -111,10 +110,9 @@ class Refining(BaseModel):
     @property
     def _law(self) -> AdditiveNoise:
         """The noise of each answer."""
-        if self.epsilon is not None and self.noise is None and self.scale is None:
-            return DiscreteLaplace.for_epsilon(said("epsilon", as_epsilon, self.epsilon))
-        if self.epsilon is None and self.noise is not None and self.scale is not None:
-            return additive_noise(self.noise, self.scale)
+        stated = stated_noise("epsilon", self.epsilon, self.noise, self.scale)
+        if stated is not None:
+            return stated
         raise NoisyCountError(
             'give either epsilon, or both noise and scale, such as {"noise": "gaussian", "scale":'
             ' "10"}'

@@ -8,12 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from noisycount.app.options.common import as_epsilon
 from noisycount.app.options.population import as_rate
-from noisycount.app.server.api.noises import Noise, Scale, additive_noise
+from noisycount.app.server.api.noises import Noise, Scale, stated_noise
 from noisycount.app.server.api.shapes import Shape, listed, members, responses
 from noisycount.app.server.spending.values import said
 from noisycount.app.server.visitors import Asking, Open
 from noisycount.errors import NoisyCountError
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 
 if TYPE_CHECKING:
     from noisycount.app.risk.risk import Risks
@@ -72,7 +71,7 @@ _EXAMPLE = {
 _Records = Annotated[int, Field(ge=1, le=_LARGEST)]
 
 
-class Asked(BaseModel):
+class Revealing(BaseModel):
     """A count, how it is answered, and who knows what; the names are those of `risk`."""
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": _ASKED})
@@ -118,14 +117,13 @@ class Asked(BaseModel):
     @property
     def _law(self) -> "AdditiveNoise | Exact":
         """What is added to the count."""
-        if self.price is not None and self.noise is None and self.scale is None:
-            return DiscreteLaplace.for_epsilon(said("price", as_epsilon, self.price))
+        stated = stated_noise("price", self.price, self.noise, self.scale)
+        if stated is not None:
+            return stated
         if self.price is None and self.noise == "none" and self.scale is None:
             from noisycount.model.exact import Exact  # noqa: PLC0415 - loads the laws
 
             return Exact()
-        if self.price is None and self.noise is not None and self.scale is not None:
-            return additive_noise(self.noise, self.scale)
         raise NoisyCountError(
             'give one of price, noise "none", or a kind of noise with its scale, such as {"noise":'
             ' "laplace", "scale": "3"}'
@@ -133,12 +131,12 @@ class Asked(BaseModel):
 
 
 @router.post("/v1/risk", responses=responses(_SHAPE, _EXAMPLE, also=[504]))
-def risk(asked: Asked, _: Asking, office: Open) -> dict[str, Any]:
+def risk(asked: Revealing, _: Asking, office: Open) -> dict[str, Any]:
     """What an answer reveals to those who know more or less; no record is read."""
     return office.computed(partial(_told, asked))
 
 
-def _told(asked: Asked) -> dict[str, Any]:
+def _told(asked: Revealing) -> dict[str, Any]:
     from noisycount.app.risk.wire import risks_object  # noqa: PLC0415 - loads the laws
 
     return risks_object(asked.risks())
