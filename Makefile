@@ -5,6 +5,11 @@ BIN := $(VENV)/bin
 # A worker keeps tests that stand together, which share what is cached, and helps when it is done.
 PARALLEL := --numprocesses=auto --dist=worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+LOWEST := .venv-lowest
+# The tests that meet most of other packages: an engine, its parser, the ledger, the service, charts.
+# Spark and DuckDB have no older version that is allowed; the laws of noise ask for NumPy alone.
+MEETING := tests/app/server tests/app/servers tests/app/table tests/app/test_cli.py tests/charts \
+  tests/release/ledger tests/release/question tests/release/sources/duckdb tests/release/sources/sql
 
 .PHONY: demo test thorough audit lint format docs bench release lowest clean
 
@@ -47,8 +52,17 @@ bench: $(VENV)/benched
 release: $(VENV)/developed
 	$(BIN)/python -m tests.release_trial dist
 
+lowest: $(VENV)/developed
+	$(BIN)/uv venv --quiet --clear --python 3.11 $(LOWEST)
+	$(BIN)/uv pip compile --quiet --no-deps --resolution lowest-direct --all-extras \
+	  --python-version 3.11 --output-file $(LOWEST)/lowest.txt pyproject.toml > /dev/null
+	$(PIP) wheel --no-deps --wheel-dir $(LOWEST)/wheels pyspark # which pip made a wheel of before
+	$(BIN)/uv pip install --quiet --python $(LOWEST) --constraint $(LOWEST)/lowest.txt \
+	  --find-links $(LOWEST)/wheels --requirement pyproject.toml --all-extras --group dev --editable .
+	$(LOWEST)/bin/python -m pytest $(PARALLEL) -m "not thorough" $(MEETING)
+
 clean:
-	rm -rf $(VENV) docs/_build noisycount-demo
+	rm -rf $(VENV) $(LOWEST) docs/_build dist noisycount-demo
 
 $(VENV)/installed: pyproject.toml
 	@echo "Making the virtual environment in $(VENV) (once; about a minute) ..."
