@@ -45,7 +45,8 @@ html_extra_path = ["llms.txt"]
 html_theme_options = {
     "footer_end": [],
     "footer_start": ["copyright"],
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
+    "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
     "navigation_depth": 2,
     "show_prev_next": True,

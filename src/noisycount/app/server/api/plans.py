@@ -45,7 +45,7 @@ _EXAMPLE: dict[str, Any] = {
     "unreadable_as_missing": [],
     "neighbours": "replacement",
     "epsilon": "0.15",
-    "odds": "a 50:50 guess about a person becomes at most 54:46",
+    "odds": "a 50:50 guess about one person becomes at most 54:46",
     "cost": "0.15",
     "charged": "0",
     "remaining": "2",

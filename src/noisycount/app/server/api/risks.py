@@ -51,7 +51,7 @@ _EXAMPLE = {
     "mechanism": "discrete Laplace",
     "scale": "20/3",
     "epsilon": "0.15",
-    "odds": "a 50:50 guess about a person becomes at most 54:46",
+    "odds": "a 50:50 guess about one person becomes at most 54:46",
     "standard_error": 9.4,
     "adversaries": [
         {
