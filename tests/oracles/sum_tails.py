@@ -1,8 +1,14 @@
 """P[|Z| >= x] of sums of noises in 60 digits, by closed forms."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import accumulate
+from operator import mul
 
+from flint import arb
 from mpmath import mp, mpf
+
+from tests.oracles.balls import ball, certified, dot
 
 __all__ = ["Tail", "equal_laplace", "gaussian", "laplace_and_gaussian", "unequal_laplace"]
 
@@ -15,19 +21,19 @@ def equal_laplace(count: int, scale: float) -> Tail:
     """A mixture of gamma laws: 2·Σ C(n+j−1, j)/2^(n+j)·Q(n−j, x/b) over j < n."""
 
     def tail(error: mpf) -> mpf:
-        reach = error / mpf(scale)
-        term, total, tails = mp.exp(-reach), mpf(0), []
-        for order in range(count):
-            total += term
-            tails.append(total)
-            term *= reach / (order + 1)
-        weight, mixture = mpf(2) ** -count, mpf(0)
-        for order in range(count):
-            mixture += weight * tails[count - 1 - order]
-            weight *= mpf(count + order) / (2 * (order + 1))
-        return 2 * mixture
+        reach = ball(error) / ball(scale)
+        terms = accumulate(range(1, count), lambda term, k: term * reach / k, initial=arb(1))
+        tails = [*accumulate(terms)]
+        return certified(2 * (-reach).exp() * dot(_shares(count), tails[::-1]))
 
     return tail
+
+
+@cache
+def _shares(count: int) -> list[arb]:
+    """C(n+j−1, j)/2^(n+j) for j < n."""
+    ratios = (arb(count + order) / (2 * (order + 1)) for order in range(count - 1))
+    return [*accumulate(ratios, mul, initial=arb(2) ** -count)]
 
 
 def unequal_laplace(scales: Sequence[float], digits: int = 300) -> Tail:
