@@ -127,3 +127,12 @@ def test_parts_of_a_fact_have_few_digits() -> None:
         "<tr><th>prior</th><td>BetaBinomial(size=9, alpha=0.333333, beta=0.666667)</td></tr>"
         "</table>"
     )
+
+
+def test_a_table_names_the_column_of_each_key() -> None:
+    """A level may be called after all of its columns: a key has the name of its own."""
+    keys = nc.Tree.of_keys({"site": ["1", "1", "2"], "health": ["good", "poor", "good"]})
+    tree = nc.Tree(keys.levels, ("total", "site", "site,health"), keys.labels)
+    told = nc.table_posterior([12, 31, 9], nc.DiscreteLaplace(4), tree=tree, total=50)
+    head = "<th>site</th><th>health</th><th>mean</th>"
+    assert head in told._repr_html_()

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -168,7 +169,8 @@ class TablePosterior(Shown):
         """Its first cells for a notebook."""
         told, shown = self.level(-1), range(min(len(self), MOST_ROWS))
         keys = [self.tree.label(-1, cell) for cell in shown]
-        names = self.tree.names[1:] if len(keys[0]) == self.tree.depth - 1 else ("cell",)
+        named = [name.removeprefix(f"{above},") for above, name in pairwise(self.tree.names)]
+        names = named if len(keys[0]) == len(named) else ["cell"]
         rows = [
             [
                 *key,
