@@ -46,10 +46,17 @@ def read(path: Path) -> Page:
     return page
 
 
+def pages_of(site: Path) -> list[str]:
+    """The names of all pages of a site, without the templates that its theme leaves there."""
+    names = sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html"))
+    return [name for name in names if not name.startswith("_static/")]
+
+
 def faults(site: Path) -> Iterator[str]:
     """What is wrong with the links of a site, a line each."""
-    for path in sorted(site.rglob("*.html")):
-        page, name = read(path), path.relative_to(site)
+    for name in pages_of(site):
+        path = site / name
+        page = read(path)
         for link in page.loaded:
             parts = urlsplit(link)
             if parts.scheme != "data" and (parts.scheme or parts.netloc):
@@ -73,7 +80,7 @@ def _has_place(target: Path, place: str) -> bool:
 def main() -> None:
     """Tell the faults of the site in the folder that is named, and fail if there are any."""
     site = Path(sys.argv[1])
-    pages = len(list(site.rglob("*.html")))
+    pages = len(pages_of(site))
     found = list(faults(site))
     for fault in found:
         print(fault)  # noqa: T201 - a command

@@ -10,6 +10,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser import ARGUMENTS, CHROMIUM, NARROW, WIDE, Window, window
+from tests.website.links import pages_of
 
 SOUGHT = {  # what people look for, and a page that must be found
     "hockey-stick divergence": "privacy",
@@ -21,11 +22,9 @@ SOUGHT = {  # what people look for, and a page that must be found
 
 def faults(browser: Browser, site: Path) -> Iterator[str]:
     """What a person would stumble over, a line each."""
-    found = (path.relative_to(site).as_posix() for path in sorted(site.rglob("*.html")))
-    pages = [page for page in found if not page.startswith("_static/")]  # a template of the theme
     for width in (NARROW, WIDE):
         with window(browser, site.resolve().as_uri(), width) as opened:
-            for page in pages:
+            for page in pages_of(site):
                 opened.go(f"/{page}")
                 if opened.overflow():
                     yield f"{page}: {opened.overflow()} pixels wider than a window of {width}"
