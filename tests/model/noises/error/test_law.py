@@ -3,10 +3,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import arb, ctx
 from mpmath import mp, mpf
 
 import noisycount as nc
 from noisycount.model.laws.expansion import Reals
+from tests.oracles.balls import certified, normal_tail
 
 mp.dps = 50
 
@@ -59,12 +61,12 @@ def test_tails_and_masses_of_discrete_noise_are_sums(noise: nc.Mechanism, width:
     assert width > 0 or not found.any()
 
 
-def exceedance(noise: nc.Mechanism, error: mpf) -> mpf:
+def exceedance(noise: nc.Mechanism, error: arb) -> arb:
     """P[Z >= z] of continuous noise."""
-    units = error / mpf(noise.scale)
+    units = error / arb(noise.scale)
     if isinstance(noise, nc.Gaussian):
-        return mp.erfc(units / mp.sqrt(2)) / 2
-    tail = mp.exp(-abs(units)) / 2
+        return normal_tail(units)
+    tail = (-abs(units)).exp() / 2
     return tail if error >= 0 else 1 - tail
 
 
@@ -78,13 +80,13 @@ def test_tails_and_masses_of_continuous_noise_are_closed_forms(
     law = noise.errors
     units = np.linspace(-36, 36, 73)
     low, widths = units * noise.scale, np.full(units.size, width * noise.scale)
-    exact = [exceedance(noise, mpf(error)) for error in low.tolist()]
-    assert not faults(law.exceedance(low), exact)
-    with mp.workdps(350):
+    with ctx.workdps(350):
+        exact = [exceedance(noise, arb(error)) for error in low.tolist()]
+        ends = [arb(error) + arb(wide) for error, wide in zip(low, widths, strict=True)]
         masses = [
-            exceedance(noise, mpf(error)) - exceedance(noise, mpf(error) + mpf(wide))
-            for error, wide in zip(low.tolist(), widths.tolist(), strict=True)
+            certified(tail - exceedance(noise, end)) for tail, end in zip(exact, ends, strict=True)
         ]
+    assert not faults(law.exceedance(low), [certified(tail) for tail in exact])
     assert not faults(law.between(low, widths), masses)
 
 
