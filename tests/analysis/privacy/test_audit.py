@@ -71,6 +71,13 @@ def bounds(hits: int, draws: int) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def beyond(answers: Answers, places: Answers, sign: int) -> Answers:
+    """The share of sorted answers from each place on, upwards or downwards."""
+    if sign > 0:
+        return 1 - np.searchsorted(answers, places, "left") / answers.size
+    return np.searchsorted(answers, places, "right") / answers.size
+
+
 def audited(setting: Setting) -> list[tuple[float, float]]:
     """Bounds of P₊[S] − e^ε·P₋[S], and of the other direction, for the best of a few sets S.
 
@@ -83,16 +90,12 @@ def audited(setting: Setting) -> list[tuple[float, float]]:
         return setting.answers(random, others + 1), setting.answers(random, others)
 
     factor = np.exp(setting.epsilon)
-    trial = both(DRAWS // 4)
+    trial = [np.sort(side) for side in both(DRAWS // 4)]
     grid = np.arange(-2, setting.size * setting.rate * 4, 0.25)
     found = []
     final = both(DRAWS)
     for sign, upper, lower in ((1, 0, 1), (-1, 1, 0)):
-        gains = [
-            (sign * trial[upper] >= sign * t).mean()
-            - factor * (sign * trial[lower] >= sign * t).mean()
-            for t in grid
-        ]
+        gains = beyond(trial[upper], grid, sign) - factor * beyond(trial[lower], grid, sign)
         best = grid[int(np.argmax(gains))]
         hits = [int((sign * side >= sign * best).sum()) for side in final]
         low, high = bounds(hits[upper], DRAWS), bounds(hits[lower], DRAWS)
