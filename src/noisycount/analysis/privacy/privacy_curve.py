@@ -121,6 +121,9 @@ class PrivacyCurve(Shown):
     population: Population | Atoms | None
     questions: tuple[Question, ...] | None
     _divergences: Divergences = field(repr=False)
+    _last: dict[tuple[float, ...], tuple[list[Bounded], list[Bounded]]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def __add__(self, other: object) -> NoReturn:
         """Refused: curves must not be composed.
@@ -255,10 +258,15 @@ class PrivacyCurve(Shown):
         ]
 
     def _directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
-        """δ₊ and δ₋ for each ε."""
-        rising = sorted(set(epsilons))
+        """δ₊ and δ₋ for each ε; the last are kept, as δ and its bracket are asked one by one."""
+        rising = tuple(sorted(set(epsilons)))
         places = {epsilon: place for place, epsilon in enumerate(rising)}
-        plus, minus = self._divergences.directions(rising)
+        found = self._last.get(rising)
+        if found is None:
+            found = self._divergences.directions(list(rising))
+            self._last.clear()
+            self._last[rising] = found
+        plus, minus = found
         return (
             [plus[places[epsilon]] for epsilon in epsilons],
             [minus[places[epsilon]] for epsilon in epsilons],
