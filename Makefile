@@ -19,14 +19,15 @@ demo: $(VENV)/installed
 test: $(VENV)/developed
 	$(BIN)/python -m pytest $(PARALLEL) -m "not thorough"
 
-# To measure coverage takes as long as the tests themselves: the fast ones must have it alone.
+# To measure coverage takes as long as the tests themselves: the fast ones must have it alone, and
+# what repeats them with many random examples goes without it.
 thorough: export NOISYCOUNT_SEED := $(or $(NOISYCOUNT_SEED),$(shell date -u +%Y%m%d))
 thorough: $(VENV)/developed
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest $(PARALLEL) --hypothesis-profile=thorough -m "not thorough"
+	$(BIN)/coverage run -m pytest $(PARALLEL) --hypothesis-profile=thorough -m "not (thorough or hypothesis)"
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
-	$(BIN)/python -m pytest $(PARALLEL) --hypothesis-profile=thorough -m thorough
+	$(BIN)/python -m pytest $(PARALLEL) --hypothesis-profile=thorough -m "thorough or hypothesis"
 
 audit: $(VENV)/developed
 	$(BIN)/python -m pytest audits --override-ini testpaths=audits
