@@ -5,7 +5,6 @@ from typing import Any
 from noisycount.app.forecast.forecast import Forecast
 from noisycount.app.table.wire import level_objects, loss_object
 from noisycount.release.budget.exact import exact_text
-from noisycount.release.tables.odds import odds_of
 
 __all__ = ["forecast_object"]
 
@@ -33,7 +32,7 @@ def forecast_object(told: Forecast) -> dict[str, Any]:
                 "levels": level_objects(told.levels(plan)),
                 "threshold": plan.threshold,
                 "surely_shown": plan.surely_shown(told.confidence),
-                "odds": odds_of(plan.loss, "person"),
+                "odds": plan.odds("person"),
             }
             for plan in told.plans
         ],

@@ -6,7 +6,6 @@ from noisycount.app.forecast.design import Design
 from noisycount.app.forecast.forecast import Forecast
 from noisycount.app.table.levels import level_rows, noise_words
 from noisycount.app.terminal.printing import print_facts, print_table
-from noisycount.release.tables.odds import odds_of
 from noisycount.shown.numbers import percent
 
 __all__ = ["print_forecast", "shape_words"]
@@ -26,7 +25,7 @@ def _facts(told: Forecast) -> Iterator[tuple[str, str]]:
     for plan in told.plans:
         levels = told.levels(plan)
         yield "noise", noise_words(levels)
-        yield "", f"{plan.loss.text}: {odds_of(plan.loss, 'person')}"
+        yield "", f"{plan.loss.text}: {plan.odds('person')}"
         if plan.threshold is not None:
             yield (
                 "",

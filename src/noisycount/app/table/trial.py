@@ -12,7 +12,6 @@ from noisycount.app.table.question import Pay, check_drawable, check_public, vie
 from noisycount.app.table.wish import wish_of
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.entries import Analyst
-from noisycount.release.tables.odds import odds_of
 from noisycount.release.tables.table_plan import TablePlan
 
 __all__ = ["TableTrial"]
@@ -66,7 +65,7 @@ class TableTrial:
     @property
     def odds(self) -> str:
         """What the whole table would mean for one person or row, in words."""
-        return odds_of(self.loss, "row" if self.unit is None else "person")
+        return self.plan.odds("row" if self.unit is None else "person")
 
     @property
     def questions(self) -> int | None:

@@ -78,10 +78,15 @@ class ApproximateBudget(Budget):
         return {name: exact_text(value) for name, value in parts.items()}
 
     @property
+    def rho_delta(self) -> Fraction | None:
+        """The part of δ that is not for hidden keys, at which ρ implies ε; None: there is none."""
+        return self.delta - self.for_keys or None
+
+    @property
     def rho(self) -> Fraction:
         """The ρ that implies this budget beside hidden keys; 0 where none does."""
-        rest = self.delta - self.for_keys
-        return rho_within(self.epsilon, rest) if rest else Fraction(0)
+        rest = self.rho_delta
+        return Fraction(0) if rest is None else rho_within(self.epsilon, rest)
 
     def admits(self, total: Loss) -> bool:
         """Whether answers of this loss together keep to the budget."""

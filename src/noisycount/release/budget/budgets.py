@@ -34,6 +34,11 @@ class Budget(Shown, ABC):
         """Whether it is a sum of ε, of which what was spent leaves the rest."""
         return False
 
+    @property
+    def rho_delta(self) -> Fraction | None:
+        """The δ at which ρ is told in ε; None: the budget names none."""
+        return None
+
     @abstractmethod
     def admits(self, total: Loss) -> bool:
         """Whether answers of this loss together keep to the budget."""

@@ -1,37 +1,77 @@
-"""What the price of a table means for one person, in words."""
+"""What the price of counts means for one person, in words."""
 
-from math import log, sqrt
+from fractions import Fraction
 
+from noisycount.model.concentrated import epsilon_of_rho
 from noisycount.release.budget.loss import Loss
-from noisycount.shown.numbers import odds_sentence
+from noisycount.shown.numbers import odds, odds_sentence
 
-__all__ = ["odds_of"]
+__all__ = ["USUAL_DELTA", "approximate_loss", "odds_of"]
 
-_CHANCE = 1e-6  # with which the odds under Gaussian noise do not hold
+USUAL_DELTA = Fraction(1, 10**6)
+"""The δ at which ρ is told in ε where nobody named one."""
+
+_Told = tuple[float | Fraction, Fraction]
 
 
-def odds_of(loss: Loss, protected: str) -> str:
-    """The odds that a guess about one person or row may become, and when they do not hold.
+def odds_of(
+    loss: Loss, protected: str, replaced: Loss | None = None, delta: Fraction | None = None
+) -> str:
+    """The odds that a guess about one person or row may become, and with which probability more.
 
-    Under ρ-zCDP the loss of an answer exceeds ρ + 2·√(ρ·ln(1/p)) with probability p at most. (The
-    ε that ρ implies at δ is smaller, but losses may exceed it with a probability above δ.)
+    An (ε, δ)-differentially private answer tells no more than one that gives the person away with
+    probability δ, and keeps to the odds of ε otherwise.
 
     Args:
         loss: What all answers cost together.
         protected: What is guessed about: "person" or "row".
+        replaced: What they cost where another person takes the place of one, and so what they tell
+            of somebody who is known to be in the records; None: the same.
+        delta: The δ at which ρ implies an ε; None: `USUAL_DELTA`, where there is no ε.
 
-    Source: M. Bun and T. Steinke, Concentrated Differential Privacy (2016), Lemma 3.5.
+    Source: P. Kairouz, S. Oh and P. Viswanath, The Composition Theorem for Differential Privacy
+        (2015), for what δ means; `epsilon_of_rho` for ρ.
 
     Example:
-        >>> from fractions import Fraction
         >>> odds_of(Loss.of(Fraction(1)), "person")
         'a 50:50 guess about one person becomes at most 74:26'
-    """
-    chance = float(loss.delta)
-    epsilon: float | None = None if loss.epsilon is None else float(loss.epsilon)
-    if epsilon is None:
-        chance += _CHANCE
-        rho = float(loss.rho)
-        epsilon = rho + 2 * sqrt(-rho * log(_CHANCE))
+        >>> odds_of(Loss.of(Fraction(1), Fraction(1, 10**6)), "row")
+        'a 50:50 guess about one row becomes at most 74:26, or the row is given away with probability 1e-06'
+    """  # noqa: E501 - a sentence in one piece
+    epsilon, chance = approximate_loss(loss, delta)
     sentence = odds_sentence(epsilon, protected)
-    return f"{sentence}, but with probability {chance:.3g}" if chance else sentence
+    if replaced is not None and replaced != loss:
+        known, more = approximate_loss(replaced, delta)
+        chance = max(chance, more)
+        sentence = (
+            f"a 50:50 guess whether one {protected} is in the records becomes {_bound(epsilon)};"
+            f" about the group of one known to be in them, {_bound(known)}"
+        )
+    if not chance:
+        return sentence
+    return f"{sentence}, or the {protected} is given away with probability {float(chance):.3g}"
+
+
+def approximate_loss(loss: Loss, delta: Fraction | None = None) -> _Told:
+    """The ε and the δ of a loss: the smaller of the sum of the ε and what the sum of the ρ implies.
+
+    Args:
+        loss: What all answers cost together.
+        delta: The δ at which ρ implies an ε; None: `USUAL_DELTA`, and only where there is no ε.
+
+    Example:
+        >>> approximate_loss(Loss.of(Fraction(1)))
+        (Fraction(1, 1), Fraction(0, 1))
+    """
+    if loss.epsilon is not None and (delta is None or not loss.rho):
+        return loss.epsilon, loss.delta
+    chance = USUAL_DELTA if delta is None else delta
+    implied = epsilon_of_rho(loss.rho, chance)
+    if loss.epsilon is not None and loss.epsilon <= implied:
+        return loss.epsilon, loss.delta
+    return implied, loss.delta + chance
+
+
+def _bound(epsilon: float | Fraction) -> str:
+    told = odds(epsilon)
+    return told if told.startswith("more") else f"at most {told}"

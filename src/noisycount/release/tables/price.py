@@ -26,11 +26,13 @@ class TablePrice:
         loss: What is charged.
         threshold_delta: The probability that a key of one unit alone may appear with; 0: all keys
             are known.
+        rho_delta: The δ at which ρ implies the ε that was asked for; None: no such ε was.
     """
 
     noise: type[DiscreteNoise]
     loss: Loss
     threshold_delta: Fraction = Fraction(0)
+    rho_delta: Fraction | None = None
 
     @classmethod
     def of(
@@ -114,7 +116,8 @@ class TablePrice:
             )
         hidden /= 2
         implied = rho_within(exact_epsilon(epsilon), delta - hidden)
-        return cls(DiscreteGaussian, Loss.concentrated(implied, hidden), hidden)
+        loss = Loss.concentrated(implied, hidden)
+        return cls(DiscreteGaussian, loss, hidden, rho_delta=delta - hidden)
 
     def mechanism(self, sensitivity: int, share: Fraction) -> DiscreteNoise:
         """The noise of counts that move by so much together, for a share of the price.

@@ -11,7 +11,9 @@ from noisycount.model.tables.levels import Level
 from noisycount.model.tables.shares import shares
 from noisycount.model.tables.threshold import surely_shown, threshold
 from noisycount.release.budget.loss import Loss
+from noisycount.release.tables.odds import odds_of
 from noisycount.release.tables.price import TablePrice
+from noisycount.release.tables.replaced import NoisyLevels
 from noisycount.shown.value import Shown
 
 __all__ = ["LevelPlan", "TablePlan", "hidden_plan", "table_plan"]
@@ -64,6 +66,17 @@ class TablePlan(Shown):
     def loss(self) -> Loss:
         """What is charged."""
         return self.price.loss
+
+    def odds(self, protected: str) -> str:
+        """What the whole table means for one "person" or "row", in words."""
+        return odds_of(self.loss, protected, self.replaced, self.price.rho_delta)
+
+    @property
+    def replaced(self) -> Loss:
+        """What is lost where one unit takes another's place, which may be more than charged."""
+        sizes = [level.size for level in self.levels]
+        scales = [level.mechanism.exact_scale for level in self.levels]
+        return NoisyLevels(self.loss, sizes, scales, self.groups).replaced
 
     @property
     def size(self) -> int | None:

@@ -14,7 +14,6 @@ from noisycount.model.tables.combined import combined
 from noisycount.model.tables.combined_errors import prefix_errors, standard_errors
 from noisycount.model.tables.levels import Level
 from noisycount.release.budget.loss import Loss
-from noisycount.release.tables.odds import odds_of
 from noisycount.release.tables.table_labels import Label, TableLabels, free_name
 from noisycount.release.tables.table_plan import TablePlan
 from noisycount.shown.numbers import percent, plus_minus, signed
@@ -199,7 +198,7 @@ class TableRelease(Shown):
     @property
     def odds(self) -> str:
         """What the whole table means for one person or row, in words."""
-        return odds_of(self.plan.loss, "row" if self.unit is None else "person")
+        return self.plan.odds("row" if self.unit is None else "person")
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The columns as an Arrow stream, which pandas, Polars, Arrow and DuckDB read."""
