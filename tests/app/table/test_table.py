@@ -180,7 +180,9 @@ def test_files_hold_all_rows(counted: Run, here: Path, name: str) -> None:
     else:
         table = duckdb.sql(f"FROM '{name}'").pl()
     assert isinstance(table, pl.DataFrame)
-    assert table.columns == ["site", "level", "answer", "error", "error_of_all", "combined"]
+    assert table.columns == [
+        *("site", "level", "answer", "error", "error_of_all", "mechanism", "scale", "combined"),
+    ]
     rows = [(*row["keys"].values(), row["answer"]) for row in told["rows"]]
     assert table.select("site", "answer").rows() == rows
 
@@ -193,7 +195,7 @@ def test_no_column_hides_another(run: Run, here: Path) -> None:
     assert run("count", "odd.csv", *words, *more).status == 0
     names = (here / "rows.csv").read_text("utf-8").splitlines()[0].split(",")
     assert names[:2] == ["combined", "level"]
-    assert len(names) == len(set(names)) == 7
+    assert len(names) == len(set(names)) == 9
 
 
 def test_arrow_files_say_what_to_install(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:

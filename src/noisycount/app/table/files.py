@@ -1,6 +1,7 @@
 """The rows of a table in a file: CSV, Parquet, JSON, Arrow."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from noisycount.app.table.wire import table_object
 from noisycount.app.terminal.files import check_regular, writing
 from noisycount.app.terminal.printing import json_text
 from noisycount.errors import NoisyCountError
+from noisycount.release.budget.exact import exact_text
 from noisycount.release.sources.duckdb.public_columns import Cells, PublicColumns
 from noisycount.release.tables.table_labels import free_name
 from noisycount.release.tables.table_release import TableRelease
@@ -56,8 +58,21 @@ def save_rows(table: Table, out: Path) -> None:
 
 
 def _columns(release: TableRelease) -> dict[str, Cells]:
-    """The columns of a table, with the best estimates from all levels where there are any."""
+    """The columns of a table: the noise of each row, and the best estimates from all levels.
+
+    With what it takes to refine them: the threshold of hidden keys, and in how many groups a unit
+    counts where sums are no sums of cells.
+    """
     columns: dict[str, Cells] = dict(release.columns)
+    plan, rows = release.plan, len(release)
+    names = [level.mechanism.name for level in plan.levels]
+    scales = [exact_text(level.mechanism.exact_scale) for level in plan.levels]
+    columns[free_name("mechanism", columns)] = _each(names, release)
+    columns[free_name("scale", columns)] = _each(scales, release)
+    if plan.threshold is not None:
+        columns[free_name("threshold", columns)] = [plan.threshold] * rows
+    elif not release.is_additive:
+        columns[free_name("groups_per_unit", columns)] = [plan.groups] * rows
     if (estimates := release.combined) is not None:
         columns[free_name("combined", columns)] = [
             one for level in estimates for one in level.tolist()
@@ -66,6 +81,11 @@ def _columns(release: TableRelease) -> dict[str, Cells]:
         sums = cumulative.tolist()
         columns[free_name("sum_so_far", columns)] = [*sums, *([None] * (len(release) - len(sums)))]
     return columns
+
+
+def _each(texts: Sequence[str], release: TableRelease) -> list[str]:
+    """A text of each level, row by row."""
+    return [text for text, level in zip(texts, release.answers, strict=True) for _ in level]
 
 
 def _save_arrow(out: Path, columns: dict[str, Cells]) -> None:

@@ -1,5 +1,4 @@
 import json
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -157,17 +156,38 @@ def test_a_table_of_the_ledger_is_read_free(run: Run, counted: str) -> None:
 
 
 def test_files_of_a_table_say_what_its_key_says(run: Run, counted: str) -> None:
-    """The noise is in the JSON; for other files it is typed, once a level."""
+    """The noise of each level stands in all of them, beside the answers."""
     told_levels = run("refine", "--key", counted, "--json").object
-    scales = [level["mechanism"]["scale"] for level in told_levels["levels"]]
-    typed = ("--noise", "discrete-laplace", *(w for s in scales for w in ("--scale", s)))
-    assert all(Fraction(scale) > 0 for scale in scales)
-    for words in (("t.json",), ("t.csv", *typed), ("t.parquet", *typed)):
+    levels = [level["mechanism"] for level in told_levels["levels"]]
+    by = ("--by", "site,female", "--column", "answer")
+    for words in (("t.json",), ("t.csv",), ("t.parquet",), ("t.csv", *by)):
         found = run("refine", "--table", *words, "--json").object
         assert told(found) == told(told_levels)
+        assert [level["mechanism"] for level in found["levels"]] == levels
         assert [row["keys"] for row in found["rows"]] == [
             row["keys"] for row in told_levels["rows"]
         ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--by", "year", "--keys", "year=1..5", "--margins", "total", "--epsilon", EXACTLY),
+        ("--by", "health", "--delta", "1e-6", "--groups-per-unit", "1", "--epsilon", "1"),
+        ("--by", "year", "--keys", "year=1..5", "--cumulative", "--epsilon", "2"),
+    ],
+)
+def test_a_file_says_what_its_sums_and_keys_mean(
+    run: Run, here: Path, words: tuple[str, ...]
+) -> None:
+    """Persons in several cells, hidden keys and ranges are refined as those of the ledger are."""
+    budget = '{ epsilon = "1000", delta = "1e-5", for_keys = "1e-5" }'
+    configure(here, f'unit = "person"\nbudget = {budget}')
+    key = run("count", "survey", *words, "--output", "t.csv", "--json").object["key"]
+    known = run("refine", "--key", key, "--json").object
+    found = run("refine", "--table", "t.csv", "--json").object
+    assert told(found) == told(known)
+    assert (found["prior"], found["notes"]) == (known["prior"], known["notes"])
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,9 @@ def files(here: Path) -> None:
         "broken.json": '{"rows": ',
         "v.tsv": VIEW,
         "w.tsv": f"{VIEW}Canada\tCA\tno count\n",
+        "noisy.csv": "town,level,answer,error,error_of_all,mechanism,scale\n"
+        "a,town,3,1,1,discrete Laplace,2\n"
+        "b,total,3,1,1,discrete Laplace,x\n",
         "own.csv": "town,level,answer,error,error_of_all\na,town,3,1,1\n,total,3,1,1\n",
     }
     for name, text in texts.items():
@@ -52,7 +55,14 @@ def files(here: Path) -> None:
         (("none.csv", "--by", "town", *NOISE), "answers must hold at least one number"),
         (("half.csv", "--by", "town", *NOISE), "an integer up to 2**53 under Discrete"),
         (("named.csv", "--by", "town", *NOISE, "--out", "o.csv"), "has a column 'mean' already"),
-        (("own.csv", *NOISE), "needs the noise of 2 levels (town; total), and 1 are given"),
+        (("own.csv", *NOISE), "needs the noise of 2 levels (town; total), and 1 is given"),
+        (("own.csv", "--by", "town", *NOISE), "needs the noise of 2 levels (town; total), and 1"),
+        (("sums.csv", "--by", "state,town", *NOISE), "once for each in this order"),
+        (("noisy.csv", *NOISE), "'noisy.csv' says its noise itself: leave --epsilon"),
+        (("noisy.csv", "--by", "town", *NOISE), "'noisy.csv' says its noise itself"),
+        (("noisy.csv", "--by", "town", "--column", "error"), "is that of its column 'answer'"),
+        (("noisy.csv", "--by", "town"), "town has 2 noises in 'noisy.csv': leave --by out"),
+        (("noisy.csv",), "row 2 below the names in 'noisy.csv' must have in column 'scale'"),
         (("x.json",), "'x.json' is no table of noisycount"),
         (("broken.json",), "'broken.json' is no JSON: check that it is whole"),
         (("x.json", *NOISE), "'x.json' says its noise itself: leave --epsilon"),

@@ -47,7 +47,8 @@ class GroupedRows:
         if len(noises) != len(self.levels):
             names = "; ".join(name for name, _, _ in self.levels)
             number = "one level" if len(self.levels) == 1 else f"{len(self.levels)} levels"
-            given = f"{len(noises)} are given" if noises else "the file does not say them"
+            given = "1 is given" if len(noises) == 1 else f"{len(noises)} are given"
+            given = given if noises else "the file does not say them"
             raise NoisyCountError(
                 f"{place} needs the noise of {number} ({names}), and {given}: "
                 "give --epsilon, or --noise and --scale, once for each in this order"

@@ -6,7 +6,9 @@ import numpy as np
 
 from noisycount.app.refine.tables.asked import AskedTable
 from noisycount.app.refine.tables.grouped import GroupedRows, grouped_by_empty, grouped_by_name
+from noisycount.app.refine.tables.own_noise import OwnNoise
 from noisycount.app.refine.tables.published import PublishedTable
+from noisycount.app.refine.tables.stored import NO_SUMS
 from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import NoisyCountError
 from noisycount.model.laws.expansion import Reals
@@ -15,6 +17,7 @@ from noisycount.release.sources.duckdb.public_table import PublicTable
 
 __all__ = ["rows_table"]
 
+_ANSWER = "answer"
 _OWN = ("level", "answer", "error", "error_of_all")
 
 
@@ -30,22 +33,43 @@ def rows_table(asked: AskedTable, table: PublicTable) -> PublishedTable:
     """
     names, column = _columns(asked, table.columns)
     keys = table.texts(names)
-    is_own = not asked.by
+    is_own, own = not asked.by, OwnNoise.of(table)
     grouped = _grouped(table, keys, names, is_own=is_own)
     answers = table.numbers(column)
-    noises = list(asked.noises) * (
-        len(grouped.levels) if len(asked.noises) == 1 and not is_own else 1
-    )
+    if own is not None:
+        _check_own(asked, column)
+    noises = asked.noises if own is None else own.noises(grouped)
+    levels = grouped.with_noises(noises, asked.place)
+    has_sums = own is None or own.is_sum
     return PublishedTable(
         subject=seen_from_here(table.path),
         names=tuple(names),
         keys=grouped.keys,
         answers=answers,
-        levels=grouped.with_noises(noises, asked.place),
+        levels=levels if has_sums else levels[:1],
         below=_below(asked, table, answers),
         columns={},
         is_hierarchy=not is_own,
+        is_selected=own is not None and own.is_hidden,
+        notes=() if has_sums or len(levels) == 1 else (NO_SUMS,),
     )
+
+
+def _check_own(asked: AskedTable, column: str) -> None:
+    """The refusal of another noise, or another column, than the file tells of.
+
+    Raises:
+        NoisyCountError: A noise was typed, or a column that is no answer.
+    """
+    if asked.noises:
+        raise NoisyCountError(
+            f"{asked.place} says its noise itself: leave --epsilon, --noise and --scale out"
+        )
+    if column != _ANSWER:
+        raise NoisyCountError(
+            f"--column {column!r}: the noise in {asked.place} is that of its column 'answer': "
+            "leave --column out"
+        )
 
 
 def _columns(asked: AskedTable, columns: Sequence[str]) -> tuple[list[str], str]:
@@ -56,9 +80,9 @@ def _columns(asked: AskedTable, columns: Sequence[str]) -> tuple[list[str], str]
                 raise NoisyCountError(
                     f"{asked.place} has no column {name!r}: use {close_names(name, columns)}"
                 )
-        return list(asked.by), asked.column or "answer"
+        return list(asked.by), asked.column or _ANSWER
     if all(name in columns for name in _OWN) and columns.index("level"):
-        return list(columns[: columns.index("level")]), "answer"
+        return list(columns[: columns.index("level")]), _ANSWER
     raise NoisyCountError(
         f"{asked.place} does not say which columns are keys: give --by, such as --by county,town, "
         "and --column, its column of answers"
