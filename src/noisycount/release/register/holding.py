@@ -57,6 +57,8 @@ class Holding:
             return self._described(written.after(self.former), None)
         with self._read(unit) as source:
             written = self._written(unit, source).after(self.former)
+            if self.stated.renews:  # answers that an older release may have confused end here
+                written = replace(written, legacy_form=None)
             self._keep(written)
             return self._described(written, source)
 

@@ -1,5 +1,6 @@
 """What is written down of one data set, once, so that no later record changes what it means."""
 
+import codecs
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -29,6 +30,8 @@ class Written:
         form: How the texts of a file are found in it; None where it states its types.
         earlier: What its content was before, the oldest first.
         edition: What the owner of records on a server calls them as they are now.
+        legacy_form: The form that its version leaves out, as an older release wrote it down; None:
+            its version covers every form.
 
     Example:
         >>> written = Written(None, {"age": ColumnForm(Kind.INTEGER)}, "00")
@@ -44,6 +47,7 @@ class Written:
     form: FileForm | None = None
     earlier: tuple[str, ...] = ()
     edition: str | None = None
+    legacy_form: FileForm | None = None
 
     @classmethod
     def read(cls, text: str) -> Self:
@@ -55,9 +59,14 @@ class Written:
         try:
             said: dict[str, Any] = json.loads(text)
             columns = {name: ColumnForm.of_parts(parts) for name, parts in said["columns"].items()}
-            form = None if said["form"] is None else FileForm(**said["form"])
-            earlier = tuple(said.get("earlier", ()))
-            return cls(**{**said, "columns": columns, "form": form, "earlier": earlier})
+            form = _form(said["form"])
+            read = {
+                "columns": columns,
+                "form": form,
+                "earlier": tuple(said.get("earlier", ())),
+                "legacy_form": _form(said["legacy_form"]) if "legacy_form" in said else form,
+            }
+            return cls(**{**said, **read})
         except (ValueError, TypeError, KeyError, AttributeError):
             raise LedgerError(
                 "the ledger describes a data set in a form of a later version: install that"
@@ -65,7 +74,8 @@ class Written:
 
     @property
     def text(self) -> str:
-        """All of it, as a JSON object."""
+        """All of it, as a JSON object; a form that is the legacy one is told as it ever was."""
+        legacy = None if self.legacy_form is None else asdict(self.legacy_form)
         return json.dumps(
             {
                 "unit": self.unit,
@@ -76,6 +86,7 @@ class Written:
                 "form": None if self.form is None else asdict(self.form),
                 "earlier": list(self.earlier),
                 **({} if self.edition is None else {"edition": self.edition}),
+                **({} if self.legacy_form == self.form else {"legacy_form": legacy}),
             }
         )
 
@@ -89,7 +100,7 @@ class Written:
             return self
         contents = dict.fromkeys((*former.earlier, former.content))
         contents.pop(self.content, None)
-        return replace(self, earlier=tuple(contents))
+        return replace(self, earlier=tuple(contents), legacy_form=former.legacy_form)
 
     def held(self, digest: str, table: str | None) -> bool:
         """Whether these were its records once, or are."""
@@ -97,13 +108,19 @@ class Written:
 
     @property
     def version(self) -> str:
-        """A text that changes with the records, and with what their cells stand for."""
+        """A text that changes with the records, with how they are read and what cells stand for.
+
+        Older releases left the form of the file out, and so does this where that is still theirs:
+        what their ledgers hold stays free.
+        """
         read = {
             name: {part: value for part, value in form.parts.items() if part != "unreadable"}
             for name, form in sorted(self.columns.items())
         }
         edition = [] if self.edition is None else [self.edition]
-        return f"sha256:{_digest([self.content, self.table, read, *edition])}"
+        form, legacy = _form_parts(self.form), _form_parts(self.legacy_form)
+        found = [] if form == legacy else [form]
+        return f"sha256:{_digest([self.content, self.table, read, *edition, *found])}"
 
     @property
     def reading(self) -> str:
@@ -130,6 +147,19 @@ class Written:
         if self.unit is not None:
             kinds.setdefault(self.unit, Kind.TEXT)
         return Schema(kinds, self.others).for_questions(self.unit, columns)
+
+
+def _form(parts: Mapping[str, Any] | None) -> FileForm | None:
+    """The form of a file that parts describe, if any do."""
+    return None if parts is None else FileForm(**parts)
+
+
+def _form_parts(form: FileForm | None) -> dict[str, Any] | None:
+    """What a form says, an encoding by one of its names."""
+    if form is None:
+        return None
+    encoding = None if form.encoding is None else codecs.lookup(form.encoding).name
+    return {**asdict(form), "encoding": encoding}
 
 
 def _digest(said: object) -> str:

@@ -15,7 +15,7 @@ from noisycount.errors import SourceError
 from noisycount.release.question.parser import parse
 from noisycount.release.question.schema import Kind
 from noisycount.release.sources.duckdb.source import DuckDBSource
-from noisycount.release.sources.forms import ColumnForm
+from noisycount.release.sources.forms import ColumnForm, FileForm
 from tests.release.conftest import database, write_parquet, writing
 
 CANARY = "canary-7c1"
@@ -695,6 +695,9 @@ def test_a_file_that_is_read_in_another_way_has_another_version(tmp_path: Path) 
         (text, {"kinds": {"x": Kind.TEXT}}),
         (text, {"kinds": {"x": Kind.INTEGER}}),
         (text, {"kinds": {"x": Kind.REAL}}),
+        (text, {"form": FileForm(encoding="cp1252")}),
+        (text, {"form": FileForm(encoding="cp437")}),
+        (text, {"form": FileForm(delimiter="|")}),
     ]
     versions = []
     for path, options in ways:

@@ -3,7 +3,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
@@ -328,7 +328,8 @@ class DuckDBSource(Closing):
         """The state of the file, and how it is read: what is counted may change with either."""
         found = {column.name: column.form for column in self.relation.checks if column.form}
         forms = {name: form.parts for name, form in (found or self.told.kinds or {}).items()}
-        said = [self.told.table, forms]
+        form = None if self.relation.form is None else asdict(self.relation.form)
+        said = [self.told.table, forms, *([] if form is None else [form])]
         return f"{self.state} {json.dumps(said, sort_keys=True)}" if any(said) else self.state
 
     @property
