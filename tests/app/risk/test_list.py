@@ -1,15 +1,25 @@
 """`risk --ledger`: what all answers about a data set show together."""
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 import noisycount as nc
+from noisycount.app.risk.paid import Paid
+from noisycount.model.concentrated import delta_of_rho, epsilon_of_rho
+from noisycount.release.budget.loss import Loss
+from noisycount.shown.numbers import at_most
 from tests.app.conftest import Refused, Run, configure
 
 POOR, OLD = "health = 'poor'", "health = 'poor' and age >= 40"
 ATOMS = "rate,1,2\n0.1,1,1\n0.1,1,0\n0.8,0,0\n"
 OUTSIDE = [0.1, 0.1, 0.8]
+
+
+def one_line(text: str) -> str:
+    """What was printed, on one line."""
+    return " ".join(text.split())
 
 
 @pytest.fixture
@@ -76,7 +86,9 @@ def test_without_atoms_the_outsider_is_not_told(run: Run) -> None:
     assert told["outsider"] is None
     assert told["why"] == "2 questions may overlap in any way unless --atoms FILE tells how"
     assert 0 < told["worst_case"] < 1
-    assert "not told" in run("risk", "--ledger", "survey").output
+    shown = one_line(run("risk", "--ledger", "survey").output)
+    assert "not told" not in shown
+    assert "worst case ε = 2: a 50:50 guess about one person becomes at most 89:11" in shown
 
 
 def test_one_question_needs_its_rate_alone(here: Path, run: Run) -> None:
@@ -102,6 +114,57 @@ def test_tables_among_the_answers_leave_what_was_paid(here: Path, run: Run) -> N
     told = run(*words).object
     assert 0.1 < told["worst_case"] < 0.2
     assert (told["outsider"], told["tables"]) == (None, 1)
+    assert told["asked_tables"][0]["price"] == {"epsilon": "0.2", "rho": "0.02", "delta": "0"}
+    assert (told["promised"]["epsilon"], told["promised"]["delta"]) == (0.3, 0)
+    shown = one_line(run("risk", "--ledger", "survey").output)
+    assert "1 answer to 1 question and 1 table, survey 1 health = 'poor' table persons by" in shown
+    assert "(5 cells), ε = 0.2" in shown
+    assert "worst case ε = 0.3: a 50:50 guess about one person becomes at most 58:42" in shown
+    assert "of a person who is known to be in the records, a table tells the group by up" in shown
+
+
+def test_gaussian_tables_and_hidden_keys_have_the_worst_case_of_their_sums(
+    here: Path, run: Run
+) -> None:
+    """The ε that the sum of the ρ implies at the budget's own δ, and the δ of the keys beside."""
+    configure(here, 'unit = "person"\nbudget = { epsilon = "2", delta = "1e-6" }')
+    run("count", "survey", "--where", POOR, "--epsilon", "0.2")
+    table = ("count", "survey", "--by", "health", "--groups-per-unit", "1", "--rho", "0.01")
+    keys = "health=excellent,good,fair,poor,null"
+    assert run(*table, "--keys", keys).status == run(*table, "--delta", "1e-7").status == 0
+    told = run("risk", "--ledger", "survey", "--epsilon", "0.1", "--json").object
+    assert told["paid"] == {"epsilon": None, "rho": "0.04", "delta": "0.0000001"}
+    implied = epsilon_of_rho(Fraction(4, 100), Fraction(5, 10**7))
+    assert told["promised"]["epsilon"] == implied
+    assert told["promised"]["delta"] == pytest.approx(6e-7)
+    within = delta_of_rho(Fraction(4, 100), Fraction(1, 10)) + 1e-7
+    assert told["worst_case"] == pytest.approx(within, rel=1e-12)
+    shown = one_line(run("risk", "--ledger", "survey").output)
+    assert "table persons by health (5 cells), ρ = 0.01 table persons by health (hidden k" in shown
+    assert "paid ρ = 0.04 at δ = 1e-07 together" in shown
+    assert f"worst case ε = {at_most(implied)} at δ = 6.00e-7: a 50:50 guess about one" in shown
+    assert "not told" not in shown
+
+
+def test_a_table_alone_is_counted(here: Path, run: Run) -> None:
+    """No line says that there are no answers; ε is by default that of the table."""
+    configure(here, 'unit = "person"\nsize = 5912')
+    keys = ("--keys", "health=excellent,good,fair,poor,null", "--groups-per-unit", "1")
+    run("count", "survey", "--by", "health", *keys, "--epsilon", "0.3")
+    shown = one_line(run("risk", "--ledger", "survey").output)
+    assert "reveals δ at ε = 0.3: 0 worst case list 1 table, survey table persons by" in shown
+    assert "answers" not in shown.split("asked")[0]
+    assert "known to be in the records" not in shown
+
+
+def test_many_cheap_answers_have_the_smaller_of_two_sums() -> None:
+    """Of a budget in (ε, δ) the ρ may imply less than the sum of the ε."""
+    entry = Paid(Loss(Fraction(8), Fraction(8, 200)), Fraction(1, 10**6))
+    epsilon, delta = entry.told
+    assert (epsilon, delta) == (epsilon_of_rho(Fraction(1, 25), 1e-6), Fraction(1, 10**6))
+    assert entry.delta(Fraction(1)) == delta_of_rho(Fraction(1, 25), Fraction(1)) < 1e-4
+    assert Paid(Loss.of(Fraction(1, 2)), None).told == (Fraction(1, 2), 0)
+    assert Paid(Loss.of(Fraction(1, 2)), None).delta(Fraction(1, 2)) == 0
 
 
 @pytest.mark.usefixtures("asked")

@@ -3,9 +3,24 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
+from noisycount.app.risk.paid import Paid
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.release.budget.loss import Loss
 
-__all__ = ["AnswersSoFar"]
+__all__ = ["AnswersSoFar", "AskedTable"]
+
+
+@dataclass(frozen=True, slots=True)
+class AskedTable:
+    """A table that was answered.
+
+    Attributes:
+        words: What was asked.
+        price: What it cost.
+    """
+
+    words: str
+    price: Loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,11 +30,11 @@ class AnswersSoFar:
     Attributes:
         dataset: Its name.
         size: Its public size; None where there is none.
-        questions: Each different question once, in words, oldest first.
-        places: Of each answer the place of its question.
-        prices: The ε of each answer.
-        tables: How many tables were answered beside.
-        spent: The sum of the ε of all answers; None: they have none.
+        questions: Each different question for one count once, in words, oldest first.
+        places: Of each count the place of its question.
+        prices: The ε of each count.
+        tables: Each table, oldest first.
+        paid: What all of them cost together.
     """
 
     dataset: str
@@ -27,10 +42,25 @@ class AnswersSoFar:
     questions: tuple[str, ...]
     places: tuple[int, ...]
     prices: tuple[Fraction, ...]
-    tables: int
-    spent: Fraction | None
+    tables: tuple[AskedTable, ...]
+    paid: Paid
 
     @property
     def mechanisms(self) -> list[DiscreteLaplace]:
-        """The noise of each answer."""
+        """The noise of each count."""
         return [DiscreteLaplace.for_epsilon(price) for price in self.prices]
+
+    @property
+    def has_dearer_tables(self) -> bool:
+        """Whether tables may tell more of somebody who is known to be in the records.
+
+        They are then priced for one person who comes or goes, not for one in the place of another.
+        """
+        return self.size is None and bool(self.tables)
+
+    @property
+    def dearest(self) -> Fraction:
+        """The largest ε of an answer; 1 where none has an ε."""
+        of_tables = [table.price.epsilon for table in self.tables]
+        known = [*self.prices, *(price for price in of_tables if price is not None)]
+        return max(known, default=Fraction(1))

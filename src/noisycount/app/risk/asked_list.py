@@ -6,7 +6,8 @@ from fractions import Fraction
 from noisycount.app.config.config import Config
 from noisycount.app.ledger.access import debits
 from noisycount.app.ledger.asked_words import asked_words
-from noisycount.app.risk.answers_so_far import AnswersSoFar
+from noisycount.app.risk.answers_so_far import AnswersSoFar, AskedTable
+from noisycount.app.risk.paid import Paid
 from noisycount.errors import NoisyCountError
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.register.asked import asks_for_table
@@ -35,8 +36,12 @@ def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
         questions,
         tuple(questions.index(asked_words(entry)) for entry in counts),
         _prices(counts),
-        len(entries) - len(counts),
-        None if entries[-1].spent.delta else entries[-1].spent.epsilon,
+        tuple(
+            AskedTable(asked_words(entry), entry.request.price)
+            for entry in entries
+            if not _is_count(entry)
+        ),
+        Paid(entries[-1].spent, dataset.budget.rho_delta, "person" if dataset.unit else "row"),
     )
 
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from noisycount.analysis.privacy.desk.list_risk import ListRisk, list_risk
-from noisycount.analysis.privacy.worst_case import priced_delta
 from noisycount.app.risk.answers_so_far import AnswersSoFar
 from noisycount.app.risk.atoms_file import atoms_of_file
 from noisycount.app.risk.known import Known
@@ -51,14 +50,14 @@ class ListRisks:
     Attributes:
         asked: The answers.
         epsilon: The ε at which δ is told.
-        worst: δ for somebody who knows all other records; None where the budget is in ρ or δ.
+        worst: δ for somebody who knows all other records.
         outsider: What an outsider has; None where that is not told.
         why: Why it is not; empty where it is.
     """
 
     asked: AnswersSoFar
     epsilon: Fraction
-    worst: float | None
+    worst: float
     outsider: Outsider | None
     why: str = ""
 
@@ -69,29 +68,24 @@ class ListRisks:
         Raises:
             NoisyCountError: The size is not public, or the file of the atoms cannot be read.
         """
-        told = epsilon or max(asked.prices, default=Fraction(1))
+        told = asked.dearest if epsilon is None else epsilon
         number = float_above(told)
         if asked.tables:
-            why = "tables are among the answers, of which only what they cost is told"
-            return cls(asked, told, _paid(asked, number), None, why)
+            why = "no figure of its own, as tables are among the answers"
+            return cls(asked, told, asked.paid.delta(told), None, why)
         atoms = _atoms(asked, known)
         if atoms is None:
-            return cls(asked, told, _paid(asked, number), None, _untold(asked))
+            return cls(asked, told, _of_counts(asked, told), None, _untold(asked))
         sets = [atoms.questions[place] for place in asked.places]
         risk = list_risk(asked.mechanisms, atoms, sets, least=known.least)
         return cls(asked, told, risk.worst(number), Outsider.of(risk, number))
 
 
-def _paid(asked: AnswersSoFar, epsilon: float) -> float | None:
-    """δ of what was paid, whatever was asked."""
-    if asked.spent is None:
-        return None
-    bound = priced_delta(float_above(asked.spent), epsilon)
-    if asked.tables:
-        return bound
+def _of_counts(asked: AnswersSoFar, epsilon: Fraction) -> float:
+    """δ of counts in the worst case, whatever was asked."""
     alike = Atoms(1, [0.5, 0.5])
     counts = list_risk(asked.mechanisms, alike, [{0}] * len(asked.places))
-    return min(bound, counts.worst(epsilon))
+    return min(asked.paid.delta(epsilon), counts.worst(float_above(epsilon)))
 
 
 def _untold(asked: AnswersSoFar) -> str:
@@ -99,7 +93,7 @@ def _untold(asked: AnswersSoFar) -> str:
     if len(asked.questions) > 1:
         number = len(asked.questions)
         return f"{number} questions may overlap in any way unless --atoms FILE tells how"
-    return "the rate of the question is not told: give --rate"
+    return "no figure of its own without the rate of the question: give --rate"
 
 
 def _atoms(asked: AnswersSoFar, known: Known) -> Atoms | None:

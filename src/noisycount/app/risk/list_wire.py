@@ -4,6 +4,7 @@ from typing import Any
 
 from noisycount.app.risk.list_risks import ListRisks
 from noisycount.app.risk.list_words import list_cautions
+from noisycount.app.table.wire import loss_object
 from noisycount.release.budget.exact import exact_text
 
 __all__ = ["list_object"]
@@ -12,6 +13,7 @@ __all__ = ["list_object"]
 def list_object(risks: ListRisks) -> dict[str, Any]:
     """δ of the list so far; that of the outsider is null where it is not told."""
     asked, outsider = risks.asked, risks.outsider
+    epsilon, delta = asked.paid.told
     return {
         "dataset": asked.dataset,
         "size": asked.size if outsider is None else outsider.size,
@@ -21,7 +23,12 @@ def list_object(risks: ListRisks) -> dict[str, Any]:
             {"question": place + 1, "price": exact_text(price)}
             for place, price in zip(asked.places, asked.prices, strict=True)
         ],
-        "tables": asked.tables,
+        "tables": len(asked.tables),
+        "asked_tables": [
+            {"question": table.words, "price": loss_object(table.price)} for table in asked.tables
+        ],
+        "paid": loss_object(asked.paid.loss),
+        "promised": {"epsilon": float(epsilon), "delta": float(delta), "odds": asked.paid.odds},
         "worst_case": risks.worst,
         "outsider": None if outsider is None else outsider.delta,
         "outsider_of_large_groups": None if outsider is None else outsider.of_large,

@@ -1,30 +1,37 @@
 """What all answers of a ledger show together, in words that are true."""
 
 from decimal import Decimal
+from fractions import Fraction
 
 from noisycount.app.ledger.asked_words import number_of
+from noisycount.app.risk.answers_so_far import AnswersSoFar
 from noisycount.app.risk.list_risks import ListRisks
 from noisycount.app.terminal.printing import seen_from_here
 from noisycount.shown.numbers import approximately, at_most, percent
 
-__all__ = ["list_cautions", "list_facts", "list_header", "list_rows"]
+__all__ = ["list_cautions", "list_facts", "list_header", "list_rows", "promised"]
 
+_WORST = "worst case"
 _OUTSIDER = "outsider"
 _LED = "outsider, led by answers"
+_TABLES = (
+    "are priced for somebody who comes or goes: of a person who is known to be in the records, a "
+    "table tells the group by up to twice its ε or ρ"
+)
+_CHARGED = "the ledger charges the worst case, whatever an outsider learns"
 
 
 def list_facts(risks: ListRisks) -> list[tuple[str, str]]:
-    """What differs, and what was asked."""
+    """What differs, and what was asked and paid."""
     asked = risks.asked
     told = f"δ at ε = {approximately(risks.epsilon)}"
     numbers = ", ".join(f"{delta} {name}" for name, _, delta in list_rows(risks))
-    counts = number_of("answer", len(asked.prices))
-    number = len(asked.questions)
-    about = number_of("question" if number == 1 else "different question", number)
     return [
         ("reveals", f"{told}: {numbers}"),
-        ("list", f"{counts} to {about}, {seen_from_here(asked.dataset)}"),
+        ("list", f"{_list_words(asked)}, {seen_from_here(asked.dataset)}"),
         *[(str(place), words) for place, words in enumerate(asked.questions, start=1)],
+        *[("table", f"{table.words}, {table.price.text}") for table in asked.tables],
+        *([] if asked.paid.is_told_as_paid else [("paid", f"{asked.paid.loss.text} together")]),
         ("asked", told),
     ]
 
@@ -35,11 +42,10 @@ def list_header() -> tuple[str, ...]:
 
 
 def list_rows(risks: ListRisks) -> list[tuple[str, str, str]]:
-    """One line an adversary, with cells as `list_header` names them."""
-    told = "not told" if risks.worst is None else at_most(risks.worst)
-    worst = ("worst case", "all other records", told)
+    """One line an adversary of whom something is told, with cells as `list_header` names them."""
+    worst = (_WORST, "all other records", at_most(risks.worst))
     if risks.outsider is None:
-        return [worst, (_OUTSIDER, "no record", "not told")]
+        return [worst]
     given = risks.outsider.given
     knows = "no record" if given == 0 else f"the {percent(Decimal(f'{given:.2e}'))} in small groups"
     return [
@@ -51,12 +57,13 @@ def list_rows(risks: ListRisks) -> list[tuple[str, str, str]]:
 
 def list_cautions(risks: ListRisks) -> list[tuple[str, str]]:
     """What the figures mean, and what they do not promise."""
-    charged = ("charged", "the ledger charges the worst case, whatever an outsider learns")
+    worst, charged = (_WORST, promised(risks.asked)), ("charged", _CHARGED)
     if risks.outsider is None:
-        return [(_OUTSIDER, f"{risks.why}: rely on the worst case"), charged]
+        tables = [("tables", _TABLES)] if risks.asked.has_dearer_tables else []
+        return [worst, *tables, (_OUTSIDER, f"{risks.why}; take the worst case"), charged]
     rule = f"“{_OUTSIDER}” only against one who knows no record, if the rates are right"
     led = "also where an answer led to the next question, if the atoms were fixed before the first"
-    found = [("holds for", f"{rule} and no answer led to a question"), (_LED, led)]
+    found = [worst, ("holds for", f"{rule} and no answer led to a question"), (_LED, led)]
     if risks.outsider.given > 0:
         small = (
             f"a group that the questions part off is expected to hold fewer than "
@@ -64,3 +71,22 @@ def list_cautions(risks: ListRisks) -> list[tuple[str, str]]:
         )
         found.append(("small groups", small))
     return [*found, charged]
+
+
+def promised(asked: AnswersSoFar) -> str:
+    """What the sum of all prices promises of one person, whatever was asked and is known."""
+    epsilon, delta = asked.paid.told
+    told = approximately(epsilon) if isinstance(epsilon, Fraction) else at_most(epsilon)
+    at = f" at δ = {at_most(float(delta))}" if delta else ""
+    return f"ε = {told}{at}: {asked.paid.odds}"
+
+
+def _list_words(asked: AnswersSoFar) -> str:
+    """How many answers there are, to how many questions, and how many tables."""
+    number = len(asked.questions)
+    about = number_of("question" if number == 1 else "different question", number)
+    counts = f"{number_of('answer', len(asked.prices))} to {about}"
+    if not asked.tables:
+        return counts
+    tables = number_of("table", len(asked.tables))
+    return f"{counts} and {tables}" if number else tables

@@ -1,0 +1,56 @@
+"""What all answers about a data set cost together, and what that promises in the worst case."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from noisycount.analysis.privacy.worst_case import priced_delta
+from noisycount.app.risk.risk import float_above
+from noisycount.model.concentrated import delta_of_rho
+from noisycount.release.budget.loss import Loss
+from noisycount.release.tables.odds import approximate_loss, odds_of
+
+__all__ = ["Paid"]
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """The sum of all prices, as the ledger has it: it holds whatever was asked, and why.
+
+    Attributes:
+        loss: The sums of the ε, the ρ and the δ.
+        rho_delta: The δ at which the budget tells ρ in ε; None: it names none.
+        protected: What is guessed about: "person" or "row".
+    """
+
+    loss: Loss
+    rho_delta: Fraction | None
+    protected: str = "person"
+
+    @property
+    def told(self) -> tuple[float | Fraction, Fraction]:
+        """The ε and the δ that all answers have together; δ = 0 where ε holds in every case."""
+        return approximate_loss(self.loss, self.rho_delta)
+
+    @property
+    def is_told_as_paid(self) -> bool:
+        """Whether that is the sums themselves, in ε."""
+        return self.told == (self.loss.epsilon, self.loss.delta)
+
+    @property
+    def odds(self) -> str:
+        """The same for one person or row, in words."""
+        return odds_of(self.loss, self.protected, delta=self.rho_delta)
+
+    def delta(self, epsilon: Fraction) -> float:
+        """δ of all answers at an ε, for somebody who knows all other records.
+
+        The smaller of what the ε and what the ρ imply, and the δ of hidden keys beside.
+
+        Args:
+            epsilon: Above 0.
+        """
+        found = delta_of_rho(self.loss.rho, epsilon)
+        if self.loss.epsilon is not None:
+            paid = priced_delta(float_above(self.loss.epsilon), float_above(epsilon))
+            found = min(found, paid)
+        return min(1.0, found + float_above(self.loss.delta))
