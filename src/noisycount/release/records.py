@@ -13,7 +13,7 @@ from noisycount.release.question.reading import read
 from noisycount.release.question.schema import Kind, Schema
 from noisycount.release.question.text import canonical_text, english
 from noisycount.release.question.tree import columns
-from noisycount.release.register.asked import asked_of
+from noisycount.release.register.asked import asked_of, asked_part
 from noisycount.release.register.certificates import Certificates
 from noisycount.release.register.contents import Contents
 from noisycount.release.register.described_source import DescribedSource
@@ -172,6 +172,19 @@ class Records(Shown, Closing):
             if question.get("unit") == self.unit and question.get("version") in versions
             if "table" not in question
         ]
+
+    def answered_otherwise(self, entries: Iterable[Entry]) -> int:
+        """How many of a ledger's entries are of this data set, and of another version of it.
+
+        Args:
+            entries: of the ledger.
+        """
+        versions = {None, self._source.version, *self._source.former_versions}
+        return sum(
+            asked_part(entry, "version") not in versions
+            for entry in entries
+            if entry.request.dataset == self.name
+        )
 
     def requests(self, table: AskedTable) -> tuple[Request, list[Request]]:
         """What asks a ledger for a table, and what older ledgers may hold in its place."""

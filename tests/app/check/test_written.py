@@ -119,3 +119,19 @@ def test_what_was_paid_for_stays_paid_for_when_a_file_gets_a_name(
     assert told["unreadable_as_missing"] == ["age"]
     visits.write_text(f"person,age,cost\n{ROWS}")
     assert run("count", "visits", *words).object["answer"] == paid["answer"]
+
+
+def test_answers_about_texts_that_were_read_otherwise_are_told(run: Run, here: Path) -> None:
+    """A corrected encoding asks the records anew, and the check says that older answers stay."""
+    (here / "towns.csv").write_bytes("person,town\n1,Köln\n2,Köln\n".encode("cp1252"))
+    text = '[datasets.towns]\nsource = "towns.csv"\nunit = "person"\nencoding = "{}"\n'
+    asked = ("count", "towns", "--where", "town = 'Köln'", "--epsilon", "40", "--json")
+    toml = here / "noisycount.toml"
+    answers = []
+    for encoding, others in (("cp437", 0), ("cp1252", 1)):
+        toml.write_text(text.format(encoding) + 'budget = "200"\n')
+        assert run("check", "towns", "--json").object["answered_otherwise"] == others
+        answers.append(run(*asked).object["answer"])
+    assert answers == [0, 2]
+    told = " ".join(run("check", "towns").output.split())
+    assert "1 answer in the ledger is about other records, or about these as they were" in told

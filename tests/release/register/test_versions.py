@@ -15,7 +15,12 @@ from noisycount.release.sources.places import files_of
 from tests.release.register.conftest import EXACTLY, Asked
 
 FORM = FileForm("utf-8", ",", 0)
-OTHERS = {"encoding": "cp1252", "delimiter": ";", "skip": 1}
+OTHERS = {
+    "encoding": FileForm("cp1252", ",", 0),
+    "delimiter": FileForm("utf-8", ";", 0),
+    "skip": FileForm("utf-8", ",", 1),
+}
+"""Forms that differ from it in one part."""
 WORDS = ColumnForm(Kind.BOOLEAN, true=("ja",), false=("nein",))
 TEXT, REAL = ColumnForm(Kind.TEXT), ColumnForm(Kind.REAL)
 OLD = "age >= 65"
@@ -32,7 +37,7 @@ VERSION = "sha256:8b4e67f37073b1d787be70d599c1bd4736c98f1e2f0acca7daea6cf01cf4f1
 def test_the_version_covers_each_part_of_the_form_of_a_file(part: str) -> None:
     """Read otherwise, the same bytes are other records, and have another copy."""
     written = Written(None, {}, "00", form=FORM)
-    other = replace(written, form=replace(FORM, **{part: OTHERS[part]}))
+    other = replace(written, form=OTHERS[part])
     assert other.version != written.version
     assert other.reading != written.reading
 

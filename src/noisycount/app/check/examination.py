@@ -95,7 +95,8 @@ def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = Fa
         former=former,
     )
     if found.fits and is_said:
-        _write_down(dataset, configuration, renews=renews)
+        others = _write_down(dataset, configuration, renews=renews)
+        return replace(found, answered_otherwise=others)
     return found
 
 
@@ -146,8 +147,12 @@ def _with_reason(column: ColumnCheck, dataset: DatasetConfig) -> ColumnCheck:
     return replace(column, reason="the ledger has it so")
 
 
-def _write_down(dataset: DatasetConfig, configuration: Config, *, renews: bool) -> None:
-    """The writing down of what records are, and of the copy that counts take."""
+def _write_down(dataset: DatasetConfig, configuration: Config, *, renews: bool) -> int:
+    """The writing down of what records are, and of the copy that counts take.
+
+    Returns:
+        How many answers in the ledger are of another version of them.
+    """
     with ExitStack() as opened:
         ledger = opened.enter_context(existing_ledger(configuration, makes=True))
         if ledger is None:
@@ -156,3 +161,4 @@ def _write_down(dataset: DatasetConfig, configuration: Config, *, renews: bool) 
         register = Register.of(ledger, configuration.data_folder)
         records = opened.enter_context(records_of(dataset, register, renews=renews))
         records.write_down(ledger)
+        return records.answered_otherwise(ledger.entries(records.name))

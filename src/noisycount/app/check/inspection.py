@@ -39,6 +39,7 @@ class Inspection:
         is_changed: Whether the columns are others than the ledger has written down.
         folder: That of the configuration that there is, or would be.
         former: Where answers were paid for so far; None: nowhere else.
+        answered_otherwise: How many answers are of the records as they were, or were read, before.
     """
 
     dataset: DatasetConfig
@@ -48,6 +49,7 @@ class Inspection:
     is_changed: bool = False
     folder: Path = field(default_factory=Path.cwd)
     former: Former | None = None
+    answered_otherwise: int = 0
 
     @property
     def unit(self) -> str | None:

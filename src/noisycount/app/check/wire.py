@@ -25,6 +25,7 @@ def inspection_object(inspection: Inspection) -> dict[str, Any]:
         "skip": form and form.skip,
         "fits": inspection.fits,
         "changed": inspection.is_changed,
+        "answered_otherwise": inspection.answered_otherwise,
         "columns": [_column(inspection, column) for column in check.columns],
         "problems": list(problems(inspection)),
         "mend": "\n".join(mending(inspection)),

@@ -103,6 +103,12 @@ def problems(inspection: Inspection) -> Iterator[str]:
             "These are not the columns that the ledger has written down: mend them, or let "
             "`noisycount check --renew` write down these."
         )
+    if number := inspection.answered_otherwise:
+        are = "answer in the ledger is" if number == 1 else "answers in the ledger are"
+        yield (
+            f"{signed(number)} {are} about other records, or about these as they were read then: "
+            "who asks the same again is charged, and counts what is there now."
+        )
     yield _verdict(inspection)
 
 
