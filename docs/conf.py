@@ -8,8 +8,8 @@ sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 project = "noisycount"
 author = "The noisycount engineers"
-copyright = "2026, the noisycount engineers"  # noqa: A001 - the name that Sphinx reads
 release = version = version_of("noisycount")
+copyright = f"2026, the noisycount engineers; of noisycount {release}"  # noqa: A001 - Sphinx's name
 
 extensions = [
     "docstrings",
