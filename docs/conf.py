@@ -21,7 +21,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "llms.txt"]
 nitpicky = False
-smartquotes = False  # 'poor' in straight quotes is a text of a question, ‘poor’ is none
+smartquotes = False  # a text of a question stands in straight quotes, and an option after two dashes
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
