@@ -21,7 +21,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "llms.txt"]
 nitpicky = False
-smartquotes = False  # a text of a question stands in straight quotes, and an option after two dashes
+smartquotes = False  # questions have straight quotes, options two dashes
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
