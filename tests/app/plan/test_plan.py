@@ -249,12 +249,13 @@ def test_an_error_beyond_every_price_is_refused(refused: Refused, error: str) ->
 def test_keys_that_are_no_guess_are_refused(run: Run, refused: Refused, here: Path) -> None:
     """An unknown key, one too short to tell, and an answer that is not above 0."""
     configure(here, 'budget = "1000"')
-    assert "the ledger has no such key" in refused("plan", "--error", "9", "--guess-from", "abc")
+    unknown = refused("plan", "--error", "9", "--guess-from", "abcdef")
+    assert "the ledger has no such key" in unknown
     paid = run("count", "survey", "--where", "age > 400", "--epsilon", "900", "--json").object
     assert paid["answer"] == 0
     words = ("plan", "--error", "9", "--guess-from")
     assert "0 is no guess, as a guess is above 0" in refused(*words, paid["key"])
-    assert "the ledger has no such key" in refused(*words, paid["key"][:3])
+    assert "begin with 6 of its characters or more" in refused(*words, paid["key"][:3])
     assert "neither a file nor a data set" in refused("plan", "--error", "9", "--dataset", "sruvey")
 
 

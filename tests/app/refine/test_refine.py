@@ -56,6 +56,24 @@ def test_epsilon_is_noise_of_its_scale(run: Run) -> None:
     assert (told["scale"], told["epsilon"]) == ("20/3", "0.15")
 
 
+def test_answers_at_two_prices_are_refined_together(run: Run, here: Path) -> None:
+    """Each with its own noise; their average is weighted by one over the variance."""
+    words = ("refine", "88", "90", *SURVEY, "--epsilon", "0.1", "--epsilon", "0.05")
+    told = run(*words, "--json").object
+    noises = [DiscreteLaplace.for_epsilon("0.1"), DiscreteLaplace.for_epsilon("0.05")]
+    law = posterior([88, 90], Binomial(5912, 0.017), noises)
+    assert (told["mean"], told["interval"]) == (law.mean, list(law.interval()))
+    shares = [1 / noise.variance for noise in noises]
+    assert told["answer"] == pytest.approx((88 * shares[0] + 90 * shares[1]) / sum(shares))
+    assert told["answer_deviation"] == pytest.approx(sum(shares) ** -0.5)
+    assert (told["epsilon"], told["mechanism"], told["scale"]) == (None, None, None)
+    assert [noise["epsilon"] for noise in told["noises"]] == ["0.1", "0.05"]
+    shown = " ".join(run(*words, "--plot", "p.svg").output.split())
+    assert "88 with noise of ε = 0.1; 90 with noise of ε = 0.05" in shown
+    assert "of the weighted average of the answers" in shown
+    assert "the answer is the weighted average of 2" in (here / "p.svg").read_text()
+
+
 @pytest.mark.parametrize(
     "rate", ["0.3±0.02", "30%±2%", "30% ± 2 %", "0.3+-0.02", "0.3+/-0.02", ".3 ± 2%"]
 )

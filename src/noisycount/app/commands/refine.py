@@ -15,7 +15,7 @@ from noisycount.app.options.population import (
 from noisycount.app.options.published import as_words, published_options
 from noisycount.app.options.refining import Columns, column_options, noise_options
 from noisycount.app.refine.answer_table import AnswerTable, RowLaws
-from noisycount.app.refine.assumption import Rate
+from noisycount.app.refine.assumption import Assumed, Rate
 from noisycount.app.refine.estimate import Refinement
 from noisycount.app.refine.tables.asked import AskedTable
 from noisycount.app.refine.wire import refinement_object, table_object
@@ -24,13 +24,14 @@ from noisycount.app.terminal.printing import print_facts, print_json, print_text
 from noisycount.app.terminal.progress import progress
 from noisycount.app.terminal.status import status
 from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 
 __all__ = ["command"]
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _WHOLE = (
     "a published table is given by --table FILE or --key KEY [SOURCE], without ANSWERs, --answers, "
-    "--size, --rate and --strata"
+    "--size, --rate and --strata; one count of the ledger by --key and --size alone, and --rate"
 )
 
 
@@ -97,24 +98,34 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
 ) -> None:
     """Estimate the true count from a noisy answer and a known rate.
 
-    Several ANSWERs are about ONE count, each with noise of its own, and give one estimate. A table
-    (CSV or Parquet) holds answers about a count each. What is assumed is public knowledge: it
-    costs no privacy, as it only uses what was already told. Without a rate, each count is assumed
-    to be as likely.
+    Several ANSWERs are about ONE count, each with noise of its own, and give one estimate:
+    --epsilon stands once for all of them, or once for each in their order. A table (CSV or
+    Parquet) holds answers about a count each. What is assumed is public knowledge: it costs no
+    privacy, as it only uses what was already told. Without a rate, each count is assumed to be as
+    likely.
 
     A published table (--table, or --key of the ledger) is refined as a whole: its counts add up,
-    and what is known of their law is learned from all of them.
+    and what is known of their law is learned from all of them. Where --key is that of one count,
+    add --size, and --rate if it is known.
     """
     has_population = size is not None or rate is not None or strata is not None
     if published != AskedTable():
-        if has_population or columns.is_asked or answers:
+        if columns.is_asked or answers:
             raise click.UsageError(_WHOLE)
+        if has_population:
+            if published != AskedTable(key=published.key, source=published.source) or column or out:
+                raise click.UsageError(_WHOLE)
+            assumed = assumed_of_options(size, rate, strata, is_flat_allowed=True)
+            refinement = _stored(published, assumed, noises, level, configuration)
+            _refine_count(refinement, plot, as_json=as_json)
+            return
         asked = replace(published, noises=noises, column=column, level=level, out=out, plot=plot)
         asked = replace(asked, is_replacing=overwrite)
         _refine_whole(asked, configuration, as_json=as_json)
     elif answers and not (columns.is_asked or column or out):
-        noise, assumed = _one(noises), assumed_of_options(size, rate, strata, is_flat_allowed=True)
-        _refine_count(Refinement.of(answers, assumed, noise, level), plot, as_json=as_json)
+        each = noises if 1 < len(noises) == len(answers) else _one(noises, len(answers))
+        assumed = assumed_of_options(size, rate, strata, is_flat_allowed=True)
+        _refine_count(Refinement.of(answers, assumed, each, level), plot, as_json=as_json)
     elif columns.answers and column and out and not (answers or plot):
         noise = _one(noises)
         rows = AnswerTable(columns.answers, column, out, columns.size, columns.rate, overwrite)
@@ -144,14 +155,41 @@ def _row_laws(
     return RowLaws(size=size, rate=rate, words="the rate" if is_known else "the size")
 
 
-def _one(noises: Sequence[AdditiveNoise]) -> AdditiveNoise:
-    """The noise of each answer."""
+def _one(noises: Sequence[AdditiveNoise], answers: int = 1) -> AdditiveNoise:
+    """The noise of all answers."""
     if len(noises) == 1:
         return noises[0]
+    if not noises:
+        raise click.UsageError(
+            "give either --epsilon, or both --noise and --scale, such as --noise gaussian "
+            "--scale 10"
+        )
+    each = f", or {answers} times, once an answer" if answers > 1 else ""
     raise click.UsageError(
-        "give either --epsilon, or both --noise and --scale, such as --noise gaussian --scale 10"
-        + (", once: all answers have one noise" if noises else "")
+        f"the noise is given {len(noises)} times: give --epsilon, or --scale, once{each}"
     )
+
+
+def _stored(
+    asked: AskedTable,
+    assumed: Assumed,
+    noises: Sequence[AdditiveNoise],
+    level: float,
+    configuration: Config,
+) -> Refinement:
+    """The estimate from a count that the ledger keeps with its noise."""
+    from noisycount.app.refine.stored import stored_count  # noqa: PLC0415  (loads the ledger)
+
+    if asked.key is None:
+        raise click.UsageError(_WHOLE)
+    if noises:
+        raise click.UsageError(
+            f"--key {asked.key!r}: the ledger knows the noise: leave --epsilon, --noise and "
+            "--scale out"
+        )
+    count = stored_count(asked.key, asked.source, configuration)
+    noise = DiscreteLaplace.for_epsilon(count.epsilon)
+    return Refinement.of([count.answer], assumed, noise, level)
 
 
 def _refine_whole(asked: AskedTable, configuration: Config, *, as_json: bool) -> None:

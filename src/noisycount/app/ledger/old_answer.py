@@ -55,11 +55,16 @@ def entry_under_key(key: str, configuration: Config, option: str) -> Entry:
     """The debit under a key of the ledger, or under the one key that begins so.
 
     Raises:
-        NoisyCountError: There is no such debit.
+        NoisyCountError: There is no such debit, or too little of its key is given.
     """
     found = _entries_of(key, debits(configuration))
     if len(found) == 1:
         return found[0]
+    if len(key) < _SHORTEST_KEY:
+        raise NoisyCountError(
+            f"{option} {key!r}: a key must begin with {_SHORTEST_KEY} of its characters or more; "
+            "`noisycount ledger show --json` lists the keys"
+        )
     several = "the keys of several answers begin so" if found else "the ledger has no such key"
     raise NoisyCountError(
         f"{option} {key!r}: {several}; `noisycount ledger show --json` lists the keys"

@@ -107,7 +107,8 @@ _OPTIONS = (
         "--key",
         is_eager=True,
         metavar="KEY",
-        help="Or: a table of the ledger, by its key or the beginning of it; it costs nothing.",
+        help="Or: a table or a count of the ledger, by its key or 6 or more characters that it "
+        "begins with; it costs nothing.",
     ),
     click.option(
         "--by",

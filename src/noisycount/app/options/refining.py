@@ -94,8 +94,8 @@ _NOISE = (
         multiple=True,
         callback=_as_epsilons,
         metavar="E",
-        help="The ε of each answer, as `noisycount count` tells it; of a table with sums once a "
-        "level.",
+        help="The ε of each answer, as `noisycount count` tells it: once, or once an answer; of a "
+        "table with sums once a level.",
     ),
     click.option(
         "--noise",

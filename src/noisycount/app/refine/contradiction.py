@@ -70,7 +70,7 @@ def _wider(refinement: Refinement, rate: Rate) -> Rate | None:
     miss = max(abs(answer / size - rate.mean) for answer in refinement.answers)
     for deviation in _deviations(rate, miss / 4):
         assumed = Assumed.of_rate(size, Rate(rate.mean, deviation))
-        told = Refinement.of(refinement.answers, assumed, refinement.noise).told
+        told = Refinement.of(refinement.answers, assumed, refinement.noises).told
         if told.surprise >= _UNSURPRISING:
             return assumed.rate
     return None

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import mul
 
 from noisycount.analysis.posterior.posterior import Posterior, posterior
 from noisycount.app.refine.assumption import Assumed, Rate
@@ -11,7 +12,7 @@ from noisycount.model.drawing.scales import as_written
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 
-__all__ = ["LEVEL", "Refinement", "refined"]
+__all__ = ["LEVEL", "Refinement", "epsilon_of", "refined", "scale_of"]
 
 LEVEL = 0.95
 
@@ -23,38 +24,61 @@ class Refinement:
     Attributes:
         answers: The noisy answers about it, in records.
         assumed: What was assumed before them.
-        noise: The noise of each answer, drawn independently.
+        noises: The noise of each answer, drawn independently.
         told: The law of the count given the answers.
         level: The level of `interval`.
     """
 
     answers: tuple[float, ...]
     assumed: Assumed
-    noise: AdditiveNoise
+    noises: tuple[AdditiveNoise, ...]
     told: Posterior
     level: float = LEVEL
 
     @classmethod
     def of(
-        cls, answers: Sequence[float], assumed: Assumed, noise: AdditiveNoise, level: float = LEVEL
+        cls,
+        answers: Sequence[float],
+        assumed: Assumed,
+        noise: AdditiveNoise | Sequence[AdditiveNoise],
+        level: float = LEVEL,
     ) -> "Refinement":
-        """The estimate of one count from answers that all have this noise.
+        """The estimate of one count from answers, each with its noise.
+
+        Args:
+            answers: About one count, in records.
+            assumed: What is public.
+            noise: That of each answer, or of all.
+            level: The probability of the interval.
 
         Raises:
-            ValueError: If the noise cannot give one of the answers.
+            ValueError: If a noise cannot give its answer.
         """
-        told = posterior(answers, assumed.population, [noise] * len(answers))
-        return cls(tuple(answers), assumed, noise, told, level)
+        noises = noise if isinstance(noise, Sequence) else [noise] * len(answers)
+        told = posterior(answers, assumed.population, noises)
+        return cls(tuple(answers), assumed, tuple(noises), told, level)
 
     @property
     def answer(self) -> float:
-        """The average of the answers, in records."""
-        return self.answers[0] if len(self.answers) == 1 else sum(self.answers) / len(self.answers)
+        """The average of the answers, each weighted by one over its variance; in records."""
+        if len(self.answers) == 1:
+            return self.answers[0]
+        if self.noise is not None:
+            return sum(self.answers) / len(self.answers)
+        weights = [1 / noise.variance for noise in self.noises]
+        return math.fsum(map(mul, self.answers, weights)) / math.fsum(weights)
 
     @property
     def answer_deviation(self) -> float:
         """The standard deviation of that average about the count, in records."""
-        return math.sqrt(self.noise.variance / len(self.answers))
+        if self.noise is not None:
+            return math.sqrt(self.noise.variance / len(self.answers))
+        return 1 / math.sqrt(math.fsum(1 / noise.variance for noise in self.noises))
+
+    @property
+    def noise(self) -> AdditiveNoise | None:
+        """The one noise of all answers; None where they differ."""
+        return self.noises[0] if len(set(self.noises)) == 1 else None
 
     @property
     def deviation(self) -> float:
@@ -66,20 +90,15 @@ class Refinement:
         """The equal-tailed interval of the count, in records."""
         return self.told.interval(self.level)
 
-    @property
-    def mechanism(self) -> str:
-        """The kind of noise, in words."""
-        return self.noise.name
 
-    @property
-    def scale(self) -> Fraction:
-        """The scale of the noise as it is written, in records."""
-        return as_written(self.noise.scale, "scale")
+def scale_of(noise: AdditiveNoise) -> Fraction:
+    """The scale of a noise as it is written, in records."""
+    return as_written(noise.scale, "scale")
 
-    @property
-    def epsilon(self) -> Fraction | None:
-        """The ε of each answer; None for noise that has none."""
-        return None if self.noise.epsilon is None else 1 / self.scale
+
+def epsilon_of(noise: AdditiveNoise) -> Fraction | None:
+    """The ε of an answer with that noise; None for noise that has none."""
+    return None if noise.epsilon is None else 1 / scale_of(noise)
 
 
 def refined(answer: int, size: int, rate: float, epsilon: Fraction) -> Refinement:

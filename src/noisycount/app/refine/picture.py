@@ -55,10 +55,13 @@ def save_plot(refinement: Refinement, file: Path) -> None:
         NoisyCountError: The file cannot be written.
     """
     size, answers = refinement.assumed.population.records, len(refinement.answers)
-    averaged = f"; the answer is the average of {answers}" if answers > 1 else ""
+    kind = "average" if refinement.noise is not None else "weighted average"
+    averaged = f"; the answer is the {kind} of {answers}" if answers > 1 else ""
     subtitle = f"{size:,} records{averaged}"
     chart = refinement_chart(
-        RefinementCurves.of(refinement.told, refinement.level), "What is the true count?", subtitle
+        RefinementCurves.of(refinement.told, refinement.level, refinement.answer),
+        "What is the true count?",
+        subtitle,
     )
     with writing(file):
         save_file(chart, file)

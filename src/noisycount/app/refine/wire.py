@@ -5,23 +5,25 @@ from typing import Any
 from noisycount.app.refine.answer_table import RefinedTable
 from noisycount.app.refine.assumption import Assumed
 from noisycount.app.refine.contradiction import warning
-from noisycount.app.refine.estimate import Refinement
-from noisycount.release.budget.exact import exact_text
+from noisycount.app.refine.estimate import Refinement, epsilon_of, scale_of
+from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.release.budget.exact import exact_text, optional_text
 
 __all__ = ["assumed_members", "refinement_object", "table_object"]
+
+_NOISE = ("epsilon", "mechanism", "scale")
 
 
 def refinement_object(refinement: Refinement) -> dict[str, Any]:
     """A Bayes estimate beside the raw answers and their average, in records."""
-    told = refinement.told
+    told, noise = refinement.told, refinement.noise
     return {
         "answer": refinement.answer,
         "answers": list(refinement.answers),
         "answer_deviation": refinement.answer_deviation,
         **assumed_members(refinement.assumed),
-        "epsilon": None if refinement.epsilon is None else exact_text(refinement.epsilon),
-        "mechanism": refinement.mechanism,
-        "scale": exact_text(refinement.scale),
+        **(dict.fromkeys(_NOISE) if noise is None else _noise_members(noise)),
+        "noises": [_noise_members(noise) for noise in refinement.noises],
         "mean": told.mean,
         "median": told.median,
         "mode": told.mode,
@@ -31,6 +33,12 @@ def refinement_object(refinement: Refinement) -> dict[str, Any]:
         "surprise": told.surprise,
         "warning": warning(refinement),
     }
+
+
+def _noise_members(noise: AdditiveNoise) -> dict[str, str | None]:
+    """The noise of an answer; ε is null for noise that has none."""
+    told = optional_text(epsilon_of(noise)), noise.name, exact_text(scale_of(noise))
+    return dict(zip(_NOISE, told, strict=True))
 
 
 def assumed_members(assumed: Assumed) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from noisycount.app.refine.answer_table import RefinedTable
 from noisycount.app.refine.contradiction import SURPRISING, warning
-from noisycount.app.refine.estimate import Refinement
+from noisycount.app.refine.estimate import Refinement, scale_of
 from noisycount.app.terminal.printing import Facts, seen_from_here
+from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.budget.exact import exact_text
 from noisycount.shown.numbers import percent, signed
@@ -15,7 +16,8 @@ def refinement_facts(refinement: Refinement) -> Facts:
     """A Bayes estimate in words."""
     told, several = refinement.told, len(refinement.answers) > 1
     low, high = refinement.interval
-    raw = "the average of the answers" if several else "the answer alone"
+    weighted = "" if refinement.noise is not None else "weighted "
+    raw = f"the {weighted}average of the answers" if several else "the answer alone"
     facts = [
         ("assumed", refinement.assumed.words),
         ("answers" if several else "answer", _answers(refinement)),
@@ -39,10 +41,18 @@ def refinement_facts(refinement: Refinement) -> Facts:
 
 def _answers(refinement: Refinement) -> str:
     """The answers and their noise."""
+    if refinement.noise is None:
+        pairs = zip(refinement.answers, refinement.noises, strict=True)
+        return "; ".join(f"{_exact(answer)} with {_noise(noise)}" for answer, noise in pairs)
     told = ", ".join(_exact(answer) for answer in refinement.answers)
-    if isinstance(refinement.noise, DiscreteLaplace):
-        return f"{told}, with noise of ε = {exact_text(refinement.noise.epsilon)}"
-    return f"{told}, with {refinement.mechanism} noise of scale {exact_text(refinement.scale)}"
+    return f"{told}, with {_noise(refinement.noise)}"
+
+
+def _noise(noise: AdditiveNoise) -> str:
+    """The noise of an answer, by its ε where `count` gives such."""
+    if isinstance(noise, DiscreteLaplace):
+        return f"noise of ε = {exact_text(noise.epsilon)}"
+    return f"{noise.name} noise of scale {exact_text(scale_of(noise))}"
 
 
 def table_text(table: RefinedTable) -> str:

@@ -56,25 +56,28 @@ class RefinementCurves:
             raise ValueError(f"low must not exceed high, got {self.low} and {self.high}: swap them")
 
     @classmethod
-    def of(cls, told: Posterior, level: float = 0.95) -> Self:
+    def of(cls, told: Posterior, level: float = 0.95, answer: float | None = None) -> Self:
         """The curves of a posterior over the counts that hold nearly all the probability.
 
         Args:
             told: The law of the count given its answers.
             level: The probability of the interval, in (0, 1).
+            answer: Where the answer is marked, in records; None: at the average of all.
 
         Raises:
             ValueError: An answer is not that of noise which is added to the count, or no number.
         """
         counts = shown_counts(told)
         answers = [answer for answer, _ in told.observed if not isinstance(answer, Below)]
+        if answer is None:
+            answer = answers[0] if len(answers) == 1 else sum(answers) / len(answers)
         low, high = told.interval(level)
         return cls(
             counts=counts.astype(int).tolist(),
             prior=told.population.law().pmf(counts).tolist(),
             noisy=likelihood_curve(told, counts).tolist(),
             posterior=told.pmf(counts).tolist(),
-            answer=answers[0] if len(answers) == 1 else sum(answers) / len(answers),
+            answer=answer,
             estimate=told.mean,
             low=low,
             high=high,

@@ -107,13 +107,38 @@ def test_keys_that_lead_to_no_table_are_refused(run: Run, refused: Refused, here
     words = ("--by", "female", "--groups-per-unit", "1", "--epsilon", "0.1", "--json")
     table = run("count", "survey", *words).object["key"]
     assert "the ledger has no such key" in refused("refine", "--key", "abcdef")
-    assert "that is one count" in refused("refine", "--key", count["key"])
+    assert "that is one count: add --size N, and --rate P" in refused(
+        "refine", "--key", count["key"]
+    )
+    assert "must begin with 6 of its characters or more" in refused("refine", "--key", table[:5])
     assert "that is an answer about survey" in refused("refine", "--key", table, "t.csv")
     assert "must be the one data set of --key" in refused("refine", "--key", table, "a", "b")
     assert "the ledger knows the noise" in refused("refine", "--key", table, *NOISE)
 
 
-def test_one_answer_has_one_noise(refused: Refused) -> None:
-    """Several are for the levels of a table."""
-    message = refused("refine", "107", "--size", "200", *NOISE, *NOISE)
-    assert "once: all answers have one noise" in message
+def test_a_count_of_the_ledger_is_refined_by_its_key(
+    run: Run, refused: Refused, here: Path
+) -> None:
+    """The ledger knows its answer and its noise, so only what is public is typed."""
+    configure(here, 'unit = "person"')
+    count = run("count", "survey", "--where", "age > 60", "--epsilon", "0.1", "--json").object
+    known, key = ("--size", "5912", "--rate", "10%"), ("--key", count["key"][:6])
+    answer = str(count["answer"])
+    typed = run("refine", answer, *known, "--epsilon", "0.1", "--json").object
+    assert run("refine", *key, "survey", *known, "--json").object == typed
+    assert run("refine", *key, *known, "--plot", "k.svg").status == 0
+    assert "the ledger knows the noise" in refused("refine", *key, *known, *NOISE)
+    assert "that is an answer about survey" in refused("refine", *key, "t.csv", *known)
+    assert WHOLE in refused("refine", *key, *known, "--ranks")
+    words = ("--by", "female", "--groups-per-unit", "1", "--epsilon", "0.1", "--json")
+    table = run("count", "survey", *words).object["key"]
+    assert "that is a table" in refused("refine", "--key", table, *known)
+
+
+def test_there_is_one_noise_or_one_an_answer(refused: Refused) -> None:
+    """As many as answers, or one for all."""
+    words = ("--size", "200", *NOISE, *NOISE)
+    message = refused("refine", "107", *words)
+    assert "the noise is given 2 times: give --epsilon, or --scale, once; see" in message
+    message = refused("refine", "1", "2", "3", *words)
+    assert "given 2 times: give --epsilon, or --scale, once, or 3 times, once an answer" in message

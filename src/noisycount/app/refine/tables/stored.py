@@ -9,7 +9,7 @@ import numpy as np
 
 from noisycount.app.config.config import Config
 from noisycount.app.ledger.asked_words import asked_words
-from noisycount.app.ledger.old_answer import entry_under_key
+from noisycount.app.refine.stored import stored_entry
 from noisycount.app.refine.tables.noises import noise_named
 from noisycount.app.refine.tables.published import PublishedLevel, PublishedTable
 from noisycount.app.refine.tables.stored_cells import StoredCells, stored_levels
@@ -39,13 +39,7 @@ def stored_table(key: str, source: str | None, configuration: Config) -> Publish
     Raises:
         NoisyCountError: There is no such table, it is of another data set, or has no answer yet.
     """
-    entry = entry_under_key(key, configuration, "--key")
-    if source is not None and configuration.dataset(source).account != entry.request.dataset:
-        raise NoisyCountError(
-            f"--key {key!r}: that is an answer about {seen_from_here(entry.request.dataset)}: "
-            f"leave {source!r} out"
-        )
-    return table_of_entry(entry, key)
+    return table_of_entry(stored_entry(key, source, configuration), key)
 
 
 def table_of_entry(entry: Entry, key: str) -> PublishedTable:
@@ -61,7 +55,7 @@ def table_of_entry(entry: Entry, key: str) -> PublishedTable:
     asked = asked_of(entry).get("table")
     if not isinstance(asked, dict):
         raise NoisyCountError(
-            f"--key {key!r}: that is one count: give its answer, --size and --epsilon instead"
+            f"--key {key!r}: that is one count: add --size N, and --rate P if it is known"
         )
     if not isinstance(entry.answer, TableAnswer):
         raise NoisyCountError(f"--key {key!r}: there is no answer yet: ask the same question again")
