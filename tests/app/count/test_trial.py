@@ -46,7 +46,7 @@ def test_a_dry_run_asks_as_an_analyst(run: Run, here: Path) -> None:
     """The smaller of the two budgets binds."""
     configure(here, '[analysts.alice]\nbudget = "0.5"')
     words = ("count", "survey", "--where", "age >= 40", "--epsilon", "0.75", "--dry-run", "--json")
-    told = run(*words).object
+    told = run(*words, "--analyst", "alice").object
     assert (told["analyst"], told["remaining"], told["affordable"]) == ("alice", "0.5", False)
 
 

@@ -173,10 +173,12 @@ def test_analysts_have_budgets_of_their_own(run: Run, refused: Refused, here: Pa
     assert "charged 0.1 to alice; the next may cost up to 0 (budget 2 and 0.3)" in words.output
 
 
-def test_an_only_analyst_need_not_be_named(run: Run, refused: Refused, here: Path) -> None:
-    """And nobody else may be where none is configured."""
+def test_an_only_analyst_pays_for_nobody_else(run: Run, refused: Refused, here: Path) -> None:
+    """Who asks is said as soon as anybody is configured; where nobody is, there is no name."""
     configure(here, '[analysts.alice]\nbudget = "0.3"')
-    assert ask(run, 1)["analyst"] == "alice"
+    message = refused("count", "survey", "--where", "year = 1", "--epsilon", "0.1")
+    assert "--analyst is missing: name who asks, alice; anybody else, an owner too" in message
+    assert not run("ledger", "show", "--json").object["entries"]
     configure(here)
     assert ask(run, 2)["analyst"] == "analyst"
     message = refused(

@@ -76,7 +76,7 @@ _ONE_PRICE = "give either --epsilon, or both --within and --guess, such as --wit
     "--analyst",
     metavar="NAME",
     shell_complete=analyst_names,
-    help="Who asks, where several may.",
+    help="Who asks; to be said where analysts are configured.",
 )
 @click.option(
     "--purpose",

@@ -214,7 +214,7 @@ class Config:
         raise ConfigError(f"SOURCE {shown!r} is neither a file nor a data set: {remedy}")
 
     def analyst(self, name: str | None) -> Analyst:
-        """Who asks: the analyst that is named, or the only one there is.
+        """Who asks: the analyst that is named; nobody is charged for another's question.
 
         Raises:
             ConfigError: Nobody of that name may ask, or a name is missing.
@@ -228,7 +228,10 @@ class Config:
                 else "leave --analyst out, as the configuration names no analysts"
             )
             raise ConfigError(f"--analyst {name!r} is not configured: {remedy}")
-        if len(self.analysts) > 1:
-            names = ", ".join(self.analysts)
-            raise ConfigError(f"--analyst is missing: name who asks, one of {names}")
-        return next(iter(self.analysts.values()), Analyst())
+        if self.analysts:
+            one = "" if len(self.analysts) == 1 else "one of "
+            raise ConfigError(
+                f"--analyst is missing: name who asks, {one}{', '.join(self.analysts)}; anybody "
+                "else, an owner too, is named in noisycount.toml first, by [analysts.NAME]"
+            )
+        return Analyst()
