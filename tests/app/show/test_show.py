@@ -49,6 +49,32 @@ def test_what_was_asked_is_shown_with_its_error(run: Run, here: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--by", "health", "--keys", "health=poor,good", "--other", "--margins", "total"),
+        ("--by", "year", "--keys", "year=3,1", "--cumulative"),
+        ("--where", "age > 60", "--where", "age > 30"),
+        ("--by", "health", "--delta", "1e-6"),
+    ],
+)
+def test_counts_of_a_table_are_shown_with_their_keys(
+    run: Run, here: Path, words: tuple[str, ...]
+) -> None:
+    """In `--json` beside their keys, and the text says how to see them."""
+    budget = 'budget = { epsilon = "5", delta = "1e-5", for_keys = "1e-5" }'
+    configure(here, COLUMNS.replace('budget = "1"', budget))
+    asked = ("count", "survey", *words, "--groups-per-unit", "1", "--epsilon", "1", "--json")
+    if "--where" in words:
+        asked = ("count", "survey", *words, "--epsilon", "1", "--json")
+    paid = run(*asked).object
+    (told,) = run("show", "survey", "--json").object["asked"]
+    expected = [{name: row[name] for name in ("level", "keys", "answer")} for row in paid["rows"]]
+    assert sorted(map(str, told["rows"])) == sorted(map(str, expected))
+    shown = run("show", "survey").output
+    assert f"noisycount refine --key {paid['key'][:6]}" in " ".join(shown.split())
+
+
 def test_a_file_is_shown_by_the_unit_of_its_answers(run: Run, here: Path) -> None:
     """Its path is its name, and before the first count nobody said whose rows it holds."""
     (here / "people.csv").write_text("person,age\n1,31\n2,29\n")

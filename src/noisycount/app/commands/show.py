@@ -13,6 +13,7 @@ from noisycount.app.show.words import (
     column_rows,
     entry_header,
     entry_rows,
+    table_hint,
     view_facts,
 )
 from noisycount.app.terminal.printing import print_facts, print_json, print_table, print_text
@@ -42,5 +43,6 @@ def command(source: str, table: str | None, configuration: Config, *, as_json: b
     print_table(COLUMN_HEADER, column_rows(view))
     if asked:
         print_table(entry_header(view), asked)
+        print_facts(table_hint(view))
     else:
         print_text("nothing was asked yet")

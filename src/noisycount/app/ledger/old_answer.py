@@ -14,9 +14,17 @@ from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.release.register.asked import asks_for_table
 
-__all__ = ["OldAnswer", "answered_words", "entry_under_key", "left_of", "old_answer"]
+__all__ = [
+    "SHORTEST_KEY",
+    "OldAnswer",
+    "answered_words",
+    "entry_under_key",
+    "left_of",
+    "old_answer",
+]
 
-_SHORTEST_KEY = 6
+SHORTEST_KEY = 6
+"""So many characters of a key tell it from others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +68,9 @@ def entry_under_key(key: str, configuration: Config, option: str) -> Entry:
     found = _entries_of(key, debits(configuration))
     if len(found) == 1:
         return found[0]
-    if len(key) < _SHORTEST_KEY:
+    if len(key) < SHORTEST_KEY:
         raise NoisyCountError(
-            f"{option} {key!r}: a key must begin with {_SHORTEST_KEY} of its characters or more; "
+            f"{option} {key!r}: a key must begin with {SHORTEST_KEY} of its characters or more; "
             "`noisycount ledger show --json` lists the keys"
         )
     several = "the keys of several answers begin so" if found else "the ledger has no such key"
@@ -102,6 +110,6 @@ def left_of(name: str, configuration: Config) -> tuple[str, Fraction]:
 def _entries_of(key: str, entries: list[Entry]) -> list[Entry]:
     """The entry of that key, or all whose keys begin so if that is long enough to tell."""
     exact = [entry for entry in entries if entry.key == key]
-    if exact or len(key) < _SHORTEST_KEY:
+    if exact or len(key) < SHORTEST_KEY:
         return exact
     return [entry for entry in entries if entry.key.startswith(key)]

@@ -5,6 +5,7 @@ from typing import Any
 from noisycount.app.config.config import Config
 from noisycount.app.ledger.asked_words import asked_object
 from noisycount.app.ledger.wire import answer_object, price_object
+from noisycount.app.refine.tables.stored_rows import rows_member
 from noisycount.app.show.view import View
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.ledger.entries import Entry
@@ -49,6 +50,7 @@ def entry_object(entry: Entry) -> dict[str, Any]:
         **asked_object(entry),
         **price_object(entry),
         **answer_object(entry),
+        **rows_member(entry),
         "analyst": entry.analyst,
         "key": entry.key,
     }

@@ -3,12 +3,14 @@
 from noisycount.app.check.kinds import value_words
 from noisycount.app.config.config import Config
 from noisycount.app.ledger.asked_words import asked_words
+from noisycount.app.ledger.old_answer import SHORTEST_KEY
 from noisycount.app.ledger.stored_count import StoredCount
 from noisycount.app.ledger.words import answer_words, place_words, price_name, price_words
 from noisycount.app.show.view import View
 from noisycount.app.terminal.printing import Facts, seen_from_here
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.ledger.entries import Entry
+from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.shown.numbers import approximately, plus_minus, signed
 
 __all__ = [
@@ -18,6 +20,7 @@ __all__ = [
     "column_rows",
     "entry_header",
     "entry_rows",
+    "table_hint",
     "view_facts",
 ]
 
@@ -61,6 +64,22 @@ def entry_rows(view: View) -> list[tuple[str, ...]]:
             _answer(entry),
         )
         for entry in view.entries
+    ]
+
+
+def table_hint(view: View) -> Facts:
+    """How to see the counts of the newest table; nothing where none was answered."""
+    tables = (entry for entry in reversed(view.entries) if isinstance(entry.answer, TableAnswer))
+    newest = next(tables, None)
+    if newest is None:
+        return []
+    return [
+        (
+            "hint",
+            f"`noisycount refine --key {newest.key[:SHORTEST_KEY]}` tells the counts of "
+            f"{asked_words(newest)}, each beside its keys; `show --json` has those of all tables, "
+            "and the key of each",
+        )
     ]
 
 

@@ -13,6 +13,7 @@ from noisycount.app.refine.stored import stored_entry
 from noisycount.app.refine.tables.noises import noise_named
 from noisycount.app.refine.tables.published import PublishedLevel, PublishedTable
 from noisycount.app.refine.tables.stored_cells import StoredCells, stored_levels
+from noisycount.app.refine.tables.stored_rows import level_names
 from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import NoisyCountError
 from noisycount.model.tables.levels import Level
@@ -25,7 +26,6 @@ from noisycount.release.tables.table_labels import free_name
 __all__ = ["NO_SUMS", "stored_table", "table_of_entry"]
 
 NO_SUMS = "sums are not used: one person may be in several cells, or cells are hidden"
-_OTHER = "other"
 
 
 def stored_table(key: str, source: str | None, configuration: Config) -> PublishedTable:
@@ -117,9 +117,6 @@ def _columns(
     columns: dict[str, Cells] = {
         name: [row[place] for row in labels] for place, name in enumerate(cells.labels.names)
     }
-    levels = [level.name for level in counted for _ in range(level.size)]
-    if has_other:
-        levels[counted[0].size - 1] = _OTHER
-    columns[free_name("level", columns)] = levels
+    columns[free_name("level", columns)] = level_names(list(counted), has_other=has_other)
     columns[free_name("answer", columns)] = answers
     return columns
