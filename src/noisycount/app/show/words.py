@@ -73,14 +73,12 @@ def table_hint(view: View) -> Facts:
     newest = next(tables, None)
     if newest is None:
         return []
-    return [
-        (
-            "hint",
-            f"`noisycount refine --key {newest.key[:SHORTEST_KEY]}` tells the counts of "
-            f"{asked_words(newest)}, each beside its keys; `show --json` has those of all tables, "
-            "and the key of each",
-        )
-    ]
+    how = (
+        f"`noisycount refine --key {newest.key[:SHORTEST_KEY]}` tells the counts of "
+        f"{asked_words(newest)}, each beside its keys; `show --json` has those of all tables, and "
+        "the key of each"
+    )
+    return [("hint", how)]
 
 
 def budget_words(view: View) -> str:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,8 @@ def stored_levels(asked: dict[str, Any], cells: StoredCells) -> list[Level]:
     """
     names, codes, has_other = cells.labels.names, cells.codes, bool(asked.get("other"))
     first = cell_level(codes, names, has_other=has_other)
+    if "questions" in asked:
+        return [replace(first, name="questions")]
     if asked.get("cumulative"):
         return [first, *range_levels(len(codes))]
     return [first, *margin_levels(codes, names, asked.get("margins", ()), has_other=has_other)]
