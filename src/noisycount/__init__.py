@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from noisycount.model.tables.splits import Splits
     from noisycount.model.tables.tree import Tree
     from noisycount.study.figure import Figure
-    from noisycount.study.papers.catalogue import figure, figures
+    from noisycount.study.papers.catalogue import claims, figure, figures
 
 __all__ = [
     "Atoms",
@@ -99,6 +99,7 @@ __all__ = [
     "break_even_rates",
     "chan_bound",
     "chart",
+    "claims",
     "count_for_relative_error",
     "difference",
     "epsilon_for_accuracy",
@@ -169,6 +170,7 @@ _HOMES = {
     "break_even_rates": "analysis.evaluation.break_even",
     "chan_bound": "analysis.accuracy.accuracy",
     "chart": "charts.chart",
+    "claims": "study.papers.catalogue",
     "count_for_relative_error": "analysis.accuracy.relative_error",
     "difference": "analysis.arithmetic.difference",
     "epsilon_for_accuracy": "analysis.accuracy.epsilon_for_accuracy",
@@ -199,11 +201,14 @@ _HOMES = {
     "unbiased": "analysis.arithmetic.unbiased",
     "utility_loss": "analysis.utility.utility",
 }
+__version__: str
 _MODULES = {"releases": "model.releases.releases"}
 
 
 def __getattr__(name: str) -> object:
     """A public name, imported on first use: the command line starts without NumPy."""
+    if name == "__version__":
+        return str(import_module("importlib.metadata").version("noisycount"))
     if name not in _HOMES and name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = import_module(f"noisycount.{_MODULES.get(name) or _HOMES[name]}")

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+import noisycount as nc
+
 PROJECT = Path(__file__).parents[2]
 FILES = [PROJECT / name for name in ("pyproject.toml", "CITATION.cff", "CHANGELOG.md")]
 REQUIREMENT = re.compile(r"([a-z0-9-]+)(?:\[.*\])?(?:[>~]=)([0-9.]+)")
@@ -34,8 +36,24 @@ def test_a_citation_has_what_its_format_needs(cited: dict) -> None:
     assert [set(author) for author in cited["authors"]] == [{"name"}]
     assert set(cited) == {
         *("cff-version", "message", "title", "abstract", "type", "authors", "version"),
-        *("date-released", "license", "keywords"),
+        *("date-released", "license", "keywords", "references"),
     }
+
+
+def test_the_papers_can_be_cited(cited: dict) -> None:
+    """Each has what the format needs of a reference, and the link that the page of papers has."""
+    page = (PROJECT / "docs/papers/index.md").read_text(encoding="utf-8")
+    linked = re.findall(r"\]\((https://(?:arxiv|doi)[^)]*)\)", page)
+    links = [each.get("url") or f"https://doi.org/{each['doi']}" for each in cited["references"]]
+    assert sorted(links) == sorted(linked)
+    for each in cited["references"]:
+        assert {"type", "title", "authors", "year"} <= set(each)
+        assert all({"given-names", "family-names"} == set(author) for author in each["authors"])
+
+
+def test_the_package_tells_its_version(stated: dict) -> None:
+    """As Python libraries do."""
+    assert nc.__version__ == stated["project"]["version"]
 
 
 def test_a_release_has_one_version_and_one_date(stated: dict, cited: dict) -> None:

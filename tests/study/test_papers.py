@@ -350,6 +350,14 @@ def test_numbers_outside_figures_are_confirmed() -> None:
         assert verdicts[source] is Verdict.HOLDS
 
 
+def test_numbers_outside_figures_are_told_by_paper() -> None:
+    """One of 2015; ours has none; a figure is no paper."""
+    assert [claim.source for claim in nc.claims("naldi2015")] == ["eq. (3)"]
+    assert [len(nc.claims(key)) for key in ("naldi2014", "breutigam", "ours")] == [4, 2, 0]
+    with pytest.raises(ValueError, match=r"must name a paper, got 'naldi2015.1': use one of naldi"):
+        nc.claims("naldi2015.1")
+
+
 def test_unknown_names_are_refused_with_the_known_ones() -> None:
     """Figures and papers may be named."""
     assert chosen(["naldi2015.2", "ours"])[:2] == ["naldi2015.2", "ours.sums"]

@@ -5,10 +5,12 @@ import re
 import pytest
 
 from noisycount.charts.plot.chart import plot_svg
-from tests.study.claim_tables import FOLDER, PAGES, row, rows
+from noisycount.study.papers.catalogue import PAPERS
+from tests.study.claim_tables import FOLDER, PAGES, claims_of, row, rows
 from tests.study.test_papers import CASES, KEYS, figure
 
 ROWS = [each for page in PAGES for each in rows(page.read_text(encoding="utf-8"))]
+PAPERS_WITH_MORE = [paper.key for paper in PAPERS if paper.claims()]
 DRAWN = {
     **{picture.stem: picture for picture in FOLDER.glob("*.svg")},
     **{
@@ -27,9 +29,10 @@ def words(picture: str) -> list[str]:
 
 def test_every_figure_has_its_claims_on_one_page() -> None:
     """Rows of a figure stand together, in the order of figures on each page."""
-    assert sorted({key for key, _ in ROWS}) == sorted(KEYS)
+    expected = sorted([*KEYS, *PAPERS_WITH_MORE])
+    assert sorted({key for key, _ in ROWS}) == expected
     together = [key for place, (key, _) in enumerate(ROWS) if ROWS[place - 1][0] != key]
-    assert len(together) == len(KEYS)
+    assert sorted(together) == expected
 
 
 @pytest.mark.few(3)
@@ -37,7 +40,14 @@ def test_every_figure_has_its_claims_on_one_page() -> None:
 def test_the_verdicts_of_a_page_are_those_that_are_computed(key: str) -> None:
     """With the claim and with our numbers; `python -m tests.study.claim_tables` renews them."""
     told = [line for each, line in ROWS if each == key]
-    assert told == [row(figure(key), claim) for claim in figure(key).claims]
+    assert told == [row(key, claim) for claim in figure(key).claims]
+
+
+@pytest.mark.parametrize("key", PAPERS_WITH_MORE)
+def test_a_page_has_what_its_paper_says_outside_figures(key: str) -> None:
+    """The same claims as `nc.claims`, on the page of the paper."""
+    told = [line for each, line in rows((FOLDER / f"{key}.md").read_text("utf-8")) if each == key]
+    assert told == [row(key, claim) for claim in claims_of(key)]
 
 
 @pytest.mark.few(1)

@@ -66,8 +66,9 @@ def privacy_curve(
             mechanisms or hold what is no atom, or the records of a population for questions are not
             `Atoms`.
 
-    Source: Breutigam and Reischuk, Definition 5 and sections 4.1 to 4.3, exactly in place of
-    Lemma 6; Theorems 4.1 and 4.2 with their misprints mended.
+    Source: Breutigam and Reischuk, Definition 4 (statistical privacy), Definition 5 (its curve) and
+    sections 4.1 to 4.3, exactly in place of Lemma 6; Theorems 4.1 and 4.2 with their misprints
+    mended.
     Numerical error: 1e-9 relative where δ >= 1e-50; `bracket` bounds it always, from the relative
     error of a probability (2e-13 to 2e-12; measured, with a margin), so that δ = 1 has
     the bracket (1 − 2e-13, 1), from 4e-12 of each tail of a sum of noises and 1e-10·δ under it

@@ -109,7 +109,7 @@ def discrete_gaussian(scale: Fraction, integers: RandomIntegers) -> int:
     """One draw of the discrete Gaussian law P[Z = z] ∝ e^(−z²/(2·scale²)), exactly.
 
     A discrete Laplace z of the same scale is kept with probability e^(−(|z|/scale − 1)²/2), which
-    is at least 58 % of the draws at any scale.
+    is at least 55.7 % of the draws at any scale.
 
     Args:
         scale: In records, positive; any rational.

@@ -74,8 +74,8 @@ class Laplace(ContinuousNoise, LaplaceKernel):
         """The count plus noise of the continuous law, rounded to a public grid by an exact sampler.
 
         The grid is 2^min(0, ⌊log2 scale⌋ − 40) records, whatever the count, so that the low bits
-        of an answer tell nothing. Below a scale of 2^40 records the law that is released is within
-        2^−40 of the continuous one in total variation; above, within 1/scale.
+        of an answer tell nothing. The law of the noise is the continuous one rounded to the nearest
+        point, exactly; count and noise are added exactly, and the sum is told as the nearest float.
 
         Args:
             count: The true count, a whole number.

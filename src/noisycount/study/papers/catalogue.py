@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from noisycount.study.claim import Claim
 from noisycount.study.figure import Figure
 from noisycount.study.papers.breutigam.paper import PAPER as BREUTIGAM
 from noisycount.study.papers.naldi2014.paper import PAPER as NALDI2014
@@ -9,7 +10,7 @@ from noisycount.study.papers.naldi2015.paper import PAPER as NALDI2015
 from noisycount.study.papers.ours.paper import PAPER as OURS
 from noisycount.study.papers.paper import Paper
 
-__all__ = ["PAPERS", "chosen", "figure", "figures"]
+__all__ = ["PAPERS", "chosen", "claims", "figure", "figures"]
 
 PAPERS: tuple[Paper, ...] = (NALDI2014, NALDI2015, BREUTIGAM, OURS)
 """In the order of a page."""
@@ -43,6 +44,30 @@ def figure(key: str) -> Figure:
         if key in paper.figures:
             return paper.figures[key]()
     raise ValueError(f"key must name a figure, got {key!r}: use one of {', '.join(figures())}")
+
+
+def claims(paper: str) -> tuple[Claim, ...]:
+    """What a paper states outside its figures, each claim with what was found and a verdict.
+
+    What it states of a figure is in `figure(key).claims`.
+
+    Args:
+        paper: The first part of the keys of its figures: naldi2014, naldi2015, breutigam, or ours,
+            which claims nothing outside its figures.
+
+    Raises:
+        ValueError: There is no such paper.
+
+    Example:
+        >>> (told,) = claims("naldi2015")
+        >>> told.source, told.found, told.verdict.value
+        ('eq. (3)', 'from 0.99005 to 1.0101.', 'holds')
+    """
+    for each in PAPERS:
+        if paper == each.key:
+            return each.claims()
+    keys = ", ".join(each.key for each in PAPERS)
+    raise ValueError(f"paper must name a paper, got {paper!r}: use one of {keys}")
 
 
 def chosen(names: Sequence[str]) -> list[str]:

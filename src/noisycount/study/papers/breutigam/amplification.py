@@ -83,6 +83,7 @@ def _turns(exact: list[float]) -> Claim:
         "caption of Fig. 7",
         "δ increases when decreasing λ up to a certain point, because ε' gets smaller.",
         f"from {number(exact[-1])} at λ = 1 to {number(exact[best])} at λ = "
-        f"{number(PARTS[best])}, and down to {number(exact[0])} at λ = {number(PARTS[0])}.",
+        f"{number(PARTS[best])}, the largest at the {len(PARTS)} λ that are drawn, and down to "
+        f"{number(exact[0])} at λ = {number(PARTS[0])}.",
         Verdict.of(exact[-1] < exact[best] > exact[0]),
     )
