@@ -135,18 +135,57 @@ def test_epsilon_is_by_default_that_of_the_noise(
 
 
 def test_delta_is_told_as_what_is_true(run: Run) -> None:
-    """The odds hold but for an outright answer with probability δ, rounded up; never less."""
+    """The odds hold, or the person is given away with probability δ, rounded up; never less."""
     words = (*RECORDS, "--noise", "gaussian", "--scale", "3", *EPSILON)
     told = run("risk", *words, "--json").object
     for each in told["adversaries"]:
         shown = at_most(each["delta"])
         assert each["delta"] <= float(shown) <= each["delta"] * 1.01
         assert each["meaning"] == (
-            f"at worst is told outright with probability {shown}; otherwise a 50:50 guess about "
-            "one person becomes at most 51:49"
+            "a 50:50 guess about one person becomes at most 51:49, or the person is given away "
+            f"with probability {shown}"
         )
-        assert f"{each['adversary']} {each['meaning']}" in words_of(run, *words)
+    said = words_of(run, *words)
+    assert "given away with probability δ (above) guess how often" in said
+    assert said.count("given away") == 1
     assert [at_most(each["delta"]) for each in told["adversaries"]] == ["0.129", "0.0356"]
+
+
+def test_noise_with_an_epsilon_keeps_to_it_in_every_case(run: Run) -> None:
+    """Nobody is ever given away at a price of 0.15: 54:46 bounds each guess; said once for all."""
+    words = (*RECORDS, "--price", "0.15", "--known", "400", "--epsilon", "0.05")
+    told = run("risk", *words, "--json").object
+    in_no_case = ", and in no case does the guess become more than 54:46"
+    for each in told["adversaries"]:
+        assert each["delta"] > 0
+        assert each["meaning"].endswith(in_no_case)
+    said = words_of(run, *words)
+    assert said.count("more than 54:46") == said.count("given away") == 1
+    assert "right after the answer, 50:50 before; it is rounded up, as δ and ε are" in said
+    gaussian = words_of(run, *RECORDS, "--noise", "gaussian", "--scale", "3", *EPSILON)
+    assert "in no case" not in gaussian
+    enormous = words_of(run, *RECORDS, "--price", "15", "--epsilon", "1")
+    assert "in no case" not in enormous
+
+
+def test_dependent_records_have_no_bound_but_that_of_the_worst_case(run: Run) -> None:
+    """At an uncertain rate an outsider can have more than the ε of the noise."""
+    words = ("--size", "1000", "--rate", "1.7%±0.6%", "--price", "0.1", "--known", "300")
+    told = run("risk", *words, "--epsilon", "0.05", "--json").object
+    bounded = ["in no case" in each["meaning"] for each in told["adversaries"]]
+    assert bounded == [True, False, False]
+    said = words_of(run, *words, "--epsilon", "0.05")
+    assert "both others a 50:50 guess about one person becomes at most 52:48, or the pe" in said
+
+
+@pytest.mark.parametrize(("price", "guess"), [("0.15", "53.75 %"), ("0.1", "52.50 %")])
+def test_a_guess_is_rounded_up(run: Run, price: str, guess: str) -> None:
+    """1/(1 + e^−ε), 0.537430 and 0.524979, is never told to be less."""
+    words = ("--size", "5912", "--rate", "1.7%", "--price", price)
+    exact = run("risk", *words, "--json").object["adversaries"][0]["guess"]
+    assert exact == pytest.approx(1 / (1 + math.exp(-float(price))), rel=1e-9)
+    assert f"│ {guess} │" in words_of(run, *words)
+    assert exact * 100 <= float(guess.removesuffix(" %"))
 
 
 def test_without_noise_the_worst_case_learns_everything(run: Run) -> None:

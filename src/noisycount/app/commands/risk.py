@@ -22,7 +22,7 @@ from noisycount.app.risk.known import Known
 from noisycount.app.risk.risk import Risks
 from noisycount.app.risk.setting import Setting
 from noisycount.app.risk.wire import risks_object
-from noisycount.app.risk.words import cautions, meanings, risk_facts, risk_header, risk_rows
+from noisycount.app.risk.words import cautions, risk_facts, risk_header, risk_rows, shared_meanings
 from noisycount.app.terminal.printing import print_facts, print_json, print_table
 from noisycount.app.terminal.progress import progress
 from noisycount.errors import NoisyCountError
@@ -233,4 +233,4 @@ def _print(risks: Risks, source: str | None) -> None:
     """For people: what differs and was asked, a table, what it promises, and what it does not."""
     print_facts(risk_facts(risks, source))
     print_table(risk_header(risks), risk_rows(risks))
-    print_facts([*meanings(risks), *cautions(risks)])
+    print_facts([*shared_meanings(risks), *cautions(risks)])

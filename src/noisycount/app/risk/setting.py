@@ -121,9 +121,14 @@ class Setting:
         return None if isinstance(self.noise, Exact) else as_written(self.noise.scale, "scale")
 
     @property
+    def noise_epsilon(self) -> float | Fraction | None:
+        """The ε that the noise keeps in every case; None where it has none."""
+        return None if isinstance(self.noise, Exact) else self.noise.epsilon
+
+    @property
     def natural_epsilon(self) -> Fraction:
         """The ε of Laplace noise, 1/scale but at most 700; 1 for every other kind."""
-        if self.scale is None or isinstance(self.noise, Exact) or self.noise.epsilon is None:
+        if self.scale is None or self.noise_epsilon is None:
             return Fraction(1)
         return min(1 / self.scale, _LARGEST_EPSILON)
 

@@ -1,6 +1,7 @@
 """What an answer reveals, in words that are true."""
 
 import math
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal
 
 from noisycount.app.risk.risk import Risk, Risks
@@ -11,6 +12,7 @@ from noisycount.shown.numbers import (
     approximately,
     at_least,
     at_most,
+    odds,
     odds_sentence,
     percent,
     signed,
@@ -24,6 +26,7 @@ __all__ = [
     "risk_facts",
     "risk_header",
     "risk_rows",
+    "shared_meanings",
 ]
 
 
@@ -81,34 +84,78 @@ def risk_rows(risks: Risks) -> list[tuple[str, ...]]:
 
 def meanings(risks: Risks) -> list[tuple[str, str]]:
     """What ε and δ promise against each adversary."""
-    return [(risk.adversary.name, _meaning(risk, risks)) for risk in risks.risks]
+    return [
+        (risk.adversary.name, _meaning(risk, risks, at_most(risk.delta))) for risk in risks.risks
+    ]
+
+
+def shared_meanings(risks: Risks) -> list[tuple[str, str]]:
+    """The same, once for all adversaries against whom it differs in δ alone."""
+    alike: dict[str, list[Risk]] = {}
+    for risk in risks.risks:
+        alike.setdefault(_meaning(risk, risks, "δ (above)"), []).append(risk)
+    if len(alike) == 1:
+        return [("meaning", next(iter(alike)))]
+    return [
+        (
+            _named(same, risks),
+            sentence if len(same) > 1 else _meaning(same[0], risks, at_most(same[0].delta)),
+        )
+        for sentence, same in alike.items()
+    ]
+
+
+def _named(some: Sequence[Risk], risks: Risks) -> str:
+    """What some adversaries are called."""
+    if len(some) > 1 and list(some) == list(risks.risks[1:]):
+        return "both others"
+    return ", ".join(risk.adversary.name for risk in some)
 
 
 def cautions(risks: Risks) -> list[tuple[str, str]]:
     """What the figures mean, and what they do not promise."""
-    guessing = "how often the best guess about one person is right after the answer, 50:50 before"
+    guessing = (
+        "how often the best guess about one person is right after the answer, 50:50 before; it is "
+        "rounded up, as δ and ε are"
+    )
     found = [("guess", guessing), ("holds for", _scope(risks))]
     if risks.beyond_worst:
         found.append(("dependence", _dependence(risks)))
     return [*found, ("two answers", _together(risks))]
 
 
-def _meaning(risk: Risk, risks: Risks) -> str:
-    """What ε and δ promise against one adversary.
+def _meaning(risk: Risk, risks: Risks, delta: str) -> str:
+    """What ε and δ promise against one adversary; δ as it is told.
 
     Answers that ε and δ hold apart can be made from one that tells the record with probability δ
     and keeps to the odds of ε otherwise, and from nothing else: Kairouz, Oh and Viswanath, *The
     Composition Theorem for Differential Privacy* (2015). That the odds leave those of ε with
     probability δ at most is not true.
     """
-    odds = odds_sentence(risks.epsilon)
+    sentence = odds_sentence(risks.epsilon)
     if risk.bracket[1] == 0:
-        return odds
+        return sentence
     if risk.bracket[1] < 1:
-        return f"at worst is told outright with probability {at_most(risk.delta)}; otherwise {odds}"
+        given_away = f"{sentence}, or the person is given away with probability {delta}"
+        return f"{given_away}{_in_no_case(risk, risks)}"
     if isinstance(risks.setting.mechanism, Exact):
         return "learns everything: without noise, the known records leave this one as the rest"
     return "learns everything: the answer gives the person away"
+
+
+def _in_no_case(risk: Risk, risks: Risks) -> str:
+    """The odds that the noise alone keeps, where it has an ε and the adversary does not exceed it.
+
+    Whoever knows less than the worst case sees a mixture of what that sees, and so has no more than
+    its ε, if records are independent.
+    """
+    epsilon = risks.setting.noise_epsilon
+    rate = risks.setting.assumed.rate
+    is_mixture = risk is risks.risks[0] or rate is None or not rate.deviation
+    bound = "more" if epsilon is None else odds(epsilon)
+    if not is_mixture or bound.startswith("more"):
+        return ""
+    return f", and in no case does the guess become more than {bound}"
 
 
 def _error(risks: Risks) -> str:

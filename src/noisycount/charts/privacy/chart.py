@@ -14,7 +14,7 @@ __all__ = ["privacy_chart"]
 
 _CHARACTERS = 90  # of a line above the chart, so that it is no wider
 _EPSILON = "ε: the odds about one person change by a factor of at most e^ε"
-_DELTA = "δ: chance to be given away, at worst"
+_DELTA = "δ: the probability that the person is given away instead"
 _POWER = "datum.value < 1e-3 ? format(datum.value, '.0e') : format(datum.value, '~g')"
 
 
