@@ -53,10 +53,12 @@ def test_an_owner_sees_what_does_not_fit(run: Run) -> None:
     for part in (
         'rows 10 read as cp1252 texts between ";", 2 lines before the names of the columns',
         "│ Person │ text │ 0 │ 0 │ yes │ texts │",
-        "Alter: 1 cell does not fit the kind integer: 'unbekannt'",
-        "Kosten €: 1 cell does not fit the kind real: 'ca. 30 €'",
-        "Beitritt: 1 cell does not fit the kind date: 'Frühjahr'",
+        "Alter: 1 cell does not fit the kind integer: 'unbekannt' (line 12)",
+        "Kosten €: 1 cell does not fit the kind real: 'ca. 30 €' (line 13)",
+        "Beitritt: 1 cell does not fit the kind date: 'Frühjahr' (line 13)",
         "The file is not in UTF-8; it was read as cp1252, and its encoding must be stated.",
+        "Look whether letters with accents are right: 'ca. 30 €', 'Frühjahr', 'Gießen', 'Köln',",
+        "│ Ort │ 'Gießen' 1, 'Köln' 8, 'Münster' 1 │",
         "No question is answered until that is mended.",
         "let `noisycount init umfrage.csv` write all of it",
     ):
@@ -72,6 +74,9 @@ def test_machines_see_the_same(run: Run) -> None:
     cost = column(told, "Kosten €")
     assert cost["form"] == {"kind": "real", "decimal": ",", "missing": ["k.A."]}
     assert (cost["missing"], cost["unreadable"], cost["examples"]) == (1, 1, ["ca. 30 €"])
+    assert (cost["lines"], cost["values"]) == ([13], [])
+    assert column(told, "Ort")["values"][0] == {"value": "Gießen", "rows": 1}
+    assert "Gießen" in told["letters"]
     assert (cost["usable"], cost["why_not"]) == (False, "unreadable")
     smoker = column(told, "Raucher")
     assert (smoker["usable"], smoker["kind"], smoker["reason"]) == (
@@ -84,6 +89,7 @@ def test_machines_see_the_same(run: Run) -> None:
 def test_what_it_says_to_write_mends_it(run: Run, umfrage: Path) -> None:
     """Pasted into noisycount.toml as it stands, it makes the data set answer."""
     mend = found(run("check", "umfrage.csv", "--json"))["mend"]
+    assert 'encoding = "cp1252"\ndelimiter = ";"\nskip = 2\n' in mend
     (umfrage.parent / "noisycount.toml").write_text(mend, encoding="utf-8")
     for source in ("umfrage", "umfrage.csv"):
         told = run("check", source, "--json").object
@@ -91,7 +97,7 @@ def test_what_it_says_to_write_mends_it(run: Run, umfrage: Path) -> None:
         assert column(told, "Alter")["usable"]
         assert column(told, "Alter")["unreadable"] == 1
     shown = " ".join(run("check", "umfrage").output.split())
-    assert "Alter: 1 cell does not fit the kind integer: 'unbekannt'; the owner accepted" in shown
+    assert "Alter: 1 cell does not fit the kind integer: 'unbekannt' (line 12); the owner" in shown
     assert shown.endswith("Questions are answered, and the ledger keeps what these columns are.")
 
 
@@ -165,9 +171,62 @@ def test_rows_without_a_person_are_counted(run: Run, here: Path) -> None:
     (here / "noisycount.toml").write_text('[datasets.a]\nsource = "a.csv"\nunit = "person"')
     told = run("check", "a")
     assert told.status == 4
-    assert "1 row without a value of person cannot be counted for anybody: fill them" in " ".join(
+    assert "1 row without a value of person (line 3) cannot be counted for anybody" in " ".join(
         told.output.split()
     )
+    assert found(run("check", "a", "--json"))["lines_without_unit"] == [3]
+
+
+def test_persons_are_told_beside_rows(run: Run, here: Path) -> None:
+    """A row of sums below the table is no person that an owner would miss."""
+    rows = "".join(f"{n // 2},{n},3,x\n" for n in range(60))
+    (here / "a.csv").write_text(f"person,age,cost,town\n{rows}Sum,,180,\n")
+    told = run("check", "a.csv", "--unit", "person", "--json").object
+    assert (told["rows"], told["persons"], told["sparse_line"]) == (61, 31, None)
+    (here / "a.csv").write_text(f"person,age,cost,town\n{rows}Sum,,,\n")
+    told = run("check", "a.csv", "--unit", "person", "--json").object
+    assert (told["persons"], told["sparse_line"]) == (31, 62)
+    shown = " ".join(run("check", "a.csv").output.split())
+    assert "rows 61 persons 31 counts" in shown
+    assert "Line 62, the last one, is nearly empty: if it holds sums, remove it" in shown
+    assert run("check", "survey.parquet", "--unit", "person", "--json").object["persons"] == 5912
+
+
+def test_lines_are_those_of_the_file(run: Run, here: Path) -> None:
+    """Whatever stands before the table, between its lines, or within its cells."""
+    rows = "".join(f"{n},a\n" for n in range(10))
+    (here / "a.csv").write_text(f'age,note\n{rows}\n7,"two\nlines"\nold,b\n8,c\nyoung,d\nold,e\n')
+    age = column(found(run("check", "a.csv", "--json")), "age")
+    assert (age["examples"], age["lines"]) == (["old", "young"], [15, 17])
+    shown = " ".join(run("check", "a.csv").output.split())
+    assert "'old' (first in line 15), 'young' (first in line 17)" in shown
+    (here / "b.jsonl").write_text('{"age": 1}\n' * 9 + '\n{"age": "old"}\n')
+    assert column(found(run("check", "b.jsonl", "--json")), "age")["lines"] == [11]
+
+
+def test_texts_that_tell_persons_apart_are_warned_of(run: Run, here: Path) -> None:
+    """As names do; a column that questions may not use is none of them."""
+    rows = "".join(f"{n},Name {n},{'ab'[n % 2]}\n" for n in range(40))
+    (here / "a.csv").write_text(f"person,name,town\n{rows}")
+    warning = "name has another text for nearly all persons, as names and free texts have"
+    assert warning in " ".join(run("check", "a.csv", "--unit", "person").output.split())
+    assert warning in run("init", "a.csv", "--unit", "person").output
+    text = (here / "noisycount.toml").read_text()
+    assert "# Nearly every unit has a text of its own there, so better without: name\n" in text
+    (here / "noisycount.toml").write_text(
+        text.replace("[datasets.a]", '[datasets.a]\ncolumns = ["town"]')
+    )
+    assert "nearly all persons" not in run("check", "a").output
+
+
+def test_what_was_guessed_is_still_told_when_it_is_stated(run: Run, here: Path) -> None:
+    """What a column looks like; where that is another thing, its owner said so."""
+    (here / "a.csv").write_text("person,age,code\n1,31,7\n2,32,8\n")
+    run("init", "a.csv", "--unit", "person")
+    place = here / "noisycount.toml"
+    place.write_text(place.read_text().replace('code = "integer"', 'code = "text"'))
+    reasons = [each["reason"] for each in run("check", "a", "--json").object["columns"]]
+    assert reasons == ["it names the person", "they are whole numbers", "its owner says so"]
 
 
 def test_cells_steer_no_terminal(run: Run, here: Path) -> None:

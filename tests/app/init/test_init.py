@@ -66,6 +66,13 @@ def test_the_owner_says_name_and_unit(run: Run, here: Path) -> None:
     assert 'unit = "row"\n' in (here / "noisycount.toml").read_text()
 
 
+def test_rows_without_a_unit_are_told_at_once(run: Run, here: Path) -> None:
+    """Before the first question is refused for them."""
+    (here / "a.csv").write_text("person,age\n1,2\n,4\n,5\n")
+    told = " ".join(run("init", "a.csv", "--unit", "person").output.split())
+    assert "2 rows without a value of person (lines 3, 4): no question is answered until" in told
+
+
 def test_a_file_that_states_its_kinds_has_none_written(run: Run, here: Path) -> None:
     """Its columns are listed, and its table named."""
     run("init", "survey.parquet", "--unit", "person")

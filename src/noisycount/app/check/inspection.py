@@ -11,6 +11,9 @@ from noisycount.release.sources.check import Check, ColumnCheck
 
 __all__ = ["Former", "Inspection"]
 
+_MANY = 20  # units: of fewer, most columns have another value for nearly each
+_HALF = 2
+
 
 @dataclass(frozen=True, slots=True)
 class Former:
@@ -94,6 +97,25 @@ class Inspection:
     def without_unit(self) -> int:
         """How many records name no person."""
         return sum(each.missing for each in self.check.columns if each.name == self.unit)
+
+    @property
+    def persons(self) -> int | None:
+        """How many different persons there are; None: every row is one unit, or nobody said."""
+        return None if self.unit is None else self.check.units
+
+    @property
+    def nearly_unique(self) -> tuple[ColumnCheck, ...]:
+        """The columns that questions may use whose texts tell most persons apart, as names do."""
+        units = self.check.rows if self.persons is None else self.persons
+        if not self.is_said or units < _MANY:
+            return ()
+        return tuple(
+            column
+            for column in self.check.columns
+            if column.distinct is not None
+            and column.distinct * _HALF > units
+            and self.why_unused(column) is None
+        )
 
     @property
     def fits(self) -> bool:

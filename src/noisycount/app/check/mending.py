@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from noisycount.app.check.inspection import Inspection
 from noisycount.app.config.naming import name_of
+from noisycount.release.checking import UTF
 from noisycount.release.sources.check import EXAMPLES, ColumnCheck
-from noisycount.release.sources.forms import ColumnForm
+from noisycount.release.sources.forms import ColumnForm, FileForm
 from noisycount.shown.toml_text import toml_key, toml_value
 
-__all__ = ["mending"]
+__all__ = ["form_lines", "mending"]
 
 
 def mending(inspection: Inspection) -> list[str]:
@@ -37,10 +38,25 @@ def _of_file(inspection: Inspection) -> Iterator[str]:
         yield f"unit = {toml_value(dataset.unit)}" if dataset.unit else _UNIT
         if dataset.table is not None:
             yield f"table = {toml_value(dataset.table)}"
+        if inspection.check.form is not None:
+            yield from (line for line, _ in form_lines(inspection.check.form))
     elif encoding:
         yield f"# under [datasets.{_name(inspection)}]"
-    if encoding:
         yield f"encoding = {toml_value(encoding)}"
+
+
+def form_lines(form: FileForm) -> Iterator[tuple[str, str]]:
+    """What is stated of how the texts of a file are found, each line with why.
+
+    Args:
+        form: How they were found.
+    """
+    if form.encoding not in UTF:
+        yield f"encoding = {toml_value(form.encoding)}", "it is not UTF-8"
+    if form.delimiter not in {",", None}:
+        yield f"delimiter = {toml_value(form.delimiter)}", "between cells"
+    if form.skip:
+        yield f"skip = {form.skip}", "lines before the names of the columns"
 
 
 def _of_columns(inspection: Inspection) -> Iterator[str]:

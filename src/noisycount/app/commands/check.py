@@ -13,6 +13,8 @@ from noisycount.app.check.words import (
     inspection_facts,
     mending_words,
     problems,
+    value_header,
+    value_rows,
 )
 from noisycount.app.config.config import Config
 from noisycount.app.count.question import dataset_asked
@@ -62,9 +64,10 @@ def command(  # noqa: PLR0913 - one argument an option
 
     It shows facts about the data, cells and true counts. SOURCE is a file or a data set of
     noisycount.toml. For every column: its kind and why, how many cells are missing, how many do not
-    fit the kind, three of them, and whether questions may use it; then what to write into
-    noisycount.toml so that questions are answered. Where all fits and the unit is known, the ledger
-    keeps what the columns are; the exit status is 4 where no question is answered.
+    fit the kind, three of them with their lines, and whether questions may use it; the texts of
+    columns that have few of them; then what to write into noisycount.toml so that questions are
+    answered. Where all fits and the unit is known, the ledger keeps what the columns are; the exit
+    status is 4 where no question is answered.
     """
     with status("reading"):
         dataset = of_table(dataset_asked(configuration, source, unit), table, configuration)
@@ -82,6 +85,8 @@ def _print(inspection: Inspection) -> None:
     print_text(FOR_OWNERS)
     print_facts(inspection_facts(inspection))
     print_table(column_header(inspection), column_rows(inspection))
+    if values := value_rows(inspection):
+        print_table(value_header(), values)
     for problem in problems(inspection):
         print_text(problem)
     if lines := mending(inspection):

@@ -65,6 +65,7 @@ def _describe(
 ) -> None:
     """Write what is known of some records, and tell what is left to say."""
     from noisycount.app.check.examination import examined_place, former_of  # noqa: PLC0415 - loads DuckDB
+    from noisycount.app.check.words import unique_words, unit_words  # noqa: PLC0415 - the same
     from noisycount.app.init.draft import Draft  # noqa: PLC0415 - the same
     from noisycount.release.register.certificates import Certificates  # noqa: PLC0415 - the same
 
@@ -93,6 +94,13 @@ def _describe(
     if inspection.refused:
         names = ", ".join(column.name for column in inspection.refused)
         print_text(f"Cells of {names} do not fit: noisycount check {draft.name}")
+    if inspection.without_unit:
+        print_text(
+            f"{unit_words(inspection)}: no question is answered until they are filled in or "
+            "removed."
+        )
+    for column in inspection.nearly_unique:
+        print_text(unique_words(column, inspection))
     print_text(f"Read it, then ask: noisycount count {draft.name} --where TEXT --epsilon 0.1")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from noisycount.app.check.inspection import Inspection
-from noisycount.release.checking import UTF
+from noisycount.app.check.mending import form_lines
 from noisycount.release.sources.check import ColumnCheck
 from noisycount.shown.toml_text import toml_key, toml_value
 
@@ -48,6 +48,7 @@ _KINDS = """\
 # What the texts of each column stand for, and why that was guessed. Where cells do not fit, no
 # question is answered until they are accepted as missing, and every answer then says so.
 """
+_NEARLY_UNIQUE = "Nearly every unit has a text of its own there, so better without: {}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +86,8 @@ class Draft:
             lines.append(_beside(account, "under which answers were paid for"))
         if inspection.dataset.table is not None:
             lines.append(f"table = {toml_value(inspection.dataset.table)}")
-        if form is not None and form.encoding not in UTF:
-            lines.append(_beside(f"encoding = {toml_value(form.encoding)}", "it is not UTF-8"))
-        if form is not None and form.delimiter not in {",", None}:
-            lines.append(_beside(f"delimiter = {toml_value(form.delimiter)}", "between cells"))
-        if form is not None and form.skip:
-            lines.append(_beside(f"skip = {form.skip}", "lines before the names of the columns"))
+        if form is not None:
+            lines += [_beside(line, why) for line, why in form_lines(form)]
         if inspection.dataset.is_served:
             return "\n".join([*lines, _SERVED])
         return "\n".join([*lines, ""])
@@ -113,7 +110,10 @@ class Draft:
             break_long_words=False,
             break_on_hyphens=False,
         )
-        return "\n".join(["# What questions may use; left out: all but the unit.", *listed, ""])
+        unique = ", ".join(each.name for each in self.inspection.nearly_unique)
+        warning = [f"# {_NEARLY_UNIQUE.format(unique)}"] if unique else []
+        told = "# What questions may use; left out: all but the unit."
+        return "\n".join([told, *warning, *listed, ""])
 
     def _kinds(self) -> str:
         """What the texts of each column stand for; nothing where the file states it itself."""

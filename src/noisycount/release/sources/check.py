@@ -9,10 +9,13 @@ from noisycount.release.question.schema import Kind
 from noisycount.release.sources.forms import ColumnForm, FileForm
 from noisycount.shown.value import Shown
 
-__all__ = ["EXAMPLES", "Check", "ColumnCheck", "require_readable"]
+__all__ = ["EXAMPLES", "FEW", "Check", "ColumnCheck", "require_readable"]
 
 EXAMPLES = 3
 """How many different cells that do not fit are told; with fewer there are no others."""
+
+FEW = 20
+"""Of how many different texts, at most, a column's values are all told."""
 
 _NAMED = 8  # columns in one line
 
@@ -30,6 +33,9 @@ class ColumnCheck(Shown):
         unreadable: How many cells do not fit the kind.
         examples: Some different ones, at most `EXAMPLES`.
         reason: Why it has this kind.
+        lines: The line of the file that has the first of each example; none where it has no lines.
+        distinct: About how many different texts it has; None: nobody looked, or they are no texts.
+        values: Each of its texts, where they are few, with how many rows have it.
     """
 
     name: str
@@ -40,6 +46,9 @@ class ColumnCheck(Shown):
     unreadable: int = 0
     examples: tuple[str, ...] = ()
     reason: str = "the file says so"
+    lines: tuple[int, ...] = ()
+    distinct: int | None = None
+    values: tuple[tuple[str, int], ...] = ()
 
     def _facts(self) -> dict[str, object]:
         """All of it, and the line that mends it."""
@@ -70,11 +79,20 @@ class Check(Shown):
         rows: How many there are.
         columns: What is in each column.
         form: How the texts of a file were found; None for other records.
+        units: How many different persons the unit names; None: nobody counted them.
+        without_unit: The lines of some rows that name no person, at most `EXAMPLES`.
+        sparse_line: That of the last row where it is nearly empty, as a row of sums is; None: it
+            is as the others.
+        letters: Some texts with letters beyond ASCII, to see whether the encoding is right.
     """
 
     rows: int
     columns: tuple[ColumnCheck, ...]
     form: FileForm | None = None
+    units: int | None = None
+    without_unit: tuple[int, ...] = ()
+    sparse_line: int | None = None
+    letters: tuple[str, ...] = ()
 
     def _key_facts(self) -> dict[str, object]:
         """How much there is, and which columns have cells that do not fit."""

@@ -12,8 +12,10 @@ from noisycount.errors import SourceError
 from noisycount.release.question.schema import Kind, close_names
 from noisycount.release.sources.check import ColumnCheck
 from noisycount.release.sources.duckdb.copies import require_copy
+from noisycount.release.sources.duckdb.findings import Findings, findings
 from noisycount.release.sources.duckdb.json_lines import JsonLines
 from noisycount.release.sources.duckdb.lake import Lake
+from noisycount.release.sources.duckdb.line_numbers import Lines, object_lines, text_lines
 from noisycount.release.sources.duckdb.parquet_files import allow, parquet_relation
 from noisycount.release.sources.duckdb.paths import Connection
 from noisycount.release.sources.duckdb.quoting import quoted_name, quoted_text
@@ -68,40 +70,49 @@ class Relation:
         checks: What is in its columns, where it was made of texts.
         form: How the texts were found.
         is_sound: Whether all cells are known to be readable.
+        findings: What a check saw beside it.
     """
 
     sql: str
     checks: tuple[ColumnCheck, ...] = ()
     form: FileForm | None = None
     is_sound: bool = False
+    findings: Findings = Findings()  # noqa: RUF009 - frozen
 
 
 def _texts(connection: Connection, place: Path, told: Description) -> Relation:
     file = TextFile.read(place, told.form)
     _load(file, connection)
-    return _typed(TextTable(connection, file.names), told, file.form)
+    table = TextTable(connection, file.names)
+    return _typed(table, told, file.form, lambda rows: text_lines(file, connection, rows))
 
 
 def _objects(connection: Connection, place: Path, told: Description) -> Relation:
     file = JsonLines.load(place, connection)
-    return _typed(TextTable(connection, file.names, file.types), told, FileForm())
+    table = TextTable(connection, file.names, file.types)
+    return _typed(table, told, FileForm(), lambda rows: object_lines(place, table.rows, rows))
 
 
 def _sheet(connection: Connection, place: Path, told: Description) -> Relation:
     sheet = Workbook.load(place, connection, told.table, told.form.skip)
-    return _typed(TextTable(connection, sheet.names, sheet.types), told, FileForm(skip=sheet.skip))
+    table = TextTable(connection, sheet.names, sheet.types)
+    form = FileForm(skip=sheet.skip)
+    return _typed(table, told, form, lambda rows: {row: sheet.places[row] for row in rows})
 
 
-def _typed(table: TextTable, told: Description, form: FileForm) -> Relation:
+def _typed(table: TextTable, told: Description, form: FileForm, lines: Lines) -> Relation:
     """A table `loaded` of texts, once it is one of values."""
     for name in told.kinds or ():
         if name not in table.names:
             raise SourceError(
                 f"kinds names {name!r}, which is no column: use {close_names(name, table.names)}"
             )
-    checks = table.typed(told.kinds or {}, told.unit)
+    checks = table.typed(told.kinds or {}, told.unit, explains=told.is_for_check)
+    seen = Findings()
+    if told.is_for_check:
+        seen = findings(table.connection, checks, told.unit, lines)
     table.connection.execute("DROP TABLE loaded")
-    return Relation("typed", tuple(checks), form, is_sound=True)
+    return Relation("typed", tuple(checks), form, is_sound=True, findings=seen)
 
 
 def _load(file: TextFile, connection: Connection) -> None:

@@ -28,6 +28,7 @@ from noisycount.release.sources.duckdb.files import (
     format_of,
     stated_forms,
 )
+from noisycount.release.sources.duckdb.findings import seen
 from noisycount.release.sources.duckdb.lake import Lake
 from noisycount.release.sources.duckdb.locks import lock, private_connection
 from noisycount.release.sources.duckdb.paths import Connection, readable_place
@@ -214,8 +215,9 @@ class DuckDBSource(Closing):
             SourceError: The file cannot be read.
         """
         told = Description(unit, None, table, stated_forms(kinds), form, is_for_check=True)
-        with cls._read(format_of(Path(path), told), Path(path), told) as source:
-            return source.check()
+        source = cls._read(format_of(Path(path), told), Path(path), told)
+        with source, source.cursors.one() as cursor:
+            return seen(cursor, source.check(), source.relation.findings, unit)
 
     @classmethod
     def _read(
@@ -308,15 +310,9 @@ class DuckDBSource(Closing):
             described = cursor.sql(f"SELECT * FROM {self.relation.sql}")
             types = dict(zip(described.columns, map(str, described.types), strict=True))
         columns = [
-            ColumnCheck(
-                name,
-                kind,
-                kind.value,
-                forms.get(name),
-                rows - cells,
-                reason=type_reason(types[name]),
-            )
+            ColumnCheck(name, kind, kind.value, forms.get(name), rows - cells, reason=reason)
             for (name, kind), cells in zip(self.schema.items(), given, strict=True)
+            if (reason := type_reason(types[name]))
         ]
         unused = [
             ColumnCheck(name, None, type_, None, 0) for name, type_ in self.schema.others.items()

@@ -103,6 +103,23 @@ class TextFile:
                 f"columns={{{columns}}})"
             )
 
+    def records(self) -> Iterator[tuple[int, list[str]]]:
+        """The names of the columns and then the records, each with its first line.
+
+        An empty line is an empty record.
+
+        Raises:
+            OSError: It cannot be read.
+            UnicodeError: It is in another encoding.
+            csv.Error: A quotation mark has no second.
+        """
+        with _opened(self.place) as opened:
+            texts = TextIOWrapper(opened, encoding=self.form.encoding, newline="")
+            first = (self.form.skip or 0) + 1
+            for last, record in _csv_records(self.form, texts):
+                yield first, record
+                first = last + 1
+
     @contextmanager
     def _readable(self, *, rewrites: bool) -> Iterator[str]:
         """The path of something in UTF-8 that the engine reads: of the file, or of a pipe."""

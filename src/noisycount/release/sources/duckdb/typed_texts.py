@@ -37,16 +37,27 @@ class TextTable:
     names: tuple[str, ...]
     types: Mapping[str, Mapping[Kind, int]] = field(default_factory=dict)
 
-    def typed(self, stated: Mapping[str, ColumnForm], unit: str | None) -> list[ColumnCheck]:
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return int(self.connection.execute("SELECT count(*) FROM loaded").fetchall()[0][0])
+
+    def typed(
+        self, stated: Mapping[str, ColumnForm], unit: str | None, *, explains: bool = False
+    ) -> list[ColumnCheck]:
         """The making of the table `typed`, and what does not fit into it.
 
         Args:
             stated: What the texts of columns stand for; the others stand for what they most likely
                 do.
             unit: The column that names the person, which is text whatever its cells are.
+            explains: Whether to say what the texts look like where that is what is stated.
         """
         with self._planned():
-            return self._typed(stated, unit)
+            columns = self._typed(stated, unit)
+            if not explains:
+                return columns
+            return self._explained(columns, {n: form for n, form in stated.items() if n != unit})
 
     @contextmanager
     def _planned(self) -> Iterator[None]:
@@ -80,6 +91,20 @@ class TextTable:
             found |= self._counted(better)
         return self._with_examples([found[name] for name in self.names])
 
+    def _explained(
+        self, columns: Sequence[ColumnCheck], stated: Mapping[str, ColumnForm]
+    ) -> list[ColumnCheck]:
+        """The columns, with a better reason than what is stated where they look like it."""
+        cells = self._sample() if stated else {}
+        looks = {name: self._guess(name, cells[name]) for name in stated}
+        return [
+            replace(column, reason=looks[column.name].reason)
+            if column.name in stated
+            and _look(looks[column.name].form) == _look(stated[column.name])
+            else column
+            for column in columns
+        ]
+
     def _guess(self, name: str, cells: Sequence[str]) -> Guess:
         """What a column stands for, from some of its cells."""
         if name in self.types:
@@ -89,8 +114,7 @@ class TextTable:
     def _sample(self) -> dict[str, list[str]]:
         """Some cells of each column that are not empty."""
         rows = max(1, min(_SAMPLE, _SAMPLED_CELLS // len(self.names)))
-        total = self.connection.execute("SELECT count(*) FROM loaded").fetchall()[0][0]
-        query = f"SELECT * FROM loaded WHERE rowid % {max(1, total // rows)} = 0"
+        query = f"SELECT * FROM loaded WHERE rowid % {max(1, self.rows // rows)} = 0"
         found = self.connection.execute(query).fetchall()
         columns = zip(*found, strict=True) if found else [()] * len(self.names)
         return {
@@ -129,7 +153,7 @@ class TextTable:
     def _counted(self, guesses: Mapping[str, Guess]) -> dict[str, ColumnCheck]:
         """What is in some columns, without examples."""
         everywhere = {name: f"count({quoted_name(name)})" for name in guesses}
-        total = self.connection.execute("SELECT count(*) FROM loaded").fetchall()[0][0]
+        total = self.rows
         said, read = self._numbers("loaded", everywhere), self._numbers("typed", everywhere)
         doubtful = {
             name: f"count(CASE WHEN {given_cell(quoted_name(name), guesses[name].form)} THEN 1 END)"
@@ -179,6 +203,11 @@ class TextTable:
         }
         found = self._numbers("loaded", wrong)
         return {name: cells or [] for name, cells in found.items()}
+
+
+def _look(form: ColumnForm) -> ColumnForm:
+    """What the texts look like, whatever stands for missing ones."""
+    return replace(form, missing=(), accepts_unreadable=False, trim=False)
 
 
 def _typed_query(forms: Mapping[str, ColumnForm]) -> str:

@@ -31,11 +31,13 @@ class Workbook:
         names: Of the columns.
         types: How many values of a kind each of them has.
         skip: How many rows stand before the names.
+        places: Which row of the sheet each record is, from 1.
     """
 
     names: tuple[str, ...]
     types: Mapping[str, Counter[Kind]]
     skip: int
+    places: Sequence[int]
 
     @classmethod
     def load(cls, place: Path, connection: Connection, table: str | None, skip: int | None) -> Self:
@@ -62,12 +64,17 @@ class Workbook:
             )
         names = tuple(name or f"column{number}" for number, name in enumerate(header))
         require_single_names(names, f"row {first + 1} of {str(place)!r} has")
-        records = [row for row in rows[first + 1 :] if any(cell != "" for cell in row)]
+        places = [
+            number
+            for number, row in enumerate(rows[first + 1 :], start=first + 2)
+            if any(cell != "" for cell in row)
+        ]
+        records = [rows[place - 1] for place in places]
         cells = zip(*records, strict=True) if records else [()] * len(names)
         columns = dict(zip(names, cells, strict=True))
         _load(connection, columns)
         types = {name: Counter(map(_kind, _given(cells))) for name, cells in columns.items()}
-        return cls(names, types, first)
+        return cls(names, types, first, places)
 
 
 def _rows(place: Path, table: str | None) -> list[list[Any]]:
