@@ -93,5 +93,5 @@ def left(largest: Fraction, budget: Budget, analyst: Analyst) -> str:
     remaining, own = approximately(largest), analyst.budget
     if own is None and budget.is_a_sum:
         return f"{remaining} of {budget.text} left"
-    budgets = budget.text if own is None else f"{budget.text} and {own.text}"
+    budgets = budget.text if own is None else f"{budget.text}, and {analyst.name}'s own {own.text}"
     return f"the next may cost up to {remaining} (budget {budgets})"
