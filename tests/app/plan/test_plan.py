@@ -8,7 +8,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from noisycount.analysis.accuracy.accuracy import accuracy, failure_probability
+from noisycount.model.concentrated import rho_within
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.release.budget.budgets import price_within
 from tests.app.conftest import Refused, Run, configure
 
 GOAL = ("plan", "--within", "20%", "--guess", "100")
@@ -166,6 +168,85 @@ def test_what_is_left_of_a_budget_pays(run: Run, here: Path) -> None:
     assert run(*words, "--json").object["affordable"] == 1
     run("count", "survey", "--where", "age > 50", "--epsilon", "0.2")
     assert "0 is left of survey: it pays for no such answer" in run(*words).output
+
+
+APPROXIMATE = 'unit = "person"\nbudget = { epsilon = "2", delta = "1e-6" }'
+GAUSSIAN = (
+    "--by",
+    "health",
+    "--keys",
+    "health=good,poor",
+    "--groups-per-unit",
+    "1",
+    "--rho",
+    "0.01",
+)
+
+
+def test_a_budget_at_a_delta_pays_by_the_sums_of_the_ledger(run: Run, here: Path) -> None:
+    """In ε until Gaussian noise is among the answers, and then in ρ: as many as are answered."""
+    configure(here, APPROXIMATE)
+    words = ("plan", "--epsilon", "0.1", "--dataset", "survey")
+    cheap = run("plan", "--epsilon", "0.01", "--dataset", "survey", "--json").object
+    most = rho_within(Fraction(2), Fraction(5, 10**7))
+    assert cheap["affordable"] == most // Fraction(1, 20_000) > 200
+    run("count", "survey", "--where", "age > 40", "--epsilon", "0.2")
+    told = run(*words, "--json").object
+    assert (told["budget"], told["affordable"], told["dataset"]) == ("1.8", 18, "survey")
+    left = price_within(most - Fraction(2, 100))
+    assert Fraction(told["left_in_rho"]) == left < Fraction(9, 5)
+    shown = " ".join(run(*words).output.split())
+    assert "the next may cost up to 1.8 of survey (budget ε = 2 at δ = 1e-06, 5e-07 of" in shown
+    assert "it pays for 18 such answers hint an answer with Gaussian noise, however cheap" in shown
+    assert f"the next may cost up to {float(left):.9g} at most" in shown
+    assert run("count", "survey", *GAUSSIAN).status == 0
+    told = run(*words, "--json").object
+    answers = (most - Fraction(3, 100)) // Fraction(1, 200)
+    assert (told["affordable"], told["left_in_rho"]) == (answers, None)
+    assert "hint" not in run(*words).output
+    for bound in range(answers + 1):
+        asked = ("count", "survey", "--where", f"age > {bound}", "--epsilon", "0.1")
+        assert (run(*asked).status == 0) == (bound < answers)
+
+
+def test_budgets_without_gaussian_noise_have_no_hint(run: Run, here: Path) -> None:
+    """One in ε refuses it, one in ρ adds up ρ from the start, one leaves no δ for it."""
+    for budget in (
+        '"2"',
+        '{ rho = "0.1" }',
+        '{ epsilon = "2", delta = "1e-6", for_keys = "1e-6" }',
+    ):
+        configure(here, f"budget = {budget}")
+        told = run("plan", "--epsilon", "0.1", "--dataset", "survey", "--json").object
+        assert told["left_in_rho"] is None
+    assert told["affordable"] == 20
+
+
+def test_a_table_tells_what_each_noise_leaves(run: Run, here: Path) -> None:
+    """Of a budget that was named: after Laplace noise the ε, after Gaussian noise the ρ."""
+    configure(here, APPROXIMATE)
+    cells = ("plan", "--cells", "health=5", "--delta", "1e-7", "--dataset", "survey")
+    told = run(*cells, "--epsilon", "0.5", "--json").object
+    by_noise = dict(
+        zip([one["mechanism"] for one in told["plans"]], told["left_after"], strict=True)
+    )
+    most = rho_within(Fraction(2), Fraction(5, 10**7))
+    spent = rho_within(Fraction(1, 2), Fraction(1, 10**7))
+    after = price_within(most - spent)
+    assert (told["dataset"], told["left"], by_noise["discrete Laplace"]) == ("survey", "2", "1.5")
+    assert Fraction(by_noise["discrete Gaussian"]) == after
+    shown = " ".join(run(*cells, "--epsilon", "0.5").output.split())
+    assert "the next may cost up to 2 of survey (budget ε = 2 at δ = 1e-06" in shown
+    assert f"after this table with discrete Gaussian noise: up to {float(after):.9g}" in shown
+    assert run(*cells, "--epsilon", "3", "--json").object["left_after"] == [None, None]
+    assert "not paid for, as the price exceeds what is left" in " ".join(
+        run(*cells, "--epsilon", "3").output.split()
+    )
+    configure(here, 'budget = "2"')
+    refused = " ".join(run(*cells, "--epsilon", "0.5").output.split())
+    assert "not paid for, as a budget in ε alone pays for no Gaussian noise" in refused
+    bare = run("plan", "--cells", "health=5", "--epsilon", "1", "--json").object
+    assert (bare["dataset"], bare["left"], bare["left_after"]) == (None, None, None)
 
 
 @pytest.mark.parametrize(

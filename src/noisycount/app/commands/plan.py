@@ -20,6 +20,7 @@ from noisycount.app.options.common import (
 from noisycount.app.options.completion import source_names
 from noisycount.app.options.design import design_options
 from noisycount.app.options.goal import as_budget, as_error, as_queries
+from noisycount.app.plan.paying import Paying
 from noisycount.app.plan.plan import Plan, planned, planned_epsilon, planned_error
 from noisycount.app.plan.wire import plan_object
 from noisycount.app.plan.words import plan_facts, preview, preview_heading
@@ -30,6 +31,7 @@ from noisycount.app.terminal.printing import (
     print_json,
     print_text,
 )
+from noisycount.release.budget.budgets import PureBudget
 
 __all__ = ["command"]
 
@@ -118,15 +120,16 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     one price can buy.
     """
     if design is not None:
-        goals = (within, guess, guess_from, error, budget, dataset)
+        goals = (within, guess, guess_from, error, budget)
         if any(goal is not None for goal in goals) or queries > 1:
             raise _misused("--cells goes with --epsilon or --rho, and with no other goal")
-        _tell(design, confidence, plot, as_json=as_json)
+        owned = None if dataset is None else _paying(None, dataset, configuration)
+        _tell(design, confidence, plot, owned, as_json=as_json)
         return
     guess, guessed_from = _guess(guess, guess_from, configuration)
     goal = _plan(within, error, epsilon, guess, confidence, queries)
-    owner, paying = _budget(budget, dataset, configuration)
-    plan = replace(goal, guessed_from=guessed_from, budget=paying, dataset=owner)
+    paying = _paying(budget, dataset, configuration)
+    plan = replace(goal, guessed_from=guessed_from, paying=paying)
     if plot is not None:
         from noisycount.app.plan.picture import save_plan_plot  # noqa: PLC0415  (loads Altair)
         from noisycount.app.terminal.status import status  # noqa: PLC0415  (as it is needed only here)
@@ -143,11 +146,14 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
         print_drawing(preview(plan, console().width))
 
 
-def _tell(design: Design, confidence: float, plot: Path | None, *, as_json: bool) -> None:
+def _tell(
+    design: Design, confidence: float, plot: Path | None, paying: Paying | None, *, as_json: bool
+) -> None:
     """The forecast of a table, told and drawn."""
     from noisycount.app.forecast.forecast import forecast  # noqa: PLC0415  (loads the questions)
     from noisycount.app.forecast.wire import forecast_object  # noqa: PLC0415  (the same)
     from noisycount.app.forecast.words import print_forecast  # noqa: PLC0415  (the same)
+    from noisycount.app.plan.left import left_facts, left_object  # noqa: PLC0415  (the same)
 
     told = forecast(design, confidence)
     if plot is not None:
@@ -155,9 +161,11 @@ def _tell(design: Design, confidence: float, plot: Path | None, *, as_json: bool
 
         save_forecast_plot(told, plot)
     if as_json:
-        print_json(forecast_object(told))
-    else:
-        print_forecast(told)
+        print_json({**forecast_object(told), **left_object(told.plans, paying)})
+        return
+    print_forecast(told)
+    if paying is not None:
+        print_facts(left_facts(told.plans, paying))
 
 
 def _guess(
@@ -193,17 +201,16 @@ def _plan(  # noqa: PLR0913, PLR0917  (one argument an option)
     raise _misused("give one goal: --within 20% with --guess 100, or --error 15, or --epsilon 0.1")
 
 
-def _budget(
-    budget: Fraction | None, dataset: str | None, configuration: Config
-) -> tuple[str | None, Fraction]:
-    """Whose budget pays, and how much it is."""
+def _paying(budget: Fraction | None, dataset: str | None, configuration: Config) -> Paying:
+    """What pays: the budget that is given, or what is left of that of a data set."""
     if dataset is None:
-        return None, DEFAULT_BUDGET.epsilon if budget is None else budget
+        return Paying() if budget is None else Paying(PureBudget(budget))
     if budget is not None:
         raise _misused("give either --budget or --dataset, not both")
-    from noisycount.app.ledger.old_answer import left_of  # noqa: PLC0415  (loads SQLAlchemy)
+    from noisycount.app.ledger.old_answer import spent_of  # noqa: PLC0415  (loads SQLAlchemy)
 
-    return left_of(dataset, configuration)
+    asked = configuration.dataset(dataset)
+    return Paying(asked.budget, spent_of(dataset, configuration), asked.name)
 
 
 def _misused(message: str) -> click.UsageError:

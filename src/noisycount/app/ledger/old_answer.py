@@ -1,7 +1,6 @@
 """What a plan takes from a ledger: an old answer as a guess, and what is left of a budget."""
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 from noisycount.app.config.config import Config
 from noisycount.app.ledger.access import debits
@@ -19,8 +18,8 @@ __all__ = [
     "OldAnswer",
     "answered_words",
     "entry_under_key",
-    "left_of",
     "old_answer",
+    "spent_of",
 ]
 
 SHORTEST_KEY = 6
@@ -88,23 +87,17 @@ def answered_words(entry: Entry) -> str:
     )
 
 
-def left_of(name: str, configuration: Config) -> tuple[str, Fraction]:
-    """The name of a data set, and what its answers have left of its budget.
+def spent_of(name: str, configuration: Config) -> Loss:
+    """What the answers about a data set have cost together.
 
     Raises:
-        NoisyCountError: There is no such data set, its budget is not a sum of ε, or the ledger
-            cannot be read.
+        NoisyCountError: There is no such data set, or the ledger cannot be read.
     """
     dataset = configuration.dataset(name)
     spent = [
         entry.spent for entry in debits(configuration) if entry.request.dataset == dataset.account
     ]
-    if not dataset.budget.is_a_sum:
-        raise NoisyCountError(
-            f"--dataset {name!r}: its budget, {dataset.budget.text}, is not a sum of ε; "
-            "leave --dataset out"
-        )
-    return dataset.name, dataset.budget.left(spent[-1] if spent else Loss())
+    return spent[-1] if spent else Loss()
 
 
 def _entries_of(key: str, entries: list[Entry]) -> list[Entry]:

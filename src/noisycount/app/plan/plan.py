@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from noisycount.analysis.accuracy.accuracy import failure_probability
 from noisycount.analysis.accuracy.out_of_range import negative_probability
-from noisycount.app.config.config import DEFAULT_BUDGET
+from noisycount.app.plan.paying import Paying
 from noisycount.errors import NoisyCountError
 from noisycount.model.drawing.scales import as_written
 from noisycount.model.half_width import (
@@ -37,8 +37,7 @@ class Plan:
         within: The same as a share of the guess, if it was given so.
         guess: The public guess of the count, in records; None where there is none.
         guessed_from: Where the guess comes from, in words; None where it was given.
-        budget: What pays for such answers, in ε.
-        dataset: Whose budget it is; None where it was given.
+        paying: What pays for such answers.
     """
 
     epsilon: Fraction
@@ -50,8 +49,7 @@ class Plan:
     within: float | None = None
     guess: float | None = None
     guessed_from: str | None = None
-    budget: Fraction = DEFAULT_BUDGET.epsilon
-    dataset: str | None = None
+    paying: Paying = Paying()  # noqa: RUF009 - a frozen value
 
     @property
     def noise(self) -> DiscreteLaplace:
@@ -82,7 +80,7 @@ class Plan:
     @property
     def affordable(self) -> int:
         """How many such answers the budget pays for."""
-        return self.budget // self.epsilon
+        return self.paying.affordable(self.epsilon)
 
     @property
     def centre(self) -> int:

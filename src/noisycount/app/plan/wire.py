@@ -3,7 +3,7 @@
 from typing import Any
 
 from noisycount.app.plan.plan import Plan
-from noisycount.release.budget.exact import exact_text
+from noisycount.release.budget.exact import exact_text, optional_text
 from noisycount.shown.numbers import odds_sentence
 
 __all__ = ["plan_object"]
@@ -28,9 +28,10 @@ def plan_object(plan: Plan) -> dict[str, Any]:
         "errors": [{"confidence": level, "error": error} for level, error in plan.errors],
         "negative": plan.negative,
         "odds": odds_sentence(plan.epsilon),
-        "budget": exact_text(plan.budget),
-        "dataset": plan.dataset,
+        "budget": exact_text(plan.paying.left),
+        "dataset": plan.paying.dataset,
         "affordable": plan.affordable,
+        "left_in_rho": optional_text(plan.paying.left_in_rho),
         "possible_answers": None if plan.guess is None else possible,
         "possible_errors": list(plan.possible_errors),
     }

@@ -34,6 +34,7 @@ def plan_facts(plan: Plan) -> list[tuple[str, str]]:
         ("privacy", _privacy(plan)),
         ("budget", _budget(plan)),
         ("guess", plan.guessed_from or ""),
+        ("hint", _hint(plan)),
     ]
     return [(name, words) for name, words in facts if words]
 
@@ -109,10 +110,27 @@ def _budget(plan: Plan) -> str:
     number = plan.affordable
     paid = f"{number:,} such answer{'' if number == 1 else 's'}" if number else "no such answer"
     missing = f", not for {plan.queries:,}" if number < plan.queries > 1 else ""
-    if plan.dataset is None:
-        return f"{exact_text(plan.budget)} pays for {paid}{missing}"
-    owner = seen_from_here(plan.dataset)
-    return f"{approximately(plan.budget)} is left of {owner}: it pays for {paid}{missing}"
+    paying, left = plan.paying, approximately(plan.paying.left)
+    if paying.dataset is None:
+        return f"{paying.budget.text} pays for {paid}{missing}"
+    owner = seen_from_here(paying.dataset)
+    if paying.budget.is_a_sum:
+        return f"{left} is left of {owner}: it pays for {paid}{missing}"
+    return (
+        f"the next may cost up to {left} of {owner} (budget {paying.budget.text}): it pays for "
+        f"{paid}{missing}"
+    )
+
+
+def _hint(plan: Plan) -> str:
+    """What the first answer with Gaussian noise leaves, before somebody asks it."""
+    least = plan.paying.left_in_rho
+    if least is None:
+        return ""
+    return (
+        "an answer with Gaussian noise, however cheap, would leave less: after it the ρ of all "
+        f"answers count, not their ε, and the next may cost up to {approximately(least)} at most"
+    )
 
 
 def _digits(guess: float) -> str:

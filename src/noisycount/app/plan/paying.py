@@ -1,0 +1,61 @@
+"""What pays for answers that are planned: a budget, and what was spent of it."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from noisycount.app.config.config import DEFAULT_BUDGET
+from noisycount.model.search import first_true
+from noisycount.release.budget.budgets import Budget
+from noisycount.release.budget.loss import Loss
+
+__all__ = ["Paying"]
+
+_MOST = 10**25  # more answers than any budget pays for: 1e6 over half the square of 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Paying:
+    """A budget, and what was spent of it, as the ledger adds it up.
+
+    Attributes:
+        budget: The whole budget.
+        spent: What all answers have cost together.
+        dataset: Whose budget it is; None where it was given.
+    """
+
+    budget: Budget = DEFAULT_BUDGET
+    spent: Loss = Loss()  # noqa: RUF009 - a frozen value
+    dataset: str | None = None
+
+    @property
+    def left(self) -> Fraction:
+        """The largest ε at which one more answer may be asked."""
+        return self.budget.left(self.spent)
+
+    def affordable(self, epsilon: Fraction) -> int:
+        """How many answers at an ε the budget pays for, on top of what was spent."""
+
+        def is_refused(answers: int) -> bool:
+            more = Loss(answers * epsilon, answers * epsilon**2 / 2)
+            return not self.budget.admits(self.spent + more)
+
+        return first_true(lambda answers: is_refused(answers + 1), 0, _MOST)
+
+    def admits(self, price: Loss) -> bool:
+        """Whether it pays for one more answer."""
+        return self.budget.admits(self.spent + price)
+
+    def left_after(self, price: Loss) -> Fraction:
+        """The largest ε of one more answer after one of this price."""
+        return self.budget.left(self.spent + price)
+
+    @property
+    def left_in_rho(self) -> Fraction | None:
+        """The largest ε that any answer with Gaussian noise leaves; None: it leaves as much as now.
+
+        Where one is among the answers, their ε no longer add up, and only their ρ are counted.
+        """
+        if self.budget.obstacle(Loss.concentrated(Fraction(1)), "") is not None:
+            return None
+        left = self.left_after(Loss.concentrated(Fraction(0)))
+        return left if left < self.left else None
