@@ -7,14 +7,16 @@ from fractions import Fraction
 
 from noisycount.errors import LedgerError, NoisyCountError, PurposeError, SourceError
 from noisycount.release.bare_error import bare
+from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.loss import Loss
 from noisycount.release.dataset import Dataset, LateDataset
 from noisycount.release.ledger.entries import Analyst, Entry, Request
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.ledger.table_answer import TableAnswer
+from noisycount.release.remains import Remains
 from noisycount.release.sources.interface import Source
 
-__all__ = ["Bought", "Purchase", "remaining"]
+__all__ = ["Bought", "Purchase", "remaining", "remains_of"]
 
 _PAID = "the debit stays, and to ask the same again costs nothing more"
 
@@ -28,12 +30,12 @@ class Bought:
     Attributes:
         entry: The debit, with its answer.
         charged: What this call charged for it.
-        remaining: The largest ε at which one more question may be asked.
+        remains: What is left of the two budgets.
     """
 
     entry: Entry
     charged: Loss
-    remaining: Fraction
+    remains: Remains
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +128,11 @@ class Purchase:
             )
         return answer
 
-    def _left(self, entry: Entry, charged: Loss) -> Fraction:
+    def _left(self, entry: Entry, charged: Loss) -> Remains:
         """What is left after a debit that was just made, whose totals say so; else what is now."""
         if not charged:
-            return remaining(self.ledger, self.dataset, self.analyst)
-        return _smaller(self.dataset, entry.spent, self.analyst, entry.analyst_spent)
+            return _remains(self.ledger, self.dataset, self.analyst)
+        return remains_of(self.dataset.budget, entry.spent, self.analyst, entry.analyst_spent)
 
 
 def remaining(ledger: Ledger, dataset: Dataset | LateDataset, analyst: Analyst) -> Fraction:
@@ -139,14 +141,26 @@ def remaining(ledger: Ledger, dataset: Dataset | LateDataset, analyst: Analyst) 
     Raises:
         LedgerError: The ledger cannot be read.
     """
+    return _remains(ledger, dataset, analyst).remaining
+
+
+def _remains(ledger: Ledger, dataset: Dataset | LateDataset, analyst: Analyst) -> Remains:
+    """What is left of the two budgets now."""
     own = Loss() if analyst.budget is None else ledger.paid_by(analyst.name)
-    return _smaller(dataset, ledger.paid(dataset.name), analyst, own)
+    return remains_of(dataset.budget, ledger.paid(dataset.name), analyst, own)
 
 
-def _smaller(dataset: Dataset | LateDataset, spent: Loss, analyst: Analyst, own: Loss) -> Fraction:
-    """The smaller of what two budgets leave, where the analyst has one."""
-    left = dataset.budget.left(spent)
-    return left if analyst.budget is None else min(left, analyst.budget.left(own))
+def remains_of(budget: Budget, spent: Loss, analyst: Analyst, own: Loss) -> Remains:
+    """What two budgets leave, where the analyst has one.
+
+    Args:
+        budget: That of the data set.
+        spent: What its answers have cost.
+        analyst: Who asks.
+        own: What the analyst's questions have cost.
+    """
+    quota = analyst.budget
+    return Remains(budget, budget.left(spent), quota, None if quota is None else quota.left(own))
 
 
 def _unless_it_fails(draw: Draw) -> int | TableAnswer | None:

@@ -1,11 +1,12 @@
 """A published answer, and all that may be said with it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
 
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.release.remains import Remains
 from noisycount.shown.exact_text import exact_text
 from noisycount.shown.numbers import approximately, odds_sentence, percent, plus_minus, signed
 from noisycount.shown.value import Shown
@@ -30,6 +31,7 @@ class Release(Shown):
         confidence: The probability with which `error` is stated.
         unreadable_as_missing: The columns of the question whose cells, where they could not be
             read, count as missing, as the owner accepted.
+        remains: What is left of the data set's budget and the analyst's own; None: unknown.
 
     Example:
         >>> from noisycount import BetaBinomial, posterior
@@ -53,6 +55,7 @@ class Release(Shown):
     unit: str | None = None
     confidence: float = 0.95
     unreadable_as_missing: tuple[str, ...] = ()
+    remains: Remains | None = field(default=None, compare=False, repr=False)
 
     @property
     def error(self) -> int:

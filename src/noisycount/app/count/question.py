@@ -13,6 +13,7 @@ from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_o
 from noisycount.release.desk import Release
 from noisycount.release.ledger.entries import Analyst
 from noisycount.release.register.written import ROW
+from noisycount.release.remains import Remains
 from noisycount.release.slot import Slot
 
 __all__ = ["Answer", "answer_at", "answer_to", "dataset_asked"]
@@ -54,6 +55,12 @@ class Answer:
         low, high = self.release.answer - self.error, self.release.answer + self.error
         most = high if self.size is None else self.size
         return max(0, min(low, most)), max(0, min(high, most))
+
+    @property
+    def remains(self) -> Remains:
+        """What is left of the data set's budget and of the analyst's own."""
+        found = self.release.remains
+        return found or Remains(self.budget, self.release.remaining)
 
     @property
     def odds(self) -> str:

@@ -1,13 +1,14 @@
 """What was spent of the two budgets that pay for an answer."""
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Self
 
 from noisycount.app.config.config import DatasetConfig
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.entries import Analyst
 from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.purchase import remains_of
+from noisycount.release.remains import Remains
 
 __all__ = ["Spent"]
 
@@ -40,10 +41,9 @@ class Spent:
         return cls(dataset, analyst, ledger.paid(dataset.account), ledger.paid_by(analyst.name))
 
     @property
-    def left(self) -> Fraction:
-        """The largest ε at which one more question may be asked."""
-        left, own = self.dataset.budget.left(self.of_dataset), self.analyst.budget
-        return left if own is None else min(left, own.left(self.of_analyst))
+    def remains(self) -> Remains:
+        """What is left of both budgets."""
+        return remains_of(self.dataset.budget, self.of_dataset, self.analyst, self.of_analyst)
 
     def admits(self, price: Loss) -> bool:
         """Whether the budgets pay for one more answer."""

@@ -9,6 +9,7 @@ from noisycount.app.count.spent import Spent
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.ledger.entries import Analyst
+from noisycount.release.remains import Remains
 
 __all__ = ["Trial"]
 
@@ -26,7 +27,7 @@ class Trial:
         error: The count would lie within ±error of the answer with the confidence, in units.
         confidence: The probability of that.
         analyst: Who would ask.
-        remaining: The largest ε at which one more question may be asked now.
+        remains: What is left of both budgets now.
         repeated: Whether it was asked at this price before, and is free.
         unreadable_as_missing: The columns of the question whose cells, where they could not be
             read, count as missing.
@@ -40,7 +41,7 @@ class Trial:
     error: int
     confidence: float
     analyst: Analyst
-    remaining: Fraction
+    remains: Remains
     repeated: bool
     unreadable_as_missing: tuple[str, ...] = ()
 
@@ -82,10 +83,15 @@ class Trial:
             error=error_within(DiscreteLaplace.for_epsilon(epsilon), confidence),
             confidence=confidence,
             analyst=analyst,
-            remaining=Spent.of(dataset, analyst, counter.ledger).left,
+            remains=Spent.of(dataset, analyst, counter.ledger).remains,
             repeated=any(entry.request.epsilon == epsilon for entry in counter.earlier(where)),
             unreadable_as_missing=records.unreadable_as_missing(where),
         )
+
+    @property
+    def remaining(self) -> Fraction:
+        """The largest ε at which one more question may be asked now."""
+        return self.remains.remaining
 
     @property
     def affordable(self) -> bool:
@@ -95,7 +101,7 @@ class Trial:
     @property
     def affordable_answers(self) -> int | None:
         """How many answers at this price the budget pays for; None where prices do not add up."""
-        return self.remaining // self.epsilon if self.dataset.budget.is_a_sum else None
+        return self.remaining // self.epsilon if self.remains.is_a_sum else None
 
     @property
     def cost(self) -> Fraction:

@@ -12,6 +12,7 @@ from noisycount.app.ledger.access import existing_ledger
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.entries import Analyst, Entry
 from noisycount.release.register.written import ROW
+from noisycount.release.remains import Remains
 from noisycount.release.sources.forms import ColumnForm
 
 __all__ = ["View"]
@@ -28,7 +29,7 @@ class View:
         unit: The column whose distinct values are counted; None for rows.
         is_said: Whether anybody said so yet.
         columns: What questions may use, and what the cells of each stand for.
-        remaining: The largest ε at which one more question may be asked.
+        remains: What is left of the budget, and of the quota of whoever looks.
         entries: What was asked, oldest first.
         usual: ε of an answer where nothing was asked.
     """
@@ -37,7 +38,7 @@ class View:
     unit: str | None
     is_said: bool
     columns: Mapping[str, ColumnForm]
-    remaining: Fraction
+    remains: Remains
     entries: tuple[Entry, ...] = ()
     usual: Fraction = _USUAL
 
@@ -56,7 +57,8 @@ class View:
                 name, unit, columns = records.name, records.unit, records.forms
             entries = tuple(ledger.entries(name)) if ledger else ()
         spent = entries[-1].spent if entries else Loss()
-        return cls(dataset, unit, is_said, columns, dataset.budget.left(spent), entries)
+        remains = Remains(dataset.budget, dataset.budget.left(spent))
+        return cls(dataset, unit, is_said, columns, remains, entries)
 
     @classmethod
     def at(cls, counter: Counter, analyst: Analyst, usual: Fraction = _USUAL) -> "View":
@@ -70,9 +72,15 @@ class View:
         Raises:
             LedgerError: The ledger cannot be read.
         """
-        records, left = counter.records, Spent.of(counter.account, analyst, counter.ledger).left
+        records = counter.records
+        left = Spent.of(counter.account, analyst, counter.ledger).remains
         unit, columns = records.unit, records.forms
         return cls(counter.dataset, unit, True, columns, left, usual=usual)  # noqa: FBT003
+
+    @property
+    def remaining(self) -> Fraction:
+        """The largest ε at which one more question may be asked."""
+        return self.remains.remaining
 
     @property
     def price(self) -> Fraction:
@@ -83,4 +91,4 @@ class View:
     @property
     def affordable(self) -> int | None:
         """How many more answers at that price are paid for; None where prices do not add up."""
-        return self.remaining // self.price if self.dataset.budget.is_a_sum else None
+        return self.remaining // self.price if self.remains.is_a_sum else None

@@ -24,8 +24,7 @@ def offer_object(view: View) -> dict[str, Any]:
         "unreadable_as_missing": [
             name for name, form in view.columns.items() if form.accepts_unreadable
         ],
-        "budget": dataset.budget.written,
-        "remaining": exact_text(view.remaining),
+        **view.remains.object,
         "price": exact_text(view.price),
         "affordable": view.affordable,
     }

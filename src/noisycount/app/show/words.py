@@ -1,5 +1,7 @@
 """A data set in words."""
 
+from fractions import Fraction
+
 from noisycount.app.check.kinds import value_words
 from noisycount.app.config.config import Config
 from noisycount.app.ledger.asked_words import asked_words
@@ -8,6 +10,7 @@ from noisycount.app.ledger.stored_count import StoredCount
 from noisycount.app.ledger.words import answer_words, place_words, price_name, price_words
 from noisycount.app.show.view import View
 from noisycount.app.terminal.printing import Facts, seen_from_here
+from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.table_answer import TableAnswer
@@ -83,12 +86,23 @@ def table_hint(view: View) -> Facts:
 
 def budget_words(view: View) -> str:
     """What is left, and what that pays for."""
+    remains = view.remains
+    left = _left(remains.dataset_budget, remains.of_dataset)
+    if remains.quota is not None and remains.of_quota is not None:
+        left = f"{left}, and of your own quota {_left(remains.quota, remains.of_quota)}"
     if view.affordable is None:
-        return f"one more of ε = {approximately(view.remaining)} left of {view.dataset.budget.text}"
-    left = f"{approximately(view.remaining)} of {view.dataset.budget.text} left"
+        return left
     number = f"{signed(view.affordable)}{' more' if view.entries else ''}"
     such = f"{number} such answer{'' if view.affordable == 1 else 's'}"
-    return f"{left}: at ε = {exact_text(view.price)} it pays for {such}"
+    pay = "it pays" if remains.quota is None else "both pay"
+    return f"{left}: at ε = {exact_text(view.price)} {pay} for {such}"
+
+
+def _left(budget: Budget, largest: Fraction) -> str:
+    """What is left of a budget."""
+    if not budget.is_a_sum:
+        return f"one more of ε = {approximately(largest)} left of {budget.text}"
+    return f"{approximately(largest)} of {budget.text} left"
 
 
 def _answer(entry: Entry) -> str:

@@ -18,6 +18,7 @@ from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_o
 from noisycount.release.desk import Desk
 from noisycount.release.ledger.entries import Analyst
 from noisycount.release.records import Records
+from noisycount.release.remains import Remains
 from noisycount.release.slot import Slot
 from noisycount.release.tables.table_plan import TablePlan
 from noisycount.release.tables.table_release import TableRelease
@@ -75,6 +76,12 @@ class Table:
     budget: Budget
     analyst: Analyst
     ledger: Path | None
+
+    @property
+    def remains(self) -> Remains:
+        """What is left of the data set's budget and of the analyst's own."""
+        found = self.release.remains
+        return found or Remains(self.budget, self.release.remaining)
 
     @property
     def hints(self) -> list[str]:

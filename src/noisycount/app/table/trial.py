@@ -12,6 +12,7 @@ from noisycount.app.table.question import Pay, check_drawable, check_public, vie
 from noisycount.app.table.wish import wish_of
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.entries import Analyst
+from noisycount.release.remains import Remains
 from noisycount.release.tables.table_plan import TablePlan
 
 __all__ = ["TableTrial"]
@@ -30,7 +31,7 @@ class TableTrial:
         plan: The noise of each level.
         confidence: With which errors are stated.
         analyst: Who would ask.
-        remaining: The largest ε at which one more question may be asked now.
+        remains: What is left of both budgets now.
         affordable: Whether the budgets pay for it.
         repeated: Whether it was asked at this price before, and is free.
         unreadable_as_missing: The columns of the question whose cells, where they could not be
@@ -45,10 +46,15 @@ class TableTrial:
     plan: TablePlan
     confidence: float
     analyst: Analyst
-    remaining: Fraction
+    remains: Remains
     affordable: bool
     repeated: bool
     unreadable_as_missing: tuple[str, ...] = ()
+
+    @property
+    def remaining(self) -> Fraction:
+        """The largest ε at which one more question may be asked now."""
+        return self.remains.remaining
 
     @property
     def loss(self) -> Loss:
@@ -59,7 +65,7 @@ class TableTrial:
     def affordable_answers(self) -> int | None:
         """How many tables at this price the budget pays for; None where prices do not add up."""
         price = self.loss.epsilon
-        is_a_sum = self.dataset.budget.is_a_sum and price is not None
+        is_a_sum = self.remains.is_a_sum and price is not None
         return self.remaining // price if is_a_sum and price else None
 
     @property
@@ -114,7 +120,7 @@ class TableTrial:
             plan=table.plan,
             confidence=pay.confidence,
             analyst=analyst,
-            remaining=spent.left,
+            remains=spent.remains,
             affordable=is_free or spent.admits(table.plan.loss),
             repeated=is_free,
             unreadable_as_missing=records.unreadable_in(table),

@@ -14,6 +14,7 @@ from noisycount.model.tables.combined import combined
 from noisycount.model.tables.combined_errors import prefix_errors, standard_errors
 from noisycount.model.tables.levels import Level
 from noisycount.release.budget.loss import Loss
+from noisycount.release.remains import Remains
 from noisycount.release.tables.table_labels import Label, TableLabels, free_name
 from noisycount.release.tables.table_plan import TablePlan
 from noisycount.shown.numbers import percent, plus_minus, signed
@@ -71,6 +72,7 @@ class TableRelease(Shown):
         confidence: The probability with which errors are stated.
         unreadable_as_missing: The columns whose cells, where they could not be read, count as
             missing, as the owner accepted.
+        remains: What is left of the data set's budget and the analyst's own; None: unknown.
     """
 
     answers: tuple[Counts, ...]
@@ -88,6 +90,7 @@ class TableRelease(Shown):
     is_cumulative: bool = False
     confidence: float = 0.95
     unreadable_as_missing: tuple[str, ...] = ()
+    remains: Remains | None = field(default=None, compare=False, repr=False)
 
     def __len__(self) -> int:
         return sum(map(len, self.answers))

@@ -7,6 +7,12 @@ from noisycount.app.config.file import load
 from noisycount.app.server.office import Office
 from tests.app.server.callers import calling, configured, serving
 
+PAGE = {"Accept": "text/html"}
+BUDGETS = (
+    *("remaining", "budget", "dataset_remaining", "dataset_budget"),
+    *("quota_remaining", "quota"),
+)
+
 
 @pytest.fixture
 def office(tmp_path: Path) -> Iterator[Office]:
@@ -38,15 +44,44 @@ def test_what_is_left_is_left_to_the_asker(tmp_path: Path) -> None:
     """An analyst with a budget of their own sees the smaller of both, and what it pays for."""
     text = (
         '[ledger]\nurl = "sqlite:///ledger.db"\n[datasets.stay]\nsource = "stay.csv"\n'
-        'unit = "person"\n[analysts.ana]\nbudget = "0.5"\n'
+        'unit = "person"\nbudget = "1.4"\n[analysts.ana]\nbudget = "0.5"\n'
     )
     configured(tmp_path)
     (tmp_path / "noisycount.toml").write_text(text, encoding="utf-8")
     with serving(load(tmp_path / "noisycount.toml")) as office:
         caller = calling(office)
-        assert caller.get("/v1/datasets/stay").json()["remaining"] == "0.5"
+        told = caller.get("/v1/datasets/stay").json()
+        assert (told["remaining"], told["budget"]) == ("0.5", "0.5")
         refused = caller.ask({"where": "age = 1", "epsilon": "0.6"}, "one")
         assert refused.status_code == 403
+        body = {"where": "age = 1", "epsilon": "0.4"}
+        table = {"by": "town", "keys": {"town": ["Bern"]}, "epsilon": "0.1", "groups_per_unit": 1}
+        replies = [
+            caller.ask(body, "two").json(),
+            caller.get("/v1/datasets/stay").json(),
+            caller.post("/v1/datasets/stay/plan", body).json(),
+            caller.post("/v1/datasets/stay/plan", table).json(),
+        ]
+        words = (
+            "1 of 1.4 left, and of your own quota 0.1 of 0.5 left: at ε = 0.1 both pay for "
+            "1 such answer"
+        )
+        assert replies[1]["budget_words"] == words
+        assert words in caller.get("/ask", headers=PAGE).text
+        assert {tuple(reply[name] for name in BUDGETS) for reply in replies} == {
+            ("0.1", "0.5", "1", "1.4", "0.1", "0.5")
+        }
+        reply = caller.ask(table, "three").json()
+        assert [reply[name] for name in BUDGETS] == ["0", "0.5", "0.9", "1.4", "0", "0.5"]
+        page = caller.get("/ledger", headers=PAGE).text
+        assert "you, over all data sets" in page
+        assert "ε = 0.5" in page
+
+
+def test_without_a_quota_the_budget_is_that_of_the_data_set(office: Office) -> None:
+    """Its rest is what the next answer may cost."""
+    told = calling(office).ask({"where": "age = 1", "epsilon": "0.5"}, "one").json()
+    assert [told[name] for name in BUDGETS] == ["1.5", "2", "1.5", "2", None, None]
 
 
 def test_a_plan_is_free_and_says_what_an_answer_would(office: Office) -> None:

@@ -61,11 +61,12 @@ class LedgerShown:
         rows = [_row(Released.of(entry)) for entry in found.entries]
         if not visitor.is_owner:
             names = tuple(sorted(_visible(office, visitor)))
-            own = [account_cells(each) for each in _datasets(office, found, names)]
-            return cls(rows, found.total, names, (), list(own))
+            accounts = [*_datasets(office, found, names), _own(office, visitor)]
+            return cls(rows, found.total, names, (), [account_cells(each) for each in accounts])
         names = tuple(dict.fromkeys([*_configured(office), *found.datasets]))
         shown = [*_datasets(office, found, names), *_analysts(office, found)]
-        checked = office.ledger.verify(office.configuration.known_head) if checks else None
+        known_head = office.configuration.known_head
+        checked = office.ledger.verify(known_head) if checks else None
         return cls(
             rows=rows,
             total=found.total,
@@ -73,7 +74,7 @@ class LedgerShown:
             analysts=tuple(found.analysts),
             accounts=[account_cells(each) for each in shown],
             head=str(found.head),
-            verified="" if checked is None else verified_words(checked),
+            verified="" if checked is None else verified_words(checked, known_head),
             is_verified=checked is None or checked.broken is None,
         )
 
@@ -113,6 +114,12 @@ def _analysts(office: Office, found: Found) -> Iterator[Account]:
     for name in names:
         budget = configured[name].budget if name in configured else None
         yield Account(f"{name} (analyst)", budget, found.analysts.get(name, Loss()))
+
+
+def _own(office: Office, visitor: Visitor) -> Account:
+    """What a visitor may spend over all data sets."""
+    analyst = office.analyst(visitor)
+    return Account("you, over all data sets", analyst.budget, office.ledger.paid_by(analyst.name))
 
 
 def _row(released: Released) -> tuple[str, ...]:
