@@ -2,7 +2,10 @@
 
 import math
 from fractions import Fraction
+from inspect import isabstract
 from numbers import Integral, Real
+
+from noisycount.model.written import written_share
 
 __all__ = [
     "fraction_of_one",
@@ -44,7 +47,9 @@ def rate_within(value: float | Fraction, name: str) -> float:
     """The value as a probability in [0, 1]."""
     if isinstance(value, Real) and not isinstance(value, bool) and 0 <= value <= 1:
         return float(value)
-    raise ValueError(f"{name} must be a probability between 0 and 1, got {value!r}")
+    known = written_share(value) if isinstance(value, str) else None
+    remedy = "" if known is None else f": write {float(known):g}"
+    raise ValueError(f"{name} must be a probability between 0 and 1, got {value!r}{remedy}")
 
 
 def fraction_of_one(value: float | Fraction, name: str) -> float:
@@ -66,10 +71,13 @@ def whole_number(value: float, name: str, smallest: int = 0) -> int:
 def instance_of(value: object, kind: type, name: str) -> None:
     """Refuse, with a ValueError, a value that is not of that public kind."""
     if not isinstance(value, kind):
-        raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere)
-            f"{name} must be a {kind.__name__}, got {value!r}: "
-            f"give one of the subclasses of noisycount.{kind.__name__}"
+        wanted = kind.__name__ if kind.__name__.endswith("s") else f"a {kind.__name__}"
+        remedy = (
+            f"give one of noisycount's {kind.__name__.lower()}s"
+            if isabstract(kind)
+            else f"make it with noisycount.{kind.__name__}"
         )
+        raise ValueError(f"{name} must be {wanted}, got {value!r}: {remedy}")  # noqa: TRY004  (a bad value of an argument, as everywhere)
 
 
 def _number(value: object) -> float:

@@ -4,7 +4,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.app.conftest import Refused
+from tests.app.conftest import Refused, Run
 
 SURVEY = ("--size", "5912", "--rate", "1.7%")
 NOISE = ("--epsilon", "0.15")
@@ -28,7 +28,9 @@ def test_an_unknown_option_is_no_answer(refused: Refused) -> None:
 @pytest.mark.parametrize("noise", [NOISE, ("--noise", "discrete-gaussian", "--scale", "3")])
 def test_discrete_noise_gives_whole_numbers(refused: Refused, noise: tuple[str, ...]) -> None:
     """1.5 cannot be an answer with discrete noise, alone or beside others."""
-    assert "must be an integer under discrete noise" in refused("refine", "1.5", *SURVEY, *noise)
+    message = refused("refine", "1.5", *SURVEY, *noise)
+    assert "must be a whole number under discrete " in message
+    assert re.search("if the noise was continuous, give --noise [a-z]+ --scale [0-9]", message)
     assert "got 1.5" in refused("refine", "3", "1.5", *SURVEY, *noise)
 
 
@@ -73,9 +75,12 @@ def test_a_scale_that_no_noise_has_is_refused(refused: Refused, scale: str) -> N
         (("107", *SURVEY, *NOISE, "--noise", "laplace"), "give either --epsilon, or both"),
         (("107", *SURVEY, "--noise", "laplace"), "give either --epsilon, or both --noise and"),
         (("107", *SURVEY, "--noise", "cauchy", "--scale", "1"), "is not one of 'laplace', 'gau"),
-        (("107", *NOISE), "give either --size and --rate, such as --size 5912"),
-        (("107", "--rate", "9%", *NOISE), "give either --size and --rate, such as"),
-        (("107", *SURVEY, "--strata", "s.csv", *NOISE), "give either --size and --rate, such as"),
+        (("107", *NOISE), "give either --size, and --rate if it is known, such as --size 5912"),
+        (("107", "--rate", "9%", *NOISE), "give either --size, and --rate if it is known, such as"),
+        (
+            ("107", *SURVEY, "--strata", "s.csv", *NOISE),
+            "give either --size, and --rate if it is known, such as",
+        ),
         ((*SURVEY, *NOISE), "give either one or more ANSWERs, with --plot FILE"),
         (("107", *SURVEY, *NOISE, *TABLE), "give either one or more ANSWERs, with --plot FILE"),
         (("107", *SURVEY, *NOISE, *TABLE[:2]), "give either one or more ANSWERs, with --plot"),
@@ -106,7 +111,7 @@ def test_a_refinement_is_asked_for_in_one_way(
         ("size,rate\n1000000001,0.5\n", "row 1 .* column 'size' a whole number from 0"),
         ("size,rate\n9,0.5\n1,\n2,3\n", "row 2 .* column 'rate' a rate between 0 and 1"),
         ("size,rate\n9,1.5\n", "row 1 .* column 'rate' a rate between 0 and 1"),
-        (f"size,rate\n9,{CANARY}\n", "row 1 .* column 'rate' a number"),
+        (f"size,rate\n9,{CANARY}\n", "row 1 .* column 'rate' a share such as 0.02 or 2%, or"),
         ("size,rate\n0,0.5\n", "must add up to 1 to 1,000,000,000 records, got"),
         ("size,rate\n", "must add up to 1 to 1,000,000,000 records, got"),
         ("size,rate\n1000000000,0.5\n1,0.5\n", "must add up to 1 to 1,000,000,000 records, got"),
@@ -138,6 +143,7 @@ def test_a_size_that_contradicts_the_groups_is_refused(refused: Refused, here: P
         ("answer\n1\n2\n1e400\n", "row 3 .* 'a.csv' .* 'answer' a finite number, whole"),
         ("answer\n1\n-inf\n", "row 2 .* 'a.csv' .* 'answer' a finite number, whole"),
         ("id,answer\n1,\n2,2.5\n", "row 2 .* 'a.csv' .* 'answer' a finite number, whole"),
+        ("answer\n2.5\n", "or, if the noise was continuous, give --noise laplace --scale 20/3"),
         ("answer,mean\n1,2\n", "'a.csv' has a column 'mean' already, which would be added"),
         ("answer,HIGH\n1,2\n", "'a.csv' has a column 'high' already, which would be added"),
         (f'id,answer\n1,"{CANARY}\n', "'a.csv' cannot be read as csv|has no column"),
@@ -175,3 +181,25 @@ def test_a_column_of_dates_is_refused(refused: Refused, here: Path) -> None:
     duckdb.sql("SELECT DATE '2020-01-01' AS answer").write_parquet(str(here / "a.parquet"))
     words = ("--answers", "a.parquet", *TABLE[2:])
     assert "row 1 below the names in 'a.parquet'" in refused("refine", *words, *SURVEY, *NOISE)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--column", "answers", "--out", "o.csv", "--size", "9"),
+        ("--column", "answer", "--out", "o.csv", "--size-column", "people"),
+        ("--column", "answer", "--out", "o.xlsx", "--size", "9"),
+    ],
+)
+def test_a_wrong_name_is_a_wrong_word(run: Run, here: Path, words: tuple[str, ...]) -> None:
+    """Its status is that of what was typed, not of records that cannot be read."""
+    (here / "a.csv").write_text("answer\n3\n")
+    assert run("refine", "--answers", "a.csv", *words, *NOISE).status == 2
+
+
+def test_the_size_alone_is_enough_for_an_answer(refused: Refused) -> None:
+    """So the refusal of none says."""
+    message = refused("refine", "107", *NOISE)
+    assert (
+        "give either --size, and --rate if it is known, such as --size 5912 --rate 1.7%" in message
+    )

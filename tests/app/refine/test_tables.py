@@ -177,6 +177,21 @@ def test_sizes_and_rates_may_be_columns(
     assert (told["missing"], told["contradictions"]) == (1, contradictions)
 
 
+def test_rates_may_be_per_cent(run: Run, here: Path) -> None:
+    """In a column of rates, and in a file of groups."""
+    for name, rates in (("a", ("2%", "1.5 %", "0.5")), ("b", ("0.02", "0.015", "0.5"))):
+        lines = (f"10,100,{rate}" for rate in rates)
+        (here / f"{name}.csv").write_text("\n".join(["answer,size,rate", *lines, ""]))
+    told = []
+    for name in "ab":
+        words = ("--column", "answer", "--size-column", "size", "--rate-column", "rate")
+        out = ("--answers", f"{name}.csv", "--out", f"{name}.parquet")
+        assert run("refine", *words, *out, *LAPLACE).status == 0
+        alone = run("refine", "10", "--strata", f"{name}.csv", *LAPLACE, "--json").object
+        told.append(([row["mean"] for row in rows(here / f"{name}.parquet")], alone["mean"]))
+    assert told[0] == told[1]
+
+
 @pytest.mark.parametrize(
     ("words", "remedy"),
     [

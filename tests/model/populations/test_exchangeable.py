@@ -250,3 +250,9 @@ def test_a_population_without_a_size_is_refused() -> None:
     """The property of the base is no default of the field."""
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'size'"):
         Binomial(rate=0.3)  # type: ignore[call-arg]
+
+
+def test_a_rate_in_per_cent_is_told_as_a_number() -> None:
+    """As it is a text, and rates are numbers."""
+    with pytest.raises(ValueError, match=r"^rate must be .* got '1\.7%': write 0\.017$"):
+        Binomial(5912, "1.7%")  # type: ignore[arg-type]

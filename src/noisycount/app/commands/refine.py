@@ -16,7 +16,7 @@ from noisycount.app.options.published import as_words, published_options
 from noisycount.app.options.refining import Columns, column_options, noise_options
 from noisycount.app.refine.answer_table import AnswerTable, RowLaws
 from noisycount.app.refine.assumption import Assumed, Rate
-from noisycount.app.refine.estimate import Refinement
+from noisycount.app.refine.estimate import Refinement, check_whole
 from noisycount.app.refine.tables.asked import AskedTable
 from noisycount.app.refine.wire import refinement_object, table_object
 from noisycount.app.refine.words import refinement_facts, table_text
@@ -124,6 +124,8 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
         _refine_whole(asked, configuration, as_json=as_json)
     elif answers and not (columns.is_asked or column or out):
         each = noises if 1 < len(noises) == len(answers) else _one(noises, len(answers))
+        for place, answer in enumerate(answers):
+            check_whole(answer, each[place] if isinstance(each, Sequence) else each)
         assumed = assumed_of_options(size, rate, strata, is_flat_allowed=True)
         _refine_count(Refinement.of(answers, assumed, each, level), plot, as_json=as_json)
     elif columns.answers and column and out and not (answers or plot):

@@ -114,6 +114,11 @@ def assumed_of_options(
         return assumed_of_file(strata, size)
     if is_flat_allowed and rate is None and size is not None:
         return Assumed.of_size(size)
+    if is_flat_allowed:
+        raise click.UsageError(
+            "give either --size, and --rate if it is known, such as --size 5912 --rate 1.7%, or "
+            "--strata FILE"
+        )
     raise click.UsageError(
         "give either --size and --rate, such as --size 5912 --rate 1.7%, or --strata FILE"
     )

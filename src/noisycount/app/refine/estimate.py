@@ -8,13 +8,24 @@ from operator import mul
 
 from noisycount.analysis.posterior.posterior import Posterior, posterior
 from noisycount.app.refine.assumption import Assumed, Rate
+from noisycount.errors import NoisyCountError
 from noisycount.model.drawing.scales import as_written
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.release.budget.exact import exact_text
 
-__all__ = ["LEVEL", "Refinement", "epsilon_of", "refined", "scale_of"]
+__all__ = [
+    "LEVEL",
+    "Refinement",
+    "check_whole",
+    "continuous_words",
+    "epsilon_of",
+    "refined",
+    "scale_of",
+]
 
 LEVEL = 0.95
+_DISCRETE = "discrete "
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +100,34 @@ class Refinement:
     def interval(self) -> tuple[int, int]:
         """The equal-tailed interval of the count, in records."""
         return self.told.interval(self.level)
+
+
+def continuous_words(noise: AdditiveNoise) -> str:
+    """What to type if the noise was the continuous one of that scale; nothing if it is.
+
+    Example:
+        >>> continuous_words(DiscreteLaplace(5))
+        ', or, if the noise was continuous, give --noise laplace --scale 5'
+    """
+    kind = noise.name.lower()
+    if not kind.startswith(_DISCRETE):
+        return ""
+    continuous = kind.removeprefix(_DISCRETE).replace(" ", "-")
+    scale = exact_text(scale_of(noise))
+    return f", or, if the noise was continuous, give --noise {continuous} --scale {scale}"
+
+
+def check_whole(answer: float, noise: AdditiveNoise) -> None:
+    """The refusal of a fraction that was typed for an answer under noise of whole numbers.
+
+    Raises:
+        NoisyCountError: The noise cannot give the answer.
+    """
+    if noise.is_discrete and not float(answer).is_integer():
+        raise NoisyCountError(
+            f"the answer must be a whole number under {noise.name} noise, got {answer!r}: mend it"
+            f"{continuous_words(noise)}"
+        )
 
 
 def scale_of(noise: AdditiveNoise) -> Fraction:

@@ -10,7 +10,10 @@ from noisycount.errors import NoisyCountError
 from noisycount.model.populations.strata.strata import Strata
 from noisycount.release.sources.duckdb.public_table import PublicTable
 
-__all__ = ["assumed_of_file", "check_rows"]
+__all__ = ["RATES", "assumed_of_file", "check_rows"]
+
+RATES = "a rate between 0 and 1, such as 0.02 or 2%"
+"""What a cell of rates must be."""
 
 _MOST = 10**9  # the law of more records of several rates takes minutes and gigabytes
 
@@ -26,10 +29,10 @@ def assumed_of_file(path: Path, size: int | None) -> Assumed:
         NoisyCountError: The file cannot be read, a cell is no size or rate, or the sum differs.
     """
     with PublicTable.open(path) as table:
-        sizes, rates = table.numbers("size"), table.numbers("rate")
+        sizes, rates = table.numbers("size"), table.numbers("rate", has_shares=True)
         whole = (sizes >= 0) & (sizes == np.floor(sizes)) & (sizes <= _MOST)
         check_rows(table, "size", whole, f"a whole number from 0 to {_MOST:,}")
-        check_rows(table, "rate", (rates >= 0) & (rates <= 1), "a rate between 0 and 1")
+        check_rows(table, "rate", (rates >= 0) & (rates <= 1), RATES)
     total = int(sizes.sum())
     if not 0 < total <= _MOST:
         raise NoisyCountError(

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from noisycount.app.refine.answer_table import AnswerTable, RowLaws
 from noisycount.app.refine.assumption import Assumed, Rate
-from noisycount.app.refine.groups_file import check_rows
+from noisycount.app.refine.groups_file import RATES, check_rows
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.populations.population import Population
 from noisycount.model.validation import LARGEST_WHOLE
@@ -61,6 +61,6 @@ def _rates(table: PublicTable, column: str | None, given: NDArray[np.bool_]) -> 
     """The rate of each row, if it is a column."""
     if column is None:
         return np.full(given.shape, _NO_COLUMN)
-    rates = table.numbers(column)
-    check_rows(table, column, (rates >= 0) & (rates <= 1) | ~given, "a rate between 0 and 1")
+    rates = table.numbers(column, has_shares=True)
+    check_rows(table, column, (rates >= 0) & (rates <= 1) | ~given, RATES)
     return rates

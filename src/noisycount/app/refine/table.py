@@ -11,7 +11,9 @@ from noisycount.analysis.posterior.refine import posterior_values, refine
 from noisycount.analysis.posterior.surprises import surprises
 from noisycount.app.refine.answer_table import AnswerTable, RefinedTable, RowLaws
 from noisycount.app.refine.contradiction import SURPRISING
+from noisycount.app.refine.estimate import continuous_words
 from noisycount.app.refine.rows import row_groups
+from noisycount.app.refine.tables.files import check_ending
 from noisycount.app.terminal.files import check_regular
 from noisycount.app.terminal.progress import Done
 from noisycount.errors import NoisyCountError
@@ -82,6 +84,7 @@ def _share_of(done: Done, before: int, number: int, whole: int) -> Done:
 def _check_out(asked: AnswerTable) -> None:
     """The refusal of a file that is there and may not be replaced."""
     check_regular(asked.out)
+    check_ending(asked.out)
     if asked.out.exists() and not asked.is_replacing and not asked.out.samefile(asked.path):
         raise NoisyCountError(
             f"--out {str(asked.out)!r} exists already: name another file, or add --overwrite"
@@ -99,7 +102,7 @@ def _check_answers(
     impossible = _impossible(answers, population, noise)
     if impossible is not None:
         meant = "a finite number, whole where the noise is discrete"
-        raise table.refusal(column, impossible, meant)
+        raise table.refusal(column, impossible, meant, f"mend it{continuous_words(noise)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from noisycount.app.refine.tables.refined import RefinedTable
 from noisycount.app.refine.tables.wire import refined_object
 from noisycount.app.terminal.files import check_regular, draft
 from noisycount.app.terminal.printing import json_text
-from noisycount.errors import NoisyCountError
+from noisycount.errors import NoisyCountError, SourceError
 from noisycount.release.sources.duckdb.public_columns import Cells, PublicColumns
 from noisycount.release.sources.duckdb.public_table import table_format
 from noisycount.release.tables.table_labels import free_name
 
-__all__ = ["check_addition", "check_files", "save_refined"]
+__all__ = ["check_addition", "check_ending", "check_files", "save_refined"]
 
 _JSON = ".json"
 
@@ -36,7 +36,19 @@ def check_files(asked: AskedTable) -> None:
             f"--out {str(asked.out)!r} exists already: name another file, or add --overwrite"
         )
     if asked.out.suffix.lower() != _JSON:
-        table_format(asked.out)
+        check_ending(asked.out)
+
+
+def check_ending(out: Path) -> None:
+    """The refusal of a file for rows whose ending names no format that is written.
+
+    Raises:
+        NoisyCountError: It has another ending.
+    """
+    try:
+        table_format(out)
+    except SourceError as error:
+        raise NoisyCountError(str(error)) from None
 
 
 def check_addition(asked: AskedTable, opened: OpenedTable) -> None:

@@ -55,9 +55,9 @@ def nested(table: PublishedTable) -> Nested:
         table: With the cells first among its levels.
 
     Raises:
-        NoisyCountError: A sum stands twice, or is of no cell.
-        ValueError: A cell stands twice.
+        NoisyCountError: A cell or a sum stands twice, or a sum is of no cell.
     """
+    _check_cells(table)
     chain = _chain(table)
     left_out = tuple(level.name for level in table.levels if level not in chain)
     if table.is_hierarchy:
@@ -108,9 +108,8 @@ def _partition(table: PublishedTable, level: PublishedLevel) -> Rows:
         return level.of_cell
     if level is table.cells:
         return np.arange(len(level.rows))
+    _check_once(table, level, "sum")
     found = {_key(table, row, level): at for at, row in enumerate(level.rows.tolist())}
-    if len(found) < len(level.rows):
-        raise NoisyCountError(f"{level.name} has two answers for one sum: leave one out")
     rows = table.cells.rows.tolist()
     part = np.array([found.get(_key(table, row, level), len(found)) for row in rows])
     empty = set(range(len(found))) - set(part.tolist())
@@ -118,6 +117,29 @@ def _partition(table: PublishedTable, level: PublishedLevel) -> Rows:
         keys = ", ".join(_key(table, int(level.rows[min(empty)]), level))
         raise NoisyCountError(f"{level.name} has an answer for {keys}, of which there is no cell")
     return part
+
+
+def _check_cells(table: PublishedTable) -> None:
+    """The refusal of a cell that stands twice; of ranges the keys do not tell cells apart."""
+    if table.cells.columns:
+        _check_once(table, table.cells, "cell")
+
+
+def _check_once(table: PublishedTable, level: PublishedLevel, what: str) -> None:
+    """The refusal of two rows with the same keys.
+
+    Raises:
+        NoisyCountError: There are such.
+    """
+    met: dict[tuple[str, ...], int] = {}
+    for row in level.rows.tolist():
+        key = _key(table, row, level)
+        if met.setdefault(key, row) != row:
+            raise NoisyCountError(
+                f"rows {met[key] + 1:,} and {row + 1:,} below the names have answers for one "
+                f"{what}, {', '.join(key) or TOTAL}: add the column that tells them apart, or "
+                "remove one"
+            )
 
 
 def _key(table: PublishedTable, row: int, level: PublishedLevel) -> tuple[str, ...]:

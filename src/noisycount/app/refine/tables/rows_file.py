@@ -4,14 +4,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from noisycount.app.refine.estimate import continuous_words
 from noisycount.app.refine.tables.asked import AskedTable
 from noisycount.app.refine.tables.grouped import GroupedRows, grouped_by_empty, grouped_by_name
 from noisycount.app.refine.tables.own_noise import OwnNoise
-from noisycount.app.refine.tables.published import PublishedTable
+from noisycount.app.refine.tables.published import PublishedLevel, PublishedTable
 from noisycount.app.refine.tables.stored import NO_SUMS
 from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import NoisyCountError
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.release.question.schema import close_names
 from noisycount.release.sources.duckdb.public_table import PublicTable
 
@@ -40,6 +42,8 @@ def rows_table(asked: AskedTable, table: PublicTable) -> PublishedTable:
         _check_own(asked, column)
     noises = asked.noises if own is None else own.noises(grouped)
     levels = grouped.with_noises(noises, asked.place)
+    for level, noise in zip(levels, noises, strict=True):
+        _check_whole(table, column, answers, level, noise)
     has_sums = own is None or own.is_sum
     return PublishedTable(
         subject=seen_from_here(table.path),
@@ -69,6 +73,20 @@ def _check_own(asked: AskedTable, column: str) -> None:
         raise NoisyCountError(
             f"--column {column!r}: the noise in {asked.place} is that of its column 'answer': "
             "leave --column out"
+        )
+
+
+def _check_whole(
+    table: PublicTable, column: str, answers: Reals, level: PublishedLevel, noise: AdditiveNoise
+) -> None:
+    """The refusal of a fraction under noise of whole numbers, with its row."""
+    broken = level.rows[answers[level.rows] % 1 > 0]
+    if noise.is_discrete and broken.size:
+        raise table.refusal(
+            column,
+            int(broken[0]),
+            f"a whole number, as its noise is {noise.name}",
+            f"mend it{continuous_words(noise)}",
         )
 
 

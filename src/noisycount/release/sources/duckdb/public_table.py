@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.errors import SourceError
+from noisycount.errors import NoisyCountError, SourceError
 from noisycount.release.question.schema import close_names
 from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.duckdb.cells import SQL_TYPES
@@ -90,22 +90,29 @@ class PublicTable(Closing):
             raise
         return cls(connection, path, columns)
 
-    def numbers(self, column: str) -> NDArray[np.float64]:
+    def numbers(self, column: str, *, has_shares: bool = False) -> NDArray[np.float64]:
         """A column as numbers, nan where a cell is empty, shape (rows,).
 
         Args:
             column: The name of the column.
+            has_shares: Whether a cell such as 2% is the number 0.02.
 
         Raises:
-            SourceError: There is no such column, or one of its cells is no number.
+            NoisyCountError: There is no such column.
+            SourceError: One of its cells is no number.
         """
         if column not in self.columns:
-            raise SourceError(
+            raise NoisyCountError(
                 f"{str(self.path)!r} has no column {column!r}: "
                 f"use {close_names(column, self.columns)}"
             )
         text = f"CAST({quoted_name(column)} AS VARCHAR)"
-        number = f"TRY_CAST({text} AS DOUBLE)"
+        number, meant = f"TRY_CAST({text} AS DOUBLE)", "a number, or empty where missing"
+        if has_shares:
+            part = f"trim(regexp_replace({text}, '%\\s*$', ''))"
+            percent = f"TRY_CAST({part} AS DOUBLE) / 100"
+            number = f"CASE WHEN {text} LIKE '%\\%%' ESCAPE '\\' THEN {percent} ELSE {number} END"
+            meant = "a share such as 0.02 or 2%, or be empty where it is missing"
         query = f"SELECT {number} AS value, {text} IS NOT NULL AS given FROM loaded"
         found = without_engine_errors(
             lambda: self.connection.execute(query).fetchnumpy(),
@@ -114,7 +121,7 @@ class PublicTable(Closing):
         missing = np.ma.getmaskarray(found["value"])
         broken = missing & found["given"]
         if broken.any():
-            raise self.refusal(column, int(np.argmax(broken)), "a number, or empty where missing")
+            raise self.refusal(column, int(np.argmax(broken)), meant)
         return np.ma.filled(found["value"], np.nan)
 
     @property
@@ -188,17 +195,18 @@ class PublicTable(Closing):
         self.connection.register("added", given)
         write_rows(self.connection, query, out, form)
 
-    def refusal(self, column: str, row: int, meant: str) -> SourceError:
+    def refusal(self, column: str, row: int, meant: str, remedy: str = "mend it") -> SourceError:
         """The refusal of one cell, which it does not quote.
 
         Args:
             column: The name of the column.
             row: The place of the row, from 0.
             meant: What the cell must be.
+            remedy: What to do.
         """
         return SourceError(
             f"row {row + 1:,} below the names in {str(self.path)!r} must have in column "
-            f"{column!r} {meant}: mend it"
+            f"{column!r} {meant}: {remedy}"
         )
 
     def close(self) -> None:
