@@ -38,7 +38,7 @@ def test_a_purpose_is_kept_beside_the_price(run: Run, here: Path, words: tuple[s
     assert "purpose" in shown
     assert "another" not in shown
     assert '"purpose": "quarterly report"' in run("ledger", "export").output
-    assert "each as it was written" in run("ledger", "verify").output
+    assert "consistent in themselves" in run("ledger", "verify").output
 
 
 def test_a_purpose_may_be_left_out(run: Run, here: Path) -> None:

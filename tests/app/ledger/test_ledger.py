@@ -35,11 +35,18 @@ def test_an_intact_ledger_is_verified(run: Run, here: Path) -> None:
     head = Head.read(told["head"])
     assert head.number == 5
     shown = run("ledger", "verify").output
-    assert "5 rows, each as it was written" in shown
+    assert "5 rows, consistent in themselves; not compared with a head that was" in shown
     assert f"head: {head}\n" in shown
     assert "Write the head down" in shown
     again = run("ledger", "verify", "--head", f"4:{head.hash[:32]}").output
     assert "Write the head down" not in again
+    rows = run("ledger", "export", "--json").object["rows"]
+    earlier = run("ledger", "verify", "--head", f"4:{rows[3]['hash']}").output
+    assert "5 rows, each as it was written up to row 4, which has the head" in earlier
+    whole = " ".join(run("ledger", "verify", "--head", str(head)).output.split())
+    assert "5 rows, each as it was written: the last has the head that was written down" in whole
+    compared = run("ledger", "verify", "--head", str(head), "--json").object["compared"]
+    assert (told["compared"], compared) == (None, str(head))
 
 
 def test_a_broken_row_is_named(run: Run, refused: Refused, here: Path) -> None:
@@ -132,6 +139,20 @@ def test_a_head_that_is_none_is_refused(refused: Refused, head: str) -> None:
     assert "head must be a number, a colon and 32 to 64 hexadecimal digits" in message
 
 
+def test_an_export_of_a_broken_ledger_says_so(run: Run, here: Path) -> None:
+    """All rows are written as they are; the first broken one is named, and the status is 5."""
+    configure(here)
+    for year in (1, 2):
+        ask(run, year)
+    with Ledger.open(f"sqlite:///{here / 'ledger.db'}") as ledger:
+        change(ledger, "UPDATE ledger SET epsilon = '0.01' WHERE number = 4")
+    for words in ((), ("--json",), ("--out", "out.jsonl")):
+        told = run("ledger", "export", *words)
+        assert told.status == 5
+        assert "row 4 of the ledger was changed" in told.errors
+    assert len((here / "out.jsonl").read_text(encoding="utf-8").splitlines()) == 5
+
+
 def test_an_export_can_be_verified_by_anybody(run: Run, refused: Refused, here: Path) -> None:
     """Every row with its hash, as lines or as one object; no file is written over."""
     configure(here)
@@ -170,7 +191,8 @@ def test_analysts_have_budgets_of_their_own(run: Run, refused: Refused, here: Pa
     for part in ("alice", "bob", "none", "0.3"):
         assert part in shown
     words = run("count", "survey", "--where", "year = 3", "--epsilon", "0.1", "--analyst", "alice")
-    assert "charged 0.1 to alice; the next may cost up to 0 (budget 2 and 0.3)" in words.output
+    told = " ".join(words.output.split())
+    assert "charged 0.1 to alice; the next may cost up to 0 (budget 2, and alice's own 0.3)" in told
 
 
 def test_an_only_analyst_pays_for_nobody_else(run: Run, refused: Refused, here: Path) -> None:
@@ -257,7 +279,7 @@ def test_a_ledger_on_a_server_serves_the_command_line(
     message = refused("count", "survey", "--where", "year = 2", "--epsilon", "0.1")
     assert "exceeds the 1/30 that is left" in message
     assert "ledger: on a server" in run("ledger", "show").output
-    assert "3 rows, each as it was written" in run("ledger", "verify").output
+    assert "3 rows, consistent in themselves" in run("ledger", "verify").output
     (survey,) = run("ledger", "show", "--json").object["datasets"]
     assert Fraction(survey["spent"]) == Fraction(3, 10)
     names = ["noisycount.data", "noisycount.toml", "survey.parquet"]

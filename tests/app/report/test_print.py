@@ -39,7 +39,7 @@ def test_the_report_prints_on_pages_of_a4(printed: Page) -> None:
     pdf = printed.pdf(prefer_css_page_size=True)
     boxes = re.findall(rb"/MediaBox\s*\[0 0 ([\d.]+) ([\d.]+)\]", pdf)
     assert {(round(float(wide)), round(float(high))) for wide, high in boxes} == {A4}
-    assert 2 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 6
+    assert 2 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 10  # 61 releases, and an appendix
 
 
 def test_nothing_is_cut_off_in_print(printed: Page) -> None:

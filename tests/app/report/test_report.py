@@ -12,17 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noisycount.app.config.file import load
 from noisycount.app.report.forms import FORMS, written_report
 from noisycount.app.report.markdown import as_inline
 from noisycount.app.report.report import Report, report_of
 from noisycount.app.report.rounding import rounded_down, rounded_up
 from noisycount.app.report.sheet import as_text
+from noisycount.model.concentrated import epsilon_of_rho
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.ledger.ledger import Ledger, Request
 from tests.app.conftest import Refused, Run
-from tests.app.report.ledgers import HOSTILE, NAMES, configured, filled
+from tests.app.report.ledgers import BUDGET, HOSTILE, NAMES, asked, configured, filled
 from tests.release.ledger.ledgers import change
 
 DEBITS = 31
@@ -183,8 +185,9 @@ def test_a_table_of_markdown_has_its_columns_alone(tmp_path: Path) -> None:
     """Pipes, tags, links and emphasis in a question or a purpose are text."""
     text = report(tmp_path, "md")
     rows = [line for line in text.splitlines() if line.startswith("|")]
-    assert len(rows) == DEBITS + 4
-    assert {len(re.split(r"(?<!\\)\|", row)) for row in rows} == {9}
+    columns = [len(re.split(r"(?<!\\)\|", row)) for row in rows]
+    assert columns.count(9) == DEBITS + 4
+    assert set(columns) == {5, 6, 9}  # of tables, of analysts, of releases
     assert "<script" not in text
     assert not re.search(r"(?<!\\)[`\[]", text)
 
@@ -219,11 +222,16 @@ def test_a_broken_chain_is_told_first(tmp_path: Path, requests: list[Request]) -
         text = written_report(found, configuration, form)
         assert "NOT VERIFIED: row 9 was changed: its hash is that of other columns" in text
         assert text.index("NOT VERIFIED") < text.index("survey")
-        assert text.count("nothing, until the ledger is restored") == len(found.datasets)
+        accounts = len(found.datasets) + len(found.analysts)
+        assert text.count("nothing, until the ledger is restored") == accounts
         assert "one more question" not in text
+        assert len(re.findall("at least [ερ] = ", text)) == accounts
+        assert "50:50" not in text
+        assert str(found.found.head) not in text
     shown = told(tmp_path)
     assert (shown["intact"], shown["broken"], shown["rows"]) == (False, 9, 8)
     assert {each["remaining"] for each in shown["datasets"]} == {"0"}
+    assert {each["odds"] for each in shown["datasets"]} == {None}
 
 
 def test_the_registry_gets_what_the_ledger_knows(tmp_path: Path, requests: list[Request]) -> None:
@@ -237,9 +245,136 @@ def test_the_registry_gets_what_the_ledger_knows(tmp_path: Path, requests: list[
     assert "adding" in survey["deployment"]["privacy_loss"]["privacy_unit_description"]
     assert deployment["product"]["data_product_region"] is None
     exact = Fraction(told(tmp_path)["datasets"][1]["spent"]["rho"])
-    parameter = deployment["privacy_loss"]["privacy_parameters"]["rho"]
-    assert 0 <= Fraction(parameter) - exact < Fraction(1, 10**9)
+    parameters = deployment["privacy_loss"]["privacy_parameters"]
+    assert 0 <= Fraction(repr(parameters["rho"])) - exact < Fraction(1, 10**9)
+    assert parameters["delta"] == 1e-6
+    assert parameters["epsilon"] == epsilon_of_rho(exact, Fraction(1, 10**6))
+    assert deployment["dp_flavor"]["unprotected_quantities"] == [
+        "The names and the kinds of the columns.",
+        "The number of persons, 5912, is public.",
+    ]
     assert requests
+
+
+def charged(folder: Path, *requests: Request) -> None:
+    """Requests that were charged, without an answer."""
+    with Ledger.open(configured(folder).ledger_url) as ledger:
+        for request in requests:
+            ledger.reserve(request.digest, request, BUDGET)
+
+
+def table_of(price: str, scale: str, groups: int | None = 1, **parts: object) -> Request:
+    """A table of three towns in the data set whose size is public."""
+    table = {"by": ["town"], "keys": {"grid": [["Bern", "Biel", "Genf"]]}, "margins": []}
+    asked = {
+        "table": table | {"other": False, "groups_per_unit": groups, "cumulative": False} | parts,
+        "where": None,
+        "unit": "person",
+        "version": "sha256:1",
+        "mechanism": "discrete Laplace",
+        "scales": [scale],
+    }
+    return Request("visits", json.dumps(asked), Fraction(price))
+
+
+def test_a_size_that_was_written_later_changes_no_price(tmp_path: Path) -> None:
+    """A table at ε = 0.5 for adding or removing tells as much as ε = 1 for replacement."""
+    charged(tmp_path, table_of("0.5", "2"))
+    visits = told(tmp_path)["datasets"][1]
+    assert (visits["size"], visits["neighbours"]) == (5912, "replacement")
+    assert (visits["spent"]["epsilon"], visits["spent_replaced"]["epsilon"]) == ("0.5", "1")
+    assert visits["releases"][0]["neighbours"] == "adding or removing"
+    assert visits["odds"] == "all together, a 50:50 guess about one person becomes at most 74:26"
+    text = report(tmp_path, "md")
+    assert (
+        "replacement of one person; 1 release was priced for adding or removing, and told more than"
+        " was charged" in text
+    )
+    assert "ε = 0.5 as charged, ε = 1 for replacement" in text
+    assert "| ε = 0.5, for adding or removing |" in text
+    assert "visits,person,adding or removing" in report(tmp_path, "csv")
+    registry = json.loads(report(tmp_path, "registry"))[0]["deployment"]["privacy_loss"]
+    assert registry["privacy_parameters"] == {"epsilon": 1.0}
+
+
+def test_a_size_that_was_taken_away_changes_no_price(tmp_path: Path) -> None:
+    """A table that was priced for replacement says so; of a known person it tells no more."""
+    charged(tmp_path, table_of("0.5", "4"))
+    path = tmp_path / "noisycount.toml"
+    configured(tmp_path)
+    path.write_text(path.read_text(encoding="utf-8").replace("size = 5912", ""), encoding="utf-8")
+    configuration = load(path)
+    text = written_report(report_of(configuration), configuration, "md")
+    assert "adding or removing of one person; 1 release was priced for replacement\n" in text
+    assert "all together, a 50:50 guess about one person becomes at most 63:37\n" in text
+
+
+@pytest.mark.parametrize(
+    ("request_", "relation", "epsilon"),
+    [
+        (table_of("0.5", "2"), "adding or removing", "1"),
+        (table_of("0.5", "4"), "replacement", "0.5"),
+        (table_of("0.5", "4", 2), "adding or removing", "0.75"),
+        (table_of("0.5", "6", 2), "replacement", "0.5"),
+        (table_of("0.5", "6", None), "either", "0.5"),
+        (table_of("0.5", "2", keys=None), "adding or removing", "1"),
+        (table_of("0.5", "2", None, keys=None), "not known", "0.5"),
+        (table_of("0.5", "4", 1, questions=["a", "b"]), "either", "0.5"),
+        (Request("visits", "by hand", Fraction(1, 2)), "not known", "0.5"),
+        (asked(1, "visits", Fraction(1, 2)), "either", "0.5"),
+    ],
+)
+def test_the_neighbours_of_a_price_are_read_from_its_noise(
+    request_: Request, relation: str, epsilon: str, tmp_path: Path
+) -> None:
+    """By how many counts a person can move, and how wide the noise is."""
+    charged(tmp_path, request_)
+    visits = told(tmp_path)["datasets"][1]
+    assert visits["releases"][0]["neighbours"] == relation
+    assert visits["spent_replaced"]["epsilon"] == epsilon
+
+
+@pytest.mark.usefixtures("requests")
+def test_the_counts_of_a_table_stand_beside_their_keys(tmp_path: Path) -> None:
+    """In JSON, and in an appendix for people."""
+    tables = [
+        each for of in told(tmp_path)["datasets"] for each in of["releases"] if "rows" in each
+    ]
+    assert tables
+    for table in tables:
+        assert table["rows"] == [
+            {"level": "town", "keys": {"town": "Bern"}, "answer": 3},
+            {"level": "town", "keys": {"town": "Genf"}, "answer": -4},
+            {"level": "total", "keys": {"town": None}, "answer": -1},
+        ]
+    text = report(tmp_path, "md")
+    assert text.count("| town | Genf | −4 ±") == len(tables)
+    assert text.count("| total | all | −1 ±") == len(tables)
+    assert report(tmp_path, "html").count("<td>Genf</td>") == len(tables)
+
+
+@pytest.mark.usefixtures("requests")
+def test_a_report_explains_itself(tmp_path: Path) -> None:
+    """Each symbol and word that it uses, who else may have an answer, and where to sign."""
+    for form in ("md", "html"):
+        text = report(tmp_path, form)
+        for word in ("ε (epsilon)", "δ (delta)", "ρ (rho)", "neighbours", "version", "head"):
+            assert word in text
+        assert "Others may have received the same answer" in text
+        assert "Signature" in text
+        assert "analyst 2" in text
+
+
+def test_a_ledger_that_lost_its_end_is_told_by_a_head(run: Run, here: Path) -> None:
+    """Without one the report says that it compared with nothing."""
+    filled(configured(here), 6)
+    head = run("ledger", "verify", "--json").object["head"]
+    with Ledger.open(f"sqlite:///{here}/ledger.db") as ledger:
+        change(ledger, "DELETE FROM ledger WHERE number > 8")
+    assert "not compared with a head that was written down" in run("ledger", "report").output
+    assert run("ledger", "report", "--json").object["compared"] is None
+    shown = run("ledger", "report", "--head", head)
+    assert (shown.status, "NOT VERIFIED: row 9 is missing" in shown.output) == (5, True)
 
 
 def test_a_report_of_nothing_is_one(tmp_path: Path) -> None:

@@ -1,19 +1,23 @@
 """`noisycount ledger`: what was asked, what is left, and whether the ledger is whole."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from noisycount.app.commands.ledger_backup import backup
 from noisycount.app.config.config import Config
 from noisycount.app.ledger.access import debits, existing_ledger, verification
 from noisycount.app.ledger.accounts import accounts_of_analysts, accounts_of_datasets
+from noisycount.app.ledger.backup import at_copy
 from noisycount.app.ledger.wire import ledger_object, rows_object, verification_object
 from noisycount.app.ledger.words import (
     account_header,
     account_rows,
     entry_header,
     entry_rows,
+    intact_words,
     place_words,
 )
 from noisycount.app.options.common import as_head, config_option, json_option
@@ -25,16 +29,28 @@ from noisycount.app.terminal.files import new_file
 from noisycount.app.terminal.printing import json_text, print_json, print_table, print_text
 from noisycount.app.terminal.refusal import STATUSES
 from noisycount.errors import LedgerError
-from noisycount.release.ledger.chain import Head
+from noisycount.release.ledger.book import verification as checked
+from noisycount.release.ledger.chain import Head, Row
 
 __all__ = ["command"]
 
 _BROKEN = STATUSES[LedgerError]
 
+_head_option = click.option(
+    "--head",
+    "known_head",
+    callback=as_head,
+    metavar="NUMBER:HASH",
+    help="What an earlier `verify` printed; left out: the head in noisycount.toml.",
+)
+
 
 @click.group(name="ledger", cls=CommandGroup, epilog="Example: noisycount ledger show")
 def command() -> None:
-    """Show, verify and export what was asked and what it cost."""
+    """Show, verify, back up and export what was asked and what it cost."""
+
+
+command.add_command(backup)
 
 
 @command.command(
@@ -68,27 +84,35 @@ def show(configuration: Config, *, as_json: bool) -> None:
     short_help="Check that every row is as it was written.",
     epilog="Example: noisycount ledger verify --head 12:0f3a...",
 )
+@_head_option
 @click.option(
-    "--head",
-    "known_head",
-    callback=as_head,
-    metavar="NUMBER:HASH",
-    help="What an earlier `verify` printed; left out: the head in noisycount.toml.",
+    "--ledger",
+    "place",
+    metavar="URL|FILE",
+    help="Another ledger, such as a copy, which is only read; left out: that of noisycount.toml.",
 )
 @config_option
 @json_option
 @click.pass_context
 def verify(
-    context: click.Context, known_head: Head | None, configuration: Config, *, as_json: bool
+    context: click.Context,
+    known_head: Head | None,
+    place: str | None,
+    configuration: Config,
+    *,
+    as_json: bool,
 ) -> None:
     """Check that no row was changed, removed or added behind the ledger's back.
 
     Each row carries the hash of the one before, so the last hash stands for all rows. Write it
     down where whoever may touch the ledger cannot: with it, an older copy is told from the ledger.
     """
-    found = verification(configuration, known_head or configuration.known_head)
+    known_head = known_head or configuration.known_head
+    if place is not None:
+        configuration = at_copy(configuration, place)
+    found = verification(configuration, known_head)
     if as_json:
-        print_json(verification_object(configuration, found))
+        print_json(verification_object(configuration, found, known_head))
         context.exit(0 if found.broken is None else _BROKEN)
     if found.broken is not None:
         raise LedgerError(
@@ -96,9 +120,9 @@ def verify(
             " every debit"
         )
     print_text(f"ledger: {place_words(configuration)}")
-    print_text(f"{found.head.number} rows, each as it was written")
+    print_text(intact_words(found.head, known_head))
     click.echo(f"head: {found.head}")  # on one line, however narrow the terminal
-    if known_head is None and configuration.known_head is None:
+    if known_head is None:
         print_text("Write the head down: with --head it tells this ledger from an older copy.")
 
 
@@ -119,11 +143,27 @@ def export(out: Path | None, configuration: Config, *, as_json: bool) -> None:
 
     Whoever has the rows can check the hashes; docs/security.md tells how. The questions name the
     version of the records, the size and the time of the file in clear: treat the export as the
-    ledger itself.
+    ledger itself. Where a row is not as it was written, all rows are written as they are, a
+    warning names the first on standard error, and the exit status is 5.
     """
     with existing_ledger(configuration) as ledger:
         rows = ledger.rows() if ledger else []
-    text = json_text(rows_object(rows), indent=2) if as_json else "\n".join(map(json_text, rows))
+    _write_rows(rows, out, as_json=as_json)
+    found = checked(rows, configuration.known_head)
+    if found.broken is not None:
+        raise LedgerError(
+            f"row {found.broken} of the ledger {found.why}: what was written proves nothing;"
+            " restore the ledger from a copy that holds every debit"
+        )
+
+
+def _write_rows(rows: Sequence[Row], out: Path | None, *, as_json: bool) -> None:
+    """Rows as they are, to a new file or to standard output."""
+    text = (
+        json_text(rows_object([dict(row) for row in rows]), indent=2)
+        if as_json
+        else "\n".join(map(json_text, rows))
+    )
     if out is None:
         click.echo(text, nl=bool(text))
         return
@@ -150,18 +190,26 @@ def export(out: Path | None, configuration: Config, *, as_json: bool) -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="A new file; left out: standard output.",
 )
+@_head_option
 @config_option
 @json_option
 @click.pass_context
-def report(
-    context: click.Context, form: str, out: Path | None, configuration: Config, *, as_json: bool
+def report(  # noqa: PLR0913 - one argument for each option
+    context: click.Context,
+    form: str,
+    out: Path | None,
+    known_head: Head | None,
+    configuration: Config,
+    *,
+    as_json: bool,
 ) -> None:
     """Tell each data set with its unit, its releases, what was spent and what is left.
 
     Numbers are rounded, to the side of more spending; JSON has them exactly. The report ends
-    before a row that is not as it was written, says so, and the exit status is 5.
+    before a row that is not as it was written, says so, and the exit status is 5. Rows that were
+    cut off at the end are missed only with a head that was written down.
     """
-    found = report_of(configuration)
+    found = report_of(configuration, known_head)
     text = written_report(found, configuration, "json" if as_json else form)
     if out is None:
         click.echo(writable(text, getattr(sys.stdout, "encoding", None) or "utf-8"), nl=False)

@@ -12,7 +12,14 @@ from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.table_answer import TableAnswer
 
-__all__ = ["answer_object", "ledger_object", "price_object", "rows_object", "verification_object"]
+__all__ = [
+    "account_objects",
+    "answer_object",
+    "ledger_object",
+    "price_object",
+    "rows_object",
+    "verification_object",
+]
 
 Object = dict[str, Any]
 
@@ -23,17 +30,20 @@ def ledger_object(configuration: Config, entries: Sequence[Entry]) -> Object:
     analysts = accounts_of_analysts(configuration, entries)
     return {
         "ledger": _place(configuration),
-        "datasets": _account_objects("dataset", datasets),
-        "analysts": _account_objects("analyst", analysts),
+        "datasets": account_objects("dataset", datasets),
+        "analysts": account_objects("analyst", analysts),
         "entries": _entry_objects(entries),
     }
 
 
-def verification_object(configuration: Config, found: Verification) -> Object:
-    """Whether every row is as it was written."""
+def verification_object(
+    configuration: Config, found: Verification, known_head: Head | None
+) -> Object:
+    """Whether every row is as it was written, as far as a head that was written down tells."""
     return {
         "ledger": _place(configuration),
         "intact": found.broken is None,
+        "compared": None if known_head is None else str(known_head),
         "head": str(found.head),
         "broken": found.broken,
         "why": found.why or None,
@@ -52,7 +62,7 @@ def _place(configuration: Config) -> str | None:
     return None if place is None else str(place)
 
 
-def _account_objects(kind: str, accounts: Sequence[Account]) -> list[Object]:
+def account_objects(kind: str, accounts: Sequence[Account]) -> list[Object]:
     """What each data set or analyst may spend; `remaining` is what one more answer may cost."""
     return [
         {

@@ -7,6 +7,7 @@ from noisycount.app.ledger.accounts import Account
 from noisycount.app.ledger.asked_words import asked_words, number_of
 from noisycount.app.terminal.printing import seen_from_here
 from noisycount.release.budget.exact import exact_text
+from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.shown.numbers import signed
@@ -17,6 +18,7 @@ __all__ = [
     "answer_words",
     "entry_header",
     "entry_rows",
+    "intact_words",
     "place_words",
     "price_name",
     "price_words",
@@ -27,6 +29,28 @@ def place_words(configuration: Config) -> str:
     """Where the ledger is."""
     place = configuration.ledger_file
     return "on a server" if place is None else seen_from_here(place)
+
+
+def intact_words(newest: Head, known_head: Head | None) -> str:
+    """What is known of a ledger no row of which is broken.
+
+    Whoever can write to a ledger can cut its newest rows off, and what is left is consistent: only
+    a head that was written down elsewhere tells that rows are missing.
+
+    Args:
+        newest: The head.
+        known_head: The one that was written down; None: there was none to compare with.
+    """
+    rows = number_of("row", newest.number)
+    if known_head is None:
+        return f"{rows}, consistent in themselves; not compared with a head that was written down"
+    later = newest.number - known_head.number
+    if not later:
+        return f"{rows}, each as it was written: the last has the head that was written down"
+    return (
+        f"{rows}, each as it was written up to row {known_head.number:,}, which has the head that"
+        f" was written down; the {later:,} after it are consistent in themselves"
+    )
 
 
 def account_header(owner: str, accounts: Sequence[Account]) -> tuple[str, ...]:

@@ -4,10 +4,10 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from noisycount.app.count.wire import NEIGHBOURS
 from noisycount.app.report.report import DatasetReport, Report
-from noisycount.app.report.words import loss_words
+from noisycount.app.report.words import loss_words, neighbours_words
 from noisycount.release.budget.loss import Loss
+from noisycount.release.tables.odds import approximate_loss
 
 __all__ = ["registry_objects"]
 
@@ -55,7 +55,7 @@ def _entry(dataset: DatasetReport) -> Object:
                 "data_product_sector": None,
             },
             "dp_flavor": {
-                "name": _flavor(dataset.account.spent),
+                "name": _flavor(dataset.lost_now),
                 "data_domain": None,
                 "unprotected_quantities": _unprotected(dataset),
             },
@@ -88,10 +88,17 @@ def _purposes(dataset: DatasetReport) -> str | None:
     return "; ".join(said) or None
 
 
-def _unprotected(dataset: DatasetReport) -> str:
-    if dataset.size is None:
-        return "None."
-    return f"The number of {dataset.protected}s, {dataset.size}, is public."
+def _unprotected(dataset: DatasetReport) -> list[str]:
+    """What the answers rest on that no noise covers."""
+    told = ["The names and the kinds of the columns."]
+    if dataset.size is not None:
+        told.append(f"The number of {dataset.protected}s, {dataset.size}, is public.")
+    if any(each.entry.request.delta for each in dataset.releases):
+        told.append(
+            "Keys of tables that were read from the records: each is shown where its noisy count"
+            " reaches a threshold, and a key of one unit alone with a probability of delta at most."
+        )
+    return told
 
 
 def _flavor(spent: Loss) -> str:
@@ -101,24 +108,38 @@ def _flavor(spent: Loss) -> str:
 
 
 def _loss(dataset: DatasetReport) -> Object:
-    spent, unit = dataset.account.spent, dataset.protected
+    spent, unit = dataset.lost_now, dataset.protected
     by = "" if dataset.unit is None else f", told apart by the column {dataset.unit}"
-    parts = {"rho": spent.rho} if spent.epsilon is None else {"epsilon": spent.epsilon}
-    if spent.delta:
-        parts["delta"] = spent.delta
+    now, more, others = neighbours_words(dataset).partition("; ")
     budget = dataset.account.budget
     of = "" if budget is None else f", of a budget of {budget.text}"
+    means = "" if dataset.odds is None else f"; {dataset.odds}"
+    least = "" if dataset.is_intact else "at least "
     return {
         "privacy_unit": f"{unit.capitalize()}-level",
-        "privacy_unit_description": "Adjacent data sets differ by "
-        f"{NEIGHBOURS[dataset.neighbours]} of one {unit}{by}.",
-        "privacy_parameters": {name: _not_below(value) for name, value in parts.items()},
-        "privacy_parameters_description": f"All answers so far: {loss_words(spent)}{of}; "
-        f"{dataset.odds}.",
+        "privacy_unit_description": f"Adjacent data sets differ by {now}{by}{more}{others}.",
+        "privacy_parameters": _parameters(spent, dataset.rho_delta),
+        "privacy_parameters_description": f"All answers so far: {least}{loss_words(spent)}{of}"
+        f"{means}.",
     }
 
 
+def _parameters(spent: Loss, rho_delta: Fraction | None) -> dict[str, float]:
+    """Numbers of what was spent, in ε and δ too where it is in ρ."""
+    if spent.epsilon is not None:
+        parts = {"epsilon": _not_below(spent.epsilon)}
+        return {**parts, "delta": _not_below(spent.delta)} if spent.delta else parts
+    epsilon, delta = approximate_loss(spent, rho_delta)
+    implied = {"epsilon": float(epsilon), "delta": _not_below(delta)}
+    return {"rho": _not_below(spent.rho), **implied}
+
+
 def _not_below(value: Fraction) -> float:
-    """The smallest float that is not below a rational."""
+    """The smallest float that is written as a decimal which is not below a rational.
+
+    Example:
+        >>> _not_below(Fraction(1, 10**7)), _not_below(Fraction(1, 3))
+        (1e-07, 0.33333333333333337)
+    """
     near = float(value)
-    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
+    return near if Fraction(repr(near)) >= value else math.nextafter(near, math.inf)

@@ -1,4 +1,4 @@
-"""One release of a ledger: what was asked and told, with what noise and at what price."""
+"""One release of a ledger: what was asked and told, with what noise, at what price, for whom."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -7,6 +7,8 @@ from typing import Any
 
 from noisycount.app.ledger.asked_words import asked_words
 from noisycount.app.refine.tables.noises import noise_named
+from noisycount.app.report.priced import Priced
+from noisycount.app.report.table_rows import StoredRows, stored_rows
 from noisycount.errors import LedgerError
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete import DiscreteNoise
@@ -47,12 +49,14 @@ class Released:
         noises: Of a count one, of a table that of each level, its cells first; none where no
             noisycount wrote the question.
         version: Of the records that were counted; None: the question names none.
+        priced: For which neighbours its price was made, and what it costs for the others.
     """
 
     entry: Entry
     question: str
     noises: tuple[Noise, ...]
     version: str | None
+    priced: Priced
 
     @classmethod
     def of(cls, entry: Entry) -> "Released":
@@ -61,7 +65,13 @@ class Released:
         noises: tuple[Noise, ...] = ()
         with suppress(*_UNREADABLE):
             noises = _noises(asked)
-        return cls(entry, _question(entry), noises, asked_part(entry, "version"))
+        version = asked_part(entry, "version")
+        return cls(entry, _question(entry), noises, version, Priced.of(entry))
+
+    @property
+    def rows(self) -> StoredRows | None:
+        """The counts of a table with their keys; None where there are none."""
+        return stored_rows(self.entry)
 
     @property
     def failed(self) -> bool:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.ledger.access import existing_ledger
-from noisycount.app.ledger.accounts import Account, accounts_of_datasets
+from noisycount.app.ledger.accounts import Account, accounts_of_analysts, accounts_of_datasets
 from noisycount.app.report.released import Released
 from noisycount.release.budget.loss import Loss
 from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_of_size
@@ -46,8 +46,31 @@ class DatasetReport:
 
     @property
     def neighbours(self) -> NeighbourRelation:
-        """How data sets differ that the answers hardly tell apart."""
+        """How data sets differ that the answers shall hardly tell apart, as the owner says now."""
         return neighbours_of_size(self.size)
+
+    @property
+    def otherwise(self) -> tuple[Released, ...]:
+        """The releases whose price was made for other neighbours than those of now."""
+        return tuple(
+            each for each in self.releases if each.priced.relation not in {None, self.neighbours}
+        )
+
+    @property
+    def replaced(self) -> Loss:
+        """What all answers lose together where one unit takes the place of another."""
+        return sum((each.priced.replaced for each in self.releases), Loss())
+
+    @property
+    def lost_now(self) -> Loss:
+        """What all answers lose together for the neighbours of now: never less than was charged."""
+        is_replacement = self.neighbours is NeighbourRelation.REPLACEMENT
+        return self.replaced if is_replacement else self.account.spent
+
+    @property
+    def rho_delta(self) -> Fraction | None:
+        """The δ at which the budget takes ρ for ε; None: it names none."""
+        return None if self.account.budget is None else self.account.budget.rho_delta
 
     @property
     def protected(self) -> str:
@@ -55,9 +78,12 @@ class DatasetReport:
         return "row" if self.unit is None else "person"
 
     @property
-    def odds(self) -> str:
-        """What all answers together mean for one person or row."""
-        return f"all together, {odds_of(self.account.spent, self.protected)}"
+    def odds(self) -> str | None:
+        """What all answers together mean for one person or row; None: the ledger is broken."""
+        if not self.is_intact:
+            return None
+        told = odds_of(self.lost_now, self.protected, self.replaced, self.rho_delta)
+        return f"all together, {told}"
 
     @property
     def failures(self) -> tuple[Released, ...]:
@@ -88,11 +114,16 @@ class Report:
         made: When, in UTC.
         found: Whether every row is as it was written, and the newest that is.
         datasets: Those that are configured or were asked.
+        analysts: Those that are configured or have asked; none where nobody was named.
+        known_head: What somebody wrote down of the ledger, with which it was compared; None: with
+            nothing.
     """
 
     made: datetime
     found: Verification
     datasets: tuple[DatasetReport, ...]
+    analysts: tuple[Account, ...] = ()
+    known_head: Head | None = None
 
     @property
     def is_verified(self) -> bool:
@@ -100,41 +131,49 @@ class Report:
         return self.found.broken is None
 
 
-def report_of(configuration: Config) -> Report:
+def report_of(configuration: Config, known_head: Head | None = None) -> Report:
     """The report on the ledger of a configuration.
+
+    Args:
+        configuration: Where the ledger is, and what the owner wrote of the data sets.
+        known_head: That somebody wrote down; None: that of the configuration, if it has one.
 
     Raises:
         LedgerError: It cannot be read, or it is missing though its head was written down.
     """
     with existing_ledger(configuration, anchored=False) as ledger:
-        return report_on(ledger, configuration)
+        return report_on(ledger, configuration, known_head)
 
 
-def report_on(ledger: Ledger | None, configuration: Config) -> Report:
+def report_on(
+    ledger: Ledger | None, configuration: Config, known_head: Head | None = None
+) -> Report:
     """The report on an open ledger; of a broken one on the rows before the first broken row.
 
     Args:
         ledger: None: nothing was asked yet.
         configuration: What the owner wrote of the data sets.
+        known_head: That somebody wrote down; None: that of the configuration, if it has one.
 
     Raises:
         LedgerError: It cannot be read, or it is missing though its head was written down.
     """
-    made, known_head = datetime.now(UTC), configuration.known_head
+    made, known_head = datetime.now(UTC), known_head or configuration.known_head
     if ledger is None:
         require_no_row(known_head)
     found = Verification(Head()) if ledger is None else ledger.verify(known_head)
     rows = [] if ledger is None else ledger.rows()[: found.head.number]
-    return Report(
-        made, found, tuple(_datasets(rows, configuration, is_intact=found.broken is None))
-    )
+    entries = entries_of(rows)
+    datasets = _datasets(rows, entries, configuration, is_intact=found.broken is None)
+    analysts = accounts_of_analysts(configuration, entries)
+    is_named = bool(configuration.analysts) or len(analysts) > 1
+    return Report(made, found, tuple(datasets), tuple(analysts) if is_named else (), known_head)
 
 
 def _datasets(
-    rows: Sequence[Row], configuration: Config, *, is_intact: bool
+    rows: Sequence[Row], entries: Sequence[Entry], configuration: Config, *, is_intact: bool
 ) -> list[DatasetReport]:
-    """What verified rows tell of each data set."""
-    entries = entries_of(rows)
+    """What verified rows, and the debits that they hold, tell of each data set."""
     written = {
         row["dataset"]: Written.read(row["question"]) for row in rows if row["kind"] == DESCRIPTION
     }

@@ -4,8 +4,8 @@ import csv
 from collections.abc import Iterable, Iterator
 from io import StringIO
 
-from noisycount.app.count.wire import NEIGHBOURS
 from noisycount.app.ledger.words import answer_words
+from noisycount.app.report.priced import priced_for
 from noisycount.app.report.released import Released
 from noisycount.app.report.report import DatasetReport, Report
 from noisycount.app.report.rounding import rounded_up
@@ -26,7 +26,7 @@ def report_sheet(report: Report) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow((*_OF_DATASET, *_HEADER))
     for dataset in report.datasets:
-        writer.writerows((*_told_of(dataset), *_row(each)) for each in dataset.releases)
+        writer.writerows((*_told_of(dataset, each), *_row(each)) for each in dataset.releases)
     return text.getvalue()
 
 
@@ -49,8 +49,8 @@ def as_text(cell: str) -> str:
     return f"'{cell}" if cell.lstrip().startswith(_FORMULA) else cell
 
 
-def _told_of(dataset: DatasetReport) -> Iterator[str]:
-    told = (dataset.account.name, dataset.unit or "row", NEIGHBOURS[dataset.neighbours])
+def _told_of(dataset: DatasetReport, released: Released) -> Iterator[str]:
+    told = (dataset.account.name, dataset.unit or "row", priced_for(released.priced))
     return map(as_text, told)
 
 

@@ -5,7 +5,13 @@ from typing import Any
 
 from noisycount.app.config.config import Config
 from noisycount.app.count.wire import NEIGHBOURS
-from noisycount.app.ledger.wire import answer_object, price_object, verification_object
+from noisycount.app.ledger.wire import (
+    account_objects,
+    answer_object,
+    price_object,
+    verification_object,
+)
+from noisycount.app.report.priced import priced_for
 from noisycount.app.report.released import CONFIDENCE, Released
 from noisycount.app.report.report import DatasetReport, Report
 from noisycount.release.budget.exact import exact_text, optional_text
@@ -21,10 +27,11 @@ def report_object(report: Report, configuration: Config) -> Object:
     return {
         "made": report.made.isoformat(timespec="seconds"),
         "noisycount": version("noisycount"),
-        **verification_object(configuration, report.found),
+        **verification_object(configuration, report.found, report.known_head),
         "rows": report.found.head.number,
         "confidence": CONFIDENCE,
         "datasets": [_dataset_object(each) for each in report.datasets],
+        "analysts": account_objects("analyst", report.analysts),
     }
 
 
@@ -38,6 +45,7 @@ def _dataset_object(dataset: DatasetReport) -> Object:
         "version": dataset.version,
         "budget": None if budget is None else budget.written,
         "spent": _loss_object(dataset.account.spent),
+        "spent_replaced": _loss_object(dataset.replaced),
         "odds": dataset.odds,
         "remaining": exact_text(dataset.left),
         "failed": {"number": len(dataset.failures), "spent": _loss_object(dataset.lost)},
@@ -56,12 +64,28 @@ def release_object(released: Released) -> Object:
         "purpose": entry.purpose,
         "version": released.version,
         **price_object(entry),
+        "neighbours": priced_for(released.priced),
         "failed": released.failed,
         **answer_object(entry),
+        **_rows(released),
         "noise": [
             {"mechanism": noise.name, "scale": exact_text(noise.scale), "error": noise.error}
             for noise in released.noises
         ],
+    }
+
+
+def _rows(released: Released) -> Object:
+    """Each count of a table with its keys; no field where there is no table, or no answer."""
+    rows = released.rows
+    if rows is None:
+        return {}
+    return {
+        "rows": [
+            {"level": row.level, "keys": dict(zip(rows.names, row.keys, strict=True))}
+            | {"answer": row.answer}
+            for row in rows.rows
+        ]
     }
 
 

@@ -3,22 +3,29 @@
 from noisycount.app.config.config import Config
 from noisycount.app.count.wire import NEIGHBOURS
 from noisycount.app.ledger.accounts import Account
-from noisycount.app.ledger.words import answer_words, place_words
+from noisycount.app.ledger.asked_words import number_of
+from noisycount.app.ledger.words import answer_words, intact_words, place_words
 from noisycount.app.report.released import CONFIDENCE, Released
 from noisycount.app.report.report import DatasetReport, Report
 from noisycount.app.report.rounding import rounded_down, rounded_up
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.book import Verification
+from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.shown.numbers import percent, plus_minus
 
 __all__ = [
+    "ANALYSTS",
     "HEADER",
     "NOTES",
+    "SIGNED",
+    "TERMS",
     "TITLE",
     "account_cells",
+    "analyst_rows",
     "dataset_facts",
     "loss_words",
+    "neighbours_words",
     "release_cells",
     "report_facts",
     "verified_words",
@@ -39,17 +46,82 @@ _ROUNDING = (
     "What was spent is rounded up, what is left is rounded down; the JSON form has every number"
     " exactly."
 )
-NOTES = (_ERROR, _ROUNDING, "No true count is kept or shown.")
+_ASKERS = (
+    "Who asked and what for are the first asker and purpose: the ledger keeps those that paid."
+    " Others may have received the same answer, for other purposes, free of charge."
+)
+NOTES = (_ERROR, _ROUNDING, _ASKERS, "No true count is kept or shown.")
 """How a report is read."""
+
+TERMS = (
+    (
+        "ε (epsilon)",
+        (
+            "the privacy loss of an answer: whether and how one person's record is in the data"
+            " makes no answer more than e^ε times as likely. The ε of several answers add up."
+        ),
+    ),
+    (
+        "δ (delta)",
+        (
+            "a probability beside ε: the answers tell no more than ones that give a person away"
+            " with probability δ, and keep to the odds of ε otherwise."
+        ),
+    ),
+    (
+        "ρ (rho)",
+        (
+            "the privacy loss of Gaussian noise, in zero-concentrated differential privacy. It has"
+            " no ε without a δ; “meaning” tells it at the δ of the budget, or at 1e-06 if there is"
+            " none."
+        ),
+    ),
+    (
+        "of it for keys",
+        (
+            "the part of δ that tables may use whose groups are read from the records themselves"
+            " (hidden keys): a group of one person alone is shown with no more than their δ."
+        ),
+    ),
+    (
+        "neighbours",
+        (
+            "which two data sets the answers hardly tell apart: one has a person (or row) more"
+            " than the other, or one person takes the place of another where the number of all is"
+            " public."
+        ),
+    ),
+    ("version", "a hash of the records that were counted, which tells whether they have changed."),
+    (
+        "head",
+        (
+            "the number and the hash of the newest row of the ledger, which stands for all rows"
+            " before it. Written down elsewhere, it shows later whether a row was changed or is"
+            " missing."
+        ),
+    ),
+)
+"""The words of a report, and what they mean."""
+
+SIGNED = ("Controller", "Date", "Signature")
+"""What whoever files a report adds by hand."""
+
+ANALYSTS = ("analyst", "budget", "spent", "left")
+"""The names of the columns of a table of analysts."""
 
 _NOTHING_LEFT = "nothing, until the ledger is restored"
 _SHOWN_VERSION = 23  # characters: "sha256:" and 16 digits
 
 
-def verified_words(found: Verification) -> str:
-    """Whether every row of a ledger is as it was written."""
+def verified_words(found: Verification, known_head: Head | None) -> str:
+    """Whether every row of a ledger is as it was written.
+
+    Args:
+        found: What reading it has told.
+        known_head: The head that was written down and compared; None: there was none.
+    """
     if found.broken is None:
-        return f"{found.head.number:,} rows, each as it was written"
+        return intact_words(found.head, known_head)
     return (
         f"NOT VERIFIED: row {found.broken} {found.why}. What is told here is of the rows before it;"
         " nothing may be counted until the ledger is restored from a copy that holds every debit"
@@ -61,8 +133,8 @@ def report_facts(report: Report, configuration: Config) -> Facts:
     return [
         ("ledger", place_words(configuration)),
         ("made", f"{report.made:%Y-%m-%d %H:%M} UTC"),
-        ("verified", verified_words(report.found)),
-        ("head", str(report.found.head)),
+        ("verified", verified_words(report.found, report.known_head)),
+        *([("head", str(report.found.head))] if report.is_verified else []),
     ]
 
 
@@ -72,16 +144,40 @@ def dataset_facts(dataset: DatasetReport) -> Facts:
     _, budget, spent, left = account_cells(account)
     unit = "each row" if dataset.unit is None else f"each person, by the column {dataset.unit}"
     size = "" if dataset.size is None else f" ({dataset.size:,}, which is public)"
+    if dataset.lost_now != account.spent:
+        spent = f"{spent} as charged, {loss_words(dataset.lost_now)} for replacement"
+        left = f"{left}, by what was charged"
     return [
         ("unit", f"{unit}{size}"),
-        ("neighbours", f"{NEIGHBOURS[dataset.neighbours]} of one {dataset.protected}"),
+        ("neighbours", neighbours_words(dataset)),
         ("version", _version_words(dataset)),
         ("budget", budget),
-        ("spent", spent),
-        ("meaning", dataset.odds),
+        ("spent", spent if dataset.is_intact else f"at least {spent}"),
+        *([] if dataset.odds is None else [("meaning", dataset.odds)]),
         ("left", left if dataset.is_intact else _NOTHING_LEFT),
         *_failure_facts(dataset),
     ]
+
+
+def neighbours_words(dataset: DatasetReport) -> str:
+    """How data sets differ that the answers hardly tell apart, and which prices say otherwise."""
+    now = f"{NEIGHBOURS[dataset.neighbours]} of one {dataset.protected}"
+    others = dataset.otherwise
+    if not others:
+        return now
+    relation = others[0].priced.relation
+    assert relation is not None  # noqa: S101 - by `otherwise`
+    are = "was" if len(others) == 1 else "were"
+    told = f"{now}; {number_of('release', len(others))} {are} priced for {NEIGHBOURS[relation]}"
+    return told if dataset.size is None else f"{told}, and told more than was charged"
+
+
+def analyst_rows(report: Report) -> list[tuple[str, ...]]:
+    """What each analyst may spend and has spent, with cells as `ANALYSTS` names them."""
+    rows = map(account_cells, report.analysts)
+    if report.is_verified:
+        return list(rows)
+    return [(*row[:2], f"at least {row[2]}", _NOTHING_LEFT) for row in rows]
 
 
 def account_cells(account: Account) -> tuple[str, str, str, str]:
@@ -135,8 +231,14 @@ def release_cells(released: Released) -> tuple[str, ...]:
         entry.purpose or "not said",
         _answer_words(released),
         _noise_words(released),
-        loss_words(entry.request.price),
+        _price_words(released),
     )
+
+
+def _price_words(released: Released) -> str:
+    """What was charged, and for which neighbours where that makes a difference."""
+    told, relation = loss_words(released.entry.request.price), released.priced.relation
+    return told if relation is None else f"{told}, for {NEIGHBOURS[relation]}"
 
 
 def _answer_words(released: Released) -> str:

@@ -127,7 +127,7 @@ def test_a_broken_chain_is_told(tmp_path: Path) -> None:
     configuration = configured(tmp_path)
     filled(configuration, 12)
     office = Office.open(configuration, slots=False)
-    assert "each as it was written" in page(office, "/ledger?check=1").text
+    assert "consistent in themselves" in page(office, "/ledger?check=1").text
     change(office.ledger, "UPDATE ledger SET answer = '1' WHERE number = 4")
     for path in ("/ledger?check=1", "/report"):
         assert "NOT VERIFIED: row 4 " in page(office, path).text
