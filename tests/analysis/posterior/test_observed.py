@@ -1,5 +1,8 @@
+import math
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pytest
 
 import noisycount as nc
@@ -41,3 +44,29 @@ def test_a_number_alone_is_refused(answer: float | list[float | Told]) -> None:
     """Without its mechanism it says nothing."""
     with pytest.raises(ValueError, match=r"^mechanism must be given with an answer that carries n"):
         nc.posterior(answer, LAW)
+
+
+class Homemade(nc.Mechanism):
+    """A mechanism by somebody who took `Mechanism` for a base of noises."""
+
+    def likelihood(self, answer: float, size: int) -> Any:  # noqa: ANN401
+        """A function in place of a factor."""
+        return lambda count: math.exp(-abs(answer - count)) / size
+
+    tail = likelihood
+
+    def logpmf(self, answer: float, counts: Any, size: int | None = None) -> Any:  # noqa: ANN401
+        """The density."""
+        return -np.abs(answer - np.asarray(counts)) + (size or 0)
+
+    def release(self, count: int) -> int:
+        """No noise."""
+        return count
+
+
+def test_a_mechanism_from_elsewhere_is_refused_with_the_way() -> None:
+    """Not with an error from deep inside."""
+    message = r"^mechanism must be one of noisycount's mechanisms, got Homemade.*: derive a noise"
+    for call in (nc.posterior, nc.refine):
+        with pytest.raises(ValueError, match=message):
+            call(3.0, LAW, Homemade())

@@ -6,15 +6,19 @@ from typing import Any, Protocol, TypeGuard, cast
 import numpy as np
 
 from noisycount.model.below import Below
+from noisycount.model.exact import Exact
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.factor import Factor
 from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.additive import SymmetricNoise
+from noisycount.model.subsampling import Subsample
 from noisycount.model.validation import instance_of
 
 __all__ = [
     "Answer",
     "Answers",
     "Published",
+    "checked_mechanism",
     "is_published",
     "likelihood",
     "observed",
@@ -61,13 +65,28 @@ def observed(
     else:
         mechanisms = list(mechanism) if isinstance(mechanism, Sequence) else [mechanism]
     for one in mechanisms:
-        instance_of(one, Mechanism, "mechanism")
+        checked_mechanism(one)
     if len(answers) != len(mechanisms) or not answers:
         raise ValueError(
             f"answer and mechanism must be equally many and at least one, got {len(answers)} "
             f"and {len(mechanisms)}"
         )
     return tuple(zip(map(_value, answers), mechanisms, strict=True))
+
+
+def checked_mechanism(mechanism: object) -> None:
+    """Refuse what has no likelihood that a posterior can be made from.
+
+    Raises:
+        ValueError: It is no mechanism, or one that was derived from `Mechanism` itself.
+    """
+    instance_of(mechanism, Mechanism, "mechanism")
+    if not isinstance(mechanism, Exact | SymmetricNoise | Subsample):
+        raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere in analysis)
+            f"mechanism must be one of noisycount's mechanisms, got {mechanism!r}, derived from "
+            "Mechanism alone: derive a noise from ContinuousNoise or DiscreteNoise, as the page "
+            '"How to add something" tells'
+        )
 
 
 def values_and_mechanism(

@@ -9,7 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from noisycount.analysis.posterior.container import Contained, Container, column_in
 from noisycount.analysis.posterior.laplace_cells import LaplaceCells, laplace_cells
-from noisycount.analysis.posterior.observed import Published, values_and_mechanism
+from noisycount.analysis.posterior.observed import (
+    Published,
+    checked_mechanism,
+    values_and_mechanism,
+)
 from noisycount.analysis.posterior.posterior import Posterior, posterior
 from noisycount.analysis.posterior.wide_cells import WideCells, wide_cells
 from noisycount.model.laws.expansion import Reals
@@ -97,7 +101,7 @@ def refine(
         raise ValueError(f'by must be "mean", "median" or "mode", got {by!r}')
     instance_of(population, Population, "population")
     values, law = values_and_mechanism(answers, mechanism)
-    instance_of(law, Mechanism, "mechanism")
+    checked_mechanism(law)
     column = column_in(values)
     asked = _as_reals(values if column is None else column.values)
     shaped = _estimates(asked.reshape(-1), population, law, by).reshape(asked.shape)

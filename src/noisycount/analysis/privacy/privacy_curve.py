@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from noisycount.analysis.privacy.certified import Bounded
 from noisycount.analysis.privacy.divergences import Divergences, OneAnswer
+from noisycount.analysis.privacy.epsilons import checked_epsilons, shaped
 from noisycount.analysis.privacy.pairs.of_population import record_pairs
 from noisycount.analysis.privacy.several import asked, several_answers
 from noisycount.model.atoms.atoms import Atoms, Question
@@ -152,8 +153,8 @@ class PrivacyCurve(Shown):
             >>> privacy_curve(Laplace(3)).delta([0.1, 0.5]).round(6).tolist()
             [0.110118, 0.0]
         """
-        plus, minus = self._directions(_checked(epsilon))
-        return _shaped([max(a.value, b.value) for a, b in zip(plus, minus, strict=True)], epsilon)
+        plus, minus = self._directions(checked_epsilons(epsilon))
+        return shaped([max(a.value, b.value) for a, b in zip(plus, minus, strict=True)], epsilon)
 
     @overload
     def directions(self, epsilon: float) -> tuple[float, float]: ...
@@ -177,7 +178,7 @@ class PrivacyCurve(Shown):
             >>> round(plus, 7), round(minus, 7)
             (0.0373013, 0.0375267)
         """
-        plus, minus = self._directions(_checked(epsilon))
+        plus, minus = self._directions(checked_epsilons(epsilon))
         values = [(a.value, b.value) for a, b in zip(plus, minus, strict=True)]
         return _both_shaped(values, epsilon)
 
@@ -200,7 +201,7 @@ class PrivacyCurve(Shown):
             >>> 0 < upper - lower < 1e-9 * upper
             True
         """
-        return _both_shaped(self._bounds(_checked(epsilon)), epsilon)
+        return _both_shaped(self._bounds(checked_epsilons(epsilon)), epsilon)
 
     @overload
     def epsilon(self, delta: float) -> float: ...
@@ -226,7 +227,7 @@ class PrivacyCurve(Shown):
         goals = np.asarray(delta, dtype=np.float64)
         if not ((goals >= 0) & (goals <= 1)).all():
             raise ValueError(f"delta must be from 0 to 1, got {delta!r}")
-        return _shaped([self._epsilon(goal) for goal in goals.ravel().tolist()], delta)
+        return shaped([self._epsilon(goal) for goal in goals.ravel().tolist()], delta)
 
     def _facts(self) -> dict[str, object]:
         """What it is about, and δ at some ε."""
@@ -274,27 +275,9 @@ class PrivacyCurve(Shown):
         )
 
 
-def _checked(epsilon: ArrayLike) -> list[float]:
-    """ε as a list of numbers."""
-    try:
-        numbers = np.asarray(epsilon, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"epsilon must be numbers, got {epsilon!r}") from None
-    if not ((numbers >= 0) & (numbers < np.inf)).all():
-        raise ValueError(f"epsilon must be at least 0 and finite, got {epsilon!r}")
-    flat: list[float] = numbers.ravel().tolist()
-    return flat
-
-
 def _both_shaped(
     values: Sequence[tuple[float, float]], like: ArrayLike
 ) -> tuple[float | Reals, float | Reals]:
     """The first values and the second ones, each in the shape of an argument."""
     firsts, seconds = zip(*values, strict=True) if values else ((), ())
-    return _shaped(firsts, like), _shaped(seconds, like)
-
-
-def _shaped(values: Sequence[float], like: ArrayLike) -> float | Reals:
-    """The values in the shape of an argument."""
-    shape = np.shape(like)
-    return np.array(values).reshape(shape) if shape else values[0]
+    return shaped(firsts, like), shaped(seconds, like)

@@ -64,6 +64,9 @@ class Atoms(Shown):
     def independent(cls, size: int, rates: Sequence[float]) -> "Atoms":
         """Records of which each predicate holds at its rate, whatever the others say.
 
+        Atoms are numbered as binary numbers whose first digit is the first predicate: atom 0 holds
+        where none does, atom 1 where only the last does, the last atom where all do.
+
         Args:
             size: The public number of records.
             rates: The rate of each predicate, in [0, 1]; at most 16 of them.
@@ -72,8 +75,11 @@ class Atoms(Shown):
             ValueError: If a rate is no probability, or there are more.
 
         Example:
-            >>> Atoms.independent(400, [0.5, 0.1]).rates
-            (0.45, 0.05, 0.45, 0.05)
+            >>> two = Atoms.independent(400, [0.1, 0.3])
+            >>> [round(rate, 9) for rate in two.rates]  # none, the second, the first, both
+            [0.63, 0.27, 0.07, 0.03]
+            >>> [sorted(question) for question in two.questions]
+            [[2, 3], [1, 3]]
         """
         shares = _predicates(rates)
         if len(shares) > _MOST_PREDICATES:

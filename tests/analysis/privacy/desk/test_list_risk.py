@@ -21,6 +21,17 @@ def test_a_list_of_large_groups_has_its_exact_curve() -> None:
     assert risk.delta(EPSILON) == pytest.approx(0.02971, abs=1e-5)
 
 
+@pytest.mark.parametrize("atoms", [nc.Atoms.nested(1000, [0.05, 0.1]), EVERYBODY_BUT_ONE])
+def test_arrays_give_arrays(atoms: nc.Atoms) -> None:
+    """Each ε has what it has alone, in the shape of the argument, as in `PrivacyCurve.delta`."""
+    risk = nc.list_risk([nc.Gaussian(3)] * 2, atoms)
+    for told in (risk.delta, risk.worst, risk.rest, risk.adaptive):
+        assert told([0.1, 0.2]).tolist() == [told(0.1), told(0.2)]
+        assert told(np.array([[0.1], [0.2]])).shape == (2, 1)
+        with pytest.raises(ValueError, match=r"^epsilon must be at least 0 and finite"):
+            told([0.1, -0.2])
+
+
 def test_everybody_but_one_pays_the_worst_case() -> None:
     """The group of one record is given to the outsider, and its δ is that of the worst case."""
     risk = nc.list_risk([nc.Gaussian(3)] * 2, EVERYBODY_BUT_ONE)
@@ -146,7 +157,10 @@ def test_a_risk_shows_itself() -> None:
 @pytest.mark.parametrize(
     ("call", "refusal"),
     [
-        (lambda: nc.list_risk([nc.Exact()], nc.Binomial(9, 0.5)), r"^population must be a Atoms"),
+        (
+            lambda: nc.list_risk([nc.Exact()], nc.Binomial(9, 0.5)),
+            r"^population must be Atoms, got Binomial.*: make it with noisycount.Atoms$",
+        ),
         (
             lambda: nc.list_risk([nc.Exact()], nc.Atoms(9, [0.5, 0.5]), [{0}], least=0),
             r"^least must be positive",

@@ -1,13 +1,18 @@
 """What all answers of a desk show together: of an outsider, and in the worst case."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import overload
+
+from numpy.typing import ArrayLike
 
 from noisycount.analysis.privacy.desk.groups import Groups
+from noisycount.analysis.privacy.epsilons import checked_epsilons, shaped
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
 from noisycount.analysis.privacy.worst_case import worst_delta
 from noisycount.model.atoms.atoms import Atoms, Question
 from noisycount.model.exact import Exact
+from noisycount.model.laws.expansion import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.validation import instance_of, positive_number, real_number
@@ -94,31 +99,78 @@ class ListRisk(Shown):
         """The probability that a record is in a group so small that the outsider is given it."""
         return self._groups.given
 
-    def worst(self, epsilon: float) -> float:
+    @overload
+    def worst(self, epsilon: float) -> float: ...
+    @overload
+    def worst(self, epsilon: Sequence[float] | Reals) -> Reals: ...
+    def worst(self, epsilon: ArrayLike) -> float | Reals:
         """δ(ε) for somebody who knows all other records: it holds whatever is asked, and why.
 
         Answers whose noises have the ε of differential privacy ε₁, ε₂, … have at most
         (e^E − e^ε)/(1 + e^E) with E = ε₁ + ε₂ + …, that of an answer that is right with odds e^E.
 
         Args:
-            epsilon: ε, at least 0.
-        """
-        return worst_delta(self.worst_case, self.mechanisms, epsilon)
+            epsilon: ε, at least 0 and finite, a number or an array of any shape.
 
-    def delta(self, epsilon: float) -> float:
+        Raises:
+            ValueError: If an ε is negative, infinite or no number.
+        """
+        return _each(self._worst, epsilon)
+
+    @overload
+    def delta(self, epsilon: float) -> float: ...
+    @overload
+    def delta(self, epsilon: Sequence[float] | Reals) -> Reals: ...
+    def delta(self, epsilon: ArrayLike) -> float | Reals:
         """δ(ε) by the rule, the largest over all records.
 
         Args:
-            epsilon: ε, at least 0.
-        """
-        return self.worst(epsilon) if self.given > 0 else self.rest(epsilon)
+            epsilon: As for `worst`.
 
-    def rest(self, epsilon: float) -> float:
+        Raises:
+            ValueError: As for `worst`.
+        """
+        return _each(self._worst if self.given > 0 else self._rest, epsilon)
+
+    @overload
+    def rest(self, epsilon: float) -> float: ...
+    @overload
+    def rest(self, epsilon: Sequence[float] | Reals) -> Reals: ...
+    def rest(self, epsilon: ArrayLike) -> float | Reals:
         """δ(ε) of those whose groups are large: the exact one, or a bound of it.
 
         Args:
-            epsilon: ε, at least 0.
+            epsilon: As for `worst`.
+
+        Raises:
+            ValueError: As for `worst`.
         """
+        return _each(self._rest, epsilon)
+
+    @overload
+    def adaptive(self, epsilon: float) -> float: ...
+    @overload
+    def adaptive(self, epsilon: Sequence[float] | Reals) -> Reals: ...
+    def adaptive(self, epsilon: ArrayLike) -> float | Reals:
+        """δ(ε) of any questions that are unions of these atoms, also if answers led to them.
+
+        It is that of the exact counts of the atoms, however many questions are asked; where an
+        atom is small, that of the worst case of this list.
+
+        Args:
+            epsilon: As for `worst`.
+
+        Raises:
+            ValueError: As for `worst`.
+        """
+        return _each(self._adaptive, epsilon)
+
+    def _worst(self, epsilon: float) -> float:
+        """`worst` of one ε."""
+        return worst_delta(self.worst_case, self.mechanisms, epsilon)
+
+    def _rest(self, epsilon: float) -> float:
+        """`rest` of one ε."""
         groups = self._groups
         if len(groups.large) < 2:  # noqa: PLR2004  (one group is no choice)
             return 0.0
@@ -130,25 +182,18 @@ class ListRisk(Shown):
             lower, upper = 0.0, 1.0
         if upper > _CLOSE * lower:
             upper = min(upper, groups.ceiling([epsilon])[0])
-        return min(1.0, upper + chance, self.worst(epsilon))
+        return min(1.0, upper + chance, self._worst(epsilon))
 
-    def adaptive(self, epsilon: float) -> float:
-        """δ(ε) of any questions that are unions of these atoms, also if answers led to them.
-
-        It is that of the exact counts of the atoms, however many questions are asked; where an
-        atom is small, that of the worst case of this list.
-
-        Args:
-            epsilon: ε, at least 0.
-        """
+    def _adaptive(self, epsilon: float) -> float:
+        """`adaptive` of one ε."""
         atoms = Groups.of(
             self.population,
             [frozenset({atom}) for atom in range(len(self.population.rates))],
             self.least,
         )
         if atoms.given > 0:
-            return self.worst(epsilon)
-        return min(atoms.ceiling([epsilon])[0], self.worst(epsilon))
+            return self._worst(epsilon)
+        return min(atoms.ceiling([epsilon])[0], self._worst(epsilon))
 
     @property
     def _groups(self) -> Groups:
@@ -169,3 +214,8 @@ class ListRisk(Shown):
             "questions": questions,
             "least": self.least,
         }
+
+
+def _each(of: Callable[[float], float], epsilon: ArrayLike) -> float | Reals:
+    """What is told of each ε, in the shape of the argument."""
+    return shaped([of(one) for one in checked_epsilons(epsilon)], epsilon)
