@@ -21,7 +21,7 @@ from noisycount.release.register.copies import Copies
 
 __all__ = ["Backup", "at_copy", "backed_up"]
 
-_LOCKS = {"access.lock"}  # made again by whoever writes
+_MADE_AGAIN = {"access.lock", "contents.json"}  # by whoever needs them
 _OWNER_ALONE = 0o600
 
 
@@ -174,7 +174,7 @@ def _copy_data(folder: Path | None, draft: Path, *, with_copies: bool) -> tuple[
         file
         for file in sorted(folder.iterdir())
         if file.is_file()
-        and file.name not in _LOCKS
+        and file.name not in _MADE_AGAIN
         and not file.name.startswith(".")
         and (with_copies or file not in copies)
     ]
