@@ -17,7 +17,7 @@ __all__ = ["open_desk"]
 def open_desk(  # noqa: PLR0913 - all that is said once of records
     source: Any,  # noqa: ANN401 - a table of any library
     *,
-    unit: str | None,
+    unit: str | None = None,
     budget: Written = "2",
     ledger: str | Path | None = None,
     name: str | None = None,
@@ -33,7 +33,7 @@ def open_desk(  # noqa: PLR0913 - all that is said once of records
             which says the rest.
         unit: The column that names the person, or `row` where every row is another person. It is
             said once and for all: the ledger keeps it, and refuses another one for these records.
-            None: as it was said before.
+            None: as `noisycount.toml` says, or as it was said before.
         budget: The most that all answers together may cost, in ε; or {"rho": "0.1"}, or
             {"epsilon": "2", "delta": "1e-6"}, which pays for Gaussian noise and hidden keys too.
         ledger: The file of the ledger, or its address, such as

@@ -35,12 +35,22 @@ def test_a_configured_data_set_says_the_rest(here: Path) -> None:
         assert list(desk.columns) == ["age", "health"]
         assert (desk.dataset.budget, desk.dataset.size) == (budget_of(1), 5912)
         assert desk.to_dict()["size"] == 5912
+    with nc.open_desk("survey") as desk:
+        assert desk.dataset.budget == budget_of(1)
     said = {"budget": 3, "size": 7, "name": "mine", "columns": ["age"]}
     for what, value in said.items():
         with pytest.raises(ConfigError, match=f"^{what} .* as its owner configured it: leave"):
             nc.open_desk("survey", unit="person", **{what: value})
-    with pytest.raises(ConfigError, match="counts distinct 'person', as its owner"):
+    with pytest.raises(
+        ConfigError, match=r"^unit 'row': .* 'person', as its owner.* leave unit out$"
+    ):
         nc.open_desk("survey", unit="row")
+    with pytest.raises(ConfigError, match=r"^table 'x': .*; leave table out$"):
+        nc.open_desk("survey", table="x")
+    with pytest.raises(ConfigError, match=r"^budget '3': data set 'survey' has '1', as its owner"):
+        nc.open_desk("survey", budget="3")
+    with pytest.raises(ConfigError, match="say once whose rows these are"):
+        nc.open_desk(FRAME)
     with pytest.raises(ConfigError, match="neither a file nor a data set"):
         nc.open_desk("nowhere", unit="row")
 

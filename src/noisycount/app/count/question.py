@@ -153,8 +153,16 @@ def _better(counter: Counter, where: str, epsilon: Fraction) -> StoredCount | No
     return best if best is not None and best.epsilon > epsilon else None
 
 
-def dataset_asked(configuration: Config, source: str, unit: str | None) -> DatasetConfig:
+def dataset_asked(
+    configuration: Config, source: str, unit: str | None, option: str = "--unit"
+) -> DatasetConfig:
     """The data set that SOURCE means, counted by the unit that the asker names.
+
+    Args:
+        configuration: Which data sets there are.
+        source: What the asker typed.
+        unit: The column that names the person, where the asker says it.
+        option: By what it is said, for a refusal.
 
     Raises:
         ConfigError: SOURCE is unknown, or its owner configured it by another unit.
@@ -165,7 +173,7 @@ def dataset_asked(configuration: Config, source: str, unit: str | None) -> Datas
     if not dataset.is_path:
         chosen = "counts rows" if dataset.unit == ROW else f"counts distinct {dataset.unit!r}"
         raise ConfigError(
-            f"--unit {unit!r}: data set {dataset.name!r} {chosen}, as its owner configured it; "
-            "leave --unit out"
+            f"{option} {unit!r}: data set {dataset.name!r} {chosen}, as its owner configured it; "
+            f"leave {option} out"
         )
     return replace(dataset, unit=unit)

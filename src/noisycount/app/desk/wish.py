@@ -13,6 +13,7 @@ from noisycount.app.count.opening import records_of
 from noisycount.app.count.question import dataset_asked
 from noisycount.app.options.dataset import of_table
 from noisycount.errors import ConfigError
+from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.parts import Written, budget_from
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
@@ -88,8 +89,8 @@ class Wish:
         Raises:
             ConfigError: It is none, or its owner configured it otherwise.
         """
-        asked = dataset_asked(configuration, source, self.unit)
-        asked = of_table(asked, self.table, configuration)
+        asked = dataset_asked(configuration, source, self.unit, "unit")
+        asked = of_table(asked, self.table, configuration, "table")
         budget = budget_from(self.budget)
         if asked.is_path:
             name = self.name or asked.account
@@ -111,10 +112,17 @@ class Wish:
         for what, value in said.items():
             if value not in {None, owned[what]}:
                 raise ConfigError(
-                    f"{what} {value!r}: data set {asked.name!r} has {owned[what]!r}, as its owner "
-                    f"configured it: leave {what} out"
+                    f"{what} {_shown(value)}: data set {asked.name!r} has {_shown(owned[what])}, "
+                    f"as its owner configured it: leave {what} out"
                 )
         return asked
+
+
+def _shown(value: object) -> str:
+    """A value as one says it."""
+    if isinstance(value, Budget):
+        return repr(value.written)
+    return repr(list(value) if isinstance(value, tuple) else value)
 
 
 def _tuple(columns: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -28,8 +28,16 @@ def table_option(command: Command) -> Command:
     )(command)
 
 
-def of_table(dataset: DatasetConfig, table: str | None, configuration: Config) -> DatasetConfig:
+def of_table(
+    dataset: DatasetConfig, table: str | None, configuration: Config, option: str = "--table"
+) -> DatasetConfig:
     """A data set, or the table of its file that was named, which is a data set of its own.
+
+    Args:
+        dataset: As its owner configured it.
+        table: The name, where one was said.
+        configuration: Which data sets there are.
+        option: By what the table is said, for a refusal.
 
     Raises:
         ConfigError: The owner of the data set configured another table, or it is on a server.
@@ -38,14 +46,14 @@ def of_table(dataset: DatasetConfig, table: str | None, configuration: Config) -
         return dataset
     if dataset.is_served:
         raise ConfigError(
-            f"--table {table!r}: {str(dataset.source)!r} names its table behind the #: leave "
-            "--table out"
+            f"{option} {table!r}: {str(dataset.source)!r} names its table behind the #: leave "
+            f"{option} out"
         )
     if dataset.name in configuration.datasets:
         chosen = "no table" if dataset.table is None else f"the table {dataset.table!r}"
         raise ConfigError(
-            f"--table {table!r}: data set {dataset.name!r} is of {chosen}, as its owner configured "
-            "it; leave --table out"
+            f"{option} {table!r}: data set {dataset.name!r} is of {chosen}, as its owner "
+            f"configured it; leave {option} out"
         )
     name = f"{dataset.name}#{table}"
     return replace(dataset, name=name, account=name, table=table)
