@@ -37,6 +37,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "noisycount"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.browser import ARGUMENTS, CHROMIUM, NARROW, WIDE, Window, window
+from tests.browser import ARGUMENTS, CHROMIUM, HEIGHT, NARROW, WIDE, Window, window
 from tests.website.links import pages_of
 
 SOUGHT = {  # what people look for, and a page that must be found
@@ -22,16 +22,16 @@ SOUGHT = {  # what people look for, and a page that must be found
 
 def faults(browser: Browser, site: Path) -> Iterator[str]:
     """What a person would stumble over, a line each."""
-    for width in (NARROW, WIDE):
-        with window(browser, site.resolve().as_uri(), width) as opened:
-            for page in pages_of(site):
-                opened.go(f"/{page}")
+    with window(browser, site.resolve().as_uri()) as opened:
+        for page in pages_of(site):
+            opened.go(f"/{page}")
+            for width in (NARROW, WIDE):
+                opened.page.set_viewport_size({"width": width, "height": HEIGHT})
                 if opened.overflow():
                     yield f"{page}: {opened.overflow()} pixels wider than a window of {width}"
-                yield from (f"{page}: {each}" for each in opened.complaints)
-                if width == WIDE:
-                    yield from (f"{page}: {each}" for each in _violations(opened, page))
-                opened.complaints.clear()  # of the page, told above, and of axe-core's own requests
+            found = [*opened.complaints, *_violations(opened, page)]
+            yield from (f"{page}: {each}" for each in found)
+            opened.complaints.clear()
     with window(browser, site.resolve().as_uri()) as opened:
         for text, page in SOUGHT.items():
             opened.go(f"/search.html?q={text.replace(' ', '+')}")
