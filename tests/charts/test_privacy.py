@@ -136,7 +136,7 @@ def test_axes_have_names() -> None:
     """Each symbol is followed by what it means."""
     encoding = drawn(three())["layer"][0]["encoding"]
     assert encoding["x"]["title"].startswith("ε: the odds about one person")
-    assert encoding["y"]["title"].startswith("δ: ")
+    assert encoding["y"]["title"] == "δ: the probability that the person is given away instead"
 
 
 def test_delta_stands_on_a_logarithmic_axis_of_powers() -> None:

@@ -339,6 +339,33 @@ def test_a_dry_run_knows_what_was_asked_before(run: Run, here: Path) -> None:
     assert "this was asked before, and is answered free" in run(*words, "--dry-run").output
 
 
+def test_a_dry_run_tells_what_the_first_gaussian_answer_leaves(run: Run, here: Path) -> None:
+    """Before a budget in (ε, δ) counts ρ instead of ε; what it says is what is left then."""
+    configure(here, 'unit = "person"\nbudget = { epsilon = "2", delta = "1e-6" }')
+    words = ("count", "survey", *LISTED, "--groups-per-unit", "1", "--json")
+    assert run(*words, "--epsilon", "0.2", "--dry-run").object["hints"] == []
+    assert run(*words, "--epsilon", "0.2").object["remaining"] == "1.8"
+    (first,) = run(*words, "--rho", "0.01", "--dry-run").object["hints"]
+    left = run(*words, "--rho", "0.01").object["remaining"]
+    assert first == (
+        "this would be the first answer with Gaussian noise: after it the ρ of all answers count, "
+        f"not their ε, and the next may cost up to {left}, not 1.8"
+    )
+    assert run(*words, "--rho", "0.01", "--dry-run").object["hints"] == []
+    (second,) = run(*words, "--rho", "0.02", "--dry-run").object["hints"]
+    left = run(*words, "--rho", "0.02").object["remaining"]
+    assert second == f"after it the next may cost up to {left}"
+    assert run(*words, "--rho", "0.5", "--dry-run").object["hints"] == []
+
+
+def test_a_budget_in_rho_tells_what_is_left_without_a_warning(run: Run, here: Path) -> None:
+    """It adds up ρ from the start."""
+    configure(here, 'unit = "person"\nbudget = { rho = "1" }')
+    words = ("count", "survey", *LISTED, "--groups-per-unit", "1", "--rho", "0.02", "--json")
+    (hint,) = run(*words, "--dry-run").object["hints"]
+    assert hint == f"after it the next may cost up to {run(*words).object['remaining']}"
+
+
 def test_rows_within_a_goal_under_gaussian_noise(run: Run, here: Path) -> None:
     """At the least ρ of two digits."""
     configure(here, 'unit = "person"\nbudget = { rho = "1" }')

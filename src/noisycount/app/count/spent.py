@@ -1,6 +1,6 @@
 """What was spent of the two budgets that pay for an answer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from noisycount.app.config.config import DatasetConfig
@@ -44,6 +44,10 @@ class Spent:
     def remains(self) -> Remains:
         """What is left of both budgets."""
         return remains_of(self.dataset.budget, self.of_dataset, self.analyst, self.of_analyst)
+
+    def with_more(self, price: Loss) -> Self:
+        """What was spent after one more answer."""
+        return replace(self, of_dataset=self.of_dataset + price, of_analyst=self.of_analyst + price)
 
     def admits(self, price: Loss) -> bool:
         """Whether the budgets pay for one more answer."""

@@ -1,12 +1,16 @@
 """What would cost less, or why something costs what it does; no data is read."""
 
 from collections.abc import Iterator
-from fractions import Fraction
 
+from noisycount.app.count.spent import Spent
+from noisycount.app.plan.paying import Paying
 from noisycount.app.table.asked import Asked
+from noisycount.app.table.one_group import one_group_words
+from noisycount.release.budget.loss import Loss
 from noisycount.release.tables.table_plan import TablePlan
+from noisycount.shown.numbers import approximately
 
-__all__ = ["hints"]
+__all__ = ["hints", "hints_after"]
 
 
 def hints(plan: TablePlan, unit: str | None, asked: Asked) -> Iterator[str]:
@@ -23,8 +27,8 @@ def hints(plan: TablePlan, unit: str | None, asked: Asked) -> Iterator[str]:
     if in_all and unit is not None and asked.by:
         yield (
             f"one person may be in all {cells.size:,} groups, which the noise must hide; with "
-            "--groups-per-unit 1 each person counts in one of their groups only, and the same "
-            f"error costs {Fraction(moves, cells.sensitivity)} of the price"
+            "--groups-per-unit 1 each person counts in one of their groups only"
+            f"{'' if asked.cumulative else one_group_words(plan)}"
         )
     if asked.cumulative and plan.groups != 1:
         yield (
@@ -36,3 +40,25 @@ def hints(plan: TablePlan, unit: str | None, asked: Asked) -> Iterator[str]:
             "the number of persons is public, so one person in the place of another leaves one "
             "group and enters another: that costs twice as much as where it is not public"
         )
+
+
+def hints_after(spent: Spent, price: Loss) -> Iterator[str]:
+    """What an answer with Gaussian noise would leave, before it is asked.
+
+    Args:
+        spent: What the budgets have paid so far.
+        price: What it would cost.
+    """
+    if price.epsilon is not None:
+        return
+    left = approximately(spent.with_more(price).remains.remaining)
+    accounts = [(spent.dataset.budget, spent.of_dataset), (spent.analyst.budget, spent.of_analyst)]
+    payings = [Paying(budget, paid) for budget, paid in accounts if budget is not None]
+    if any(paying.left_in_rho is not None for paying in payings):
+        now = approximately(spent.remains.remaining)
+        yield (
+            "this would be the first answer with Gaussian noise: after it the ρ of all answers count, "
+            f"not their ε, and the next may cost up to {left}, not {now}"
+        )
+    else:
+        yield f"after it the next may cost up to {left}"

@@ -7,7 +7,7 @@ from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.count.counter import Counter, counter_of
 from noisycount.app.count.spent import Spent
 from noisycount.app.table.asked import Asked
-from noisycount.app.table.hint import hints
+from noisycount.app.table.hint import hints, hints_after
 from noisycount.app.table.question import Pay, check_drawable, check_public, viewed
 from noisycount.app.table.wish import wish_of
 from noisycount.release.budget.loss import Loss
@@ -31,7 +31,7 @@ class TableTrial:
         plan: The noise of each level.
         confidence: With which errors are stated.
         analyst: Who would ask.
-        remains: What is left of both budgets now.
+        spent: What both budgets have paid so far.
         affordable: Whether the budgets pay for it.
         repeated: Whether it was asked at this price before, and is free.
         unreadable_as_missing: The columns of the question whose cells, where they could not be
@@ -46,10 +46,15 @@ class TableTrial:
     plan: TablePlan
     confidence: float
     analyst: Analyst
-    remains: Remains
+    spent: Spent
     affordable: bool
     repeated: bool
     unreadable_as_missing: tuple[str, ...] = ()
+
+    @property
+    def remains(self) -> Remains:
+        """What is left of both budgets now."""
+        return self.spent.remains
 
     @property
     def remaining(self) -> Fraction:
@@ -81,7 +86,9 @@ class TableTrial:
     @property
     def hints(self) -> list[str]:
         """What would cost less, or why something costs what it does."""
-        return list(hints(self.plan, self.unit, self.asked))
+        is_charged = self.affordable and not self.repeated
+        after = hints_after(self.spent, self.loss) if is_charged else ()
+        return [*hints(self.plan, self.unit, self.asked), *after]
 
     @classmethod
     def of(
@@ -120,7 +127,7 @@ class TableTrial:
             plan=table.plan,
             confidence=pay.confidence,
             analyst=analyst,
-            remains=spent.remains,
+            spent=spent,
             affordable=is_free or spent.admits(table.plan.loss),
             repeated=is_free,
             unreadable_as_missing=records.unreadable_in(table),
