@@ -84,6 +84,21 @@ def test_without_a_quota_the_budget_is_that_of_the_data_set(office: Office) -> N
     assert [told[name] for name in BUDGETS] == ["1.5", "2", "1.5", "2", None, None]
 
 
+def test_a_spend_without_a_name_is_told_to_have_one(office: Office) -> None:
+    """The refusal says what the header is for; and of which characters it may be."""
+    caller, body = calling(office), {"where": "age >= 65", "epsilon": "0.1"}
+    path = "/v1/datasets/stay/releases"
+    refused = caller.post(path, body)
+    assert refused.status_code == 422
+    assert refused.json()["detail"] == (
+        "a spend needs the header Idempotency-Key: a name of your choice for this request"
+    )
+    assert "must be 1 to 100 of the characters A-Z" in caller.post(path, body, "a b").text
+    missing = caller.post("/v1/risk", {"rate": "10%"})
+    assert missing.json()["detail"] == "size is missing from the body: give it"
+    assert office.ledger.entries() == []
+
+
 def test_a_plan_is_free_and_says_what_an_answer_would(office: Office) -> None:
     """Error, odds, price, meaning; a repeated question is told to be free."""
     caller, body = calling(office), {"where": "age >= 65", "within": "20%", "guess": 100}
@@ -118,8 +133,16 @@ def test_a_table_is_planned_and_rehearsed(office: Office) -> None:
         ({"where": "age >= 65", "epsilon": "0.1234567890123456789"}, "epsilon must be"),
         ({"where": "age >= 65", "epsilon": "1", "confidence": "200%"}, "confidence must lie"),
         ({"where": "age >= 65", "within": "-3", "guess": 5}, "within must be above 0"),
-        ({"where": "age >= 65", "epsilon": 1}, "body.epsilon: Input should be a valid string"),
-        ({"where": "age >= 65", "epsilon": "1", "wher": "x"}, "body.wher: Extra inputs"),
+        (
+            {"where": "age >= 65", "epsilon": 0.17},
+            'epsilon must be a text: write the number in quotes, "0.17"',
+        ),
+        ({"where": "age >= 65", "epsilon": 10**100}, "body.epsilon"),
+        ({"where": "age >= 65", "epsilon": True}, "body.epsilon: Input should be a valid string"),
+        (
+            {"where": "age >= 65", "epsilon": "1", "wher": "x"},
+            "'wher' is no member of this body: leave it out, or mend its name",
+        ),
         ({"where": "agee >= 65", "epsilon": "1"}, "where names 'agee', which is no column"),
         ({"where": "age >=", "epsilon": "1"}, "where"),
         ({"by": "town,town", "epsilon": "1"}, "by names 'town' twice"),

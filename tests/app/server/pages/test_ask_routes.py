@@ -2,6 +2,7 @@ import json
 import re
 from collections.abc import Iterator
 from html import unescape
+from pathlib import Path
 
 import pytest
 
@@ -84,6 +85,15 @@ def test_answer_is_there_for_its_asker_and_owners(office: Office) -> None:
     other, absent = (calling(office, BO).get(path) for path in (place, "/releases/ana:none"))
     assert (other.status_code, other.text) == (absent.status_code, absent.text)
     assert other.status_code == 404
+
+
+def test_calls_say_what_the_answer_is_for_where_they_must(tmp_path: Path) -> None:
+    """What is copied from a page is not refused for want of a purpose."""
+    with serving(configured(tmp_path, purpose=True)) as office:
+        page = posted(office, COUNT)
+        assert '"purpose": "what the answer is for"' in page
+        assert "--purpose 'what the answer is for'" in page
+        assert "purpose" not in json.loads(hidden(page, "question"))
 
 
 def test_table_is_told_as_it_was_asked(office: Office) -> None:

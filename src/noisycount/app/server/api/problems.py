@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from noisycount.app.server.api.faults import fault_words
 from noisycount.app.server.refusals import (
     BusyError,
     DepthError,
@@ -149,11 +150,11 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
 
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:
-    """A body, a header or a path of another form; what was sent is not told back."""
+    """A body, a header or a path of another form."""
     request.state.problem = "form"
     faults: list[Any] = list(error.errors()) if isinstance(error, RequestValidationError) else []
     is_json = all(fault["type"] != "json_invalid" for fault in faults)
-    told = "; ".join(f"{_place(fault['loc'])}: {fault['msg']}" for fault in faults[:5])
+    told = "; ".join(map(fault_words, faults[:5]))
     status, title = (422, "Of another form") if is_json else (400, "No JSON")
     return Problem("form", status, title).reply(" ".join(told.split()))
 
@@ -167,8 +168,3 @@ async def _unrouted(request: Request, error: Exception) -> JSONResponse:
 
 def _sentence(error: Exception) -> str:
     return " ".join(str(error).split())
-
-
-def _place(location: tuple[object, ...]) -> str:
-    """Where in a request something is, such as `body.where`."""
-    return ".".join(map(str, location)) or "request"

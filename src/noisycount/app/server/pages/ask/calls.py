@@ -107,4 +107,4 @@ def _quoted(text: str) -> str:
 
 def _number(value: object) -> str:
     """A value of an option; a whole number without a point."""
-    return str(value).removesuffix(".0")
+    return value if isinstance(value, str) else str(value).removesuffix(".0")

@@ -3,7 +3,7 @@
 import re
 import secrets
 from asyncio import sleep
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -43,6 +43,7 @@ __all__ = ["router"]
 router = APIRouter(include_in_schema=False)
 
 _KEY = re.compile(r"[0-9a-f]{32}")
+_PURPOSE = "what the answer is for"
 _TRIES, _PAUSE = 40, 0.25  # seconds
 
 
@@ -159,7 +160,10 @@ def _told(error: Exception) -> FormError:
 
 def _page(request: Request, visitor: Visitor, shown: Shown) -> Response:
     preview, name = shown.preview, shown.offer.name
-    calls = [] if preview is None else calls_of(name, preview.body, _address(request))
+    calls = []
+    if preview is not None:
+        body = _with_purpose(preview.body, shown)
+        calls = calls_of(name, body, _address(request))
     values: dict[str, Any] = {
         "offer": shown.offer,
         "columns": shown.offer.columns,
@@ -172,6 +176,12 @@ def _page(request: Request, visitor: Visitor, shown: Shown) -> Response:
     }
     status = 200 if shown.error is None else 422
     return page(request, "ask.html", visitor, status=status, **values)
+
+
+def _with_purpose(body: Mapping[str, Any], shown: Shown) -> dict[str, Any]:
+    """What a program sends, with what the answer is for where it must say so."""
+    purpose = shown.form.purpose or (_PURPOSE if shown.offer.wants_purpose else "")
+    return {**body, "purpose": purpose} if purpose else dict(body)
 
 
 def _key(sent: FormData) -> str:
@@ -217,7 +227,10 @@ def _released(
         if entry is not None:
             schema = office.counter(visitor, shown.dataset).records.schema
             body = body_of(entry, schema, shown.told.get("confidence"))
-    return shown, [] if body is None else calls_of(shown.dataset, body, address)
+    if body is None:
+        return shown, []
+    said = {"purpose": shown.purpose} if shown.purpose else {}
+    return shown, calls_of(shown.dataset, {**body, **said}, address)
 
 
 def _address(request: Request) -> str:
