@@ -42,6 +42,7 @@ NOISY = [  # what is drawn, and what follows from it
         r"^expires (\d{4}-\d\d-\d\d)",
         r"^answers compared N$",  # by some questions here, by all in sources/conformance/
         r"^\| # \| .* \| N ±\d+ \| .* \|$",
+        r"^\| .+ \| N ±\d+ \|$",
         r'^"(?:answer|low|high)": N,?$',
         r'^"(?:made|ledger)": "(.*)",?$',
         r'^"dataset": "(/.*)",?$',

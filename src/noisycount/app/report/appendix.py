@@ -20,9 +20,8 @@ def appendix(report: Report) -> Iterator[tuple[str, tuple[str, ...], Rows]]:
         for released in dataset.releases:
             found = released.rows
             if found is not None and found.rows:
-                title = (
-                    f"{dataset.account.name}: {released.question}, {released.entry.made:%Y-%m-%d}"
-                )
+                made = f"{released.entry.made:%Y-%m-%d %H:%M} UTC"
+                title = f"{dataset.account.name}: {released.question}, {made}"
                 header = ("counts by", *found.names, "answer")
                 yield title, header, _rows(released, found.rows)
 
