@@ -66,7 +66,16 @@ def test_a_guess_that_was_far_off_is_told(number: int, guess: float, told: str) 
     assert told in hint
 
 
-@pytest.mark.parametrize(("number", "guess"), [(57, 100), (57, 40), (100, 100), (150, 100)])
+def test_a_goal_that_is_missed_is_told() -> None:
+    """Where the error is more than the share of all that the count may be."""
+    (hint,) = hints(answer_of(65, 18, epsilon=Fraction(17, 100)), 120, 0.15)
+    assert hint == (
+        "the guess of 120 was too large, and the goal is missed: ±15 % of 65 needs ε = 0.32"
+    )
+    assert hints(answer_of(102, 18), 120, 0.15) == []  # it may be 120
+
+
+@pytest.mark.parametrize(("number", "guess"), [(80, 100), (100, 100), (150, 100)])
 def test_a_guess_that_was_near_needs_no_hint(number: int, guess: float) -> None:
     """Up to twice or half of what the count may be."""
     assert hints(answer_of(number, 20), guess, 0.2) == []

@@ -34,11 +34,18 @@ def hints(answer: Answer, guess: float | None = None, within: float | None = Non
 
 
 def _about_guess(answer: Answer, guess: float, within: float) -> Iterator[str]:
-    """What the goal costs for this answer, where the guess was far from all that it may be."""
+    """What the goal costs for this answer, where the guess was far from all that it may be.
+
+    Or where the goal is missed whatever the count is, as the guess was above all that it may be.
+    """
     low, high = answer.interval
-    if low <= _FAR * guess and guess <= _FAR * high:
+    is_far = low > _FAR * guess or guess > _FAR * high
+    if not is_far and (guess <= high or answer.error <= within * high):
         return
-    told = f"the guess of {plus_minus(guess).removeprefix('±')} was far off"
+    shown = plus_minus(guess).removeprefix("±")
+    told = (
+        f"the guess of {shown} was {'far off' if is_far else 'too large, and the goal is missed'}"
+    )
     is_known = answer.release.answer > answer.error
     about = answer.release.answer if is_known else high
     if about < 1:
