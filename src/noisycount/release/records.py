@@ -90,6 +90,24 @@ class Records(Shown, Closing):
         holding = Holding(shown, path, name, stated, content, former, register.folder)
         return cls._held(holding, name, stated, register)
 
+    @staticmethod
+    def account_of(place: Path | str | ServedTable, stated: Statement, register: Register) -> str:
+        """The name of the data set that the records at a place belong to.
+
+        Args:
+            place: as for `open`.
+            stated: what their owner says of them.
+            register: what was written down before.
+
+        Raises:
+            SourceError: the records cannot be read.
+            ConfigError: they are there under another name.
+        """
+        if isinstance(place, ServedTable):
+            return register.name_of(stated, place.digest)
+        content = Contents(register.folder).of(files_of(Path(place).absolute()))
+        return register.name_of(stated, content.digest)
+
     @classmethod
     def _held(
         cls, holding: Holding | ServedHolding, name: str, stated: Statement, register: Register

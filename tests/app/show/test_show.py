@@ -1,7 +1,11 @@
+import shutil
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+import noisycount as nc
+from noisycount.errors import ConfigError
 from tests.app.conftest import Refused, Run, configure, contents
 
 COLUMNS = 'unit = "person"\ncolumns = ["year", "age", "health", "female"]\nbudget = "1"'
@@ -84,6 +88,39 @@ def test_a_file_is_shown_by_the_unit_of_its_answers(run: Run, here: Path) -> Non
     told = run("show", "people.csv", "--json").object
     assert (told["unit"], told["columns"]) == ("person", {"age": "integer"})
     assert "│ age │ integer │" in " ".join(run("show", "people.csv").output.split())
+
+
+def test_a_copy_is_the_data_set_that_its_owner_configured(
+    run: Run, refused: Refused, here: Path
+) -> None:
+    """Its columns and its budget hold, whatever the file is called."""
+    configure(here, COLUMNS)
+    paid = run("count", "survey", "--where", "age > 60", "--epsilon", "0.5", "--json").object
+    shutil.copy(here / "survey.parquet", here / "copy.parquet")
+    told = run("show", "copy.parquet", "--json").object
+    known = run("show", "survey", "--json").object
+    assert told == {**known, "source": str(here / "copy.parquet")}
+    assert "data set survey" in " ".join(run("show", "copy.parquet").output.split())
+    for unit in ((), ("--unit", "person")):
+        words = ("count", "copy.parquet", *unit, "--where")
+        assert "site" in refused(*words, "site = 3", "--epsilon", "0.1")
+        again = run(*words, "age > 60", "--epsilon", "0.5", "--json").object
+        assert (again["answer"], again["charged"]) == (paid["answer"], "0")
+        assert "0.5 that is left" in refused(*words, "age > 50", "--epsilon", "0.6")
+    with nc.open_desk("copy.parquet") as desk:
+        assert list(desk.columns) == list(known["columns"])
+        assert desk.remaining == Fraction(1, 2)
+    with pytest.raises(ConfigError, match="as its owner configured it: leave size out"):
+        nc.open_desk("copy.parquet", size=7)
+
+
+def test_a_copy_that_nobody_configured_is_shown_by_its_unit(run: Run, here: Path) -> None:
+    """The ledger has its name, its unit and its answers by what it holds."""
+    (here / "people.csv").write_text("person,age\n1,31\n2,29\n")
+    run("count", "people.csv", "--unit", "person", "--where", "age > 30", "--epsilon", "1")
+    shutil.copy(here / "people.csv", here / "again.csv")
+    told = run("show", "again.csv", "--json").object
+    assert (told["unit"], len(told["asked"])) == ("person", 1)
 
 
 @pytest.mark.parametrize("source", ["nowhere.csv", "sruvey"])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from noisycount.app.config.config import Config, DatasetConfig
-from noisycount.app.count.opening import records_of, register_of
+from noisycount.app.count.opening import as_configured, records_of, register_of
 from noisycount.app.ledger.access import existing_ledger
 from noisycount.release.desk import Desk
 from noisycount.release.ledger.entries import Analyst, Entry
@@ -109,5 +109,6 @@ def counter_of(
     with ExitStack() as opened:
         ledger = opened.enter_context(existing_ledger(configuration, makes=makes))
         register = register_of(ledger, configuration, makes=makes)
+        dataset = as_configured(dataset, configuration, register)
         records = opened.enter_context(records_of(dataset, register))
         yield Counter(dataset, records, ledger, configuration)

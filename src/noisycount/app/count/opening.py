@@ -1,11 +1,13 @@
 """The records of a data set, opened as its owner configured them."""
 
+from dataclasses import replace
+
 from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.records import Records
 from noisycount.release.register.register import Register, Statement
 
-__all__ = ["records_of", "register_of", "statement_of"]
+__all__ = ["as_configured", "records_of", "register_of", "statement_of"]
 
 
 def register_of(ledger: Ledger | None, configuration: Config, *, makes: bool = False) -> Register:
@@ -26,6 +28,33 @@ def records_of(dataset: DatasetConfig, register: Register, *, renews: bool = Fal
         ConfigError: Nobody said whose rows they are, or they have another name in this ledger.
     """
     return Records.open(dataset.source, statement_of(dataset, renews=renews), register)
+
+
+def as_configured(
+    dataset: DatasetConfig, configuration: Config, register: Register
+) -> DatasetConfig:
+    """The data set as its owner configured it, where a path holds the same records.
+
+    A copy of a file is the data set that the ledger has by its content: what its owner configured
+    of that (the columns, the budget, the size) holds for the copy too.
+
+    Args:
+        dataset: As it was asked for.
+        configuration: What owners configured.
+        register: What was written down before.
+
+    Raises:
+        SourceError: The records cannot be read.
+        ConfigError: They have another name in this ledger.
+    """
+    if not dataset.is_path or dataset.account != dataset.name:
+        return dataset
+    account = Records.account_of(dataset.source, statement_of(dataset), register)
+    owned = (each for each in configuration.datasets.values() if each.account == account)
+    found = next(owned, None)
+    if account == dataset.account or found is None:
+        return replace(dataset, account=account)
+    return replace(found, source=dataset.source, unit=dataset.unit or found.unit)
 
 
 def statement_of(dataset: DatasetConfig, *, renews: bool = False) -> Statement:

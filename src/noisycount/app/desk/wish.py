@@ -9,7 +9,7 @@ from typing import Any
 from noisycount.app.config.config import DEFAULT_BUDGET, Config, DatasetConfig
 from noisycount.app.config.file import find, load, without_file
 from noisycount.app.config.ledger_url import sqlite_url
-from noisycount.app.count.opening import records_of
+from noisycount.app.count.opening import as_configured, records_of
 from noisycount.app.count.question import dataset_asked
 from noisycount.app.options.dataset import of_table
 from noisycount.errors import ConfigError
@@ -45,7 +45,7 @@ class Wish:
         """
         configuration = self._configuration()
         is_place = isinstance(source, str | Path)
-        asked = self._dataset(str(source), configuration) if is_place else None
+        asked = self._asked(str(source), configuration) if is_place else None
         if self.ledger is None:
             configuration.make_ledger_folder()
         with ExitStack() as opened:
@@ -54,6 +54,7 @@ class Wish:
             if asked is None:
                 desk = desk_of_frame(source, self._statement(), self._paying(), register, ledger)
             else:
+                asked = self._agreed(as_configured(asked, configuration, register))
                 records = opened.enter_context(records_of(asked, register))
                 desk = records.desk(ledger, asked.paying(records.name))
             opened.pop_all()
@@ -83,20 +84,25 @@ class Wish:
             raise ConfigError(f"table is {self.table!r}, but a frame has no tables: leave it out")
         return Statement(self.name or "", unit=self.unit, columns=self.columns)
 
-    def _dataset(self, source: str, configuration: Config) -> DatasetConfig:
+    def _asked(self, source: str, configuration: Config) -> DatasetConfig:
         """The data set that a name or a path means.
 
         Raises:
-            ConfigError: It is none, or its owner configured it otherwise.
+            ConfigError: It is none, or its owner configured another unit or table.
         """
         asked = dataset_asked(configuration, source, self.unit, "unit")
         asked = of_table(asked, self.table, configuration, "table")
+        return replace(asked, account=self.name) if asked.is_path and self.name else asked
+
+    def _agreed(self, asked: DatasetConfig) -> DatasetConfig:
+        """The data set as it was configured, or with what is said of a path.
+
+        Raises:
+            ConfigError: Its owner configured it otherwise.
+        """
         budget = budget_from(self.budget)
         if asked.is_path:
-            name = self.name or asked.account
-            return replace(
-                asked, account=name, budget=budget, size=self.size, columns=_tuple(self.columns)
-            )
+            return replace(asked, budget=budget, size=self.size, columns=_tuple(self.columns))
         said = {
             "budget": None if budget == DEFAULT_BUDGET else budget,
             "name": self.name,

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.count.counter import Counter
-from noisycount.app.count.opening import records_of, register_of
+from noisycount.app.count.opening import as_configured, records_of, register_of
 from noisycount.app.count.spent import Spent
 from noisycount.app.ledger.access import existing_ledger
 from noisycount.release.budget.loss import Loss
@@ -51,6 +51,7 @@ class View:
         """
         with existing_ledger(configuration) as ledger:
             register = register_of(ledger, configuration)
+            dataset = as_configured(dataset, configuration, register)
             is_said = dataset.unit is not None or register.knows(dataset.account)
             asked = dataset if is_said else replace(dataset, unit=ROW)
             with records_of(asked, register) as records:
