@@ -1,4 +1,4 @@
-"""How much can one answer move what an outsider believes?"""
+"""How much can one answer move what somebody believes?"""
 
 import math
 from fractions import Fraction
@@ -12,7 +12,8 @@ def belief_bounds(epsilon: float | Fraction, prior: float = 0.5) -> tuple[float,
     """The least and the greatest belief in a fact about one person after an ε-private answer.
 
     Bayes' rule with a likelihood ratio between e^−ε and e^ε: the belief π becomes at most
-    π/(π + (1 − π)·e^−ε) and at least π/(π + (1 − π)·e^ε), whatever else is known.
+    π/(π + (1 − π)·e^−ε) and at least π/(π + (1 − π)·e^ε). So it is for whoever knows all other
+    records; where records depend on each other, who knows fewer may learn more.
 
     Args:
         epsilon: The privacy loss ε of the answer, positive.
