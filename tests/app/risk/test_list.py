@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import noisycount as nc
+from noisycount.analysis.privacy.worst_case import priced_delta
 from noisycount.app.risk.paid import Paid
 from noisycount.model.concentrated import delta_of_rho, epsilon_of_rho
 from noisycount.release.budget.loss import Loss
@@ -15,6 +16,11 @@ from tests.app.conftest import Refused, Run, configure
 POOR, OLD = "health = 'poor'", "health = 'poor' and age >= 40"
 ATOMS = "rate,1,2\n0.1,1,1\n0.1,1,0\n0.8,0,0\n"
 OUTSIDE = [0.1, 0.1, 0.8]
+
+
+def paid(loss: Loss, rho_delta: Fraction | None) -> Paid:
+    """What was paid for counts, which cost the same for either neighbours."""
+    return Paid(loss, loss, rho_delta)
 
 
 def one_line(text: str) -> str:
@@ -119,8 +125,15 @@ def test_tables_among_the_answers_leave_what_was_paid(here: Path, run: Run) -> N
     shown = one_line(run("risk", "--ledger", "survey").output)
     assert "1 answer to 1 question and 1 table, survey 1 health = 'poor' table persons by" in shown
     assert "(5 cells), ε = 0.2" in shown
-    assert "worst case ε = 0.3: a 50:50 guess about one person becomes at most 58:42" in shown
-    assert "of a person who is known to be in the records, a table tells the group by up" in shown
+    assert (
+        "worst case ε = 0.3: a 50:50 guess whether one person is in the records becomes at most "
+        "58:42; about the group of one known to be in them, at most 63:37"
+    ) in shown
+    assert told["replaced"] == {"epsilon": "0.5", "rho": "0.085", "delta": "0"}
+    group = min(priced_delta(0.5, 0.01), delta_of_rho(Fraction(85, 1000), Fraction(1, 100)))
+    assert told["worst_case_group"] == pytest.approx(group)
+    assert group > told["worst_case"]
+    assert "│ worst case, group │ also that the person is in │" in shown
 
 
 def test_gaussian_tables_and_hidden_keys_have_the_worst_case_of_their_sums(
@@ -142,7 +155,8 @@ def test_gaussian_tables_and_hidden_keys_have_the_worst_case_of_their_sums(
     shown = one_line(run("risk", "--ledger", "survey").output)
     assert "table persons by health (5 cells), ρ = 0.01 table persons by health (hidden k" in shown
     assert "paid ρ = 0.04 at δ = 1e-07 together" in shown
-    assert f"worst case ε = {at_most(implied)} at δ = 6.00e-7: a 50:50 guess about one" in shown
+    assert f"worst case ε = {at_most(implied)} at δ = 6.00e-7: a 50:50 guess whether" in shown
+    assert told["worst_case_group"] > told["worst_case"]
     assert "not told" not in shown
 
 
@@ -154,17 +168,19 @@ def test_a_table_alone_is_counted(here: Path, run: Run) -> None:
     shown = one_line(run("risk", "--ledger", "survey").output)
     assert "reveals δ at ε = 0.3: 0 worst case list 1 table, survey table persons by" in shown
     assert "answers" not in shown.split("asked")[0]
-    assert "known to be in the records" not in shown
+    assert "known to be in" not in shown
+    assert "worst case, group" not in shown
 
 
 def test_many_cheap_answers_have_the_smaller_of_two_sums() -> None:
     """Of a budget in (ε, δ) the ρ may imply less than the sum of the ε."""
-    entry = Paid(Loss(Fraction(8), Fraction(8, 200)), Fraction(1, 10**6))
+    entry = paid(Loss(Fraction(8), Fraction(8, 200)), Fraction(1, 10**6))
     epsilon, delta = entry.told
     assert (epsilon, delta) == (epsilon_of_rho(Fraction(1, 25), 1e-6), Fraction(1, 10**6))
     assert entry.delta(Fraction(1)) == delta_of_rho(Fraction(1, 25), Fraction(1)) < 1e-4
-    assert Paid(Loss.of(Fraction(1, 2)), None).told == (Fraction(1, 2), 0)
-    assert Paid(Loss.of(Fraction(1, 2)), None).delta(Fraction(1, 2)) == 0
+    assert paid(Loss.of(Fraction(1, 2)), None).told == (Fraction(1, 2), 0)
+    assert paid(Loss.of(Fraction(1, 2)), None).delta(Fraction(1, 2)) == 0
+    assert paid(Loss.of(Fraction(1, 2)), None).delta_replaced(Fraction(1, 2)) is None
 
 
 @pytest.mark.usefixtures("asked")

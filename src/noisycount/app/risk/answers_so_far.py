@@ -51,14 +51,6 @@ class AnswersSoFar:
         return [DiscreteLaplace.for_epsilon(price) for price in self.prices]
 
     @property
-    def has_dearer_tables(self) -> bool:
-        """Whether tables may tell more of somebody who is known to be in the records.
-
-        They are then priced for one person who comes or goes, not for one in the place of another.
-        """
-        return self.size is None and bool(self.tables)
-
-    @property
     def dearest(self) -> Fraction:
         """The largest ε of an answer; 1 where none has an ε."""
         of_tables = [table.price.epsilon for table in self.tables]

@@ -6,9 +6,11 @@ from fractions import Fraction
 from noisycount.app.config.config import Config
 from noisycount.app.ledger.access import debits
 from noisycount.app.ledger.asked_words import asked_words
+from noisycount.app.report.priced import Priced
 from noisycount.app.risk.answers_so_far import AnswersSoFar, AskedTable
 from noisycount.app.risk.paid import Paid
 from noisycount.errors import NoisyCountError
+from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.register.asked import asks_for_table
 
@@ -41,7 +43,12 @@ def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
             for entry in entries
             if not _is_count(entry)
         ),
-        Paid(entries[-1].spent, dataset.budget.rho_delta, "person" if dataset.unit else "row"),
+        Paid(
+            entries[-1].spent,
+            sum((Priced.of(entry).replaced for entry in entries), Loss()),
+            dataset.budget.rho_delta,
+            "person" if dataset.unit else "row",
+        ),
     )
 
 

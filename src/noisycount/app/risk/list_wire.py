@@ -28,8 +28,10 @@ def list_object(risks: ListRisks) -> dict[str, Any]:
             {"question": table.words, "price": loss_object(table.price)} for table in asked.tables
         ],
         "paid": loss_object(asked.paid.loss),
+        "replaced": loss_object(asked.paid.replaced),
         "promised": {"epsilon": float(epsilon), "delta": float(delta), "odds": asked.paid.odds},
         "worst_case": risks.worst,
+        "worst_case_group": asked.paid.delta_replaced(risks.epsilon),
         "outsider": None if outsider is None else outsider.delta,
         "outsider_of_large_groups": None if outsider is None else outsider.of_large,
         "outsider_led_by_answers": None if outsider is None else outsider.led,

@@ -14,10 +14,7 @@ __all__ = ["list_cautions", "list_facts", "list_header", "list_rows", "promised"
 _WORST = "worst case"
 _OUTSIDER = "outsider"
 _LED = "outsider, led by answers"
-_TABLES = (
-    "are priced for somebody who comes or goes: of a person who is known to be in the records, a "
-    "table tells the group by up to twice its ε or ρ"
-)
+_GROUP = "worst case, group"
 _CHARGED = "the ledger charges the worst case, whatever an outsider learns"
 
 
@@ -45,7 +42,11 @@ def list_rows(risks: ListRisks) -> list[tuple[str, str, str]]:
     """One line an adversary of whom something is told, with cells as `list_header` names them."""
     worst = (_WORST, "all other records", at_most(risks.worst))
     if risks.outsider is None:
-        return [worst]
+        of_group = risks.asked.paid.delta_replaced(risks.epsilon)
+        group = (
+            [] if of_group is None else [(_GROUP, "also that the person is in", at_most(of_group))]
+        )
+        return [worst, *group]
     given = risks.outsider.given
     knows = "no record" if given == 0 else f"the {percent(Decimal(f'{given:.2e}'))} in small groups"
     return [
@@ -59,8 +60,7 @@ def list_cautions(risks: ListRisks) -> list[tuple[str, str]]:
     """What the figures mean, and what they do not promise."""
     worst, charged = (_WORST, promised(risks.asked)), ("charged", _CHARGED)
     if risks.outsider is None:
-        tables = [("tables", _TABLES)] if risks.asked.has_dearer_tables else []
-        return [worst, *tables, (_OUTSIDER, f"{risks.why}; take the worst case"), charged]
+        return [worst, (_OUTSIDER, f"{risks.why}; take the worst case"), charged]
     rule = f"“{_OUTSIDER}” only against one who knows no record, if the rates are right"
     led = "also where an answer led to the next question, if the atoms were fixed before the first"
     found = [worst, ("holds for", f"{rule} and no answer led to a question"), (_LED, led)]

@@ -18,11 +18,14 @@ class Paid:
 
     Attributes:
         loss: The sums of the ε, the ρ and the δ.
+        replaced: The same for one unit in the place of another, and so of somebody who is known to
+            be in the records: more where tables were priced for units that come or go.
         rho_delta: The δ at which the budget tells ρ in ε; None: it names none.
         protected: What is guessed about: "person" or "row".
     """
 
     loss: Loss
+    replaced: Loss
     rho_delta: Fraction | None
     protected: str = "person"
 
@@ -39,18 +42,28 @@ class Paid:
     @property
     def odds(self) -> str:
         """The same for one person or row, in words."""
-        return odds_of(self.loss, self.protected, delta=self.rho_delta)
+        return odds_of(self.loss, self.protected, self.replaced, self.rho_delta)
 
     def delta(self, epsilon: Fraction) -> float:
         """δ of all answers at an ε, for somebody who knows all other records.
 
-        The smaller of what the ε and what the ρ imply, and the δ of hidden keys beside.
+        Args:
+            epsilon: Above 0.
+        """
+        return _delta(self.loss, epsilon)
+
+    def delta_replaced(self, epsilon: Fraction) -> float | None:
+        """The same for somebody who knows besides that the person is in them; None: as much.
 
         Args:
             epsilon: Above 0.
         """
-        found = delta_of_rho(self.loss.rho, epsilon)
-        if self.loss.epsilon is not None:
-            paid = priced_delta(float_above(self.loss.epsilon), float_above(epsilon))
-            found = min(found, paid)
-        return min(1.0, found + float_above(self.loss.delta))
+        return None if self.replaced == self.loss else _delta(self.replaced, epsilon)
+
+
+def _delta(loss: Loss, epsilon: Fraction) -> float:
+    """The smaller of what the ε and what the ρ imply, and the δ of hidden keys beside."""
+    found = delta_of_rho(loss.rho, epsilon)
+    if loss.epsilon is not None:
+        found = min(found, priced_delta(float_above(loss.epsilon), float_above(epsilon)))
+    return min(1.0, found + float_above(loss.delta))
