@@ -94,10 +94,17 @@ def test_a_restored_copy_is_told_by_the_head(run: Run, refused: Refused, here: P
     assert "there is no ledger, though row 5 was written down; restore it" in refused(*words)
 
 
-def test_a_ledger_that_was_never_made_is_verified_and_exported(run: Run, here: Path) -> None:
-    """It has no rows, and is not made."""
+def test_a_ledger_that_was_never_made_is_none_that_was_verified(run: Run, here: Path) -> None:
+    """It is told to be missing, which is no error, and is not made."""
     configure(here)
-    assert run("ledger", "verify", "--json").object["head"] == str(Head())
+    told = run("ledger", "verify")
+    assert told.status == 0
+    assert "There is no ledger at ledger.db yet: nothing was asked, and nothing was verified" in (
+        " ".join(told.output.split())
+    )
+    assert "head" not in told.output
+    found = run("ledger", "verify", "--json").object
+    assert (found["intact"], found["head"]) == (None, None)
     assert run("ledger", "export").output == ""
     assert run("ledger", "export", "--json").object == {"head": str(Head()), "rows": []}
     assert not (here / "ledger.db").exists()
@@ -272,7 +279,8 @@ def test_a_ledger_on_a_server_serves_the_command_line(
     """From the first count to the last, with no file beside the configuration."""
     configure(here, 'budget = "1/3"', ledger=postgresql.new_url())
     assert "nothing was asked yet" in run("ledger", "show").output
-    assert run("ledger", "verify", "--json").object["head"] == str(Head())
+    assert run("ledger", "verify", "--json").object["head"] is None
+    assert "There is no ledger on the server yet" in run("ledger", "verify").output
     first = ask(run, 1, "0.3")
     assert (first["ledger"], first["remaining"]) == (None, "1/30")
     assert ask(run, 1, "0.3")["answer"] == first["answer"]

@@ -13,6 +13,7 @@ from noisycount.app.ledger.accounts import accounts_of_analysts, accounts_of_dat
 from noisycount.app.ledger.backup import at_copy
 from noisycount.app.ledger.wire import ledger_object, rows_object, verification_object
 from noisycount.app.ledger.words import (
+    absent_words,
     account_header,
     account_rows,
     entry_header,
@@ -106,6 +107,8 @@ def verify(
 
     Each row carries the hash of the one before, so the last hash stands for all rows. Write it
     down where whoever may touch the ledger cannot: with it, an older copy is told from the ledger.
+    Where there is no ledger yet, that is said: nothing was verified, and it is no error unless a
+    head was written down.
     """
     known_head = known_head or configuration.known_head
     if place is not None:
@@ -113,7 +116,10 @@ def verify(
     found = verification(configuration, known_head)
     if as_json:
         print_json(verification_object(configuration, found, known_head))
-        context.exit(0 if found.broken is None else _BROKEN)
+        context.exit(0 if found is None or found.broken is None else _BROKEN)
+    if found is None:
+        print_text(absent_words(configuration))
+        return
     if found.broken is not None:
         raise LedgerError(
             f"row {found.broken} of the ledger {found.why}; restore it from a copy that holds"

@@ -25,8 +25,8 @@ def debits(configuration: Config) -> list[Entry]:
         return ledger.entries() if ledger else []
 
 
-def verification(configuration: Config, known_head: Head | None) -> Verification:
-    """What became of reading the whole ledger; one that was never made has no rows.
+def verification(configuration: Config, known_head: Head | None) -> Verification | None:
+    """What became of reading the whole ledger; None: there is none yet.
 
     Raises:
         LedgerError: The ledger cannot be read, or it is missing though its head was written down.
@@ -35,7 +35,7 @@ def verification(configuration: Config, known_head: Head | None) -> Verification
         if ledger is not None:
             return ledger.verify(known_head)
     require_no_row(known_head)
-    return Verification(Head())
+    return None
 
 
 @contextmanager

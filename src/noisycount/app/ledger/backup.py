@@ -79,6 +79,8 @@ def backed_up(
         files = _copy_data(configuration.data_folder, draft, with_copies=with_copies)
         copied = replace(configuration, ledger_url=sqlite_url(draft.absolute() / ledger.name))
         found = verification(copied, known_head)
+        if found is None:
+            raise LedgerError(f"there is no ledger in {str(ledger)!r}; nothing was copied")
         if found.broken is not None:
             raise LedgerError(
                 f"row {found.broken} of the ledger {found.why}; nothing was copied: keep the file "

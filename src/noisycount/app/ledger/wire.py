@@ -37,9 +37,18 @@ def ledger_object(configuration: Config, entries: Sequence[Entry]) -> Object:
 
 
 def verification_object(
-    configuration: Config, found: Verification, known_head: Head | None
+    configuration: Config, found: Verification | None, known_head: Head | None
 ) -> Object:
-    """Whether every row is as it was written, as far as a head that was written down tells."""
+    """Whether every row is as it was written, as far as a head that was written down tells.
+
+    Args:
+        configuration: Where the ledger is.
+        found: What became of reading it; None: there is none yet.
+        known_head: The head that was compared.
+    """
+    if found is None:
+        names = ("intact", "compared", "head", "broken", "why")
+        return {"ledger": _place(configuration), **dict.fromkeys(names)}
     return {
         "ledger": _place(configuration),
         "intact": found.broken is None,

@@ -13,6 +13,7 @@ from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.shown.numbers import signed
 
 __all__ = [
+    "absent_words",
     "account_header",
     "account_rows",
     "answer_words",
@@ -31,6 +32,16 @@ def place_words(configuration: Config) -> str:
     return "on a server" if place is None else seen_from_here(place)
 
 
+def absent_words(configuration: Config) -> str:
+    """What is told where there is no ledger, which is not one that was found intact."""
+    place = configuration.ledger_file
+    where = "on the server" if place is None else f"at {seen_from_here(place)}"
+    return (
+        f"There is no ledger {where} yet: nothing was asked, and nothing was verified. If something"
+        " was asked, this is not where its ledger is: look for the noisycount.toml that names it."
+    )
+
+
 def intact_words(newest: Head, known_head: Head | None) -> str:
     """What is known of a ledger no row of which is broken.
 
@@ -41,6 +52,8 @@ def intact_words(newest: Head, known_head: Head | None) -> str:
         newest: The head.
         known_head: The one that was written down; None: there was none to compare with.
     """
+    if not newest.number:
+        return "no row: nothing was asked yet, and nothing was verified"
     rows = number_of("row", newest.number)
     if known_head is None:
         return f"{rows}, consistent in themselves; not compared with a head that was written down"
