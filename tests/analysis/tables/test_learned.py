@@ -1,9 +1,12 @@
 """Priors that are learned from the answers, on trees."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from noisycount import DiscreteLaplace, Tree, table_posterior
+from noisycount.analysis.tables.prior_splits import CellLevel
 from noisycount.model.laws.expansion import Reals
 
 NOISE = DiscreteLaplace(10)
@@ -51,3 +54,10 @@ def test_a_learned_concentration_is_near_the_one_that_was_drawn() -> None:
     level = table_posterior(answers, NOISE, tree, total=24_000).prior.levels[1].parameters
     typical = np.exp(np.asarray(level["chances"]) @ np.log(np.asarray(level["concentrations"])))
     assert 0.25 < typical < 1.0
+
+
+def test_a_mean_of_cells_is_told_in_digits() -> None:
+    """Three of them count, with separators of thousands and without a power of ten."""
+    for mean, told in ((1570.4, "1,570"), (2.344, "2.34"), (0.0123, "0.0123")):
+        level = CellLevel(SimpleNamespace(mean=mean), is_given=True)  # type: ignore[arg-type]
+        assert level.words == f"as independent counts of {told} on average"

@@ -262,7 +262,8 @@ def test_what_makes_no_sense_is_refused_first(
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("--by", "health"), "keys of health are missing"),
+        (("--by", "health"), "keys of health are missing: list them, --keys health=a,b,c"),
+        (("--by", "health"), "or show only the keys of many, --delta 1e-6"),
         (("--by", "helth", "--keys", "helth=a"), "use 'health'"),
         (("--by", "person", "--keys", "person=1"), "the unit"),
         (("--by", "health", "--keys", "health=a,a"), "'a' twice"),

@@ -233,3 +233,11 @@ def test_any_number_of_spends_sums_to_a_number_that_can_be_written() -> None:
     total = sum(units, exact_epsilon("0.000000001000000001"))
     assert len(exact_text(total)) < 1000
     assert exact_value(exact_text(total)) == total
+
+
+def test_a_comma_for_a_point_is_told() -> None:
+    """As many write decimals so; no other text is taken for a number with a comma."""
+    with pytest.raises(ValueError, match=r"got '0,1': write a point, not a comma$"):
+        exact_epsilon("0,1")
+    with pytest.raises(ValueError, match=r"got '0,1,2'$"):
+        exact_epsilon("0,1,2")

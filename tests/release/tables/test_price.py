@@ -74,6 +74,7 @@ def test_hidden_keys_pay_delta() -> None:
         (DiscreteLaplace, (None, None, None), False, "epsilon is the price"),
         (DiscreteLaplace, (None, 1, None), False, "epsilon is the price"),
         (DiscreteLaplace, (1, 1, None), False, "leave rho out"),
+        (DiscreteLaplace, (None, None, None), False, "such as '0.5': give it$"),
         (DiscreteLaplace, (1, None, "1e-6"), False, "all keys are known"),
         (DiscreteLaplace, (1, None, None), True, "delta is missing"),
         (DiscreteLaplace, (1, None, 1), True, "delta must be"),

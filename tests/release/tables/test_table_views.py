@@ -140,3 +140,12 @@ def test_a_total_tells_nothing_of_the_group_of_a_known_person() -> None:
             assert lost.epsilon == charged.epsilon * twice
         else:
             assert 0 <= charged.rho * twice - lost.rho < Fraction(1, 10**5)
+
+
+def test_a_table_is_refined_as_a_whole(table: TableRelease) -> None:
+    """What refines counts one by one names the function for tables."""
+    for given in ((), (nc.DiscreteLaplace(1),)):
+        with pytest.raises(ValueError, match=r"use noisycount\.table_posterior\(table\)$"):
+            nc.refine(table, nc.Binomial(9, 0.3), *given)  # type: ignore[arg-type]  # on purpose
+        with pytest.raises(ValueError, match=r"use noisycount\.table_posterior\(table\)$"):
+            nc.posterior(table, nc.Binomial(9, 0.3), *given)  # type: ignore[arg-type]  # on purpose

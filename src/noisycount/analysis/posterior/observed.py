@@ -58,6 +58,7 @@ def observed(
     Raises:
         ValueError: If they differ in number, there is none, or a number has no mechanism.
     """
+    _check_no_table(answer)
     given: Any = answer.tolist() if isinstance(answer, np.ndarray) else answer
     answers = list(given) if isinstance(given, (list, tuple)) else [given]
     if mechanism is None:
@@ -98,6 +99,7 @@ def values_and_mechanism(
     Raises:
         ValueError: If none is given and numbers have none, or published answers have several.
     """
+    _check_no_table(answers)
     if is_published(answers):
         return answers.answer, mechanism or answers.mechanism
     listed = answers if isinstance(answers, (list, tuple)) else []
@@ -112,6 +114,15 @@ def values_and_mechanism(
             "different ones: refine the answers of each mechanism by themselves"
         )
     return values, next(iter(kinds.values()))
+
+
+def _check_no_table(answers: object) -> None:
+    """The refusal of a published table, whose counts have one law together."""
+    if hasattr(answers, "plan") and hasattr(answers, "levels"):
+        raise ValueError(
+            "answers must be about one count each, got a table: use noisycount.table_posterior("
+            "table)"
+        )
 
 
 def likelihood(answer: Answer, mechanism: Mechanism, size: int) -> Factor:

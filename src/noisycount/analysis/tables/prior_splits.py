@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Protocol
 
 import numpy as np
@@ -172,7 +173,8 @@ class CellLevel:
     @property
     def words(self) -> str:
         """The mean of the law."""
-        return f"as independent counts of {self.law.mean:.3g} on average"
+        mean = Decimal(f"{self.law.mean:.3g}")
+        return f"as independent counts of {mean:,f} on average"
 
     @property
     def parameters(self) -> dict[str, object]:

@@ -31,6 +31,7 @@ _PLACES = 18
 _LARGEST_DENOMINATOR = 1000
 _REMEMBERED = 1024  # texts; the longest has 8601 characters
 
+_COMMA = re.compile(r"[0-9]{0,10},[0-9]{1,20}")
 _EXACT_TEXT = re.compile(r"-?[0-9]+(?:\.[0-9]+|/[1-9][0-9]*)?")
 
 
@@ -58,10 +59,11 @@ def exact_epsilon(value: Exactly, name: str = "epsilon") -> Fraction:
     """
     number = written(value)
     if number is None or not is_in_range(number) or not _has_short_form(number):
+        is_comma = isinstance(value, str) and _COMMA.fullmatch(value.strip()) is not None
         raise ValueError(
             f"{name} must be a decimal of at most {_PLACES} places, or a fraction with a"
             f" denominator of at most {_LARGEST_DENOMINATOR}, between 1e-9 and 1e6,"
-            f" got {_shown(value)}"
+            f" got {_shown(value)}{': write a point, not a comma' if is_comma else ''}"
         )
     return number
 

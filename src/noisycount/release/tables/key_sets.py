@@ -81,8 +81,8 @@ def _values(part: Part, listed: Iterable[object] | None) -> tuple[Key, ...]:
         return part.implied
     if listed is None or isinstance(listed, str | bytes):
         raise PredicateError(
-            f"keys of {part.text} are missing: list them, as {part.column.name}=a,b,c, or give a "
-            "delta to show only the keys of many"
+            f"keys of {part.text} are missing: list them, --keys {part.column.name}=a,b,c (in "
+            "Python keys=), or show only the keys of many, --delta 1e-6 (in Python delta=)"
         )
     values = [part.checked(_plain(key)) for key in listed]
     if values == [None] and part.implied is not None:

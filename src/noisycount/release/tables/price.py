@@ -80,9 +80,8 @@ class TablePrice:
         is_hidden: bool,
     ) -> "TablePrice":
         if rho is not None or epsilon is None:
-            raise ValueError(
-                "epsilon is the price of Laplace noise, such as '0.5': give it, and leave rho out"
-            )
+            remedy = "give it" if rho is None else "give it, and leave rho out"
+            raise ValueError(f"epsilon is the price of Laplace noise, such as '0.5': {remedy}")
         if delta is not None and not is_hidden:
             raise ValueError(
                 "delta is for hidden keys or Gaussian noise: leave it out, as all keys are known"
