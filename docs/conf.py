@@ -12,10 +12,13 @@ release = version = version_of("noisycount")
 copyright = f"2026, the noisycount engineers; of noisycount {release}"  # noqa: A001 - Sphinx's name
 
 extensions = [
+    "alternative_texts",
     "docstrings",
     "mathml",
+    "members",
     "myst_nb",
     "plain_blocks",
+    "short_types",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
 ]
@@ -28,6 +31,7 @@ myst_heading_anchors = 3
 nb_execution_mode = "off"  # the tests execute the notebooks, and compare what is stored in them
 
 autodoc_member_order = "bysource"
+autodoc_type_aliases = {name: name for name in ("ArrayLike", "Reals", "Values")}  # of overloads
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 napoleon_numpy_docstring = False

@@ -21,8 +21,14 @@ def setup(app: Sphinx) -> dict[str, bool]:
 def _mended(  # noqa: PLR0913, PLR0917 - as Sphinx calls it
     app: Sphinx, what: str, name: str, of: object, options: object, lines: list[str]
 ) -> None:
-    """Mend the lines of a docstring in their place; sessions stay as they are."""
-    del app, what, name, of, options
+    """Mend the lines of a docstring in their place; sessions stay as they are.
+
+    Of a property Napoleon takes what stands before a colon of the first line for a type: an empty
+    comment comes before it.
+    """
+    del app, name, of, options
+    if what in {"attribute", "property"}:
+        lines[:0] = ["..", ""]
     is_session = False
     for place, line in enumerate(lines):
         is_session = line.lstrip().startswith(">>> ") or (is_session and bool(line.strip()))

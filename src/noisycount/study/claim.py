@@ -7,7 +7,10 @@ __all__ = ["Claim", "Verdict"]
 
 
 class Verdict(StrEnum):
-    """What a computation says about a claim."""
+    """What a computation says about a claim: "holds", "holds in part" or "does not hold".
+
+    `HOLDS`, `PARTLY` and `FAILS`; `verdict.value` is the text.
+    """
 
     HOLDS = "holds"
     PARTLY = "holds in part"

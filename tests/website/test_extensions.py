@@ -1,0 +1,42 @@
+"""What the site does to pages and docstrings before Sphinx reads them."""
+
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "docs/_extensions"
+
+pytestmark = pytest.mark.skipif(
+    not FOLDER.is_dir(), reason="the tests run outside the project's folder"
+)
+
+
+@pytest.fixture(autouse=True)
+def extensions() -> Iterator[None]:
+    """The folder as Sphinx imports from it."""
+    pytest.importorskip("sphinx")
+    sys.path.insert(0, str(FOLDER))
+    yield
+    sys.path.remove(str(FOLDER))
+
+
+def test_an_alternative_text_on_two_lines_keeps_its_blank() -> None:
+    """Both lines are one, and nothing else of a page changes."""
+    joined = import_module("alternative_texts").joined
+    text = "Two\nlines.\n\n![what both say\ntogether](a.svg) and [a\nlink](b.md)\n"
+    assert joined(text) == "Two\nlines.\n\n![what both say together](a.svg) and [a\nlink](b.md)\n"
+
+
+def test_types_of_arrays_are_short() -> None:
+    """What NumPy takes for an array, and an array of numbers, are a word each."""
+    from numpy.typing import ArrayLike  # noqa: PLC0415
+
+    from noisycount.model.laws.expansion import Reals  # noqa: PLC0415
+
+    short = import_module("short_types")
+    array_like = short._spelt(ArrayLike)  # noqa: SLF001
+    assert short._short(float | Reals, array_like) == "float | ndarray[float64]"  # noqa: SLF001
+    assert short._short(ArrayLike | None, array_like) == "array_like | None"  # noqa: SLF001
