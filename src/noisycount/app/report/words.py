@@ -57,8 +57,8 @@ TERMS = (
     (
         "ε (epsilon)",
         (
-            "the privacy loss of an answer: whether and how one person's record is in the data"
-            " makes no answer more than e^ε times as likely. The ε of several answers add up."
+            "the privacy loss of an answer: no answer becomes more than e^ε times as likely by"
+            " another data set among the neighbours that are told. The ε of several answers add up."
         ),
     ),
     (
