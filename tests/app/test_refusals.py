@@ -66,7 +66,7 @@ def test_a_slot_without_a_length_is_refused(refused: Refused, slot: str) -> None
 def test_a_question_outside_the_language_is_refused_before_its_slot(refused: Refused) -> None:
     """That depends on no record: it does not wait for the hour, and makes no ledger."""
     began = time.monotonic()
-    assert "use columns, literals" in refused(
+    assert "leave arithmetic out" in refused(
         *count("age + 1 > 40"), "--epsilon", "0.1", "--slot", "3600"
     )
     assert time.monotonic() - began < 600
@@ -96,12 +96,12 @@ def test_a_goal_beyond_every_price_is_refused(
         ("cast(age as int) > 6", "'cast'", "leave functions and casts out"),
         ("age::int > 6", "'::'", "leave casts out"),
         ("exists (select 1)", "'exists'", "leave functions"),
-        ("age > (select max(age))", "'select'", "use columns, literals"),
-        ("age in (select age from survey)", "'select'", "use columns, literals"),
+        ("age > (select max(age))", "'select'", "leave arithmetic out"),
+        ("age in (select age from survey)", "'select'", "leave arithmetic out"),
         ("age > 40; drop table survey", "';'", "without ';'"),
         ("age > 40 -- and more", "'--'", "leave comments out"),
         ("age > 40 /* and more */", "'/*'", "leave comments out"),
-        ("age + 1 > 40", "'+'", "use columns, literals"),
+        ("age + 1 > 40", "'+'", "leave arithmetic out"),
         ("health = 'poor", '"\'"', "close the text"),
         ("age", "'age'", "compare it with a number"),
         ("age > 1e999", "inf", "write a finite number"),

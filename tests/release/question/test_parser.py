@@ -196,7 +196,7 @@ REFUSALS = [
     ("health ~ 'x'", "'~' outside"),
     ("health ilike 'x'", "'ilike' after 'health'"),
     ("health similar to 'x'", "'similar' after 'health'"),
-    ("health like 'x' escape '!'", "'escape' after 'x'"),
+    ("health like 'x' escape '!'", "'escape' after the text 'x'"),
     ("health collate nocase = 'x'", "'collate' after 'health'"),
     ("health = E'x'", "'E' before the text 'x'"),
     ("health = x'41'", "'x' before the text '41'"),
@@ -219,10 +219,21 @@ REFUSALS = [
     ("not", "no complete predicate"),
     ("age >= 30, smoker", "no complete predicate"),
     ("(age, bmi) = (1, 2)", "misplaced tuple"),
-    ("1 < age < 3", "misplaced lt"),
-    ("(age = 3) = true", "misplaced eq"),
-    ("age = (smoker and smoker)", "misplaced and"),
-    ("(age >= 30) is null", "misplaced gte"),
+    ("age => 65", "'=>' outside the predicate language: write >="),
+    ("age =< 65", "'=<' outside the predicate language: write <="),
+    ("health = 'O'Brien'", "or '' for a quote within a text: 'O''Brien'"),
+    ("health in 'a'", "'a' after in: put the list in parentheses"),
+    ("age + 1 > 2", "leave arithmetic out"),
+    ("age * 2 > 2", "leave arithmetic out"),
+    ("count(*) > 1", "where calls 'count'"),
+    ("born = '2021-02-29'", "there is no such day"),
+    ("seen = '2021-02-28 25:00'", "there is no such day or time"),
+    ("born = '1950-2-1'", "two digits each, '1950-02-01'"),
+    ("born = '1950-12-1'", "two digits each, '1950-12-01'"),
+    ("1 < age < 3", "'<' where a column or a literal belongs"),
+    ("(age = 3) = true", "'=' where a column or a literal belongs"),
+    ("age = (smoker and smoker)", "'and' where a column or a literal belongs"),
+    ("(age >= 30) is null", "'>=' where a column or a literal belongs"),
     ("age is true", "is null"),
     ("age is bmi", "write"),
     ("age = null", "write is null"),
@@ -243,7 +254,7 @@ REFUSALS = [
     ("age not null", "not after 'age': write is not null"),
     ("(age) not is not null", "not after ')': write is not null"),
     ("age not = 3", "not before the whole comparison"),
-    ("age in bmi", "misplaced"),
+    ("age in bmi", "after in: put the list in parentheses"),
     ("age in (bmi)", "literals"),
     ("age between 1 and bmi", "literals"),
     ("health like health", "literals"),
@@ -384,7 +395,9 @@ def test_an_unknown_name_is_refused_at_once(length: int, wanted: str) -> None:
     names = [f"column {n:04d} ".ljust(length, "c") for n in range(5000)]
     schema = Schema(dict.fromkeys(names, Kind.INTEGER))
     start = process_time()
-    with pytest.raises(PredicateError, match='which is no column: use "column ') as caught:
+    with pytest.raises(
+        PredicateError, match='which is no column that questions may use: use "column '
+    ) as caught:
         parse(f'"{wanted}" = 1', schema)
     assert process_time() - start < 1
     assert len(str(caught.value)) < 1000
@@ -506,3 +519,15 @@ def test_tree_that_no_text_gives_cannot_be_built(build: object) -> None:
     """The nodes check themselves, so that a tree in hand is a tree that can be counted."""
     with pytest.raises(PredicateError):
         build()
+
+
+def test_a_unit_is_told_as_such() -> None:
+    """Its name is public, as every answer tells it; a column that was left out is not told."""
+    kinds = {"person": Kind.INTEGER, "age": Kind.INTEGER, "pay": Kind.REAL}
+    schema = Schema(kinds).for_questions("person", ["age"])
+    with pytest.raises(
+        PredicateError, match=r"'Person', which is the unit that is counted, .* age$"
+    ):
+        parse("Person = 3", schema)
+    with pytest.raises(PredicateError, match="'pay', which is no column that questions may use"):
+        parse("pay > 3", schema)

@@ -11,6 +11,7 @@ from noisycount.release.question.schema import Kind
 
 __all__ = ["beside", "fitted", "of_one_kind", "real", "signed_number"]
 
+_SHORT_DATE = re.compile(r"([0-9]{4})-(?=[0-9]-|[0-9]{2}-[0-9](?![0-9]))([0-9]{1,2})-([0-9]{1,2})")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(
     _DATE.pattern + r"(?:[ T][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.(?:[0-9]{3}|[0-9]{6}))?)?)?"
@@ -67,14 +68,18 @@ def fitted(literal: Literal, kind: Kind) -> Literal:
     form, reader = (
         (_DATE, date.fromisoformat) if kind is Kind.DATE else (_TIMESTAMP, datetime.fromisoformat)
     )
+    remedy = f"write {kind.example}"
     try:
         if form.fullmatch(literal.value):
             return Literal(kind, reader(literal.value))
     except ValueError:
-        pass  # digits in the right places that are no day or no time: the same refusal as below
+        what = "day" if kind is Kind.DATE else "day or time"
+        remedy = f"there is no such {what}, {remedy}"
+    if short := _SHORT_DATE.match(literal.value):
+        year, month, day = short.groups()
+        remedy = f"give month and day two digits each, '{year}-{month:0>2}-{day:0>2}'"
     raise PredicateError(
-        f"where compares a {kind.value} with the text {shortened(literal.value)}: "
-        f"write {kind.example}"
+        f"where compares a {kind.value} with the text {shortened(literal.value)}: {remedy}"
     )
 
 

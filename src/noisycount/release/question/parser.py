@@ -66,6 +66,16 @@ _OPERATORS: dict[type[exp.Expression], Operator] = {
     exp.GT: Operator.MORE,
     exp.GTE: Operator.AT_LEAST,
 }
+_WORDS: dict[type[exp.Expression], str] = {
+    **{kind: operator.value for kind, operator in _OPERATORS.items()},
+    exp.And: "and",
+    exp.Or: "or",
+    exp.Not: "not",
+    exp.Is: "is",
+    exp.Like: "like",
+    exp.Between: "between",
+    exp.In: "in",
+}
 _SHORT = 30  # characters of a text that a message repeats
 _SHAPES: dict[type[exp.Expression], frozenset[str]] = {
     **dict.fromkeys([exp.And, exp.Or, exp.Is, *_OPERATORS], frozenset({"this", "expression"})),
@@ -145,8 +155,11 @@ def _arguments(node: object) -> dict[str, Any]:
 
 
 def _outside(node: object) -> PredicateError:
-    name = type(node).__name__.lower()
-    what = "arithmetic" if type(node) in (exp.Sub, exp.Neg) else f"a misplaced {name}"
+    what = f"a misplaced {type(node).__name__.lower()}"
+    if type(node) in (exp.Sub, exp.Neg):
+        what = "arithmetic"
+    elif isinstance(node, exp.Expression) and type(node) in _WORDS:
+        what = f"{_WORDS[type(node)]!r} where a column or a literal belongs"
     dates = ", and dates in single quotes: '2026-01-31'" if type(node) is exp.Sub else ""
     return PredicateError(
         f"where has {what}: write a column, an operator, then a literal or another column, "
@@ -312,9 +325,14 @@ def _resolved(name: str, schema: Schema, beside: Kind) -> Column:
             f"where names {shortened(name)}, which could be "
             f"{' or '.join(map(_typed, same))}: write one of them exactly"
         )
+    if not same and schema.unit is not None and name.casefold() == schema.unit.casefold():
+        raise PredicateError(
+            f"where names {shortened(name)}, which is the unit that is counted, and no question "
+            f"may use it: use {close_names(name, [*schema], _typed)}"
+        )
     if not same:
         raise PredicateError(
-            f"where names {shortened(name)}, which is no column: use "
+            f"where names {shortened(name)}, which is no column that questions may use: use "
             f"{close_names(name, [*schema], _typed)}, or {_no_column(name, beside)}"
         )
     if same[0] in schema.others:

@@ -57,6 +57,7 @@ class Schema(Mapping[str, Kind]):
         kinds: the kind of each column.
         others: the engine's type of each column that exists but no question can use.
         whole: all columns of the records, where these are those that their owner chose.
+        unit: the column that names the person, which no question may use; None: not known here.
 
     Example:
         >>> schema = Schema({"person": Kind.INTEGER, "age": Kind.INTEGER}, {"scan": "blob"})
@@ -67,6 +68,7 @@ class Schema(Mapping[str, Kind]):
     kinds: Mapping[str, Kind]
     others: Mapping[str, str] = field(default_factory=dict)
     whole: "Schema | None" = None
+    unit: str | None = None
 
     def __getitem__(self, name: str) -> Kind:
         return self.kinds[name]
@@ -107,6 +109,7 @@ class Schema(Mapping[str, Kind]):
             {name: kind for name, kind in self.kinds.items() if name in chosen},
             {name: type_ for name, type_ in self.others.items() if name in chosen},
             self.entire,
+            unit,
         )
 
 

@@ -58,7 +58,7 @@ _PATTERN = re.compile(
     | "(?P<name>(?:[^"]|"")+)"
     | '(?P<text>(?:[^']|'')*)'
     | (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
-    | (?P<symbol><>|!=|<=|>=|=(?!=)|<|>|\(|\)|,|-(?!-))
+    | (?P<symbol><>|!=|<=|>=|=(?![=<>])|<|>|\(|\)|,|-(?!-))
     """,
     re.VERBOSE,
 )
@@ -68,7 +68,9 @@ _REFUSED = {
     "--": "leave comments out",
     "/*": "leave comments out",
     "==": "write one '='",
-    "'": "close the text with a second quote",
+    "=>": "write >=",
+    "=<": "write <=",
+    "'": "close the text with a second quote, and write '' for a quote within it: 'O''Brien'",
     '"': "close the name with a second double quote",
     ".": "write the bare name of the column, in double quotes if it has a dot",
     "::": "leave casts out",
@@ -79,6 +81,7 @@ _REFUSED = {
     "≠": "write <>",
     "&&": "write and",
     "||": "write or",
+    **dict.fromkeys("+*/%", "leave arithmetic out, compare the column itself with a number"),
     **dict.fromkeys(_CURVED, "put a text between straight single quotes, such as 'yes'"),
 }
 _OUTSIDE = "use columns, literals, comparisons, and, or, not, in, between, like, is null"
@@ -104,6 +107,7 @@ def tokens(text: str) -> list[Token]:
     while position < len(text):
         match = _PATTERN.match(text, position)
         if match is None:
+            _require_neighbours(found)  # what is odd before it says more
             raise PredicateError(_unknown_character(text[position:]))
         position = match.end()
         if match.lastgroup != "blank":
@@ -196,6 +200,15 @@ def _require_neighbours(found: Sequence[Token]) -> None:
             raise PredicateError(
                 f"where has {after} after {before}: write one number, with one point, or a date in "
                 "single quotes: '2026-01-31'"
+            )
+        if first == IN and second != OPENING:
+            raise PredicateError(
+                f"where has {after} after in: put the list in parentheses, as in ('yes', 'no')"
+            )
+        if first.sort is Sort.TEXT and second.sort in (Sort.NAME, Sort.NUMBER):
+            raise PredicateError(
+                f"where has {after} after the text {before}: write and or or between them, or '' "
+                "for a quote within a text: 'O''Brien'"
             )
         if (first.is_value or first == CLOSING) and second.is_value:
             raise PredicateError(
