@@ -219,6 +219,14 @@ def test_texts_that_tell_persons_apart_are_warned_of(run: Run, here: Path) -> No
     assert "nearly all persons" not in run("check", "a").output
 
 
+def test_a_wide_file_is_not_looked_at_for_ever(run: Run, here: Path) -> None:
+    """The texts of more than 200 columns are not listed; all else is told."""
+    names = ",".join(f"c{n}" for n in range(250))
+    (here / "a.csv").write_text(f"person,{names}\n" + f"1{',x' * 250}\n" * 3)
+    told = run("check", "a.csv", "--unit", "person", "--json").object
+    assert (told["persons"], column(told, "c7")["values"]) == (1, [])
+
+
 def test_what_was_guessed_is_still_told_when_it_is_stated(run: Run, here: Path) -> None:
     """What a column looks like; where that is another thing, its owner said so."""
     (here / "a.csv").write_text("person,age,code\n1,31,7\n2,32,8\n")

@@ -15,7 +15,7 @@ __all__ = ["Findings", "findings", "seen"]
 
 _SAMPLES = 6  # texts with letters beyond ASCII
 _LETTERS = r"[^\x00-\x7F]"
-_WIDE = 200  # columns: of more of them, planning would outlast looking
+_WIDE = 200  # columns: the planning of that many statements would outlast looking
 _NEARLY_EMPTY = 3  # of so many cells one is filled in
 _SLACK = 2  # times as many values as are few: their number is an estimate at first
 
@@ -126,8 +126,12 @@ def seen(connection: Connection, check: Check, found: Findings, unit: str | None
         found: What was seen of their texts.
         unit: The column that names the person; None: every row is one.
     """
+    looks = len(check.columns) <= _WIDE
     columns = (
-        replace(_with_values(connection, column), lines=found.lines.get(column.name, ()))
+        replace(
+            _with_values(connection, column) if looks else column,
+            lines=found.lines.get(column.name, ()),
+        )
         for column in check.columns
         if column.name != unit
     )
