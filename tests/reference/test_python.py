@@ -1,5 +1,7 @@
 import re
-from inspect import isfunction, ismodule, signature
+from collections.abc import Iterator
+from doctest import DocTestParser, DocTestRunner
+from inspect import getdoc, isfunction, ismodule, signature
 from pkgutil import resolve_name
 
 import pytest
@@ -66,3 +68,29 @@ def test_errors_are_public() -> None:
     """Every exception is told with its module."""
     assert ("module", "noisycount.errors") in directives()
     assert "NoisyCountError" in errors.__all__
+
+
+def shown() -> Iterator[tuple[str, object]]:
+    """The public names, each class with its public members."""
+    for _, path in directives():
+        found = resolve_name(path)
+        if path.rpartition(".")[0] != "noisycount" and not ismodule(found):
+            continue
+        names = found.__all__ if ismodule(found) else []
+        for value in (getattr(found, name) for name in names) if names else [found]:
+            yield path, value
+            for kind in value.__mro__ if isinstance(value, type) else ():
+                for name, member in vars(kind).items():
+                    if not name.startswith("_") and kind.__module__.startswith("noisycount"):
+                        yield f"{path}.{name}", getattr(member, "fget", None) or member
+
+
+def test_an_example_needs_nothing_but_what_it_imports() -> None:
+    """Whoever copies it gets what stands below it: no name comes from where it was written."""
+    failed = []
+    for name, value in shown():
+        text = getdoc(value) or ""
+        if ">>> " in text:
+            example = DocTestParser().get_doctest(text, {}, name, None, 0)
+            failed += [name] if DocTestRunner().run(example, out=lambda _: None).failed else []
+    assert failed == []

@@ -56,10 +56,11 @@ def open_desk(  # noqa: PLR0913 - all that is said once of records
 
     Example:
         >>> import tempfile
+        >>> import noisycount as nc
         >>> import polars as pl
         >>> frame = pl.DataFrame({"person": [1, 1, 2], "age": [71, 72, 29]})
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     with open_desk(frame, unit="person", ledger=f"{folder}/ledger.db") as desk:
+        ...     with nc.open_desk(frame, unit="person", ledger=f"{folder}/ledger.db") as desk:
         ...         answer = desk.release("age >= 65", "1/2")
         >>> answer.unit, answer.charged, answer.remaining
         ('person', Fraction(1, 2), Fraction(3, 2))

@@ -22,8 +22,8 @@ def chart(result: object) -> "alt.TopLevelMixin":
         ValueError: It is something else, or an answer without added noise, or the posterior of one.
 
     Example:
-        >>> from noisycount import DiscreteLaplace, Binomial, posterior
-        >>> shown = chart(posterior(107, Binomial(5912, 0.017), DiscreteLaplace(7)))
+        >>> import noisycount as nc
+        >>> shown = nc.chart(nc.posterior(107, nc.Binomial(5912, 0.017), nc.DiscreteLaplace(7)))
         >>> shown.to_dict()["title"]["text"]
         'What is the true count?'
     """

@@ -51,7 +51,8 @@ def below(threshold: float) -> Below:
         ValueError: If the threshold is not a finite number.
 
     Example:
-        >>> below(450)
+        >>> import noisycount as nc
+        >>> nc.below(450)
         Below(threshold=450.0)
     """
     return Below(real_number(threshold, "threshold"))

@@ -26,7 +26,8 @@ class Exact(Mechanism):
     Source: Breutigam and Reischuk, statistical privacy of the pure query.
 
     Example:
-        >>> Exact().release(42)
+        >>> import noisycount as nc
+        >>> nc.Exact().release(42)
         42
     """
 

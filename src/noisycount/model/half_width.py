@@ -35,9 +35,12 @@ def readable_epsilon_within(
             queries is not a positive whole number.
 
     Source: Naldi and D'Acquisto (2015), eq. (7) and (10), for discrete noise and several answers.
+    Numerical error: ε is an exact decimal; whether it keeps the goal is decided by logarithms of
+    probabilities in doubles.
 
     Example:
-        >>> readable_epsilon_within(15, 0.95, queries=10)
+        >>> import noisycount as nc
+        >>> nc.readable_epsilon_within(15, 0.95, queries=10)
         Fraction(9, 25)
     """
     width = as_written(error, "error")

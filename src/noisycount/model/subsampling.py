@@ -44,9 +44,9 @@ class Subsample(Mechanism):
     Source: Breutigam and Reischuk, section 4.1.
 
     Example:
-        >>> from noisycount.model.populations.binomial import Binomial
-        >>> likelihood = Subsample(10).likelihood(3, 100)
-        >>> round(Binomial(100, 0.3).law(likelihood).mean, 9)
+        >>> import noisycount as nc
+        >>> likelihood = nc.Subsample(10).likelihood(3, 100)
+        >>> round(nc.Binomial(100, 0.3).law(likelihood).mean, 9)
         30.0
     """
 

@@ -44,10 +44,10 @@ def accuracy(noise: Mechanism, beta: float, queries: int = 1) -> float:
     up to ties within 1e-12 of beta.
 
     Example:
-        >>> from noisycount import DiscreteLaplace, Laplace, NoiseSum
-        >>> accuracy(DiscreteLaplace.for_epsilon(0.15), 0.05)
+        >>> import noisycount as nc
+        >>> nc.accuracy(nc.DiscreteLaplace.for_epsilon(0.15), 0.05)
         21
-        >>> round(accuracy(NoiseSum([Laplace(10), Laplace(10)]), 0.05), 4)
+        >>> round(nc.accuracy(nc.NoiseSum([nc.Laplace(10), nc.Laplace(10)]), 0.05), 4)
         41.13
     """
     answers = whole_number(queries, "queries", smallest=1)
@@ -70,8 +70,8 @@ def failure_probability(noise: Mechanism, alpha: float, queries: int = 1) -> flo
     Numerical error: 1e-10 relative from 1e-300 on.
 
     Example:
-        >>> from noisycount.model.noises.laplace import Laplace
-        >>> round(failure_probability(Laplace(10), 30), 6)
+        >>> import noisycount as nc
+        >>> round(nc.failure_probability(nc.Laplace(10), 30), 6)
         0.049787
     """
     answers = whole_number(queries, "queries", smallest=1)
@@ -97,9 +97,11 @@ def chan_bound(scales: Sequence[float], beta: float) -> float:
         ValueError: If there is no scale, one is not positive and finite, or beta is not in (0, 1).
 
     Source: Chan, Shi and Song (2011), Lemma 2.8 and Corollary 2.9, for both signs of the error.
+    Numerical error: that of a closed form in doubles, some units in the last place, not rounded up.
 
     Example:
-        >>> round(chan_bound([10, 10], 0.05), 2)
+        >>> import noisycount as nc
+        >>> round(nc.chan_bound([10, 10], 0.05), 2)
         104.34
     """
     sizes = [positive_number(scale, "each of scales") for scale in scales]

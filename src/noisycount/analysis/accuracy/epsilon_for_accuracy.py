@@ -47,9 +47,10 @@ def epsilon_for_accuracy(
     Numerical error: 1e-10 relative; discrete noise at the result keeps the goal.
 
     Example:
-        >>> round(epsilon_for_accuracy(20, 0.05), 6)
+        >>> import noisycount as nc
+        >>> round(nc.epsilon_for_accuracy(20, 0.05), 6)
         0.149787
-        >>> round(epsilon_for_accuracy(20, 0.05, parts=2), 6)
+        >>> round(nc.epsilon_for_accuracy(20, 0.05, parts=2), 6)
         0.20565
     """
     reach = positive_number(alpha, "alpha")

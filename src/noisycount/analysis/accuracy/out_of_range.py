@@ -28,11 +28,10 @@ def out_of_range_probability(count: int, size: int, noise: Mechanism) -> float:
     Numerical error: 1e-10 relative.
 
     Example:
-        >>> from noisycount.model.noises.discrete_laplace import DiscreteLaplace
-        >>> from noisycount.model.noises.laplace import Laplace
-        >>> round(out_of_range_probability(0, 100, Laplace(10)), 6)
+        >>> import noisycount as nc
+        >>> round(nc.out_of_range_probability(0, 100, nc.Laplace(10)), 6)
         0.500023
-        >>> round(out_of_range_probability(0, 100, DiscreteLaplace(10)), 6)
+        >>> round(nc.out_of_range_probability(0, 100, nc.DiscreteLaplace(10)), 6)
         0.475042
     """
     records = whole_number(size, "size", smallest=1)
@@ -62,8 +61,8 @@ def out_of_range_bounds(size: int, noise: Mechanism) -> tuple[float, float]:
     Numerical error: 1e-10 relative.
 
     Example:
-        >>> from noisycount.model.noises.laplace import Laplace
-        >>> smallest, largest = out_of_range_bounds(100, Laplace.for_epsilon(0.1))
+        >>> import noisycount as nc
+        >>> smallest, largest = nc.out_of_range_bounds(100, nc.Laplace.for_epsilon(0.1))
         >>> round(smallest, 6), round(largest, 6)
         (0.006738, 0.500023)
     """

@@ -42,9 +42,10 @@ def epsilon_of_group(
     is for added or removed records.
 
     Example:
-        >>> epsilon_of_group(0.1, 12), epsilon_of_group(0.1, 12, disjoint=True)
+        >>> import noisycount as nc
+        >>> nc.epsilon_of_group(0.1, 12), nc.epsilon_of_group(0.1, 12, disjoint=True)
         (Fraction(6, 5), Fraction(1, 10))
-        >>> epsilon_of_group(0.1, 12, disjoint=True, replaced=True)
+        >>> nc.epsilon_of_group(0.1, 12, disjoint=True, replaced=True)
         Fraction(1, 5)
     """
     number = whole_number(answers, "answers", smallest=1)
@@ -81,7 +82,8 @@ def affordable_answers(
     Source: `epsilon_for_accuracy`, and the addition of ε.
 
     Example:
-        >>> affordable_answers(2, 20, 0.05), affordable_answers(2, 20, 0.05, together=True)
+        >>> import noisycount as nc
+        >>> nc.affordable_answers(2, 20, 0.05), nc.affordable_answers(2, 20, 0.05, together=True)
         (13, 7)
     """
     whole = price_as_written(budget, "budget")

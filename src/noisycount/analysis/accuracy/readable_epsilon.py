@@ -23,9 +23,11 @@ def readable_epsilon(count: float, within: float, confidence: float) -> Fraction
         ValueError: As for `epsilon_for_relative_error`.
 
     Source: Naldi and D'Acquisto (2015), eq. (7) and (10).
+    Numerical error: as for `readable_epsilon_within`.
 
     Example:
-        >>> readable_epsilon(100, 0.2, 0.95)
+        >>> import noisycount as nc
+        >>> nc.readable_epsilon(100, 0.2, 0.95)
         Fraction(3, 20)
     """
     epsilon_for_relative_error(count, within, confidence)  # refuses by the names of this function

@@ -47,7 +47,8 @@ def epsilon_for_relative_error(count: Values, within: Values, confidence: Values
     Numerical error: 4 units in the last place.
 
     Example:
-        >>> round(epsilon_for_relative_error(100, 0.2, 0.8), 6)
+        >>> import noisycount as nc
+        >>> round(nc.epsilon_for_relative_error(100, 0.2, 0.8), 6)
         0.080472
     """
     return _surprisal_over(confidence, within=within, count=count)
@@ -78,7 +79,8 @@ def relative_error(count: Values, confidence: Values, epsilon: Values) -> float 
     Numerical error: 4 units in the last place.
 
     Example:
-        >>> round(relative_error(100, 0.8, 0.1), 6)
+        >>> import noisycount as nc
+        >>> round(nc.relative_error(100, 0.8, 0.1), 6)
         0.160944
     """
     return _surprisal_over(confidence, epsilon=epsilon, count=count)
@@ -108,7 +110,8 @@ def relative_confidence(count: Values, within: Values, epsilon: Values) -> float
     Numerical error: 4 units in the last place.
 
     Example:
-        >>> round(relative_confidence(100, 0.2, 0.1), 6)
+        >>> import noisycount as nc
+        >>> round(nc.relative_confidence(100, 0.2, 0.1), 6)
         0.864665
     """
     with np.errstate(over="ignore", under="ignore"):
@@ -147,7 +150,8 @@ def count_for_relative_error(within: Values, confidence: Values, epsilon: Values
     Numerical error: 4 units in the last place.
 
     Example:
-        >>> round(count_for_relative_error(0.2, 0.8, 0.1), 4)
+        >>> import noisycount as nc
+        >>> round(nc.count_for_relative_error(0.2, 0.8, 0.1), 4)
         80.4719
     """
     return _surprisal_over(confidence, epsilon=epsilon, within=within)
@@ -171,7 +175,8 @@ def iso_epsilon_curves(count: float, epsilons: Values, confidences: Values) -> R
     Numerical error: 4 units in the last place.
 
     Example:
-        >>> iso_epsilon_curves(100, [0.05, 0.1], [0.5, 0.8, 0.95]).round(3).tolist()
+        >>> import noisycount as nc
+        >>> nc.iso_epsilon_curves(100, [0.05, 0.1], [0.5, 0.8, 0.95]).round(3).tolist()
         [[0.139, 0.322, 0.599], [0.069, 0.161, 0.3]]
     """
     rows = np.atleast_1d(_each(epsilons, "epsilon", positive_number))[:, None]

@@ -65,12 +65,10 @@ def difference(a: Operand, b: Operand) -> Difference:
     probability or less is left out.
 
     Example:
-        >>> from noisycount.analysis.posterior.posterior import posterior
-        >>> from noisycount.model.noises.laplace import Laplace
-        >>> from noisycount.model.populations.binomial import Binomial
-        >>> north = posterior(44, Binomial(100, 0.4), Laplace(5))
-        >>> south = posterior(38, Binomial(100, 0.4), Laplace(5))
-        >>> difference(north, south).interval(0.95)
+        >>> import noisycount as nc
+        >>> north = nc.posterior(44, nc.Binomial(100, 0.4), nc.Laplace(5))
+        >>> south = nc.posterior(38, nc.Binomial(100, 0.4), nc.Laplace(5))
+        >>> nc.difference(north, south).interval(0.95)
         (-7, 12)
     """
     one, other = law_of(a, "a"), law_of(b, "b")

@@ -28,12 +28,10 @@ def probability_greater(a: Operand, b: Operand) -> float:
     Numerical error: 1e-11 relative, in the far tails too; 0 below 1e-300.
 
     Example:
-        >>> from noisycount.analysis.posterior.posterior import posterior
-        >>> from noisycount.model.noises.laplace import Laplace
-        >>> from noisycount.model.populations.binomial import Binomial
-        >>> north = posterior(44, Binomial(100, 0.4), Laplace(5))
-        >>> south = posterior(38, Binomial(100, 0.4), Laplace(5))
-        >>> round(probability_greater(north, south), 6)
+        >>> import noisycount as nc
+        >>> north = nc.posterior(44, nc.Binomial(100, 0.4), nc.Laplace(5))
+        >>> south = nc.posterior(38, nc.Binomial(100, 0.4), nc.Laplace(5))
+        >>> round(nc.probability_greater(north, south), 6)
         0.710651
     """
     return law_is_greater(law_of(a, "a"), law_of(b, "b"))

@@ -139,12 +139,10 @@ def ratio(a: Operand, b: Operand) -> Ratio:
     Numerical error: 1e-12 in a probability, and relative in a quantile.
 
     Example:
-        >>> from noisycount.analysis.posterior.posterior import posterior
-        >>> from noisycount.model.noises.laplace import Laplace
-        >>> from noisycount.model.populations.binomial import Binomial
-        >>> north = posterior(44, Binomial(100, 0.4), Laplace(5))
-        >>> south = posterior(38, Binomial(100, 0.4), Laplace(5))
-        >>> round(ratio(north, south).median, 6)
+        >>> import noisycount as nc
+        >>> north = nc.posterior(44, nc.Binomial(100, 0.4), nc.Laplace(5))
+        >>> south = nc.posterior(38, nc.Binomial(100, 0.4), nc.Laplace(5))
+        >>> round(nc.ratio(north, south).median, 6)
         1.078947
     """
     denominator = law_of(b, "b")

@@ -74,9 +74,13 @@ def unbiased(f: OfCount, noise: Mechanism) -> Unbiased:
         ValueError: If the noise is another one.
 
     Source: arXiv:2605.06502.
+    Numerical error: no bound is promised. The second difference is rounded like f itself, and that
+    error is multiplied by the weight, half of the variance of the noise.
 
     Example:
-        >>> square = unbiased(np.square, DiscreteLaplace(2))
+        >>> import numpy as np
+        >>> import noisycount as nc
+        >>> square = nc.unbiased(np.square, nc.DiscreteLaplace(2))
         >>> square([3, 0]).round(6).tolist()
         [1.164604, -7.835396]
     """

@@ -46,9 +46,9 @@ def break_even_rates(
     there the error is smaller up to the rate that is returned, and larger beyond.
 
     Example:
-        >>> from noisycount.model.noises.laplace import Laplace
-        >>> sure = break_even_rates(Binomial(1000, 0.3), Laplace(10))
-        >>> unsure = break_even_rates(Binomial(1000, 0.3), Laplace(10), deviation=0.02)
+        >>> import noisycount as nc
+        >>> sure = nc.break_even_rates(nc.Binomial(1000, 0.3), nc.Laplace(10))
+        >>> unsure = nc.break_even_rates(nc.Binomial(1000, 0.3), nc.Laplace(10), deviation=0.02)
         >>> [round(rate, 4) for rate in (*sure, *unsure)]
         [0.2848, 0.3156, 0.2714, 0.3294]
     """

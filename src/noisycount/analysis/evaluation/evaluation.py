@@ -40,9 +40,8 @@ def mean_absolute_error(
     Numerical error: 1e-9 relative, or 1e-15 records if that is more.
 
     Example:
-        >>> from noisycount.model.noises.laplace import Laplace
-        >>> from noisycount.model.populations.binomial import Binomial
-        >>> of = [mean_absolute_error(Binomial(100, 0.3), Laplace(1), by)
+        >>> import noisycount as nc
+        >>> of = [nc.mean_absolute_error(nc.Binomial(100, 0.3), nc.Laplace(1), by)
         ...       for by in ("answer", "rounded", "mean", "median")]
         >>> [round(error, 4) for error in of]
         [1.0, 0.9595, 0.9805, 0.9333]
@@ -73,9 +72,8 @@ def improvement_probability(
     Numerical error: 1e-9 absolute.
 
     Example:
-        >>> from noisycount.model.noises.laplace import Laplace
-        >>> from noisycount.model.populations.binomial import Binomial
-        >>> round(improvement_probability(Binomial(100, 0.3), Laplace(1), "median"), 4)
+        >>> import noisycount as nc
+        >>> round(nc.improvement_probability(nc.Binomial(100, 0.3), nc.Laplace(1), "median"), 4)
         0.6446
     """
     return float(averages(population, mechanism, by, assumed).improvement)
@@ -108,9 +106,8 @@ def tie_probability(
     1e-11 mean absolute deviations of the count plus 8 units in the last place.
 
     Example:
-        >>> from noisycount.model.noises.discrete_laplace import DiscreteLaplace
-        >>> from noisycount.model.populations.binomial import Binomial
-        >>> round(tie_probability(Binomial(100, 0.3), DiscreteLaplace(1), "median"), 4)
+        >>> import noisycount as nc
+        >>> round(nc.tie_probability(nc.Binomial(100, 0.3), nc.DiscreteLaplace(1), "median"), 4)
         0.9697
     """
     return float(averages(population, mechanism, by, assumed).tie)

@@ -92,9 +92,9 @@ def refine(
     Numerical error: as for `posterior`.
 
     Example:
-        >>> from noisycount.model.noises.laplace import Laplace
-        >>> from noisycount.model.populations.binomial import Binomial
-        >>> refine([35.2, 1e9, float("nan")], Binomial(100, 0.3), Laplace(10)).round(6).tolist()
+        >>> import noisycount as nc
+        >>> found = nc.refine([35.2, 1e9, float("nan")], nc.Binomial(100, 0.3), nc.Laplace(10))
+        >>> found.round(6).tolist()
         [31.351086, 32.141037, nan]
     """
     if by not in ("mean", *_WHOLE):

@@ -55,7 +55,8 @@ def amplified_delta(size: int, sample_size: int, rate: float, epsilon: ArrayLike
     relative at most where it is above 1e-50.
 
     Example:
-        >>> round(amplified_delta(1000, 100, 0.5, 0.01), 6)
+        >>> import noisycount as nc
+        >>> round(nc.amplified_delta(1000, 100, 0.5, 0.01), 6)
         0.004134
     """
     plus, minus = amplified_directions(size, sample_size, rate, epsilon)

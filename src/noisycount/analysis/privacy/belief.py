@@ -23,9 +23,11 @@ def belief_bounds(epsilon: float | Fraction, prior: float = 0.5) -> tuple[float,
         ValueError: If ε is not positive and finite, or the prior is not in (0, 1).
 
     Source: the definition of ε-differential privacy; Naldi and D'Acquisto (2015), eq. (2).
+    Numerical error: that of a closed form in doubles, some units in the last place.
 
     Example:
-        >>> low, high = belief_bounds(0.15)
+        >>> import noisycount as nc
+        >>> low, high = nc.belief_bounds(0.15)
         >>> round(low, 4), round(high, 4)
         (0.4626, 0.5374)
     """

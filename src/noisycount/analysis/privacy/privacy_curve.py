@@ -87,11 +87,11 @@ def privacy_curve(
     is the upper one.
 
     Example:
-        >>> from noisycount import Atoms, Binomial, Gaussian
-        >>> curve = privacy_curve(Gaussian(3), Binomial(1000, 0.1))
-        >>> round(curve.delta(0.01), 7), round(privacy_curve(Gaussian(3)).delta(0.01), 3)
+        >>> import noisycount as nc
+        >>> curve = nc.privacy_curve(nc.Gaussian(3), nc.Binomial(1000, 0.1))
+        >>> round(curve.delta(0.01), 7), round(nc.privacy_curve(nc.Gaussian(3)).delta(0.01), 3)
         (0.0355726, 0.128)
-        >>> round(privacy_curve([Gaussian(3)] * 16, Binomial(1000, 0.1)).delta(0.01), 7)
+        >>> round(nc.privacy_curve([nc.Gaussian(3)] * 16, nc.Binomial(1000, 0.1)).delta(0.01), 7)
         0.0374123
     """
     if isinstance(population, Atoms) or questions is not None or isinstance(mechanism, Sequence):
@@ -149,8 +149,8 @@ class PrivacyCurve(Shown):
             ValueError: If an ε is negative, infinite or no number.
 
         Example:
-            >>> from noisycount import Laplace
-            >>> privacy_curve(Laplace(3)).delta([0.1, 0.5]).round(6).tolist()
+            >>> import noisycount as nc
+            >>> nc.privacy_curve(nc.Laplace(3)).delta([0.1, 0.5]).round(6).tolist()
             [0.110118, 0.0]
         """
         plus, minus = self._directions(checked_epsilons(epsilon))
@@ -173,8 +173,8 @@ class PrivacyCurve(Shown):
             ValueError: As for `delta`.
 
         Example:
-            >>> from noisycount import Binomial, Exact
-            >>> plus, minus = privacy_curve(Exact(), Binomial(1000, 0.1)).directions(0.01)
+            >>> import noisycount as nc
+            >>> plus, minus = nc.privacy_curve(nc.Exact(), nc.Binomial(1000, 0.1)).directions(0.01)
             >>> round(plus, 7), round(minus, 7)
             (0.0373013, 0.0375267)
         """
@@ -196,8 +196,8 @@ class PrivacyCurve(Shown):
             ValueError: As for `delta`.
 
         Example:
-            >>> from noisycount import Binomial, Exact
-            >>> lower, upper = privacy_curve(Exact(), Binomial(1000, 0.1)).bracket(0.01)
+            >>> import noisycount as nc
+            >>> lower, upper = nc.privacy_curve(nc.Exact(), nc.Binomial(1000, 0.1)).bracket(0.01)
             >>> 0 < upper - lower < 1e-9 * upper
             True
         """
@@ -220,8 +220,8 @@ class PrivacyCurve(Shown):
             ValueError: If a δ is not in that range.
 
         Example:
-            >>> from noisycount import Laplace
-            >>> privacy_curve(Laplace(4)).epsilon(0)
+            >>> import noisycount as nc
+            >>> nc.privacy_curve(nc.Laplace(4)).epsilon(0)
             0.25
         """
         goals = np.asarray(delta, dtype=np.float64)

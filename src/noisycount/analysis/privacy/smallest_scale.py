@@ -63,10 +63,10 @@ def smallest_scale(
     Numerical error: 1e-9 relative, on the safe side.
 
     Example:
-        >>> from noisycount import Binomial, Gaussian
-        >>> round(smallest_scale(Gaussian, 0.5, 1e-6), 4)
+        >>> import noisycount as nc
+        >>> round(nc.smallest_scale(nc.Gaussian, 0.5, 1e-6), 4)
         8.0576
-        >>> round(smallest_scale(Gaussian, 0.5, 1e-6, Binomial(500, 0.1)), 4)
+        >>> round(nc.smallest_scale(nc.Gaussian, 0.5, 1e-6, nc.Binomial(500, 0.1)), 4)
         5.5451
     """
     noise_class(noise)

@@ -70,8 +70,9 @@ def table_posterior(
     largest logarithm in it.
 
     Example:
-        >>> from noisycount import DiscreteLaplace, Splits, table_posterior
-        >>> told = table_posterior([52.0, 11, -4], DiscreteLaplace(5), total=60, prior=Splits(1))
+        >>> import noisycount as nc
+        >>> noise, prior = nc.DiscreteLaplace(5), nc.Splits(1)
+        >>> told = nc.table_posterior([52.0, 11, -4], noise, total=60, prior=prior)
         >>> told.mean.round(2).tolist(), told.low.tolist(), told.high.tolist()
         ([48.89, 8.64, 2.47], [39, 1, 0], [56, 17, 10])
     """

@@ -39,8 +39,8 @@ def utility_loss(mechanism: Mechanism, population: Population) -> float:
     Numerical error: 1e-14 relative from 1e-300 on; 1e-12 for `Tabulated`.
 
     Example:
-        >>> from noisycount.model.populations.binomial import Binomial
-        >>> round(utility_loss(Subsample(100), Binomial(1000, 0.1)), 9)
+        >>> import noisycount as nc
+        >>> round(nc.utility_loss(nc.Subsample(100), nc.Binomial(1000, 0.1)), 9)
         0.00081
     """
     instance_of(population, Population, "population")
@@ -84,8 +84,8 @@ def scale_for_utility_loss(noise: NoiseClass, loss: float, size: int = 1) -> flo
     what is allowed. It is never above as `utility_loss` computes it: 1e-15 relative at most.
 
     Example:
-        >>> from noisycount.model.noises.laplace import Laplace
-        >>> scale_for_utility_loss(Laplace, 18.0)
+        >>> import noisycount as nc
+        >>> nc.scale_for_utility_loss(nc.Laplace, 18.0)
         3.0
     """
     kind = noise_class(noise)

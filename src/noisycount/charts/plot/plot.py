@@ -179,6 +179,8 @@ class Plot:
         """What is seen, in words, for whoever cannot see it.
 
         Example:
+            >>> from noisycount.charts.plot.plot import Axis, Line, Panel, Plot
+            >>> from noisycount.charts.theme import Style
             >>> line = Line("answer", Style("black"), (1.0, 2.0), (1.0, 4.0))
             >>> axes = Axis("noise", "records"), Axis("error", "records")
             >>> Plot("a.1", "A", "Fig. 1", "Error", "", *axes, (Panel("", (line,)),)).description

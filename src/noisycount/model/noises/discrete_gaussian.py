@@ -50,7 +50,8 @@ class DiscreteGaussian(DiscreteNoise, GaussianKernel):
     Source: Canonne, Kamath, Steinke (2020).
 
     Example:
-        >>> DiscreteGaussian(10).smallest_error(0.05)
+        >>> import noisycount as nc
+        >>> nc.DiscreteGaussian(10).smallest_error(0.05)
         21
     """
 

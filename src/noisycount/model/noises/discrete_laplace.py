@@ -37,7 +37,8 @@ class DiscreteLaplace(DiscreteNoise, LaplaceKernel):
     Source: Canonne, Kamath, Steinke (2020); Ghosh, Roughgarden, Sundararajan (2009).
 
     Example:
-        >>> DiscreteLaplace.for_epsilon(0.15).scale
+        >>> import noisycount as nc
+        >>> nc.DiscreteLaplace.for_epsilon(0.15).scale
         Fraction(20, 3)
     """
 

@@ -30,7 +30,8 @@ class Laplace(ContinuousNoise, LaplaceKernel):
     Source: Naldi and D'Acquisto (2014), eq. (1), with b = scale = 1/ε.
 
     Example:
-        >>> Laplace(10.0).epsilon
+        >>> import noisycount as nc
+        >>> nc.Laplace(10.0).epsilon
         0.1
     """
 

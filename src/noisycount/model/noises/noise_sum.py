@@ -44,8 +44,8 @@ class NoiseSum(SymmetricNoise):
     Mechanisms*, after Chan, Shi and Song (2011).
 
     Example:
-        >>> from noisycount.model.noises.laplace import Laplace
-        >>> NoiseSum([Laplace(3.0), Laplace(4.0)]).variance
+        >>> import noisycount as nc
+        >>> nc.NoiseSum([nc.Laplace(3.0), nc.Laplace(4.0)]).variance
         50.0
     """
 

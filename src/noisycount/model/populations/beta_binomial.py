@@ -35,7 +35,8 @@ class BetaBinomial(BetaBinomialFactor, SmoothPopulation):
     Source: the conjugate prior of Naldi and D'Acquisto (2014), eq. (11), for an uncertain rate.
 
     Example:
-        >>> round(BetaBinomial(100, 3, 7).law().mean, 9)
+        >>> import noisycount as nc
+        >>> round(nc.BetaBinomial(100, 3, 7).law().mean, 9)
         30.0
     """
 
@@ -59,7 +60,8 @@ class BetaBinomial(BetaBinomialFactor, SmoothPopulation):
             ValueError: If no beta law has them.
 
         Example:
-            >>> population = BetaBinomial.from_rate(100, 0.5, 0.25)
+            >>> import noisycount as nc
+            >>> population = nc.BetaBinomial.from_rate(100, 0.5, 0.25)
             >>> population.alpha, population.beta
             (1.5, 1.5)
         """

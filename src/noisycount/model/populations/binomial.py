@@ -35,7 +35,8 @@ class Binomial(SmoothPopulation):
     Source: Naldi and D'Acquisto (2014), section 3, the prior of eq. (11).
 
     Example:
-        >>> round(Binomial(100, 0.3).law().variance, 9)
+        >>> import noisycount as nc
+        >>> round(nc.Binomial(100, 0.3).law().variance, 9)
         21.0
     """
 

@@ -36,7 +36,8 @@ class Known(Population):
     Source: Breutigam and Reischuk, section 5.
 
     Example:
-        >>> [(one.positives, other.positives) for one, other in Known(10, 4).neighbours()]
+        >>> import noisycount as nc
+        >>> [(one.positives, other.positives) for one, other in nc.Known(10, 4).neighbours()]
         [(5, 4)]
     """
 

@@ -76,9 +76,10 @@ def census_2020(product: str, level: str, query: str) -> DiscreteGaussian | Exac
     the global scale.
 
     Example:
-        >>> round(float(census_2020("pl94", "County", "total").scale), 2)
+        >>> import noisycount as nc
+        >>> round(float(nc.releases.census_2020("pl94", "County", "total").scale), 2)
         2.17
-        >>> noise = census_2020("pl94", "block", "hispanic * votingage")
+        >>> noise = nc.releases.census_2020("pl94", "block", "hispanic * votingage")
         >>> round(float(noise.scale), 2)
         89.24
     """

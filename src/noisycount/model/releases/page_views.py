@@ -89,9 +89,10 @@ def wikimedia(day: date | str, tier: str = "lower", country: str | None = None) 
     inclusive threshold and the days of the United States; they were not verified on the files here.
 
     Example:
-        >>> wikimedia("2016-05-01")
+        >>> import noisycount as nc
+        >>> nc.releases.wikimedia("2016-05-01")
         PageViews(mechanism=DiscreteLaplace(scale=Fraction(300, 1)), threshold=3500)
-        >>> published = wikimedia("2024-06-01", tier="medium")
+        >>> published = nc.releases.wikimedia("2024-06-01", tier="medium")
         >>> round(float(published.mechanism.scale), 2), published.suppressed
         (90.05, Below(threshold=550.0))
     """

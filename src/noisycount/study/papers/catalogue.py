@@ -20,7 +20,8 @@ def figures() -> list[str]:
     """The keys of all figures that `figure` computes, in order.
 
     Example:
-        >>> figures()[:2]
+        >>> import noisycount as nc
+        >>> nc.figures()[:2]
         ['naldi2014.1', 'naldi2014.2']
     """
     return chosen([])
@@ -36,7 +37,8 @@ def figure(key: str) -> Figure:
         ValueError: There is no such figure.
 
     Example:
-        >>> shown = figure("naldi2015.1")
+        >>> import noisycount as nc
+        >>> shown = nc.figure("naldi2015.1")
         >>> shown.title, [claim.verdict.value for claim in shown.claims]
         ('Iso-λ curves', ['holds in part', 'holds'])
     """
@@ -59,7 +61,8 @@ def claims(paper: str) -> tuple[Claim, ...]:
         ValueError: There is no such paper.
 
     Example:
-        >>> (told,) = claims("naldi2015")
+        >>> import noisycount as nc
+        >>> (told,) = nc.claims("naldi2015")
         >>> told.source, told.found, told.verdict.value
         ('eq. (3)', 'from 0.99005 to 1.0101.', 'holds')
     """

@@ -55,11 +55,11 @@ def list_risk(
     Numerical error: every number is an upper end of a bracket.
 
     Example:
-        >>> from noisycount import Atoms, Gaussian
-        >>> risk = list_risk([Gaussian(3)] * 2, Atoms.nested(1000, [0.05, 0.1]))
+        >>> import noisycount as nc
+        >>> risk = nc.list_risk([nc.Gaussian(3)] * 2, nc.Atoms.nested(1000, [0.05, 0.1]))
         >>> round(risk.delta(0.1), 4), round(risk.worst(0.1), 3)
         (0.0297, 0.148)
-        >>> risk = list_risk([Gaussian(3)] * 2, Atoms(1000, [0.999, 0.001], [{0, 1}, {0}]))
+        >>> risk = nc.list_risk([nc.Gaussian(3)] * 2, nc.Atoms(1000, [0.999, 0.001], [{0, 1}, {0}]))
         >>> risk.delta(0.1) == risk.worst(0.1)
         True
     """

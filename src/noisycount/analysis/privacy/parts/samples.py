@@ -54,8 +54,9 @@ def samples_curve(
     records both are equal only as the whole is large against them.
 
     Example:
-        >>> from noisycount import Binomial, Subsample
-        >>> low, high = samples_curve([Subsample(20)] * 2, Binomial(1000, 0.1)).bracket(0.01)
+        >>> import noisycount as nc
+        >>> curve = nc.samples_curve([nc.Subsample(20)] * 2, nc.Binomial(1000, 0.1))
+        >>> low, high = curve.bracket(0.01)
         >>> f"{low:.5f} {high:.5f}"
         '0.00443 0.00452'
     """
