@@ -17,6 +17,14 @@ class Figure(Plot):
     """A plot, with what is claimed of it; `figure` computes it by its key.
 
     Args:
+        key: What it is called by, such as `naldi2014.1`.
+        source: Whose it is.
+        number: What it is called there, such as `Fig. 1`.
+        title: What it shows, one line.
+        caption: Its settings, and what was added to the printed figure.
+        x: The axis across.
+        y: The axis upwards.
+        panels: Each with its title and lines; a line has a name, `xs` and `ys`.
         claims: What the text says of it, with our verdicts.
     """
 
