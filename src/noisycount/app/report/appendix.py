@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from noisycount.app.refine.tables.stored_rows import StoredRow
 from noisycount.app.report.released import Released
 from noisycount.app.report.report import Report
-from noisycount.app.report.table_rows import StoredRow
 from noisycount.shown.numbers import plus_minus, signed
 
 __all__ = ["appendix"]

@@ -11,6 +11,7 @@ from noisycount.app.ledger.wire import (
     price_object,
     verification_object,
 )
+from noisycount.app.refine.tables.stored_rows import rows_member
 from noisycount.app.report.priced import priced_for
 from noisycount.app.report.released import CONFIDENCE, Released
 from noisycount.app.report.report import DatasetReport, Report
@@ -67,25 +68,11 @@ def release_object(released: Released) -> Object:
         "neighbours": priced_for(released.priced),
         "failed": released.failed,
         **answer_object(entry),
-        **_rows(released),
+        **rows_member(entry),
         "noise": [
             {"mechanism": noise.name, "scale": exact_text(noise.scale), "error": noise.error}
             for noise in released.noises
         ],
-    }
-
-
-def _rows(released: Released) -> Object:
-    """Each count of a table with its keys; no field where there is no table, or no answer."""
-    rows = released.rows
-    if rows is None:
-        return {}
-    return {
-        "rows": [
-            {"level": row.level, "keys": dict(zip(rows.names, row.keys, strict=True))}
-            | {"answer": row.answer}
-            for row in rows.rows
-        ]
     }
 
 

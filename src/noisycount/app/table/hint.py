@@ -57,8 +57,8 @@ def hints_after(spent: Spent, price: Loss) -> Iterator[str]:
     if any(paying.left_in_rho is not None for paying in payings):
         now = approximately(spent.remains.remaining)
         yield (
-            "this would be the first answer with Gaussian noise: after it the ρ of all answers count, "
-            f"not their ε, and the next may cost up to {left}, not {now}"
+            "this would be the first answer with Gaussian noise: after it the ρ of all answers"
+            f" count, not their ε, and the next may cost up to {left}, not {now}"
         )
     else:
         yield f"after it the next may cost up to {left}"

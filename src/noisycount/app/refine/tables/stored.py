@@ -117,6 +117,6 @@ def _columns(
     columns: dict[str, Cells] = {
         name: [row[place] for row in labels] for place, name in enumerate(cells.labels.names)
     }
-    columns[free_name("level", columns)] = level_names(list(counted), has_other=has_other)
+    columns[free_name("level", columns)] = level_names(counted, has_other=has_other)
     columns[free_name("answer", columns)] = answers
     return columns

@@ -1,6 +1,8 @@
-"""The counts of a table that a ledger keeps, each with its keys, as JSON."""
+"""The counts of a table that a ledger keeps, each with its keys."""
 
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from noisycount.app.refine.tables.stored_cells import StoredCells, stored_levels
@@ -8,14 +10,47 @@ from noisycount.model.tables.levels import Level
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.release.register.asked import asked_of
+from noisycount.release.tables.table_labels import Label
 
-__all__ = ["OTHER", "level_names", "rows_member"]
+__all__ = ["OTHER", "StoredRow", "StoredRows", "level_names", "rows_member", "stored_rows"]
 
 OTHER = "other"
 """What `count --by` calls the level of the cell of all other keys."""
 
+_UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError)
 
-def level_names(levels: list[Level], *, has_other: bool) -> list[str]:
+
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """One count.
+
+    Attributes:
+        level: Which counts it belongs to, such as "town" or "total".
+        keys: None where the level sums over them, and for missing values.
+        texts: The same as people read them.
+        answer: The noisy count, in units.
+    """
+
+    level: str
+    keys: tuple[Label, ...]
+    texts: tuple[str, ...]
+    answer: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRows:
+    """The counts of a table, in the order of the ledger.
+
+    Attributes:
+        names: What the table is grouped by.
+        rows: The cells first.
+    """
+
+    names: tuple[str, ...]
+    rows: tuple[StoredRow, ...]
+
+
+def level_names(levels: Sequence[Level], *, has_other: bool) -> list[str]:
     """The name of the level of each count, level by level.
 
     Args:
@@ -28,28 +63,44 @@ def level_names(levels: list[Level], *, has_other: bool) -> list[str]:
     return names
 
 
+def stored_rows(entry: Entry) -> StoredRows | None:
+    """The counts of an entry; None where it is no table, has no answer or is not understood."""
+    asked, answer = asked_of(entry).get("table"), entry.answer
+    if not isinstance(asked, dict) or not isinstance(answer, TableAnswer):
+        return None
+    with suppress(*_UNREADABLE):
+        cells = StoredCells.of(asked, answer)
+        return StoredRows(tuple(cells.labels.names), tuple(_rows(cells, answer, asked)))
+    return None
+
+
 def rows_member(entry: Entry) -> dict[str, Any]:
     """The counts of an entry as `rows`, named as `count --json` names them; {} for no table.
-
-    A key is null where its level sums over the column, and for missing values.
 
     Args:
         entry: As the ledger has it; one that no noisycount wrote has no rows.
     """
-    asked = asked_of(entry).get("table")
-    if isinstance(asked, dict) and isinstance(entry.answer, TableAnswer):
-        with suppress(ValueError, TypeError, KeyError, IndexError, OverflowError):
-            return {"rows": _rows(asked, entry.answer)}
-    return {}
+    found = stored_rows(entry)
+    if found is None:
+        return {}
+    return {
+        "rows": [
+            {"level": row.level, "keys": dict(zip(found.names, row.keys, strict=True))}
+            | {"answer": row.answer}
+            for row in found.rows
+        ]
+    }
 
 
-def _rows(asked: dict[str, Any], answer: TableAnswer) -> list[dict[str, Any]]:
-    cells = StoredCells.of(asked, answer)
+def _rows(cells: StoredCells, answer: TableAnswer, asked: dict[str, Any]) -> Iterator[StoredRow]:
+    """Each count, level by level.
+
+    Raises:
+        ValueError: There are not as many counts as keys.
+    """
     levels = stored_levels(asked, cells)
-    labels = [each for level in levels for each in cells.labels.of(level)]
-    names = level_names(levels, has_other=bool(asked.get("other")))
-    counts = [count for level in answer.levels for count in level.tolist()]
-    return [
-        {"level": name, "keys": dict(zip(cells.labels.names, row, strict=True)), "answer": count}
-        for name, row, count in zip(names, labels, counts, strict=True)
-    ]
+    names = iter(level_names(levels, has_other=bool(asked.get("other"))))
+    for level, counts in zip(levels, answer.levels, strict=True):
+        keys = cells.labels.of(level)
+        for node, (key, count) in enumerate(zip(keys, counts.tolist(), strict=True)):
+            yield StoredRow(next(names), tuple(key), cells.labels.texts(level, node), count)
