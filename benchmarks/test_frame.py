@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.comparison import Comparison, Run, Show, medians, seconds
 from noisycount.release.question.parser import parse
-from noisycount.release.sources.duckdb.frame import FrameSource
+from noisycount.release.sources.duckdb.frames.source import FrameSource
 
 ROUNDS = 9
 RECORDS = 10**7

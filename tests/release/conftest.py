@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from noisycount.release.question.schema import Kind
-from noisycount.release.sources.duckdb.frame import FrameSource
+from noisycount.release.sources.duckdb.frames.source import FrameSource
 from noisycount.release.sources.duckdb.source import DuckDBSource
 from noisycount.release.sources.interface import Source
 from noisycount.release.sources.memory import MemorySource

@@ -178,9 +178,9 @@ def _tell_list(
     dataset: str, known: Known, epsilon: Fraction | None, configuration: Config, *, as_json: bool
 ) -> None:
     """What all answers about a data set show together."""
-    from noisycount.app.risk.asked_list import answers_so_far  # noqa: PLC0415  (loads SQLAlchemy)
-    from noisycount.app.risk.list_risks import ListRisks  # noqa: PLC0415  (loads DuckDB)
-    from noisycount.app.risk.list_telling import tell_list  # noqa: PLC0415  (the same)
+    from noisycount.app.risk.lists.asked import answers_so_far  # noqa: PLC0415  (loads SQLAlchemy)
+    from noisycount.app.risk.lists.risks import ListRisks  # noqa: PLC0415  (loads DuckDB)
+    from noisycount.app.risk.lists.telling import tell_list  # noqa: PLC0415  (the same)
 
     asked = answers_so_far(dataset, configuration)
     with progress("computing") as done:

@@ -94,7 +94,7 @@ def opened_frame(
     Raises:
         SourceError: it is no such table, or is refused.
     """
-    from noisycount.release.sources.duckdb.frame import FrameSource  # noqa: PLC0415 - on first use
+    from noisycount.release.sources.duckdb.frames.source import FrameSource  # noqa: PLC0415 - on first use
 
     return FrameSource.open(frame, unit=unit, columns=columns, seconds=seconds)
 

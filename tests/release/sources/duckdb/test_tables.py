@@ -18,7 +18,7 @@ from noisycount.release.question.operands import Column
 from noisycount.release.question.parser import parse
 from noisycount.release.question.schema import Kind
 from noisycount.release.question.tree import Predicate
-from noisycount.release.sources.duckdb.frame import FrameSource
+from noisycount.release.sources.duckdb.frames.source import FrameSource
 from noisycount.release.sources.duckdb.source import DuckDBSource
 from tests.release.conftest import database, write_parquet, writing
 from tests.release.question.test_injections import CELLS, CORPUS, ODD, state

@@ -7,7 +7,7 @@ import pytest
 
 import noisycount as nc
 from noisycount.analysis.privacy.worst_case import priced_delta
-from noisycount.app.risk.paid import Paid
+from noisycount.app.risk.lists.paid import Paid
 from noisycount.model.concentrated import delta_of_rho, epsilon_of_rho
 from noisycount.release.budget.loss import Loss
 from noisycount.shown.numbers import at_most

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from noisycount.app.risk.paid import Paid
+from noisycount.app.risk.lists.paid import Paid
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.budget.loss import Loss
 

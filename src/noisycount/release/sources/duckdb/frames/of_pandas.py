@@ -7,8 +7,8 @@ from importlib import import_module
 from typing import Any
 
 from noisycount.errors import SourceError
-from noisycount.release.sources.duckdb.frame_names import require_names
-from noisycount.release.sources.duckdb.frame_stream import Streamed
+from noisycount.release.sources.duckdb.frames.column_names import require_names
+from noisycount.release.sources.duckdb.frames.stream import Streamed
 
 __all__ = ["PandasTable"]
 

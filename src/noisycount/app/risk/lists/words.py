@@ -4,8 +4,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 from noisycount.app.ledger.asked_words import number_of
-from noisycount.app.risk.answers_so_far import AnswersSoFar
-from noisycount.app.risk.list_risks import ListRisks
+from noisycount.app.risk.lists.answers_so_far import AnswersSoFar
+from noisycount.app.risk.lists.risks import ListRisks
 from noisycount.app.terminal.printing import seen_from_here
 from noisycount.shown.numbers import approximately, at_most, percent
 

@@ -1,8 +1,8 @@
 """What all answers of a ledger show together, printed."""
 
-from noisycount.app.risk.list_risks import ListRisks
-from noisycount.app.risk.list_wire import list_object
-from noisycount.app.risk.list_words import list_cautions, list_facts, list_header, list_rows
+from noisycount.app.risk.lists.risks import ListRisks
+from noisycount.app.risk.lists.wire import list_object
+from noisycount.app.risk.lists.words import list_cautions, list_facts, list_header, list_rows
 from noisycount.app.terminal.printing import print_facts, print_json, print_table
 
 __all__ = ["tell_list"]

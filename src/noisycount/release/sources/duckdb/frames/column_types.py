@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import duckdb
 
 from noisycount.errors import SourceError
-from noisycount.release.sources.duckdb.frame_snapshot import FRAME, Snapshot
+from noisycount.release.sources.duckdb.frames.snapshot import FRAME, Snapshot
 from noisycount.release.sources.duckdb.paths import Connection
 from noisycount.release.sources.duckdb.quoting import quoted_name
 from noisycount.release.sources.duckdb.view import column_types, require_units

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from noisycount.release.sources.duckdb.frame_stream import Cells
+from noisycount.release.sources.duckdb.frames.stream import Cells
 
 __all__ = ["ColumnContent", "content_hash"]
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from noisycount.app.risk.list_risks import ListRisks
-from noisycount.app.risk.list_words import list_cautions
+from noisycount.app.risk.lists.risks import ListRisks
+from noisycount.app.risk.lists.words import list_cautions
 from noisycount.app.table.wire import loss_object
 from noisycount.release.budget.exact import exact_text
 

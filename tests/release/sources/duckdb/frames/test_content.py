@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from noisycount.release.question.schema import Kind
-from noisycount.release.sources.duckdb.frame import FrameSource
+from noisycount.release.sources.duckdb.frames.source import FrameSource
 from tests.layers import examples
 from tests.release.sources.frames import arrow_table, pandas_frame, polars_frame
 from tests.release.sources.test_sources import CELLS, DIRTY_SCHEMA, RECORDS

@@ -18,8 +18,8 @@ from noisycount.errors import SourceError
 from noisycount.release.question.parser import parse
 from noisycount.release.question.schema import Kind
 from noisycount.release.question.tree import Not, Predicate
-from noisycount.release.sources.duckdb.frame import FrameSource
-from noisycount.release.sources.duckdb.frame_categories import Decisions
+from noisycount.release.sources.duckdb.frames.categories import Decisions
+from noisycount.release.sources.duckdb.frames.source import FrameSource
 from noisycount.release.sources.memory import MemorySource
 from tests.layers import examples
 from tests.release.sources.frames import FRAMES
@@ -370,7 +370,7 @@ def test_pyarrow_is_needed_for_objects_of_python_only() -> None:
         "import duckdb, pandas as pd, polars as pl\n"
         "from noisycount.errors import SourceError\n"
         "from noisycount.release.question.parser import parse\n"
-        "from noisycount.release.sources.duckdb.frame import FrameSource\n"
+        "from noisycount.release.sources.duckdb.frames.source import FrameSource\n"
         "cells = {'a': [1, 2], 'b': ['x', 'y']}\n"
         "relation = duckdb.sql(\"SELECT * FROM (VALUES (1::BIGINT, 'x'), (2, 'y')) t(a, b)\")\n"
         "for frame in (pl.DataFrame(cells), pd.DataFrame(cells), relation):\n"

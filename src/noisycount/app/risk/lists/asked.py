@@ -7,8 +7,8 @@ from noisycount.app.config.config import Config
 from noisycount.app.ledger.access import debits
 from noisycount.app.ledger.asked_words import asked_words
 from noisycount.app.report.priced import Priced
-from noisycount.app.risk.answers_so_far import AnswersSoFar, AskedTable
-from noisycount.app.risk.paid import Paid
+from noisycount.app.risk.lists.answers_so_far import AnswersSoFar, AskedTable
+from noisycount.app.risk.lists.paid import Paid
 from noisycount.errors import NoisyCountError
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.entries import Entry

@@ -20,11 +20,14 @@ from noisycount.release.sources.check import Check, ColumnCheck
 from noisycount.release.sources.duckdb.counting import count_sql, row_within
 from noisycount.release.sources.duckdb.cursors import Cursors
 from noisycount.release.sources.duckdb.failures import without_engine_errors
-from noisycount.release.sources.duckdb.frame_categories import Decisions, compared_columns
-from noisycount.release.sources.duckdb.frame_content import ColumnContent, content_hash
-from noisycount.release.sources.duckdb.frame_snapshot import FRAME, Snapshot
-from noisycount.release.sources.duckdb.frame_stream import read_cells
-from noisycount.release.sources.duckdb.frame_types import frame_types, require_readable_cells
+from noisycount.release.sources.duckdb.frames.categories import Decisions, compared_columns
+from noisycount.release.sources.duckdb.frames.column_types import (
+    frame_types,
+    require_readable_cells,
+)
+from noisycount.release.sources.duckdb.frames.content import ColumnContent, content_hash
+from noisycount.release.sources.duckdb.frames.snapshot import FRAME, Snapshot
+from noisycount.release.sources.duckdb.frames.stream import read_cells
 from noisycount.release.sources.duckdb.locks import lock, private_connection
 from noisycount.release.sources.duckdb.paths import Connection
 from noisycount.release.sources.duckdb.quoting import quoted_name

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from noisycount.analysis.privacy.desk.list_risk import ListRisk, list_risk
-from noisycount.app.risk.answers_so_far import AnswersSoFar
-from noisycount.app.risk.atoms_file import atoms_of_file
 from noisycount.app.risk.known import Known
+from noisycount.app.risk.lists.answers_so_far import AnswersSoFar
+from noisycount.app.risk.lists.atoms_file import atoms_of_file
 from noisycount.app.risk.risk import float_above
 from noisycount.errors import NoisyCountError
 from noisycount.model.atoms.atoms import Atoms

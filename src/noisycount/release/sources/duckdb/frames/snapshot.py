@@ -7,14 +7,14 @@ from typing import Any
 
 from noisycount.errors import SourceError
 from noisycount.release.sources.duckdb.failures import without_engine_errors
-from noisycount.release.sources.duckdb.frame_categories import (
+from noisycount.release.sources.duckdb.frames.categories import (
     Categories,
     categories_of,
     with_numbers,
 )
-from noisycount.release.sources.duckdb.frame_names import require_names
-from noisycount.release.sources.duckdb.frame_pandas import PandasTable
-from noisycount.release.sources.duckdb.frame_stream import Streamed
+from noisycount.release.sources.duckdb.frames.column_names import require_names
+from noisycount.release.sources.duckdb.frames.of_pandas import PandasTable
+from noisycount.release.sources.duckdb.frames.stream import Streamed
 from noisycount.release.sources.duckdb.paths import Connection
 
 __all__ = ["FRAME", "Snapshot"]

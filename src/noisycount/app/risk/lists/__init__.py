@@ -1,0 +1,1 @@
+"""What all answers of a ledger show together."""

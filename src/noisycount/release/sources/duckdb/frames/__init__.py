@@ -1,0 +1,1 @@
+"""Tables in memory, counted by DuckDB where they are."""
