@@ -268,7 +268,8 @@ def test_a_budget_is_exact(run: Run, budget: str, words: str) -> None:
 )
 def test_a_plan_is_drawn(run: Run, here: Path, words: tuple[str, ...], title: str) -> None:
     """Fifty dots and three lines of equal ε, in an SVG; and a PNG by its ending."""
-    assert run(*words, "--plot", "plan.svg").status == 0
+    shown = run(*words, "--plot", "plan.svg").output
+    assert ["file", "plan.svg"] in [line.split() for line in shown.splitlines()]
     root = ET.parse(here / "plan.svg").getroot()  # noqa: S314 - the file is our own
     texts = {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}
     assert {title, "confidence", "error ±, records", "What other goals cost"} <= texts

@@ -164,6 +164,7 @@ def test_the_plot_is_one_file(run: Run, here: Path, ending: str) -> None:
     before = set(here.iterdir())
     told = run("refine", "107", "99", *SURVEY, *NOISE, "--plot", f"three.{ending}")
     assert "mean" in told.output
+    assert told.output.splitlines()[-1].split() == ["file", f"three.{ending}"]
     (plot,) = set(here.iterdir()) - before
     assert plot.name == f"three.{ending}"
     if ending == "png":

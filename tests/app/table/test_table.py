@@ -7,6 +7,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from noisycount.errors import NoisyCountError
 from tests.app.conftest import Refused, Run, configure
 
 EXACTLY = "20000"  # at this ε, over these levels, the noise is 0 but for a chance below 1e-200
@@ -208,6 +209,32 @@ def test_arrow_files_say_what_to_install(refused: Refused, monkeypatch: pytest.M
 
 def test_a_picture_is_drawn(counted: Run, here: Path) -> None:
     """Of the cells."""
+    assert counted("--by", "health", "--keys", HEALTH, "--plot", "table.svg").status == 0
+    assert "Persons by health" in (here / "table.svg").read_text("utf-8")
+
+
+def test_each_file_is_named_once_it_is_written(
+    run: Run, monkeypatch: pytest.MonkeyPatch, here: Path
+) -> None:
+    """The rows and the picture; a table that was paid for is told though a file fails."""
+    configure(here)
+    asked = ("count", "survey", "--by", "health", "--keys", HEALTH, "--epsilon", "1")
+    both = run(*asked, "--output", "rows.csv", "--plot", "table.svg").output.splitlines()
+    assert [line.split() for line in both[-2:]] == [["file", "rows.csv"], ["file", "table.svg"]]
+
+    def full(*_: object) -> None:
+        raise NoisyCountError("the disk is full")
+
+    monkeypatch.setattr("noisycount.app.table.asking.save_rows", full)
+    told = run(*asked, "--output", "other.csv")
+    assert "the disk is full" in told.errors
+    assert "excellent" in told.output
+    assert "file  " not in told.output
+
+
+def test_an_older_picture_is_replaced(counted: Run, here: Path) -> None:
+    """As its help says; rows are written to a new file alone."""
+    (here / "table.svg").write_text("older", "utf-8")
     assert counted("--by", "health", "--keys", HEALTH, "--plot", "table.svg").status == 0
     assert "Persons by health" in (here / "table.svg").read_text("utf-8")
 

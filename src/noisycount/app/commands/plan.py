@@ -12,10 +12,10 @@ from noisycount.app.options.common import (
     as_confidence,
     as_epsilon,
     as_guess,
-    as_picture,
     as_within,
     config_option,
     json_option,
+    plot_option,
 )
 from noisycount.app.options.completion import source_names
 from noisycount.app.options.design import design_options
@@ -26,6 +26,7 @@ from noisycount.app.plan.wire import plan_object
 from noisycount.app.plan.words import plan_facts, preview, preview_heading
 from noisycount.app.terminal.printing import (
     console,
+    file_facts,
     print_drawing,
     print_facts,
     print_json,
@@ -85,13 +86,7 @@ __all__ = ["command"]
     shell_complete=source_names,
     help="Or: what is left of the budget of this data set?",
 )
-@click.option(
-    "--plot",
-    type=click.Path(path_type=Path, dir_okay=False),
-    callback=as_picture,
-    metavar="FILE",
-    help="Draw fifty possible answers, and what other goals cost, as .svg or .png.",
-)
+@plot_option("Draw fifty possible answers, and what other goals cost, as .svg or .png.")
 @design_options
 @config_option
 @json_option
@@ -139,7 +134,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     if as_json:
         print_json(plan_object(plan))
     else:
-        print_facts(plan_facts(plan))
+        print_facts([*plan_facts(plan), *file_facts(plot)])
         print_text()
         print_text(preview_heading(plan))
         print_text()
@@ -163,9 +158,9 @@ def _tell(
     if as_json:
         print_json({**forecast_object(told), **left_object(told.plans, paying)})
         return
+    paid_by = [] if paying is None else left_facts(told.plans, paying)
     print_forecast(told)
-    if paying is not None:
-        print_facts(left_facts(told.plans, paying))
+    print_facts([*paid_by, *file_facts(plot)])
 
 
 def _guess(

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from noisycount.app.config.config import Config
-from noisycount.app.options.common import as_confidence, as_picture, config_option, json_option
+from noisycount.app.options.common import as_confidence, config_option, json_option, plot_option
 from noisycount.app.options.population import (
     assumed_of_options,
     population_options,
@@ -20,7 +20,7 @@ from noisycount.app.refine.estimate import Refinement, check_whole
 from noisycount.app.refine.tables.asked import AskedTable
 from noisycount.app.refine.wire import refinement_object, table_object
 from noisycount.app.refine.words import refinement_facts, table_text
-from noisycount.app.terminal.printing import print_facts, print_json, print_text
+from noisycount.app.terminal.printing import file_facts, print_facts, print_json, print_text
 from noisycount.app.terminal.progress import progress
 from noisycount.app.terminal.status import status
 from noisycount.model.noises.additive import AdditiveNoise
@@ -59,13 +59,9 @@ _WHOLE = (
     metavar="95%",
     help="The probability of the interval.",
 )
-@click.option(
-    "--plot",
-    type=_FILE,
-    callback=as_picture,
-    metavar="FILE",
-    help="Draw it as .svg or .png: what was assumed, what is answered, and both; of a table its "
-    "answers and estimates.",
+@plot_option(
+    "Draw it as .svg or .png: what was assumed, what is answered, and both; of a table the answers "
+    "and estimates of its cells, without their sums."
 )
 @column_options
 @published_options
@@ -213,7 +209,7 @@ def _refine_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -
     if as_json:
         print_json(refinement_object(refinement))
     else:
-        print_facts(refinement_facts(refinement))
+        print_facts([*refinement_facts(refinement), *file_facts(plot)])
 
 
 def _refine_table(

@@ -7,7 +7,7 @@ import click
 
 from noisycount.analysis.privacy.desk.list_risk import LEAST
 from noisycount.app.config.config import Config
-from noisycount.app.options.common import as_epsilon, as_picture, config_option, json_option
+from noisycount.app.options.common import as_epsilon, config_option, json_option, plot_option
 from noisycount.app.options.population import (
     NOISE_OPTIONS,
     as_count,
@@ -23,7 +23,7 @@ from noisycount.app.risk.risk import Risks
 from noisycount.app.risk.setting import Setting
 from noisycount.app.risk.wire import risks_object
 from noisycount.app.risk.words import cautions, risk_facts, risk_header, risk_rows, shared_meanings
-from noisycount.app.terminal.printing import print_facts, print_json, print_table
+from noisycount.app.terminal.printing import file_facts, print_facts, print_json, print_table
 from noisycount.app.terminal.progress import progress
 from noisycount.errors import NoisyCountError
 from noisycount.model.exact import Exact
@@ -109,13 +109,7 @@ _KINDS = [*NOISE_OPTIONS, _NONE]
     metavar="N",
     help="Groups that are expected to hold fewer records are given to the outsider; left out: 10.",
 )
-@click.option(
-    "--plot",
-    type=click.Path(path_type=Path, dir_okay=False),
-    callback=as_picture,
-    metavar="FILE",
-    help="Draw δ against ε, one line an adversary, as .svg or .png.",
-)
+@plot_option("Draw δ against ε, one line an adversary, as .svg or .png.")
 @config_option
 @json_option
 def command(  # noqa: PLR0913, PLR0917  (one argument an option)
@@ -171,7 +165,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     if as_json:
         print_json({**risks_object(risks), "key": key})
     else:
-        _print(risks, source)
+        _print(risks, source, plot)
 
 
 def _tell_list(
@@ -229,8 +223,8 @@ def _law(
     )
 
 
-def _print(risks: Risks, source: str | None) -> None:
+def _print(risks: Risks, source: str | None, plot: Path | None) -> None:
     """For people: what differs and was asked, a table, what it promises, and what it does not."""
     print_facts(risk_facts(risks, source))
     print_table(risk_header(risks), risk_rows(risks))
-    print_facts([*shared_meanings(risks), *cautions(risks)])
+    print_facts([*shared_meanings(risks), *cautions(risks), *file_facts(plot)])

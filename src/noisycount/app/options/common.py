@@ -31,6 +31,7 @@ __all__ = [
     "config_option",
     "json_option",
     "number",
+    "plot_option",
     "share",
     "ungrouped",
     "with_options",
@@ -93,6 +94,21 @@ def as_picture(_: click.Context, __: click.Parameter, path: Path | None) -> Path
         raise click.BadParameter(f"must end in .svg or .png, got {str(path)!r}")
     check_charts()
     return path
+
+
+def plot_option(words: str) -> Callable[[Command], Command]:
+    """`--plot`, the file of a picture.
+
+    Args:
+        words: What it draws, for the help.
+    """
+    return click.option(
+        "--plot",
+        type=click.Path(path_type=Path, dir_okay=False),
+        callback=as_picture,
+        metavar="FILE",
+        help=f"{words} An older picture of that name is replaced.",
+    )
 
 
 def as_purpose(_: click.Context, __: click.Parameter, text: str | None) -> str | None:

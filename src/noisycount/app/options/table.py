@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from noisycount.app.options.common import Command, as_picture, ungrouped, with_options
+from noisycount.app.options.common import Command, plot_option, ungrouped, with_options
 from noisycount.app.table.asked import GAUSSIAN, LAPLACE, Asked, Item
 from noisycount.app.table.keys import Listed
 from noisycount.app.table.typed import items, keys_of_column, margin_names
@@ -140,19 +140,13 @@ _OPTIONS = (
         is_flag=True,
         help="Measure ranges too, for sums from the first group on: of one column in order.",
     ),
-    click.option(
-        "--plot",
-        type=_FILE,
-        callback=as_picture,
-        metavar="FILE",
-        help="Draw the table as .svg or .png.",
-    ),
+    plot_option("Draw the table as .svg or .png."),
     click.option(
         "--output",
         type=_FILE,
         callback=_as_output,
         metavar="FILE",
-        help="Write all rows as .csv, .parquet, .json or .arrow.",
+        help="Write all rows to a new file: .csv, .parquet, .json or .arrow.",
     ),
 )
 _NAMES = (

@@ -1,5 +1,8 @@
 """A table on the command line: asked, told, drawn and written."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.table.asked import Asked
 from noisycount.app.table.files import check_files, save_rows
@@ -35,11 +38,14 @@ def ask_table(  # noqa: PLR0913, PLR0917 - what decides a table, and how it is t
     check_files(asked)
     with status("counting"):
         table = table_of(asked, dataset, configuration, pay, analyst, slot, purpose=purpose)
-    if as_json:
-        print_json(table_object(table))
-    else:
-        print_whole(table)
-    _write(asked, table)
+    files: list[Path] = []
+    try:
+        files.extend(_written(asked, table))
+    finally:  # what was paid for is told, whatever became of the files
+        if as_json:
+            print_json(table_object(table))
+        else:
+            print_whole(table, files)
 
 
 def try_table(  # noqa: PLR0913 - what decides a table, and how it is told
@@ -63,13 +69,15 @@ def try_table(  # noqa: PLR0913 - what decides a table, and how it is told
         print_trial(trial)
 
 
-def _write(asked: Asked, table: Table) -> None:
-    """The files that were asked for."""
+def _written(asked: Asked, table: Table) -> Iterator[Path]:
+    """Each file that was asked for, once it is written."""
     if asked.output is not None:
         with status("writing"):
             save_rows(table, asked.output)
+        yield asked.output
     if asked.plot is not None:
         from noisycount.app.table.picture import save_table_plot  # noqa: PLC0415  (loads Altair)
 
         with status("drawing"):
             save_table_plot(table.release, asked.plot)
+        yield asked.plot

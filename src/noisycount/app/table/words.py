@@ -1,6 +1,7 @@
 """A table in words: rows above, and what is to be known of all of them below."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from noisycount.app.count.words import accepted, counted, left
 from noisycount.app.table.levels import MANY, ShownLevel, level_rows, noise_words, shown_levels
@@ -10,6 +11,7 @@ from noisycount.app.table.trial import TableTrial
 from noisycount.app.terminal.printing import (
     Facts,
     console,
+    file_facts,
     print_facts,
     print_table,
     print_text,
@@ -26,8 +28,13 @@ _ON_TERMINAL, _IN_FILE = 60, 1000  # rows that are shown at most
 Lines = list[tuple[str, ...]]
 
 
-def print_whole(table: Table) -> None:
-    """A published table on standard output."""
+def print_whole(table: Table, files: Sequence[Path] = ()) -> None:
+    """A published table on standard output.
+
+    Args:
+        table: The table.
+        files: What was written of it.
+    """
     release = table.release
     print_facts(table_head(table))
     places = _places(release)
@@ -36,7 +43,7 @@ def print_whole(table: Table) -> None:
         print_table(header, lines)
     else:
         print_text("no key is shown: none reached the threshold")
-    print_facts(table_facts(table, len(places)))
+    print_facts([*table_facts(table, len(places)), *file_facts(*files)])
 
 
 def print_trial(trial: TableTrial) -> None:

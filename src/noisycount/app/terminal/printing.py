@@ -20,6 +20,7 @@ from noisycount.release.sources.servers import is_server
 __all__ = [
     "Facts",
     "console",
+    "file_facts",
     "json_text",
     "print_drawing",
     "print_facts",
@@ -102,6 +103,15 @@ def print_facts(facts: Iterable[tuple[str, str]]) -> None:
         gap = " " * (margin - cell_len(name) if is_beside else margin)
         _print_lines(terminal, [Text.assemble(start, gap, first)])
         _print_lines(terminal, [Text(" " * margin + line) for line in others])
+
+
+def file_facts(*files: Path | None) -> Facts:
+    """The files that a command wrote, one line each.
+
+    Args:
+        files: Where each was asked for; None: it was not.
+    """
+    return [("file", seen_from_here(file)) for file in files if file is not None]
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

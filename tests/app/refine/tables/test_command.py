@@ -247,8 +247,9 @@ def test_hidden_keys_are_refined_one_by_one(run: Run, here: Path) -> None:
 
 def test_a_picture_shows_answers_and_estimates(run: Run, here: Path) -> None:
     """A row a cell."""
-    words = (*BY, *THREE, "--prior", "1", "--plot", "towns.svg")
-    assert run("refine", "--table", "towns.csv", *words).status == 0
+    words = (*BY, *THREE, "--prior", "1", "--out", "o.csv", "--plot", "towns.svg")
+    shown = run("refine", "--table", "towns.csv", *words).output.splitlines()
+    assert [line.split() for line in shown[-2:]] == [["file", "o.csv"], ["file", "towns.svg"]]
     drawn = (here / "towns.svg").read_text()
     assert "A, a3" in drawn
     assert "answer, with noise" in drawn

@@ -41,4 +41,4 @@ def ask_table(asked: AskedTable, configuration: Config, *, as_json: bool) -> Non
     if as_json:
         print_json(refined_object(refined, asked.total))
     else:
-        print_refined(refined, asked.total, asked.out)
+        print_refined(refined, asked.total, asked.out, asked.plot)

@@ -10,9 +10,9 @@ from noisycount.app.refine.tables.shown import shown_rows
 from noisycount.app.terminal.printing import (
     Facts,
     console,
+    file_facts,
     print_facts,
     print_table,
-    seen_from_here,
 )
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.shown.numbers import percent, signed
@@ -23,13 +23,16 @@ _ON_TERMINAL, _IN_FILE = 60, 1000  # rows that are shown at most
 _LEVELS = 4  # more are told by their number
 
 
-def print_refined(refined: RefinedTable, total: int | None, out: Path | None) -> None:
+def print_refined(
+    refined: RefinedTable, total: int | None, out: Path | None, plot: Path | None
+) -> None:
     """A refined table on standard output.
 
     Args:
         refined: The table.
         total: The public number of records in all; None: not known.
         out: Where all rows were written; None: nowhere.
+        plot: Where its picture was drawn; None: nowhere.
     """
     table = refined.published
     print_facts(
@@ -45,7 +48,7 @@ def print_refined(refined: RefinedTable, total: int | None, out: Path | None) ->
     if len(places) < len(table.answers):
         rows.insert(len(rows) // 2, ["…"] * len(header))
     print_table(header, rows)
-    print_facts(_facts(refined, len(places), out))
+    print_facts([*_facts(refined, len(places), out), *file_facts(out, plot)])
 
 
 def _noise(table: PublishedTable) -> str:
@@ -85,7 +88,6 @@ def _facts(refined: RefinedTable, shown: int, out: Path | None) -> Facts:
         *_sums(refined),
         *_draws(refined),
         *_left_out(refined, shown, out),
-        *([("file", seen_from_here(out))] if out is not None else []),
     ]
 
 
