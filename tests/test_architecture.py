@@ -31,7 +31,7 @@ ARROWS = {
     "app": {"model", "analysis", "charts", "study", "release"},
 }
 HOMES: dict[str, str | tuple[str, ...]] = {
-    "duckdb": "release/sources/duckdb/",
+    "duckdb": ("release/sources/duckdb/", "shown/columns.py"),  # there of results alone
     "fsspec": "release/sources/duckdb/",
     "python_calamine": "release/sources/duckdb/",
     "sqlglot": "release/question/",

@@ -91,3 +91,25 @@ def test_tree_goes_without_saying_for_cells() -> None:
             asked(answers, nc.Exact(), None)
     with pytest.raises(ValueError, match="got 3: build it by Tree"):
         asked([1, 2], nc.Exact(), 3)  # type: ignore[arg-type]
+
+
+def test_table_libraries_read_a_posterior() -> None:
+    """Its cells with their keys, the answers that there are, and estimates."""
+    tree = nc.Tree.of_keys({"year": [1, 1, 2], "mean": ["A", "B", "A"]})
+    told = nc.table_posterior([12, np.nan, 3], nc.DiscreteLaplace(2), tree, total=20)
+    read = pl.DataFrame(told)
+    assert read.to_dict(as_series=False) == told.columns
+    assert read.columns == ["year", "mean", "answer", "mean_", "median", "low", "high"]
+    assert read["year"].to_list() == ["1", "1", "2"]
+    assert read["answer"].to_list() == [12.0, None, 3.0]
+    assert read["mean_"].to_numpy() == pytest.approx(told.mean)
+    assert read["high"].to_list() == told.high.tolist()
+
+
+def test_a_posterior_without_one_answer_a_cell_has_no_such_column() -> None:
+    """Of sums alone, or several about each cell; one below a threshold is no number."""
+    noise = nc.DiscreteLaplace(2)
+    sums = nc.table_posterior({0: [20]}, noise, nc.Tree.flat(2), prior=nc.Splits(1))
+    assert list(sums.columns) == ["cell", "mean", "median", "low", "high"]
+    hidden = nc.table_posterior([12, nc.below(4)], noise, total=16)
+    assert hidden.columns["answer"] == [12.0, None]

@@ -17,6 +17,7 @@ from noisycount.analysis.tables.tree_solution import TreeSolution
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.tables.tree import NodeKey, Tree
 from noisycount.model.validation import whole_number
+from noisycount.shown.columns import Cells, arrow_stream, free_name
 from noisycount.shown.numbers import signed
 from noisycount.shown.rows import MOST_ROWS, row_table
 from noisycount.shown.value import Shown
@@ -165,12 +166,56 @@ class TablePosterior(Shown):
         whole = whole_number(number, "number", 1)
         return self.solution.draws(whole, np.random.default_rng(random_state))
 
+    @property
+    def columns(self) -> dict[str, Cells]:
+        """The cells as columns: keys, the answer if any has one, mean, median, low and high.
+
+        An answer is None where there is none, several, or one that is only known to be below a
+        threshold.
+
+        Example:
+            >>> import noisycount as nc, polars as pl
+            >>> told = nc.table_posterior([52, 11], nc.DiscreteLaplace(5), nc.Tree.flat(["a", "b"]))
+            >>> pl.DataFrame(told).columns
+            ['cell', 'answer', 'mean', 'median', 'low', 'high']
+        """
+        told, places = self.level(-1), range(len(self))
+        keys = [self.tree.label(-1, cell) for cell in places]
+        columns: dict[str, Cells] = {
+            name: [key[place] for key in keys] for place, name in enumerate(self._names)
+        }
+        answers = self._answers()
+        if any(answer is not None for answer in answers):
+            columns[free_name("answer", columns)] = answers
+        for name in ("mean", "median", "low", "high"):
+            columns[free_name(name, columns)] = getattr(told, name).tolist()
+        return columns
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The columns as an Arrow stream, which pandas, Polars, Arrow and DuckDB read."""
+        return arrow_stream(self.columns, requested_schema)
+
+    @property
+    def _names(self) -> list[str]:
+        """What the keys of a cell are called."""
+        named = [name.removeprefix(f"{above},") for above, name in pairwise(self.tree.names)]
+        return named if len(self.tree.label(-1, 0)) == len(named) else ["cell"]
+
+    def _answers(self) -> list[float | None]:
+        """The answer of each cell that has one."""
+        answers, given = np.zeros(len(self)), np.zeros(len(self), dtype=np.int64)
+        for one in self.solution.cell_answers:
+            given[one.nodes] += np.where(one.suppressed, 2, 1)
+            answers[one.nodes] = one.answers
+        return [
+            value if number == 1 else None
+            for value, number in zip(answers.tolist(), given.tolist(), strict=True)
+        ]
+
     def _repr_html_(self) -> str:
         """Its first cells for a notebook."""
         told, shown = self.level(-1), range(min(len(self), MOST_ROWS))
         keys = [self.tree.label(-1, cell) for cell in shown]
-        named = [name.removeprefix(f"{above},") for above, name in pairwise(self.tree.names)]
-        names = named if len(keys[0]) == len(named) else ["cell"]
         rows = [
             [
                 *key,
@@ -180,7 +225,7 @@ class TablePosterior(Shown):
             ]
             for cell, key in enumerate(keys)
         ]
-        header = [*names, "mean", "median", "95 %"]
+        header = [*self._names, "mean", "median", "95 %"]
         left_out = len(self) - len(rows)
         return row_table("Counts given all answers", header, rows, [self.prior.words], left_out)
 

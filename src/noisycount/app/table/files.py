@@ -12,9 +12,9 @@ from noisycount.app.terminal.files import check_regular, writing
 from noisycount.app.terminal.printing import json_text
 from noisycount.errors import NoisyCountError
 from noisycount.release.budget.exact import exact_text
-from noisycount.release.sources.duckdb.public_columns import Cells, PublicColumns
-from noisycount.release.tables.table_labels import free_name
+from noisycount.release.sources.duckdb.public_columns import PublicColumns
 from noisycount.release.tables.table_release import TableRelease
+from noisycount.shown.columns import Cells, free_name
 
 __all__ = ["check_files", "save_rows"]
 

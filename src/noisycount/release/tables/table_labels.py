@@ -1,6 +1,6 @@
 """What a reader sees of the keys of a table."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Self, TypeAlias
@@ -10,7 +10,7 @@ from noisycount.model.tables.ranges import range_bounds
 from noisycount.release.question.keys import KeySet
 from noisycount.shown.label import ALL_KEYS, OTHER_KEYS, label_text
 
-__all__ = ["Label", "TableLabels", "free_name"]
+__all__ = ["Label", "TableLabels"]
 
 Label: TypeAlias = int | str | bool | None
 
@@ -63,19 +63,3 @@ class TableLabels:
             ALL_KEYS if code < 0 else label_text(values[code])
             for values, code in zip(self.values, level.codes[node].tolist(), strict=True)
         )
-
-
-def free_name(name: str, taken: Container[str]) -> str:
-    """A name that no column has yet.
-
-    Args:
-        name: What a column is to be called.
-        taken: The names of other columns.
-
-    Example:
-        >>> free_name("level", {"level", "town"})
-        'level_'
-    """
-    while name in taken:
-        name += "_"
-    return name

@@ -15,8 +15,9 @@ from noisycount.model.tables.combined_errors import prefix_errors, standard_erro
 from noisycount.model.tables.levels import Level
 from noisycount.release.budget.loss import Loss
 from noisycount.release.remains import Remains
-from noisycount.release.tables.table_labels import Label, TableLabels, free_name
+from noisycount.release.tables.table_labels import Label, TableLabels
 from noisycount.release.tables.table_plan import TablePlan
+from noisycount.shown.columns import arrow_stream, free_name
 from noisycount.shown.numbers import percent, plus_minus, signed
 from noisycount.shown.rows import MOST_ROWS, row_table
 from noisycount.shown.value import Shown
@@ -205,11 +206,7 @@ class TableRelease(Shown):
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The columns as an Arrow stream, which pandas, Polars, Arrow and DuckDB read."""
-        from noisycount.release.sources.duckdb.public_columns import (  # noqa: PLC0415 - on first use
-            PublicColumns,
-        )
-
-        return PublicColumns(self.columns).__arrow_c_stream__(requested_schema)
+        return arrow_stream(self.columns, requested_schema)
 
     def _repr_html_(self) -> str:
         """Its first rows for a notebook."""

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.app.refine.tables.estimates import Estimates
-from noisycount.release.sources.duckdb.public_columns import Cells
 from noisycount.release.sources.duckdb.public_table import Column
+from noisycount.shown.columns import Cells
 
 __all__ = ["AddedColumn", "added_columns", "added_names"]
 

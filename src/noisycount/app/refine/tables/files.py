@@ -10,9 +10,9 @@ from noisycount.app.refine.tables.wire import refined_object
 from noisycount.app.terminal.files import check_regular, draft
 from noisycount.app.terminal.printing import json_text
 from noisycount.errors import NoisyCountError, SourceError
-from noisycount.release.sources.duckdb.public_columns import Cells, PublicColumns
+from noisycount.release.sources.duckdb.public_columns import PublicColumns
 from noisycount.release.sources.duckdb.public_table import table_format
-from noisycount.release.tables.table_labels import free_name
+from noisycount.shown.columns import Cells, free_name
 
 __all__ = ["check_addition", "check_ending", "check_files", "save_refined"]
 

@@ -13,8 +13,7 @@ from noisycount.app.refine.tables.published import PublishedTable
 from noisycount.app.refine.tables.stored import NO_SUMS
 from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import NoisyCountError
-from noisycount.release.sources.duckdb.public_columns import Cells
-from noisycount.release.tables.table_labels import free_name
+from noisycount.shown.columns import Cells, free_name
 
 __all__ = ["own_json"]
 

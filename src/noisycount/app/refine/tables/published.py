@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.mechanism import Mechanism
-from noisycount.release.sources.duckdb.public_columns import Cells
+from noisycount.shown.columns import Cells
 
 __all__ = ["PublishedLevel", "PublishedTable", "Rows"]
 

@@ -20,8 +20,7 @@ from noisycount.model.tables.levels import Level
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.release.register.asked import asked_of
-from noisycount.release.sources.duckdb.public_columns import Cells
-from noisycount.release.tables.table_labels import free_name
+from noisycount.shown.columns import Cells, free_name
 
 __all__ = ["NO_SUMS", "stored_table", "table_of_entry"]
 

@@ -1,24 +1,16 @@
 """Public columns in memory: as a file, and as a stream that every table library reads."""
-# ruff: noqa: S608, as all SQL here is made of names that it quotes
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 import duckdb
-import numpy as np
-from numpy.typing import NDArray
 
-from noisycount.release.sources.duckdb.paths import Connection
 from noisycount.release.sources.duckdb.public_table import table_format
-from noisycount.release.sources.duckdb.quoting import quoted_name
 from noisycount.release.sources.duckdb.written_file import write_rows
-from noisycount.shown.label import label_text
+from noisycount.shown.columns import Cells, arrow_stream, query_of
 
-__all__ = ["Cells", "PublicColumns"]
-
-Cells: TypeAlias = Sequence[int | float | str | bool | None]
+__all__ = ["PublicColumns"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,41 +40,8 @@ class PublicColumns:
         """
         form = table_format(out)
         with duckdb.connect(":memory:") as connection:
-            write_rows(connection, self._registered(connection), out, form)
+            write_rows(connection, query_of(self.columns, connection), out, form)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows as an Arrow stream, which pandas, Polars, Arrow and DuckDB read."""
-        connection = duckdb.connect(":memory:")
-        rows = connection.sql(self._registered(connection))
-        return rows.__arrow_c_stream__(requested_schema)
-
-    def _registered(self, connection: Connection) -> str:
-        """The query of all rows, once the connection knows the columns."""
-        given: dict[str, NDArray[np.generic]] = {}
-        selected: list[str] = []
-        for place, (name, cells) in enumerate(self.columns.items()):
-            sql_type, values, missing = _typed(cells)
-            given |= {f"v{place}": values, f"m{place}": missing}
-            selected.append(
-                f"CASE WHEN NOT m{place} THEN CAST(v{place} AS {sql_type}) END AS "
-                f"{quoted_name(name)}"
-            )
-        connection.register("given", given)
-        return f"SELECT {', '.join(selected)} FROM given"
-
-
-def _typed(cells: Cells) -> tuple[str, NDArray[np.generic], NDArray[np.bool_]]:
-    """The type of cells in SQL, their values, and which of them are missing."""
-    missing = np.array([cell is None for cell in cells], dtype=np.bool_)
-    first = next((cell for cell in cells if cell is not None), "")
-    if any(isinstance(cell, str) for cell in cells):
-        cells, first = [cell if cell is None else label_text(cell) for cell in cells], ""
-    if isinstance(first, bool):
-        return "BOOLEAN", np.array([bool(cell) for cell in cells], dtype=np.bool_), missing
-    if isinstance(first, int):
-        return "BIGINT", np.array([cell or 0 for cell in cells], dtype=np.int64), missing
-    if isinstance(first, float):
-        return "DOUBLE", np.array([cell or 0.0 for cell in cells], dtype=np.float64), missing
-    texts = np.empty(len(cells), dtype=object)
-    texts[:] = ["" if cell is None else cell for cell in cells]
-    return "VARCHAR", texts, missing
+        return arrow_stream(self.columns, requested_schema)
