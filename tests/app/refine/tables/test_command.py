@@ -317,3 +317,17 @@ def test_queries_of_the_census_are_levels_of_one_table(run: Run, here: Path) -> 
     assert found["rows"][3]["keys"] == {"votingage": "2", "hispanic": "2"}
     assert found["unused"] == ["hispanic"]
     assert "unused  hispanic" in run("refine", "--table", "m.parquet", *words).output
+
+
+def test_shares_and_ranks_stand_in_a_table_of_their_own(run: Run) -> None:
+    """With the cells alone, below the estimates; in 80 columns both stay tables."""
+    words = (*BY, *THREE, "--shares", "--ranks")
+    shown = run("refine", "--table", "towns.csv", *words).output.splitlines()
+    heads = [[cell.strip() for cell in line.strip("┃").split("┃")] for line in shown if "┃" in line]
+    assert heads == [
+        ["county", "town", "answer", "mean", "median", "95 %"],
+        ["county", "town", "share, %", "rank"],
+    ]
+    assert max(map(len, shown)) <= 80
+    second = shown[max(place for place, line in enumerate(shown) if "┃" in line) :]
+    assert sum(line.startswith("│") for line in second) == 5

@@ -1,6 +1,6 @@
 """The rows of a refined table as people read them, numbers below each other."""
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from noisycount.app.refine.tables.published import PublishedTable
 from noisycount.app.refine.tables.refined import RefinedTable
 from noisycount.shown.numbers import percent, signed, to_one_place
 
-__all__ = ["shown_rows"]
+__all__ = ["shown_rows", "shown_spreads"]
 
 _UNKNOWN = "-"
 Texts = list[str]
@@ -23,24 +23,39 @@ def shown_rows(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, lis
         places: Which rows, from 0.
     """
     table, told = refined.published, refined.estimates
-    cells = set(table.cells.rows.tolist())
     known = told.is_told[list(places)].tolist()
     columns = {
         "answer": [_answer(table, place) for place in places],
         "mean": _known([signed(told.mean[at], 1) for at in places], known),
+        "median": _known([signed(told.median[at]) for at in places], known),
     }
-    if told.shares is None and told.ranks is None:  # else there is no room for it
-        columns["median"] = _known([signed(told.median[at]) for at in places], known)
     ends = _ranges(
         [signed(told.low[at]) for at in places], [signed(told.high[at]) for at in places]
     )
     columns[percent(refined.level)] = _known(ends, known)
+    return _beside_keys(table, places, columns)
+
+
+def shown_spreads(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, list[Texts]]:
+    """The names of columns, and the shares and ranks of some cells, as far as they were asked for.
+
+    Args:
+        refined: The table.
+        places: Which rows, from 0; of cells alone.
+    """
+    told = refined.estimates
+    columns: dict[str, Texts] = {}
     if told.shares is not None:
-        columns["share, %"] = _spread(
-            told.shares, places, cells, lambda share: f"{100 * share:.1f}"
-        )
+        columns["share, %"] = _spread(told.shares, places, lambda share: f"{100 * share:.1f}")
     if told.ranks is not None:
-        columns["rank"] = _spread(told.ranks, places, cells, signed)
+        columns["rank"] = _spread(told.ranks, places, signed)
+    return _beside_keys(refined.published, places, columns)
+
+
+def _beside_keys(
+    table: PublishedTable, places: Sequence[int], columns: dict[str, Texts]
+) -> tuple[Texts, list[Texts]]:
+    """Columns of numbers to the right of the keys of their rows."""
     numbers = zip(*map(_padded, columns.values()), strict=True)
     rows = [[*table.keys[at], *own] for at, own in zip(places, numbers, strict=True)]
     return [*table.names, *columns], rows
@@ -59,18 +74,14 @@ def _known(texts: Texts, known: Sequence[bool]) -> Texts:
     return [text if is_known else _UNKNOWN for text, is_known in zip(texts, known, strict=True)]
 
 
-def _spread(
-    told: Spread, places: Sequence[int], cells: Container[int], shown: Callable[[float], str]
-) -> Texts:
-    """An estimate of each cell with its interval; nothing of sums."""
-    known = [at for at in places if at in cells]
+def _spread(told: Spread, places: Sequence[int], shown: Callable[[float], str]) -> Texts:
+    """An estimate of each cell with its interval."""
     middle, low, high = (
-        _padded([shown(values[at]) for at in known])
+        _padded([shown(values[at]) for at in places])
         for values in (told.middle, told.low, told.high)
     )
     ends = _ranges(low, high)
-    texts = {at: f"{one} ({end.strip()})" for at, one, end in zip(known, middle, ends, strict=True)}
-    return [texts.get(at, "") for at in places]
+    return [f"{one} ({end.strip()})" for one, end in zip(middle, ends, strict=True)]
 
 
 def _ranges(lows: Texts, highs: Texts) -> Texts:

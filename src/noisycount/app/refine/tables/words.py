@@ -6,7 +6,7 @@ from pathlib import Path
 from noisycount.app.refine.tables.prior_words import prior_words, told_sensitivity
 from noisycount.app.refine.tables.published import PublishedTable
 from noisycount.app.refine.tables.refined import RefinedTable
-from noisycount.app.refine.tables.shown import shown_rows
+from noisycount.app.refine.tables.shown import shown_rows, shown_spreads
 from noisycount.app.terminal.printing import (
     Facts,
     console,
@@ -44,10 +44,11 @@ def print_refined(
         ]
     )
     places = _places(len(table.answers))
-    header, rows = shown_rows(refined, places)
-    if len(places) < len(table.answers):
-        rows.insert(len(rows) // 2, ["…"] * len(header))
-    print_table(header, rows)
+    _print_rows(*shown_rows(refined, places), len(table.answers))
+    if refined.draws:  # below, as both have no room beside each other
+        cells = table.cells.rows.tolist()
+        told = [cells[place] for place in _places(len(cells))]
+        _print_rows(*shown_spreads(refined, told), len(cells))
     print_facts([*_facts(refined, len(places), out), *file_facts(out, plot)])
 
 
@@ -68,6 +69,13 @@ def _noise_words(mechanism: object) -> str:
     if isinstance(mechanism, AdditiveNoise):
         return f"{mechanism.name}, scale {float(mechanism.scale):,.4g}"
     return repr(mechanism)
+
+
+def _print_rows(header: list[str], rows: list[list[str]], number: int) -> None:
+    """So many rows, or those that are shown, with a mark in their middle for the others."""
+    if len(rows) < number:
+        rows.insert(len(rows) // 2, ["…"] * len(header))
+    print_table(header, rows)
 
 
 def _places(rows: int) -> list[int]:
