@@ -124,7 +124,7 @@ def test_a_release_is_shown_by_its_likelihood() -> None:
     assert chart["title"]["subtitle"] == [
         "age >= 65",
         "dashed line: the answer, 1,012 persons",
-        "shaded: 992 to 1,032 persons, 95% sure",
+        "shaded: 992 to 1,032 persons, 95 % sure",
     ]
     band, curve, rule = values(chart)
     assert band == [{"count": 991.5, "end": 1032.5}]
@@ -138,7 +138,7 @@ def test_a_release_is_shown_by_its_likelihood() -> None:
 def test_no_count_below_0_is_shown(answer: int, interval: str) -> None:
     """Though the answer may lie there."""
     chart = shown(release(answer))
-    assert f"shaded: {interval} persons, 95% sure" in chart["title"]["subtitle"]
+    assert f"shaded: {interval} persons, 95 % sure" in chart["title"]["subtitle"]
     assert min(point["count"] for point in values(chart)[1]) == 0
 
 

@@ -57,7 +57,8 @@ def test_all_that_is_drawn_is_inside() -> None:
 def test_notes_tell_what_the_lines_are() -> None:
     """Where the table is from, the probability, and that only the largest cells are there."""
     many = [RefinedDot(str(n), n, 2, n, n - 1, n + 1) for n in range(MOST_DOTS + 1)]
-    shown = RefinedDots.of_largest(many, "Towns", ["t.csv"], 0.9)
+    shown = RefinedDots.of_largest(many, "Towns", ["t.csv"], 0.9, "persons")
+    assert refined_chart(shown).to_dict()["layer"][3]["encoding"]["x"]["title"] == "persons"
     title = refined_chart(shown).to_dict()["title"]
     assert title["text"] == "Towns"
     assert title["subtitle"] == [

@@ -69,7 +69,7 @@ def test_panels_name_their_curves_and_marks() -> None:
         ("What the noisy answer alone says", ["dashed line: the answer, 97 persons"]),
         (
             "What both say together",
-            ["solid line: the estimate, 98.1 persons", "shaded: 87 to 111 persons, 95% sure"],
+            ["solid line: the estimate, 98.1 persons", "shaded: 87 to 111 persons, 95 % sure"],
         ),
     ]
 
@@ -100,7 +100,7 @@ def test_numbers_are_written_for_readers() -> None:
     assert panels[1]["title"]["subtitle"] == ["dashed line: the answer, \N{MINUS SIGN}5 persons"]
     assert panels[2]["title"]["subtitle"] == [
         "solid line: the estimate, 12,345 persons",
-        "shaded: 12,000 to 13,000 persons, 95% sure",
+        "shaded: 12,000 to 13,000 persons, 95 % sure",
     ]
 
 

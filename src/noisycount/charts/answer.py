@@ -89,7 +89,7 @@ def answer_chart(curve: AnswerCurve, subtitle: str, unit: str = "records") -> al
     notes = [
         *as_lines(subtitle, _CHARACTERS),
         f"dashed line: the answer, {to_one_place(curve.answer)} {unit}",
-        f"shaded: {interval}, {curve.confidence * 100:.6g}% sure",
+        f"shaded: {interval}, {curve.confidence * 100:.6g} % sure",
     ]
     points = zip(curve.counts, curve.chances, strict=True)
     area = _chart([{"count": count, "chance": chance} for count, chance in points])

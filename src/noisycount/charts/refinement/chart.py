@@ -59,7 +59,7 @@ def refinement_chart(
         [
             "What both say together",
             f"solid line: the estimate, {to_one_place(curves.estimate)} {unit}",
-            f"shaded: {interval} {unit}, {curves.level * 100:.6g}% sure",
+            f"shaded: {interval} {unit}, {curves.level * 100:.6g} % sure",
         ],
         lowest,
         [

@@ -44,6 +44,7 @@ class RefinedDots:
         title: The heading.
         notes: Lines below it.
         level: The probability of every interval.
+        unit: What is counted, in the plural.
 
     Raises:
         ValueError: There is no cell, or there are more than anybody reads.
@@ -53,6 +54,7 @@ class RefinedDots:
     title: str
     notes: Sequence[str]
     level: float = 0.95
+    unit: str = "records"
 
     def __post_init__(self) -> None:
         """The refusal of what cannot be drawn."""
@@ -63,7 +65,12 @@ class RefinedDots:
 
     @classmethod
     def of_largest(
-        cls, dots: Sequence[RefinedDot], title: str, notes: Sequence[str] = (), level: float = 0.95
+        cls,
+        dots: Sequence[RefinedDot],
+        title: str,
+        notes: Sequence[str] = (),
+        level: float = 0.95,
+        unit: str = "records",
     ) -> Self:
         """All cells or, where there are more than anybody reads, the largest, largest first.
 
@@ -72,6 +79,7 @@ class RefinedDots:
             title: The heading.
             notes: Lines below it.
             level: The probability of every interval.
+            unit: What is counted, in the plural.
 
         Example:
             >>> cells = [RefinedDot(str(n), n, 2, n, n - 1, n + 1) for n in range(100)]
@@ -80,10 +88,10 @@ class RefinedDots:
             (60, '99', ['the 60 largest of 100 cells'])
         """
         if len(dots) <= MOST_DOTS:
-            return cls(dots, title, list(notes), level)
+            return cls(dots, title, list(notes), level, unit)
         largest = sorted(dots, key=lambda dot: -dot.estimate)[:MOST_DOTS]
         told = f"the {MOST_DOTS} largest of {len(dots):,} cells"
-        return cls(largest, title, [*notes, told], level)
+        return cls(largest, title, [*notes, told], level, unit)
 
 
 def answer_error(mechanism: Mechanism | None, level: float) -> float:

@@ -37,7 +37,7 @@ def refined_chart(table: RefinedDots) -> alt.LayerChart:
     middles, height = _middles(table.dots)
     marks = alt.Chart(alt.InlineData(list(_marks(table.dots, middles))))
     y = alt.Y("place:Q", axis=None, scale=alt.Scale(domain=[0, height], reverse=True, nice=False))
-    x = alt.X("count:Q", title="records", axis=_axis(), scale=_scale(table.dots))
+    x = alt.X("count:Q", title=table.unit, axis=_axis(), scale=_scale(table.dots))
     colour = alt.Color(
         "kind:N",
         scale=alt.Scale(domain=[_RAW, _REFINED], range=[VERMILION, BLUE]),

@@ -155,6 +155,16 @@ def test_a_table_of_the_ledger_is_read_free(run: Run, counted: str) -> None:
     assert [row["median"] for row in found["rows"]] == [row["answer"] for row in found["rows"]]
 
 
+def test_a_picture_says_who_was_counted(run: Run, here: Path, counted: str) -> None:
+    """Persons, by its key as by its file; the chart has the cells without their sums."""
+    for words in (("--key", counted), ("--table", "t.json")):
+        assert run("refine", *words, "--plot", "t.svg").status == 0
+        drawn = (here / "t.svg").read_text()
+        assert ">persons</text>" in drawn
+        assert "1, false" in drawn
+        assert "all, all" not in drawn
+
+
 def test_files_of_a_table_say_what_its_key_says(run: Run, counted: str) -> None:
     """The noise of each level stands in all of them, beside the answers."""
     told_levels = run("refine", "--key", counted, "--json").object
@@ -252,6 +262,7 @@ def test_a_picture_shows_answers_and_estimates(run: Run, here: Path) -> None:
     assert [line.split() for line in shown[-2:]] == [["file", "o.csv"], ["file", "towns.svg"]]
     drawn = (here / "towns.svg").read_text()
     assert "A, a3" in drawn
+    assert ">count</text>" in drawn
     assert "answer, with noise" in drawn
 
 

@@ -75,6 +75,7 @@ def _table(told: dict[str, Any], path: Path) -> PublishedTable:
         columns=_columns(names, keys, levels, answers),
         is_selected=is_hidden,
         notes=() if is_sum or len(published) == 1 else (NO_SUMS,),
+        unit="records" if told.get("unit") is None else "persons",
     )
 
 

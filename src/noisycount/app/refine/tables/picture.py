@@ -41,4 +41,5 @@ def _dots(refined: RefinedTable) -> RefinedDots:
         for row in level.rows.tolist()
         if told.is_told[row]
     ]
-    return RefinedDots.of_largest(dots, "What are the true counts?", [table.subject], refined.level)
+    title = "What are the true counts?"
+    return RefinedDots.of_largest(dots, title, [table.subject], refined.level, table.unit)

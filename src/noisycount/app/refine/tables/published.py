@@ -51,6 +51,7 @@ class PublishedTable:
         is_hierarchy: Whether each key column divides the one before, as county and town do.
         is_selected: Whether only answers from some threshold on were published.
         notes: What a reader should know of it.
+        unit: What was counted, in the plural; "count": nobody says.
     """
 
     subject: str
@@ -63,6 +64,7 @@ class PublishedTable:
     is_hierarchy: bool = False
     is_selected: bool = False
     notes: tuple[str, ...] = ()
+    unit: str = "count"
 
     @property
     def cells(self) -> PublishedLevel:

@@ -81,6 +81,7 @@ def _table(entry: Entry, asked: dict[str, Any], answer: TableAnswer, words: str)
         columns=_columns(cells, counted, answers.tolist(), has_other=bool(asked.get("other"))),
         is_selected=is_hidden,
         notes=() if is_sum or len(levels) == 1 else (NO_SUMS,),
+        unit="records" if question["unit"] is None else "persons",
     )
 
 

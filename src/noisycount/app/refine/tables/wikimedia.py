@@ -69,6 +69,7 @@ def wikimedia_table(asked: AskedTable, path: Path) -> PublishedTable:
         columns=columns,
         is_selected=True,
         notes=notes,
+        unit="page views",
     )
 
 
