@@ -25,7 +25,7 @@ COMMANDS = {
     "risk": "Tell what an answer reveals about one person.",
     "refine": "Estimate the true count from a noisy answer and a known rate.",
     "figures": "Draw the figures of the papers exactly, and judge their claims.",
-    "ledger": "Show, verify and export what was asked and what it cost.",
+    "ledger": "Show, verify, back up and export what was asked and what it cost.",
     "serve": "Serve a team by HTTP, for programs and browsers.",
     "copies": "Show or remove the copies of texts that were read once.",
     "doctor": "Test whether the engine that records are on counts as it should.",

@@ -168,7 +168,7 @@ def test_the_same_from_python(here: Path, clinic: Clinic) -> None:
         table = desk.release_table("town", {"town": ["Bern", None]}, epsilon=100)
         persons = [{v.person for v in RECORDS if v.town == town} for town in ("Bern", None)]
         assert [row.answer for row in table.rows] == list(map(len, persons))
-    with pytest.raises(ConfigError, match="names its table behind the #: leave --table out"):
+    with pytest.raises(ConfigError, match="names its table behind the #: leave table out"):
         nc.open_desk(clinic.address(), unit=None, table="visits")
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from noisycount.app.commands.ledger_backup import backup
 from noisycount.app.config.config import Config
 from noisycount.app.ledger.access import debits, existing_ledger, verification
 from noisycount.app.ledger.accounts import accounts_of_analysts, accounts_of_datasets
-from noisycount.app.ledger.backup import at_copy
+from noisycount.app.ledger.backup import at_copy, backed_up
+from noisycount.app.ledger.backup_words import backup_object, backup_words, restoring
 from noisycount.app.ledger.wire import ledger_object, rows_object, verification_object
 from noisycount.app.ledger.words import (
     absent_words,
@@ -49,9 +49,6 @@ _head_option = click.option(
 @click.group(name="ledger", cls=CommandGroup, epilog="Example: noisycount ledger show")
 def command() -> None:
     """Show, verify, back up and export what was asked and what it cost."""
-
-
-command.add_command(backup)
 
 
 @command.command(
@@ -224,3 +221,38 @@ def report(  # noqa: PLR0913 - one argument for each option
             file.write(text)
         print_text(f"wrote {out}")
     context.exit(0 if found.is_verified else _BROKEN)
+
+
+@command.command(
+    name="backup",
+    short_help="Copy the ledger into a new folder, and verify the copy.",
+    epilog="Example: noisycount ledger backup ledger-2026-11-23",
+)
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--copies",
+    "with_copies",
+    is_flag=True,
+    help="Take the copies of files of texts along, which are records; they can be made again.",
+)
+@config_option
+@json_option
+def backup(folder: Path, configuration: Config, *, with_copies: bool, as_json: bool) -> None:
+    """Copy the ledger into a new folder, and verify the copy.
+
+    DIR is made, whole or not at all, readable by its owner alone: the ledger as it is at one
+    moment, whoever asks meanwhile, and keys and certificates from the folder beside it. The copy
+    must hold the head of noisycount.toml. A ledger on PostgreSQL is backed up by pg_dump.
+    """
+    made = backed_up(configuration, folder, configuration.known_head, with_copies=with_copies)
+    if as_json:
+        print_json(backup_object(made))
+        return
+    print_text(backup_words(made))
+    print_text(intact_words(made.found.head, configuration.known_head))
+    click.echo(f"head: {made.found.head}")  # on one line, however narrow the terminal
+    print_text(
+        "To restore it, stop all that uses the ledger, give the old files other names, and type:"
+    )
+    for line in restoring(made):
+        click.echo(line)
