@@ -191,9 +191,9 @@ def test_a_ragged_file_gives_no_numbers(tmp_path: Path, content: str) -> None:
 
 def test_a_missing_column_leads_to_the_right_one(csv: Path) -> None:
     """The message names columns that are like the one asked for."""
-    with PublicTable.open(csv) as table:
-        with pytest.raises(NoisyCountError, match="has no column 'answr': use 'answer'$"):
-            table.numbers("answr")
+    wrong = r"has no column 'answr': use 'answer'$"
+    with PublicTable.open(csv) as table, pytest.raises(NoisyCountError, match=wrong):
+        table.numbers("answr")
 
 
 def test_the_input_is_not_overwritten(csv: Path, tmp_path: Path) -> None:
