@@ -1,3 +1,4 @@
+import json
 import shutil
 from fractions import Fraction
 from pathlib import Path
@@ -27,6 +28,25 @@ def test_a_data_set_is_shown_before_the_first_question(run: Run, here: Path) -> 
     ):
         assert part in shown
     assert contents(here.parent) == before
+
+
+def test_the_reason_of_the_budget_is_told(run: Run, here: Path) -> None:
+    """Where its owner wrote one, and nothing about one where nobody did."""
+    configure(here, f'{COLUMNS}\nwhy = "agreed on <2 November>"')
+    shown = " ".join(run("show", "survey").output.split())
+    assert "why agreed on <2 November> ledger" in shown
+    assert run("show", "survey", "--json").object["why"] == "agreed on <2 November>"
+    assert "agreed on &lt;2 November" in run("ledger", "report", "--format", "html").output
+    assert "**why**: agreed on " in run("ledger", "report").output
+    assert run("ledger", "report", "--format", "json").object["datasets"][0]["why"]
+    words = ("--where", "health = 'poor'", "--epsilon", "0.15")
+    assert run("count", "survey", *words).status == 0
+    (entry,) = json.loads(run("ledger", "report", "--format", "registry").output)
+    told = entry["deployment"]["privacy_loss"]["privacy_parameters_description"]
+    assert told.endswith(". Why this budget: agreed on <2 November>")
+    configure(here, COLUMNS)
+    assert run("show", "survey", "--json").object["why"] is None
+    assert "**why**" not in run("ledger", "report").output
 
 
 def test_what_was_asked_is_shown_with_its_error(run: Run, here: Path) -> None:

@@ -43,6 +43,7 @@ class DatasetConfig:
         account: The name under which the ledger books its spending; empty: its own name.
         budget: The most that all answers together may cost; a number is a budget in ε.
         needs_purpose: Whether a spend must say what its answer is for.
+        why: The reason of the budget, in the owner's words; None: none was said.
 
     Raises:
         ConfigError: The source is relative, the size or the budget is not positive, or the ledger
@@ -60,6 +61,7 @@ class DatasetConfig:
     account: str = ""
     budget: Budget = DEFAULT_BUDGET
     needs_purpose: bool = False
+    why: str | None = None
 
     def __post_init__(self) -> None:
         """The refusal of what no file could have said."""

@@ -33,8 +33,9 @@ TEMPLATE = Path(__file__).with_name("template.toml").read_text(encoding="utf-8")
 LEDGER_KEYS = ("url", "head")
 ANALYST_KEYS = ("budget",)
 _REQUIRED = "required"
+_LONGEST_REASON = 500  # characters: a sentence or two
 DATASET_KEYS = (
-    *("source", "table", "unit", "size", "columns", "kinds", "budget", "account", "purpose"),
+    *("source", "table", "unit", "size", "columns", "kinds", "budget", "why", "account", "purpose"),
     *FILE_KEYS,
     *SERVER_KEYS,
 )
@@ -136,6 +137,7 @@ def _dataset(name: str, table: TomlTable) -> DatasetConfig:
         account=_account(name, table),
         budget=budget_in(table) or DEFAULT_BUDGET,
         needs_purpose=_needs_purpose(table),
+        why=_why(table),
     )
 
 
@@ -144,6 +146,18 @@ def _needs_purpose(table: TomlTable) -> bool:
     if table.text("purpose") not in {None, _REQUIRED}:
         raise table.refusal("purpose", f'must be "{_REQUIRED}", or be left out')
     return "purpose" in table.values
+
+
+def _why(table: TomlTable) -> str | None:
+    """The reason of the budget, in one line."""
+    why = table.text("why")
+    if why is not None and not (why.isprintable() and len(why) <= _LONGEST_REASON):
+        raise table.refusal(
+            "why",
+            f"must say the reason of the budget in 1 to {_LONGEST_REASON} printable"
+            " characters, or be left out",
+        )
+    return why
 
 
 def _account(name: str, table: TomlTable) -> str:

@@ -43,6 +43,8 @@ _SIZE = """\
 _BUDGET = """\
 # The most that all answers together may cost, in epsilon: an exact number in quotes.
 budget = "2"
+# And its reason, in a sentence that the report tells:
+# why = "agreed with the data protection officer on 2026-11-02"
 """
 _KINDS = """\
 # What the texts of each column stand for, and why that was guessed. Where cells do not fit, no

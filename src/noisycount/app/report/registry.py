@@ -114,13 +114,14 @@ def _loss(dataset: DatasetReport) -> Object:
     budget = dataset.account.budget
     of = "" if budget is None else f", of a budget of {budget.text}"
     means = "" if dataset.odds is None else f"; {dataset.odds}"
+    why = "" if dataset.why is None else f" Why this budget: {dataset.why}"
     least = "" if dataset.is_intact else "at least "
     return {
         "privacy_unit": f"{unit.capitalize()}-level",
         "privacy_unit_description": f"Adjacent data sets differ by {now}{by}{more}{others}.",
         "privacy_parameters": _parameters(spent, dataset.rho_delta),
         "privacy_parameters_description": f"All answers so far: {least}{loss_words(spent)}{of}"
-        f"{means}.",
+        f"{means}.{why}",
     }
 
 

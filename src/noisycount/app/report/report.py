@@ -35,6 +35,7 @@ class DatasetReport:
         version: Of the records as they were written down last; None: they never were.
         releases: Oldest first.
         is_intact: Whether every row of the ledger is as it was written.
+        why: The reason of the budget, in the owner's words; None: none was said.
     """
 
     account: Account
@@ -43,6 +44,7 @@ class DatasetReport:
     version: str | None
     releases: tuple[Released, ...]
     is_intact: bool
+    why: str | None = None
 
     @property
     def neighbours(self) -> NeighbourRelation:
@@ -214,4 +216,5 @@ def _dataset(
         version=None if described is None else described.version,
         releases=tuple(map(Released.of, entries)),
         is_intact=is_intact,
+        why=None if configured is None else configured.why,
     )

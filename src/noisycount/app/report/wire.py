@@ -45,6 +45,7 @@ def _dataset_object(dataset: DatasetReport) -> Object:
         "neighbours": NEIGHBOURS[dataset.neighbours],
         "version": dataset.version,
         "budget": None if budget is None else budget.written,
+        "why": dataset.why,
         "spent": _loss_object(dataset.account.spent),
         "spent_replaced": _loss_object(dataset.replaced),
         "odds": dataset.odds,

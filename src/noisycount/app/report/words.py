@@ -91,7 +91,13 @@ TERMS = (
             " public."
         ),
     ),
-    ("version", "a hash of the records that were counted, which tells whether they have changed."),
+    (
+        "version",
+        (
+            "a hash of the records that were counted and of how they were read, which tells"
+            " whether they have changed."
+        ),
+    ),
     (
         "head",
         (
@@ -152,6 +158,7 @@ def dataset_facts(dataset: DatasetReport) -> Facts:
         ("neighbours", neighbours_words(dataset)),
         ("version", _version_words(dataset)),
         ("budget", budget),
+        *([] if dataset.why is None else [("why", dataset.why)]),
         ("spent", spent if dataset.is_intact else f"at least {spent}"),
         *([] if dataset.odds is None else [("meaning", dataset.odds)]),
         ("left", left if dataset.is_intact else _NOTHING_LEFT),

@@ -37,6 +37,7 @@ def view_object(view: View, configuration: Config) -> dict[str, Any]:
         "dataset": dataset.name,
         "source": str(dataset.source),
         **offer_object(view),
+        "why": dataset.why,
         "ledger": None if ledger is None else str(ledger),
         "asked": [entry_object(entry) for entry in view.entries],
     }

@@ -42,6 +42,7 @@ def view_facts(view: View, configuration: Config) -> Facts:
         ("source", seen_from_here(dataset.source)),
         ("counts", f"{counts}{public}"),
         ("budget", budget_words(view)),
+        *([] if dataset.why is None else [("why", dataset.why)]),
         ("ledger", place_words(configuration)),
     ]
     return facts[1:] if dataset.name == str(dataset.source) else facts
