@@ -154,7 +154,10 @@ def _goals(lines: Sequence[GoalLine], goal: tuple[float, float]) -> alt.LayerCha
     x = alt.X(
         "confidence:Q",
         title="confidence",
-        axis=alt.Axis(format=".0%", values=[0.5, 0.6, 0.7, 0.8, 0.9, 0.99]),
+        axis=alt.Axis(
+            labelExpr="format(100 * datum.value, '.0f') + ' %'",
+            values=[0.5, 0.6, 0.7, 0.8, 0.9, 0.99],
+        ),
         scale=alt.Scale(nice=False, zero=False),
     )
     y = alt.Y(

@@ -273,6 +273,7 @@ def test_a_plan_is_drawn(run: Run, here: Path, words: tuple[str, ...], title: st
     root = ET.parse(here / "plan.svg").getroot()  # noqa: S314 - the file is our own
     texts = {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}
     assert {title, "confidence", "error ±, records", "What other goals cost"} <= texts
+    assert {"50 %", "99 %"} <= texts
     assert sum(text is not None and text.startswith("ε = ") for text in texts) == 3
     run(*words, "--plot", "plan.png")
     assert (here / "plan.png").read_bytes().startswith(b"\x89PNG")
