@@ -196,9 +196,9 @@ def test_a_table_of_markdown_has_its_columns_alone(tmp_path: Path) -> None:
 def test_nothing_in_a_line_of_markdown_is_markup(text: str) -> None:
     """Every character that could be is escaped, and the text is still there."""
     shown = as_inline(text)
-    assert not re.search(r"(?<!\\)[|`*_\[\]<]", shown.replace("\\\\", ""))
+    assert not re.search(r"(?<!\\)[|`*_\[\]<>]", shown.replace("\\\\", ""))
     plain = re.sub(r"\\([\\`*_\[\]|~$])", r"\1", shown).replace(":&#47;/", "://")
-    assert plain.replace("&lt;", "<").replace("&amp;", "&") == text
+    assert plain.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&") == text
 
 
 @given(st.fractions(min_value=0, max_value=10**9))
@@ -241,7 +241,7 @@ def test_the_registry_gets_what_the_ledger_knows(tmp_path: Path, requests: list[
     assert deployment["product"]["name"] == "visits"
     assert deployment["dp_flavor"]["name"] == "Zero-concentrated DP"
     assert deployment["privacy_loss"]["privacy_unit"] == "Person-level"
-    assert "replacement" in deployment["privacy_loss"]["privacy_unit_description"]
+    assert "by replacing one person" in deployment["privacy_loss"]["privacy_unit_description"]
     assert "adding" in survey["deployment"]["privacy_loss"]["privacy_unit_description"]
     assert deployment["product"]["data_product_region"] is None
     exact = Fraction(told(tmp_path)["datasets"][1]["spent"]["rho"])
@@ -287,7 +287,7 @@ def test_a_size_that_was_written_later_changes_no_price(tmp_path: Path) -> None:
     assert visits["odds"] == "all together, a 50:50 guess about one person becomes at most 74:26"
     text = report(tmp_path, "md")
     assert (
-        "replacement of one person; 1 release was priced for adding or removing, and told more than"
+        "replacing one person; 1 release was priced for adding or removing, and told more than"
         " was charged" in text
     )
     assert "ε = 0.5 as charged, ε = 1 for replacement" in text
@@ -305,7 +305,7 @@ def test_a_size_that_was_taken_away_changes_no_price(tmp_path: Path) -> None:
     path.write_text(path.read_text(encoding="utf-8").replace("size = 5912", ""), encoding="utf-8")
     configuration = load(path)
     text = written_report(report_of(configuration), configuration, "md")
-    assert "adding or removing of one person; 1 release was priced for replacement\n" in text
+    assert "adding or removing one person; 1 release was priced for replacement\n" in text
     assert "all together, a 50:50 guess about one person becomes at most 63:37\n" in text
 
 

@@ -183,7 +183,9 @@ def test_files_hold_all_rows(counted: Run, here: Path, name: str) -> None:
     assert isinstance(table, pl.DataFrame)
     assert table.columns == [
         *("site", "level", "answer", "error", "error_of_all", "mechanism", "scale", "combined"),
+        "combined_standard_error",
     ]
+    assert all(each > 0 for each in table["combined_standard_error"])
     rows = [(*row["keys"].values(), row["answer"]) for row in told["rows"]]
     assert table.select("site", "answer").rows() == rows
 
@@ -196,7 +198,7 @@ def test_no_column_hides_another(run: Run, here: Path) -> None:
     assert run("count", "odd.csv", *words, *more).status == 0
     names = (here / "rows.csv").read_text("utf-8").splitlines()[0].split(",")
     assert names[:2] == ["combined", "level"]
-    assert len(names) == len(set(names)) == 9
+    assert len(names) == len(set(names)) == 10
 
 
 def test_arrow_files_say_what_to_install(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,7 +339,7 @@ def test_sums_stand_beside_the_answers_and_in_the_file(run: Run, here: Path) -> 
     assert "sum so far" in told
     assert "ranges" not in told.split("error")[0]
     lines = (here / "rows.csv").read_text("utf-8").splitlines()
-    assert lines[0].endswith("combined,sum_so_far")
+    assert lines[0].endswith("combined,combined_standard_error,sum_so_far")
     assert len(lines) == 1 + 3 + 2 + 1
     several = run("count", "survey", *words[:3], "--epsilon", "0.5", "--json").object
     assert any("there are no sums so far" in hint for hint in several["hints"])

@@ -23,7 +23,7 @@ __all__ = ["as_inline", "report_markdown"]
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 _TO_FILL = "_" * 30
-_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;"})
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def report_markdown(report: Report, configuration: Config) -> str:
@@ -47,7 +47,7 @@ def as_inline(text: str) -> str:
 
     Example:
         >>> print(as_inline("a | b <b>*c*</b>"))
-        a \| b &lt;b>\*c\*&lt;/b>
+        a \| b &lt;b&gt;\*c\*&lt;/b&gt;
     """
     return _SPECIAL.sub(r"\\\1", text.translate(_ENTITIES)).replace("://", ":&#47;/")
 

@@ -9,6 +9,7 @@ from noisycount.app.report.released import CONFIDENCE, Released
 from noisycount.app.report.report import DatasetReport, Report
 from noisycount.app.report.rounding import rounded_down, rounded_up
 from noisycount.release.budget.loss import Loss
+from noisycount.release.budget.neighbours import NeighbourRelation
 from noisycount.release.ledger.book import Verification
 from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.table_answer import TableAnswer
@@ -115,6 +116,10 @@ SIGNED = ("Controller", "Date", "Signature")
 ANALYSTS = ("analyst", "budget", "spent", "left")
 """The names of the columns of a table of analysts."""
 
+_CHANGES = {
+    NeighbourRelation.ADD_REMOVE: "adding or removing",
+    NeighbourRelation.REPLACEMENT: "replacing",
+}
 _NOTHING_LEFT = "nothing, until the ledger is restored"
 _SHOWN_VERSION = 23  # characters: "sha256:" and 16 digits
 
@@ -168,7 +173,7 @@ def dataset_facts(dataset: DatasetReport) -> Facts:
 
 def neighbours_words(dataset: DatasetReport) -> str:
     """How data sets differ that the answers hardly tell apart, and which prices say otherwise."""
-    now = f"{NEIGHBOURS[dataset.neighbours]} of one {dataset.protected}"
+    now = f"{_CHANGES[dataset.neighbours]} one {dataset.protected}"
     others = dataset.otherwise
     if not others:
         return now

@@ -77,6 +77,10 @@ def _columns(release: TableRelease) -> dict[str, Cells]:
         columns[free_name("combined", columns)] = [
             one for level in estimates for one in level.tolist()
         ]
+    if estimates is not None and (deviations := release.standard_errors) is not None:
+        columns[free_name("combined_standard_error", columns)] = [
+            one for level in deviations for one in level.tolist()
+        ]
     if (cumulative := release.cumulative) is not None:
         sums = cumulative.tolist()
         columns[free_name("sum_so_far", columns)] = [*sums, *([None] * (len(release) - len(sums)))]
