@@ -125,9 +125,18 @@ def odds_sentence(epsilon: float | Fraction, protected: str = "person") -> str:
         >>> odds_sentence(0.15)
         'a 50:50 guess about one person becomes at most 54:46'
     """
+    return f"a 50:50 guess about one {protected} becomes {odds_bound(epsilon)}"
+
+
+def odds_bound(epsilon: float | Fraction) -> str:
+    """The same odds as a bound in a sentence.
+
+    Example:
+        >>> odds_bound(0.15), odds_bound(500)
+        ('at most 54:46', 'more than 99.9999:0.0001')
+    """
     told = odds(epsilon)
-    bound = told if told.startswith("more") else f"at most {told}"
-    return f"a 50:50 guess about one {protected} becomes {bound}"
+    return told if told.startswith("more") else f"at most {told}"
 
 
 def odds(epsilon: float | Fraction) -> str:

@@ -32,6 +32,7 @@ from noisycount.app.terminal.refusal import STATUSES
 from noisycount.errors import LedgerError
 from noisycount.release.ledger.book import verification as checked
 from noisycount.release.ledger.chain import Head, Row
+from noisycount.release.ledger.table import RESTORE
 
 __all__ = ["command"]
 
@@ -118,10 +119,7 @@ def verify(
         print_text(absent_words(configuration))
         return
     if found.broken is not None:
-        raise LedgerError(
-            f"row {found.broken} of the ledger {found.why}; restore it from a copy that holds"
-            " every debit"
-        )
+        raise LedgerError(f"row {found.broken} of the ledger {found.why}; {RESTORE}")
     print_text(f"ledger: {place_words(configuration)}")
     print_text(intact_words(found.head, known_head))
     click.echo(f"head: {found.head}")  # on one line, however narrow the terminal

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from noisycount.model.concentrated import epsilon_of_rho
 from noisycount.release.budget.loss import Loss
-from noisycount.shown.numbers import odds, odds_sentence
+from noisycount.shown.numbers import odds_bound, odds_sentence
 
 __all__ = ["USUAL_DELTA", "approximate_loss", "odds_of"]
 
@@ -44,8 +44,9 @@ def odds_of(
         known, more = approximate_loss(replaced, delta)
         chance = max(chance, more)
         sentence = (
-            f"a 50:50 guess whether one {protected} is in the records becomes {_bound(epsilon)};"
-            f" about the group of one known to be in them, {_bound(known)}"
+            f"a 50:50 guess whether one {protected} is in the records becomes"
+            f" {odds_bound(epsilon)}; about the group of one known to be in them,"
+            f" {odds_bound(known)}"
         )
     if not chance:
         return sentence
@@ -70,8 +71,3 @@ def approximate_loss(loss: Loss, delta: Fraction | None = None) -> _Told:
     if loss.epsilon is not None and loss.epsilon <= implied:
         return loss.epsilon, loss.delta
     return implied, loss.delta + chance
-
-
-def _bound(epsilon: float | Fraction) -> str:
-    told = odds(epsilon)
-    return told if told.startswith("more") else f"at most {told}"

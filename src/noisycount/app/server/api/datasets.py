@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 
 from noisycount.app.access.visitor import Visitor
-from noisycount.app.server.api.shapes import Shape, listed, members, responses
+from noisycount.app.server.api.shapes import BUDGETS, Shape, listed, members, responses
 from noisycount.app.server.office import Office
 from noisycount.app.server.visitors import Asking, Dataset, Open
 from noisycount.app.show.view import View
@@ -25,12 +25,7 @@ _SHAPE: Shape = members(
     size="integer|null",
     columns={"type": "object", "additionalProperties": {"type": "string"}},
     unreadable_as_missing=listed({"type": "string"}),
-    remaining="string",
-    budget="string|object",
-    dataset_remaining="string",
-    dataset_budget="string|object",
-    quota_remaining="string|null",
-    quota="string|object|null",
+    **BUDGETS,
     price="string",
     affordable="integer|null",
     budget_words="string",

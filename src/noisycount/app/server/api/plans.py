@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from noisycount.app.access.visitor import Visitor
 from noisycount.app.count.trial import Trial
 from noisycount.app.count.wire import trial_object
-from noisycount.app.server.api.shapes import Shape, members, responses
+from noisycount.app.server.api.shapes import BUDGETS, Shape, members, responses
 from noisycount.app.server.office import Office
 from noisycount.app.server.spending.question import Question
 from noisycount.app.server.visitors import Asking, Dataset, Open
@@ -28,12 +28,7 @@ _SHAPE: Shape = members(
     unit="string|null",
     odds="string",
     cost="string|object",
-    remaining="string",
-    budget="string|object",
-    dataset_remaining="string",
-    dataset_budget="string|object",
-    quota_remaining="string|null",
-    quota="string|object|null",
+    **BUDGETS,
     affordable="boolean",
     affordable_answers="integer|null",
     repeated="boolean",

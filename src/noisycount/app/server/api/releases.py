@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Response
 
-from noisycount.app.server.api.shapes import Shape, members, responses
+from noisycount.app.server.api.shapes import BUDGETS, Shape, members, responses
 from noisycount.app.server.spending.found import found
 from noisycount.app.server.spending.question import Question
 from noisycount.app.server.spending.spend import Spend
@@ -22,12 +22,7 @@ _SHAPE: Shape = members(
     where="string|null",
     odds="string",
     charged="string|object",
-    remaining="string",
-    budget="string|object",
-    dataset_remaining="string",
-    dataset_budget="string|object",
-    quota_remaining="string|null",
-    quota="string|object|null",
+    **BUDGETS,
     analyst="string",
     repeated="boolean",
     key="string",

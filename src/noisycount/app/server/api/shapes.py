@@ -6,9 +6,19 @@ from typing import Any
 
 from noisycount.app.server.api.problems import INTERNAL, MEDIA_TYPE, PROBLEMS, Problem
 
-__all__ = ["Shape", "listed", "members", "responses"]
+__all__ = ["BUDGETS", "Shape", "listed", "members", "responses"]
 
 Shape = dict[str, Any]
+BUDGETS = {
+    "remaining": "string",
+    "budget": "string|object",
+    "dataset_remaining": "string",
+    "dataset_budget": "string|object",
+    "quota_remaining": "string|null",
+    "quota": "string|object|null",
+}
+"""What is left of the budgets that pay for an answer: the members of `Remains.object`."""
+
 _PROBLEM_OBJECT: Shape = {
     "type": "object",
     "required": ["type", "title", "status", "detail"],
