@@ -1,3 +1,4 @@
+import asyncio
 import json
 import os
 import re
@@ -6,13 +7,15 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import httpx
 import pytest
+import uvicorn
 
-from noisycount.app.server.serving import listening
+from noisycount.app.server.demonstration import demonstration
+from noisycount.app.server.serving import listening, serve
 from noisycount.errors import NoisyCountError
 from tests.app.conftest import Run
 
@@ -83,6 +86,38 @@ def test_control_c_ends_it(tmp_path: Path) -> None:
         _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize(
+    ("sig", "end"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, None)]
+)
+@pytest.mark.parametrize("moment", ["ready", "loop"])
+def test_a_signal_before_the_loop_runs_ends_it_in_order(
+    moment: str,
+    sig: signal.Signals,
+    end: type[BaseException] | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It breaks nothing in the middle: all that is to be made is made, and closed again."""
+    passed = []
+
+    def told() -> None:
+        signal.raise_signal(sig)
+        passed.append(moment)
+
+    def loop_factory(_: uvicorn.Config) -> Callable[[], asyncio.AbstractEventLoop]:
+        if moment == "loop":
+            told()
+        return asyncio.new_event_loop
+
+    monkeypatch.setattr(uvicorn.Config, "get_loop_factory", loop_factory)
+    before = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
+    with demonstration() as shown, listening("127.0.0.1", 0) as place:
+        ready = told if moment == "ready" else (lambda: None)
+        with pytest.raises(end) if end else nullcontext():
+            serve(shown.configuration, place, ready, slots=False)
+    assert passed == [moment]
+    assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == before
 
 
 def test_nothing_to_serve_is_refused(run: Run) -> None:

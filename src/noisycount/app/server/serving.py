@@ -3,7 +3,8 @@
 import os
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from threading import Thread
 from types import FrameType
@@ -19,6 +20,7 @@ from noisycount.errors import NoisyCountError
 __all__ = ["listening", "serve"]
 
 _WAITING = 2048  # connections that nobody took yet
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class _Server(uvicorn.Server):
@@ -27,11 +29,37 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, office: Office) -> None:
         super().__init__(config)
         self.office = office
+        self.told: list[int] = []
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """The end, as a signal asks for it."""
+        self.told.append(sig)
         self.office.works.refuse()
         super().handle_exit(sig, frame)
+
+    @contextmanager
+    def heeding(self) -> Iterator[None]:
+        """Signals end the service from here on, also before its loop runs.
+
+        Uvicorn listens to signals once its loop runs; one that came while the loop was made
+        would break it in the middle.
+
+        Raises:
+            KeyboardInterrupt: At the end, where Control-C was the first signal.
+        """
+        before = {sig: signal.signal(sig, self.handle_exit) for sig in _SIGNALS}
+        try:
+            yield
+        finally:
+            for sig, handler in before.items():
+                signal.signal(sig, handler)
+        if self.told[:1] == [signal.SIGINT]:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Nothing that `heeding` has not caught."""
+        yield
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -78,12 +106,13 @@ def serve(
             server_header=False,
             timeout_graceful_shutdown=round(max(service.deadline, 2 * service.slot)) + 1,
         )
-        signal.signal(signal.SIGTERM, _end)  # uvicorn raises again what it was stopped by
-        opening = office.works.admitted(partial(_open_all, office))  # which the end waits for
-        Thread(target=opening, daemon=True).start()
-        ready()
-        written({"event": "started"})
-        _Server(config, office).run(sockets=[place])
+        server = _Server(config, office)
+        with server.heeding():
+            opening = office.works.admitted(partial(_open_all, office))  # which the end waits for
+            Thread(target=opening, daemon=True).start()
+            ready()
+            written({"event": "started"})
+            server.run(sockets=[place])
     finally:
         is_done = office.close()
         written({"event": "stopped" if is_done else "stopped while a query went on"})
@@ -98,8 +127,3 @@ def _open_all(office: Office) -> None:
             office.shelf.records(dataset).prepare()
         except NoisyCountError as error:
             written({"event": "not open", "dataset": dataset.name, "why": str(error)})
-
-
-def _end(_: int, __: FrameType | None) -> None:
-    """The end of the process, with all that is to be closed."""
-    raise SystemExit(0)
