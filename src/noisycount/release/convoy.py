@@ -24,6 +24,7 @@ class Task(Generic[Wish, Result]):
         refusal: Why it alone was refused.
         woken: Set when it is done, or when its own thread shall go on with it.
         leads: Whether its thread shall go for all who wait.
+        is_final: Whether nothing can undo what it got.
     """
 
     wish: Wish
@@ -31,6 +32,7 @@ class Task(Generic[Wish, Result]):
     refusal: NoisyCountError | None = None
     woken: Event = field(default_factory=Event)
     leads: bool = False
+    is_final: bool = False
 
     @property
     def is_done(self) -> bool:
@@ -44,10 +46,16 @@ class Task(Generic[Wish, Result]):
         except NoisyCountError as refusal:
             self.refusal = bare(refusal)
 
+    def dismiss(self) -> None:
+        """Let its thread go on with what it got, whatever becomes of those who wait still."""
+        self.is_final = True
+        self.woken.set()
+
     def undo(self) -> None:
-        """Forget what came of it."""
-        self.results.clear()
-        self.refusal = None
+        """Forget what came of it, unless its thread went on with that."""
+        if not self.is_final:
+            self.results.clear()
+            self.refusal = None
 
     def result(self) -> Result:
         """What the thread got.
@@ -66,7 +74,7 @@ class Convoy:
 
     A commit waits for the disk, and a scan reads all records: who comes meanwhile shares the next.
     Nobody goes on before what was done for them is done. Where a shared way fails, nothing is done
-    for anybody, and each goes alone: so nobody is refused for another.
+    for anybody who waits still, and each goes alone: so nobody is refused for another.
 
     Attributes:
         lock: Held while one is added or all are taken.

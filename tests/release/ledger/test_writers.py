@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from fractions import Fraction
+from functools import partial
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -125,6 +127,74 @@ def test_where_the_database_refuses_a_shared_transaction_each_goes_on_alone(
         entries = sorted(ledger.entries(), key=lambda entry: entry.key)
         assert entries == [each.result()[0] for each in waited]
         assert ledger.verify().head.number == 1 + len(spends)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[Ledger]:
+    """Give a ledger in a file, of one debit, of a hundredth."""
+    with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger:
+        ledger.reserve("first", asked(0, TENTH / 10), BUDGET)
+        yield ledger
+
+
+class Commits:
+    """Commits of which each waits until it may be made.
+
+    Args:
+        ledger: Whose.
+        failing: Those that are refused, by their number.
+    """
+
+    def __init__(self, ledger: Ledger, failing: Sequence[int] = ()) -> None:
+        self.begun, self.failing = [Event(), Event()], failing
+        self.allowed, self.number = [Event(), Event()], 0
+        event.listen(ledger.writing, "commit", self.wait)
+
+    def wait(self, _: Connection) -> None:
+        """Wait, and then commit or fail."""
+        number, self.number = self.number, self.number + 1
+        if number < len(self.begun):
+            self.begun[number].set()
+            assert self.allowed[number].wait(PATIENCE)
+        if number in self.failing:
+            raise exc.OperationalError("a statement", {}, OSError("no room"))
+
+
+@pytest.mark.parametrize("failing", [(), (1,)])
+def test_who_only_looks_is_told_before_what_others_write_is_committed(
+    file: Ledger, failing: Sequence[int]
+) -> None:
+    """Of the debit that was committed before, and of none that was not; whatever becomes of it."""
+    commits = Commits(file, failing)
+    look = partial(file.turns.found, lambda _, book: set(book.debits))
+    with ThreadPoolExecutor(4) as pool:
+        first = pool.submit(spending(file, "1", 1))
+        assert commits.begun[0].wait(PATIENCE)
+        later = [pool.submit(spending(file, "2", 2)), pool.submit(look)]
+        while len(file.turns.writers.waiting) < len(later):
+            assert not any(each.done() for each in later)
+        commits.allowed[0].set()
+        assert later[1].result(PATIENCE) == {"first", "1"}
+        assert commits.begun[1].wait(PATIENCE)
+        assert not later[0].done()
+        commits.allowed[1].set()
+        assert [each.result(PATIENCE)[1] for each in (first, later[0])] == [Loss.of(TENTH)] * 2
+    assert look() == {"first", "1", "2"}
+
+
+def test_who_looks_into_the_book_alone_waits_for_no_commit(file: Ledger, tmp_path: Path) -> None:
+    """While this process alone can write, its book is all that was committed."""
+    commits = Commits(file)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(spending(file, "1", 1))
+        assert commits.begun[0].wait(PATIENCE)
+        before = file.paid("survey"), file.has_answer(asked(1)), file.descriptions()
+        commits.allowed[0].set()
+        first.result(PATIENCE)
+    assert before == (Loss.of(TENTH / 10), False, {})
+    with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as other:
+        other.reserve("2", asked(2), BUDGET)
+    assert file.paid("survey") == Loss.of(TENTH / 10) + Loss.of(TENTH) + Loss.of(TENTH)
 
 
 class Interruption(BaseException):

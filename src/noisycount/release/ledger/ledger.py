@@ -206,11 +206,11 @@ class Ledger(Shown):
             LedgerError: The ledger cannot be read.
         """
 
-        def look(connection: Connection, book: Book) -> bool:
-            known = first_made(connection, book, (request, *formers))
-            return known is not None and known.answer is not None
+        def is_answered(book: Book) -> bool:
+            made = filter(None, map(book.key_of, (request, *formers)))
+            return next(made, None) in book.answers
 
-        return self.turns.found(look)
+        return self.turns.noted(is_answered)
 
     def store(self, entry: Entry, answer: int | TableAnswer) -> Entry:
         """The entry with its answer for ever: this one, unless one was stored before.
@@ -273,7 +273,7 @@ class Ledger(Shown):
         Raises:
             LedgerError: The ledger cannot be read.
         """
-        return self.turns.found(lambda _, book: dict(book.descriptions))
+        return self.turns.noted(lambda book: dict(book.descriptions))
 
     def spent(self, dataset: str) -> Fraction | None:
         """The exact sum of the ε that a data set has paid; None where an answer had no ε.
@@ -292,7 +292,7 @@ class Ledger(Shown):
             LedgerError: The ledger cannot be read.
         """
         check_text("dataset", dataset)
-        return self.turns.found(lambda _, book: book.paid_for(dataset))
+        return self.turns.noted(lambda book: book.paid_for(dataset))
 
     def paid_by(self, analyst: str) -> Loss:
         """What the questions of an analyst have cost together, over all data sets.
@@ -302,7 +302,7 @@ class Ledger(Shown):
             LedgerError: The ledger cannot be read.
         """
         check_text("analyst", analyst)
-        return self.turns.found(lambda _, book: book.paid_by(analyst))
+        return self.turns.noted(lambda book: book.paid_by(analyst))
 
     def entries(self, dataset: str | None = None) -> list[Entry]:
         """Every debit, oldest first; of one data set if it is named.

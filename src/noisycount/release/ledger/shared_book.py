@@ -20,10 +20,12 @@ class SharedBook:
     Attributes:
         book: What the rows add up to; of an empty ledger while nothing was read.
         lock: Held while rows are added.
+        is_newest: Whether no other process can add a row now, so that the book holds all of them.
     """
 
     book: Book = field(default_factory=Book)
     lock: Lock = field(default_factory=Lock)
+    is_newest: bool = False
 
     def read_on(self, connection: Connection, place: str) -> Book:
         """The book up to the newest row.

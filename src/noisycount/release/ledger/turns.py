@@ -22,6 +22,21 @@ Work = Callable[[Connection, Book], Result]
 
 
 @dataclass(frozen=True, slots=True)
+class _Look:
+    """Work that writes nothing.
+
+    Attributes:
+        work: What it reads.
+    """
+
+    work: Work[Any]
+
+    def __call__(self, connection: Connection, book: Book) -> Any:  # noqa: ANN401 - any result
+        """What it gives."""
+        return self.work(connection, book)
+
+
+@dataclass(frozen=True, slots=True)
 class Turns:
     """The turns of those who use an open ledger.
 
@@ -67,27 +82,47 @@ class Turns:
         """What a look into the ledger gives that writes nothing.
 
         A file cannot be read while a commit is written to it; where threads of this process write
-        one after the other, who only looks could wait for long, and so shares their turn.
+        one after the other, who only looks could wait for long, and so looks at the beginning of
+        their next turn.
 
         Raises:
             LedgerError: The look was refused, or the ledger cannot be read.
         """
         if self.writers.led and not self.is_on_server:
-            return self.written(look)
+            shared: Work[Result] = _Look(look)
+            return self.written(shared)
         with self.transaction(self.reading) as connection:
             return look(connection, self.book(connection))
 
+    def noted(self, look: Callable[[Book], Result]) -> Result:
+        """What a look into the book alone gives.
+
+        While this process holds the lock of a file, its book is all that was committed: so long
+        nobody waits who only looks. What such a look finds decides no charge.
+
+        Raises:
+            LedgerError: The look was refused, or the ledger cannot be read.
+        """
+        if self.read.is_newest and not self.is_on_server:
+            return look(self.read.book)
+        return self.found(lambda _, book: look(book))
+
     def _write(self, tasks: Sequence[Task[Work[Any], Any]]) -> None:
-        """Do tasks in one transaction.
+        """Do tasks in one transaction; who only looks does so before anything is written.
 
         Each reads a book that ends at the row before its own: should the lock ever fail, a row that
         comes between takes the number of this one, and the database refuses it.
         """
         with self._turn() as (connection, book):
+            for task in tasks:
+                if isinstance(task.wish, _Look):
+                    task.settle(lambda look: look(connection, book))
+                    task.dismiss()
             draft = book.draft()
             before = draft.head
             for task in tasks:
-                task.settle(lambda work: work(connection, draft))
+                if not task.is_final:
+                    task.settle(lambda work: work(connection, draft))
         self.read.adopt(draft, before)
 
     @contextmanager
@@ -99,6 +134,11 @@ class Turns:
         if self.is_on_server and not self.read.book.head.number:
             with self.transaction(self.reading) as connection:
                 self.book(connection)
-        with self.transaction(self.writing) as connection:
-            take_turn(connection)
-            yield connection, self.book(connection)
+        try:
+            with self.transaction(self.writing) as connection:
+                take_turn(connection)
+                book = self.book(connection)
+                self.read.is_newest = True
+                yield connection, book
+        finally:
+            self.read.is_newest = False
