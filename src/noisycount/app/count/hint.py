@@ -1,4 +1,4 @@
-"""What to do better next time, from published numbers alone."""
+"""What to do better next time, from the question and published numbers alone."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,14 +15,18 @@ _FAR = 2  # times as large as the count may be, or as small
 
 
 def hints(answer: Answer, guess: float | None = None, within: float | None = None) -> list[str]:
-    """What the answer says about its guess, and where a better one is; no data is read.
+    """What the question says of itself, and the answer of its guess; no data is read.
+
+    And where a better answer is.
 
     Args:
         answer: What was published.
         guess: The guess of the count that the price came from, in units; None where there was none.
         within: The half-width that was asked for, as a share of the guess.
     """
-    found = list(_about_guess(answer, guess, within)) if guess and within else []
+    found = list(answer.impossible)
+    if guess and within:
+        found.extend(_about_guess(answer, guess, within))
     if answer.better is not None:
         error = plus_minus(answer.better.error(answer.confidence))
         price = exact_text(answer.better.epsilon)

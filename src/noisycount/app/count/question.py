@@ -1,11 +1,13 @@
 """One private count from start to end: what every way of asking shares."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
 from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.count.counter import Counter, counter_of
+from noisycount.app.count.impossible import impossible_hints
 from noisycount.app.ledger.stored_count import StoredCount
 from noisycount.errors import ConfigError
 from noisycount.release.budget.budgets import Budget
@@ -35,6 +37,7 @@ class Answer:
         ledger: Where the answer is kept; None for a server.
         size: The number of units where it is public, else None.
         better: A stored answer to the same question at the largest ε above this one, if any.
+        impossible: What the question says of itself: that no record can satisfy a part of it.
     """
 
     release: Release
@@ -48,6 +51,7 @@ class Answer:
     ledger: Path | None
     size: int | None = None
     better: StoredCount | None = None
+    impossible: Sequence[str] = ()
 
     @property
     def interval(self) -> tuple[int, int]:
@@ -143,6 +147,7 @@ def answer_at(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
         confidence=confidence,
         ledger=counter.ledger_file,
         size=counter.dataset.size,
+        impossible=impossible_hints([where], counter.records.schema),
     )
 
 

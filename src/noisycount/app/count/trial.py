@@ -1,10 +1,12 @@
 """What a question would cost and give, without asking it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.count.counter import Counter, counter_of
+from noisycount.app.count.impossible import impossible_hints
 from noisycount.app.count.spent import Spent
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
@@ -31,6 +33,7 @@ class Trial:
         repeated: Whether it was asked at this price before, and is free.
         unreadable_as_missing: The columns of the question whose cells, where they could not be
             read, count as missing.
+        hints: What the question says of itself: that no record can satisfy a part of it.
     """
 
     dataset: DatasetConfig
@@ -44,6 +47,7 @@ class Trial:
     remains: Remains
     repeated: bool
     unreadable_as_missing: tuple[str, ...] = ()
+    hints: Sequence[str] = ()
 
     @classmethod
     def of(  # noqa: PLR0913, PLR0917 - all that decides a price
@@ -86,6 +90,7 @@ class Trial:
             remains=Spent.of(dataset, analyst, counter.ledger).remains,
             repeated=any(entry.request.epsilon == epsilon for entry in counter.earlier(where)),
             unreadable_as_missing=records.unreadable_as_missing(where),
+            hints=impossible_hints([where], records.schema),
         )
 
     @property

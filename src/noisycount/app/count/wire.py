@@ -84,4 +84,5 @@ def trial_object(trial: Trial) -> dict[str, Any]:
         "affordable": trial.affordable,
         "analyst": trial.analyst.name,
         "repeated": trial.repeated,
+        "hints": list(trial.hints),
     }

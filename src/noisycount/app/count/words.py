@@ -70,6 +70,7 @@ def trial_facts(trial: Trial) -> Facts:
         ("privacy", f"ε = {exact_text(trial.epsilon)}: {odds}"),
         ("price", _price(trial)),
         ("budget", f"charged nothing: this was a dry run; {remaining}"),
+        *(("hint", hint) for hint in trial.hints),
     ]
 
 

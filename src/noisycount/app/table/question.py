@@ -1,11 +1,13 @@
 """A table from start to end: what the command and a dry run share."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from pathlib import Path
 
 from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.count.counter import Counter, counter_of
+from noisycount.app.count.impossible import impossible_hints
 from noisycount.app.plan.plan import planned
 from noisycount.app.table.asked import Asked
 from noisycount.app.table.hint import hints
@@ -67,6 +69,7 @@ class Table:
         budget: The whole budget of the data set.
         analyst: Who asked.
         ledger: Where the table is kept; None for a server.
+        impossible: What the questions say of themselves: what no record can satisfy.
     """
 
     asked: Asked
@@ -76,6 +79,7 @@ class Table:
     budget: Budget
     analyst: Analyst
     ledger: Path | None
+    impossible: Sequence[str] = ()
 
     @property
     def remains(self) -> Remains:
@@ -85,8 +89,8 @@ class Table:
 
     @property
     def hints(self) -> list[str]:
-        """What would cost less, or why something costs what it does."""
-        return list(hints(self.release.plan, self.release.unit, self.asked))
+        """What no record can satisfy, what would cost less, or why something costs what it does."""
+        return [*self.impossible, *hints(self.release.plan, self.release.unit, self.asked)]
 
 
 def table_of(  # noqa: PLR0913, PLR0917 - all that decides a table and its charge
@@ -180,6 +184,7 @@ def _table(  # noqa: PLR0913, PLR0917 - all that decides a table and its charge
         budget=counter.dataset.budget,
         analyst=analyst,
         ledger=counter.ledger_file,
+        impossible=impossible_hints(wish.questions, counter.records.schema),
     )
 
 

@@ -1,10 +1,12 @@
 """What a table would cost and give, without asking it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.count.counter import Counter, counter_of
+from noisycount.app.count.impossible import impossible_hints
 from noisycount.app.count.spent import Spent
 from noisycount.app.table.asked import Asked
 from noisycount.app.table.hint import hints, hints_after
@@ -36,6 +38,7 @@ class TableTrial:
         repeated: Whether it was asked at this price before, and is free.
         unreadable_as_missing: The columns of the question whose cells, where they could not be
             read, count as missing.
+        impossible: What the questions say of themselves: what no record can satisfy.
     """
 
     asked: Asked
@@ -50,6 +53,7 @@ class TableTrial:
     affordable: bool
     repeated: bool
     unreadable_as_missing: tuple[str, ...] = ()
+    impossible: Sequence[str] = ()
 
     @property
     def remains(self) -> Remains:
@@ -85,10 +89,10 @@ class TableTrial:
 
     @property
     def hints(self) -> list[str]:
-        """What would cost less, or why something costs what it does."""
+        """What no record can satisfy, what would cost less, or why something costs what it does."""
         is_charged = self.affordable and not self.repeated
         after = hints_after(self.spent, self.loss) if is_charged else ()
-        return [*hints(self.plan, self.unit, self.asked), *after]
+        return [*self.impossible, *hints(self.plan, self.unit, self.asked), *after]
 
     @classmethod
     def of(
@@ -113,7 +117,8 @@ class TableTrial:
         check_public(asked, counter.dataset)
         records, account, ledger = counter.records, counter.account, counter.ledger
         view = viewed(records, counter.dataset)
-        table = view.understood(wish_of(asked, view, pay.epsilon, pay.goal))
+        wish = wish_of(asked, view, pay.epsilon, pay.goal)
+        table = view.understood(wish)
         check_drawable(asked, table.plan)
         spent = Spent.of(account, analyst, ledger)
         is_free = ledger is not None and ledger.has_answer(*records.requests(table))
@@ -131,4 +136,5 @@ class TableTrial:
             affordable=is_free or spent.admits(table.plan.loss),
             repeated=is_free,
             unreadable_as_missing=records.unreadable_in(table),
+            impossible=impossible_hints(wish.questions, records.schema),
         )

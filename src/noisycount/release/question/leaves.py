@@ -6,10 +6,10 @@ from noisycount.release.question.operands import Column, Literal, Operator
 from noisycount.release.question.schema import Kind
 from noisycount.release.question.tree import Comparison, Flag, Not, Predicate
 
-__all__ = ["normal_leaf"]
+__all__ = ["EXACT_INTEGERS", "normal_leaf"]
 
 # Reals hold every integer below it, so that no two of them become one number.
-_EXACT_INTEGERS = 2**53
+EXACT_INTEGERS = 2**53
 
 
 def normal_leaf(predicate: Predicate, *, negated: bool) -> Predicate:
@@ -45,7 +45,7 @@ def _flag(column: Column, *, is_true: bool) -> Predicate:
 def _literal(column: Column, literal: Literal) -> Literal:
     """A whole real beside integers as the integer, where both tell the same integers apart."""
     literal, value = _positive(literal), literal.value
-    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < _EXACT_INTEGERS
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < EXACT_INTEGERS
     if column.kind is Kind.INTEGER and is_whole:
         return Literal(Kind.INTEGER, int(value))  # type: ignore[arg-type]  # a float
     return literal

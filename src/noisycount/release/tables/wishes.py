@@ -38,6 +38,11 @@ class Wish(ABC):
     delta: Exactly | None = None
     noise: type[DiscreteNoise] = DiscreteLaplace
 
+    @property
+    @abstractmethod
+    def questions(self) -> Sequence[str]:
+        """All that it asks in the predicate language."""
+
     @abstractmethod
     def asked(
         self, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool
@@ -65,6 +70,11 @@ class ManyWish(Wish):
 
     wheres: Sequence[str]
 
+    @property
+    def questions(self) -> Sequence[str]:
+        """Each of them."""
+        return self.wheres
+
     def asked(
         self,
         schema: Mapping[str, Kind],
@@ -90,6 +100,11 @@ class TableWish(Wish):
     other: bool = False
     groups_per_unit: int | None = None
     cumulative: bool = False
+
+    @property
+    def questions(self) -> Sequence[str]:
+        """What all groups share, if anything."""
+        return [] if self.where is None else [self.where]
 
     def asked(
         self, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool

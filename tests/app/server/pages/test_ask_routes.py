@@ -58,6 +58,12 @@ def test_way_begins_at_the_list(office: Office) -> None:
     assert "payroll" in calling(office, OWNER).get("/ask").text
 
 
+def test_preview_tells_what_no_record_can_satisfy(office: Office) -> None:
+    """Before it is paid for."""
+    page = posted(office, {**COUNT, "operator": "between", "low": "64", "high": "1"})
+    assert "no record can satisfy age between 64 and 1: write the smaller end first" in page
+
+
 def test_preview_sends_what_it_showed(office: Office) -> None:
     """The confirmation holds the exact price, so that nobody pays more than was shown."""
     page = posted(office, COUNT)

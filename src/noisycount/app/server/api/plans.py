@@ -58,6 +58,7 @@ _EXAMPLE: dict[str, Any] = {
     "affordable_answers": 6,
     "analyst": "ana",
     "repeated": False,
+    "hints": [],
 }
 
 

@@ -1,0 +1,58 @@
+from pathlib import Path
+
+import pytest
+
+from noisycount.app.count.impossible import impossible_hints
+from noisycount.release.question.schema import Kind
+from tests.app.conftest import Run, configure
+
+COLUMNS = {"age": Kind.INTEGER, "health": Kind.TEXT}
+REVERSED = "age between 64 and 1"
+HINT = "no record can satisfy age between 64.0 and 1.0: write the smaller end first"
+COUNT = ("count", "survey", "--epsilon", "0.1", "--json")
+BY_HEALTH = ("--by", "health", "--keys", "health=good,poor", "--groups-per-unit", "1")
+
+
+def test_what_a_part_asks_of_one_record_at_once_may_be_meant_otherwise() -> None:
+    """A person has many rows, but each of them is one record."""
+    (told,) = impossible_hints(["health = 'poor' and health = 'good'"], COLUMNS)
+    assert told == (
+        "no record can satisfy health = 'good' and health = 'poor', all of it at once: write or "
+        "between its parts where one of them is enough"
+    )
+
+
+def test_few_of_many_questions_are_told() -> None:
+    """Each once, and how many more there are."""
+    wheres = [f"age > {age} and age < 3" for age in (4, 4, 5, 6, 7, 8)]
+    *told, more = impossible_hints(wheres, COLUMNS)
+    assert [hint.partition(", ")[0] for hint in told] == [
+        f"no record can satisfy age < 3 and age > {age}" for age in (4, 5, 6)
+    ]
+    assert more == "nor 2 other parts of the questions"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["--where", REVERSED],
+        ["--where", REVERSED, "--where", "age > 40"],
+        ["--where", REVERSED, *BY_HEALTH],
+    ],
+)
+@pytest.mark.parametrize("trial", [[], ["--dry-run"]])
+def test_a_question_that_matches_nothing_says_so(
+    run: Run, here: Path, asked: list[str], trial: list[str]
+) -> None:
+    """Before it is paid for and after, in counts and in tables, for people and for machines."""
+    configure(here, 'unit = "person"')
+    assert HINT in run(*COUNT, *asked, *trial).object["hints"]
+    shown = " ".join(run(*COUNT[:-1], *asked, *trial).output.split())
+    assert f"hint {HINT}" in shown
+
+
+def test_a_question_that_may_match_says_nothing(run: Run, here: Path) -> None:
+    """Whether a record matches is no reason for a hint: nobody is 400 years old."""
+    configure(here, 'unit = "person"')
+    for trial in ([], ["--dry-run"]):
+        assert run(*COUNT, "--where", "age > 400", *trial).object["hints"] == []
