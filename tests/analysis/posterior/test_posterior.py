@@ -9,6 +9,7 @@ from mpmath import mp, mpf
 
 from noisycount.analysis.posterior.posterior import Posterior, posterior
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.populations.binomial import Binomial
 from tests.layers import examples
@@ -146,6 +147,15 @@ def test_a_level_outside_the_unit_interval_is_refused(level: float) -> None:
     """An interval needs a level strictly between 0 and 1."""
     with pytest.raises(ValueError, match=r"^level must lie strictly between 0 and 1, got "):
         posterior(5, Binomial(10, 0.5), Laplace(2)).interval(level)
+
+
+def test_thousands_of_answers_are_as_good_as_their_mean() -> None:
+    """2,500 answers with Gaussian noise of 20 are one with noise of 0.4."""
+    population = Binomial(40, 0.3)
+    several = posterior([7.0, 9.0] * 1250, population, [Gaussian(20.0)] * 2500)
+    one = posterior(8.0, population, Gaussian(0.4))
+    assert several.mean == pytest.approx(one.mean, abs=1e-9)
+    assert several.variance == pytest.approx(one.variance, rel=1e-9)
 
 
 def test_an_array_without_axes_is_one_answer() -> None:

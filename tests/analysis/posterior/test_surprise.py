@@ -133,6 +133,16 @@ def test_the_least_likely_of_several_answers_counts() -> None:
     assert posterior([300, 300], population, [noise, noise]).surprise == 1
 
 
+@pytest.mark.parametrize("answers", [[40, -9, 12, 33, 12], [12, 13, 90, 14], [12]])
+def test_the_farthest_answers_are_the_least_likely(answers: list[int]) -> None:
+    """Of answers with one noise the smallest of all, to the last digit; so with several noises."""
+    population, noises = Binomial(40, 0.3), [DiscreteLaplace(2), DiscreteGaussian(6)]
+    pairs = [(answer, noise) for answer in answers for noise in noises]
+    alone = [posterior(answer, population, noise).surprise for answer, noise in pairs]
+    told = posterior([answer for answer, _ in pairs], population, [noise for _, noise in pairs])
+    assert told.surprise == min(1.0, len(pairs) * min(alone))
+
+
 def test_a_likely_answer_is_no_surprise_and_an_impossible_rate_a_great_one() -> None:
     """Near the mean about 1, far away below 1e-3."""
     assert posterior(301, Binomial(1000, 0.3), Laplace(10)).surprise > 0.9

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from noisycount.analysis.posterior.estimates import LEVEL, Estimates
 from noisycount.analysis.posterior.observed import Answer, Answers, observed
-from noisycount.analysis.posterior.predictive import two_sided
+from noisycount.analysis.posterior.predictive import farthest, two_sided
 from noisycount.analysis.posterior.windows import law_given
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.mechanism import Mechanism
@@ -42,7 +42,7 @@ class Posterior(Shown, Estimates):
         Below 1e-3 the answer contradicts the assumed population.
         """
         prior = self.population.law()
-        least = min(two_sided(self.population, prior, *pair) for pair in self.observed)
+        least = min(two_sided(self.population, prior, *pair) for pair in farthest(self.observed))
         return min(1.0, len(self.observed) * least)
 
     def _facts(self) -> dict[str, object]:

@@ -1,6 +1,8 @@
 """How probable an answer at least as far out was, before it was given."""
 
 import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.population import Population
 
-__all__ = ["two_sided"]
+__all__ = ["farthest", "two_sided"]
 
 _DEPTH = 60.0  # nats: noise that is farther out decides whether a count reaches the answer
 _DOUBLE = 40.0  # nats: e^−40 of a sum is beyond a double
@@ -36,6 +38,26 @@ def two_sided(
         return _beyond(population, prior, answer.last(mechanism), mechanism, upper=False)
     sides = (_beyond(population, prior, answer, mechanism, upper=upper) for upper in (False, True))
     return min(1.0, 2 * min(sides))
+
+
+def farthest(
+    observed: Iterable[tuple[Answer, Mechanism]],
+) -> Iterator[tuple[Answer, Mechanism]]:
+    """The answers among which is the one of the smallest `two_sided`.
+
+    Of answers with the same noise these are the smallest and the largest.
+
+    Args:
+        observed: Each answer with its mechanism.
+    """
+    told = defaultdict[Mechanism, set[float]](set)
+    for answer, mechanism in observed:
+        if isinstance(answer, Below):
+            yield answer, mechanism
+        else:
+            told[mechanism].add(answer)
+    for mechanism, answers in told.items():
+        yield from ((answer, mechanism) for answer in {min(answers), max(answers)})
 
 
 def _beyond(

@@ -1,9 +1,10 @@
 """Logarithms around one count, split so that large terms cancel before they are rounded."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,12 +34,17 @@ class Expansion:
     slope: Decimal
     bend: Callable[[Reals], Reals]
 
-    def __add__(self, other: "Expansion") -> "Expansion":
-        """The expansion of a product."""
+    @classmethod
+    def of_product(cls, factors: Sequence["Expansion"]) -> "Expansion":
+        """The expansion of a product of one factor or more, however many there are."""
         return Expansion(
-            DIGITS.add(self.slope, other.slope),
-            lambda offsets: self.bend(offsets) + other.bend(offsets),
+            reduce(DIGITS.add, [factor.slope for factor in factors]),
+            lambda offsets: reduce(np.add, (factor.bend(offsets) for factor in factors)),
         )
+
+    def __add__(self, other: "Expansion") -> "Expansion":
+        """The expansion of a product of two."""
+        return Expansion.of_product((self, other))
 
     @property
     def mirrored(self) -> "Expansion":

@@ -150,7 +150,7 @@ class Product:
 
     def expansion(self, centre: int) -> Expansion:
         """The sum of the expansions."""
-        return reduce(add, [factor.expansion(centre) for factor in self.factors] or [FLAT])
+        return Expansion.of_product([factor.expansion(centre) for factor in self.factors] or [FLAT])
 
     def log_step(self, count: int) -> float:
         """The sum of the steps."""

@@ -180,6 +180,14 @@ def test_the_meaning_of_an_answer_is_computed(office: Office) -> None:
     assert len(caller.post("/v1/risk", none).json()["adversaries"]) == 3
 
 
+def test_as_many_answers_as_the_document_admits_are_refined(office: Office) -> None:
+    """A thousand, of a count about which nothing is known."""
+    body = {"answers": [1, 4] * 500, "size": 2**53, "epsilon": "0.1"}
+    refined = calling(office).post("/v1/refine", body)
+    assert refined.status_code == 200, refined.text
+    assert refined.json()["mean"] == pytest.approx(2.5, abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("path", "body", "words"),
     [
