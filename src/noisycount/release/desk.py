@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from noisycount.model.noises.discrete import DiscreteNoise
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
@@ -14,10 +14,11 @@ from noisycount.release.budget.exact import Exactly, exact_text
 from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_of_size
 from noisycount.release.dataset import Dataset, LateDataset
 from noisycount.release.goal import Goal
+from noisycount.release.ledger.enclosure import Enclosure
 from noisycount.release.ledger.entries import Analyst, Request
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.ledger.table import foreign
-from noisycount.release.purchase import Purchase, remaining
+from noisycount.release.purchase import Bought, Draw, Purchase, remaining
 from noisycount.release.question.reading import read
 from noisycount.release.question.schema import Kind
 from noisycount.release.question.text import canonical_text
@@ -33,9 +34,12 @@ from noisycount.release.tables.wishes import ManyWish, TableWish, Wish
 from noisycount.release.unreadable import unreadable_as_missing
 from noisycount.shown.value import Shown
 
-__all__ = ["Dataset", "Desk", "Release", "TableRelease"]
+__all__ = ["Dataset", "Desk", "Enclose", "Release", "TableRelease"]
 
 Result = TypeVar("Result")
+Told = TypeVar("Told", Release, TableRelease)
+Enclose = Callable[[Any], Enclosure]
+"""Gives what is written with a release, which is of the class that was asked for."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -51,6 +55,7 @@ class Desk(Shown, Closing):
         slot: When replies leave, refusals too; None: as soon as they are there, after a time that
             can tell something about the records.
         analyst: Who asks, and what their questions may cost together.
+        enclose: Gives what is written with a new answer, in its transaction; None: nothing is.
 
     Raises:
         ValueError: The data set, the slot or the analyst is of another class.
@@ -76,6 +81,7 @@ class Desk(Shown, Closing):
     dataset: Dataset | LateDataset
     slot: Slot | None = None
     analyst: Analyst = Analyst()  # noqa: RUF009 - frozen
+    enclose: Enclose | None = None
 
     def __post_init__(self) -> None:
         kinds = {"dataset": Dataset | LateDataset, "analyst": Analyst, "slot": Slot | None}
@@ -318,24 +324,26 @@ class Desk(Shown, Closing):
         def draw() -> int:
             return mechanism.release(*self.source.count([predicate]))
 
-        bought = self._purchase.bought(request, formers, draw, key, purpose)
-        answer = bought.entry.answer
-        if not isinstance(answer, int):
-            raise foreign(bought.entry.key)
-        return Release(
-            answer=answer,
-            epsilon=price,
-            charged=bought.charged.epsilon or Fraction(0),
-            remaining=bought.remains.remaining,
-            remains=bought.remains,
-            dataset=bought.entry.request.dataset,
-            where=canonical_text(predicate),
-            mechanism=mechanism,
-            key=bought.entry.key,
-            unit=self.source.unit,
-            confidence=goal.confidence,
-            unreadable_as_missing=unreadable_as_missing(columns(predicate), self.source),
-        )
+        def told(bought: Bought) -> Release:
+            answer = bought.entry.answer
+            if not isinstance(answer, int):
+                raise foreign(bought.entry.key)
+            return Release(
+                answer=answer,
+                epsilon=price,
+                charged=bought.charged.epsilon or Fraction(0),
+                remaining=bought.remains.remaining,
+                remains=bought.remains,
+                dataset=bought.entry.request.dataset,
+                where=canonical_text(predicate),
+                mechanism=mechanism,
+                key=bought.entry.key,
+                unit=self.source.unit,
+                confidence=goal.confidence,
+                unreadable_as_missing=unreadable_as_missing(columns(predicate), self.source),
+            )
+
+        return self._bought(request, formers, draw, key, purpose, told)
 
     def _request(
         self, predicate: Predicate, mechanism: DiscreteLaplace, epsilon: Fraction, version: str
@@ -363,23 +371,40 @@ class Desk(Shown, Closing):
             for version in (self.source.version, *self.source.former_versions)
         ]
         draw = partial(asked.drawn, self.source, self.dataset.name)
-        bought = self._purchase.bought(request, formers, draw, key, purpose)
-        shown = asked.shown(bought.entry)
-        return TableRelease(
-            answers=shown.answers,
-            plan=asked.plan,
-            levels=shown.levels,
-            labels=shown.labels,
-            charged=bought.charged,
-            remaining=bought.remains.remaining,
-            remains=bought.remains,
-            dataset=bought.entry.request.dataset,
-            key=bought.entry.key,
-            where=asked.where,
-            unit=unit,
-            has_other=asked.has_other,
-            is_additive=asked.plan.groups == 1 and asked.plan.threshold is None,
-            is_cumulative=asked.is_cumulative,
-            confidence=confidence,
-            unreadable_as_missing=unreadable_as_missing(asked.read, self.source),
-        )
+
+        def told(bought: Bought) -> TableRelease:
+            shown = asked.shown(bought.entry)
+            return TableRelease(
+                answers=shown.answers,
+                plan=asked.plan,
+                levels=shown.levels,
+                labels=shown.labels,
+                charged=bought.charged,
+                remaining=bought.remains.remaining,
+                remains=bought.remains,
+                dataset=bought.entry.request.dataset,
+                key=bought.entry.key,
+                where=asked.where,
+                unit=unit,
+                has_other=asked.has_other,
+                is_additive=asked.plan.groups == 1 and asked.plan.threshold is None,
+                is_cumulative=asked.is_cumulative,
+                confidence=confidence,
+                unreadable_as_missing=unreadable_as_missing(asked.read, self.source),
+            )
+
+        return self._bought(request, formers, draw, key, purpose, told)
+
+    def _bought(  # noqa: PLR0913, PLR0917 - all that decides an answer and its charge
+        self,
+        request: Request,
+        formers: Sequence[Request],
+        draw: Draw,
+        key: str | None,
+        purpose: str | None,
+        told: Callable[[Bought], Told],
+    ) -> Told:
+        """What is told of the answer to a request, and of a new one what is written with it."""
+        enclose = self.enclose
+        enclosed = None if enclose is None else lambda bought: enclose(told(bought))
+        return told(self._purchase.bought(request, formers, draw, key, purpose, enclosed))

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from noisycount.errors import LedgerError, NoisyCountError, PurposeError, SourceError
@@ -10,6 +10,7 @@ from noisycount.release.bare_error import bare
 from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.loss import Loss
 from noisycount.release.dataset import Dataset, LateDataset
+from noisycount.release.ledger.enclosure import Enclosure
 from noisycount.release.ledger.entries import Analyst, Entry, Request
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.ledger.table_answer import TableAnswer
@@ -21,6 +22,7 @@ __all__ = ["Bought", "Purchase", "remaining", "remains_of"]
 _PAID = "the debit stays, and to ask the same again costs nothing more"
 
 Draw = Callable[[], int | TableAnswer]
+Enclose = Callable[["Bought"], Enclosure]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +56,14 @@ class Purchase:
     dataset: Dataset | LateDataset
     analyst: Analyst
 
-    def bought(
+    def bought(  # noqa: PLR0913, PLR0917 - all that decides an answer and its charge
         self,
         request: Request,
         formers: Sequence[Request],
         draw: Draw,
         key: str | None,
         purpose: str | None = None,
+        enclose: Enclose | None = None,
     ) -> Bought:
         """The one answer to a request, drawn now or found in the ledger.
 
@@ -71,6 +74,7 @@ class Purchase:
             key: What the asker calls the question; None: a random name, not the digest, which
                 depends on the version: that tells the content of the records.
             purpose: What the answer is for; it makes no other question of it.
+            enclose: Gives what is written with an answer that is stored now; None: nothing is.
 
         Raises:
             NoisyCountError: As `Desk.release` tells.
@@ -84,7 +88,7 @@ class Purchase:
             key, request, self.dataset.budget, self.analyst, formers, purpose=purpose
         )
         if entry.answer is None:
-            return self._stored(entry, charged, draw)
+            return self._stored(entry, charged, draw, enclose)
         return Bought(entry, charged, self._left(entry, charged))
 
     def _require_purpose(self, purpose: str | None) -> None:
@@ -94,15 +98,14 @@ class Purchase:
                 f" owner of data set {self.dataset.name!r} wants to know; nothing was charged"
             )
 
-    def _stored(self, entry: Entry, charged: Loss, draw: Draw) -> Bought:
+    def _stored(self, entry: Entry, charged: Loss, draw: Draw, enclose: Enclose | None) -> Bought:
         """The entry with its stored answer, and what is left then.
 
         An answer that could not be stored goes no further: whoever asked could else collect one
         from each failure, all of them for one price.
         """
         try:
-            entry = self.ledger.store(entry, self._drawn(draw))
-            return Bought(entry, charged, self._left(entry, charged))
+            return self._answered(entry, charged, self._drawn(draw), enclose)
         except SourceError as error:
             refusal: NoisyCountError = bare(error)
         except LedgerError as error:
@@ -116,6 +119,14 @@ class Purchase:
             bare(interruption)
             raise
         raise refusal
+
+    def _answered(
+        self, entry: Entry, charged: Loss, answer: int | TableAnswer, enclose: Enclose | None
+    ) -> Bought:
+        """The same where nothing fails; its frame holds the answer, and no refusal may hold it."""
+        bought = Bought(replace(entry, answer=answer), charged, self._left(entry, charged))
+        enclosure = None if enclose is None else enclose(bought)
+        return replace(bought, entry=self.ledger.store(entry, answer, enclosure))
 
     def _drawn(self, draw: Draw) -> int | TableAnswer:
         """The noisy answer; what goes wrong could tell the true one, so it ends in `_unless`."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from noisycount.errors import SourceError
-from noisycount.release.desk import Dataset, Desk
+from noisycount.release.desk import Dataset, Desk, Enclose
 from noisycount.release.ledger.entries import Analyst, Entry, Request
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.question.reading import read
@@ -220,6 +220,7 @@ class Records(Shown, Closing):
         dataset: Dataset,
         slot: Slot | None = None,
         analyst: Analyst = Analyst(),  # noqa: B008 - frozen
+        enclose: Enclose | None = None,
     ) -> Desk:
         """The desk that counts these records; see ``Desk``. What they are is written down now.
 
@@ -228,7 +229,7 @@ class Records(Shown, Closing):
             SourceError: another process wrote something else down at the same time.
         """
         self.write_down(ledger)
-        return Desk(self._source, ledger, dataset, slot, analyst)
+        return Desk(self._source, ledger, dataset, slot, analyst, enclose)
 
     def prepare(self) -> None:
         """The refusal of records with cells that do not fit; see ``Source.prepare``."""

@@ -3,14 +3,20 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 import pytest
+from sqlalchemy import event, exc
 
 from noisycount.app.access.visitor import Visitor
 from noisycount.app.server.application import application
 from noisycount.app.server.guard.visiting import visitor_of
 from noisycount.app.server.office import Office
+from noisycount.app.server.spending.question import Question
+from noisycount.app.server.spending.spend import Spend
+from noisycount.errors import LedgerError
+from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release import slot as slots
 from noisycount.release.outcome import Outcome
 from tests.app.server.callers import ANA, LITERAL, OWNER, Caller, configured, serving
@@ -63,6 +69,29 @@ def test_records_and_counts_are_in_no_log_and_no_reply(tmp_path: Path) -> None:
         assert not re.search(rf"\b{TRUTH}\b|where|town|pay|0\.000001", told)
         assert line.keys() <= {"request", "visitor", "method", "route", "status", "problem"}
         assert "{" in str(line["route"]) or line["route"] == "/v1/datasets"
+
+
+def test_a_spend_that_cannot_be_stored_is_refused_without_its_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither its text nor a frame through which the refusal came holds what was drawn."""
+    drawn = 867_530_900
+    monkeypatch.setattr(DiscreteLaplace, "release", lambda *_: drawn)
+
+    def fail(_: object, __: object, statement: str, *___: object) -> None:
+        if statement.startswith("INSERT INTO replies"):
+            raise exc.OperationalError(statement, {}, OSError("no room"))
+
+    with serving(configured(tmp_path)) as office:
+        event.listen(office.ledger.writing, "before_cursor_execute", fail)
+        spend = Spend(ANA, "stay", "one", Question.model_validate(TOWN))
+        with pytest.raises(LedgerError, match="the debit stays") as raised:
+            spend.reply(office)
+        event.remove(office.ledger.writing, "before_cursor_execute", fail)
+        frames = [frame.f_locals for frame, _ in walk_tb(raised.value.__traceback__)][1:]
+        assert "spend" in str(raised.traceback), "it came through the spend"
+        assert str(drawn) not in f"{frames} {raised.value}"
+        assert json.loads(spend.reply(office).content)["answer"] == drawn
 
 
 def test_what_is_not_granted_is_what_is_not_there(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.count.opening import as_configured, records_of, register_of
 from noisycount.app.ledger.access import existing_ledger
-from noisycount.release.desk import Desk
+from noisycount.release.desk import Desk, Enclose
 from noisycount.release.ledger.entries import Analyst, Entry
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.records import Records
@@ -59,12 +59,15 @@ class Counter:
         asked = [entry for text in texts for entry in self.ledger.asking(self.records.name, text)]
         return self.records.earlier(where, asked)
 
-    def desk(self, analyst: Analyst, slot: Slot | None = None) -> Desk:
+    def desk(
+        self, analyst: Analyst, slot: Slot | None = None, enclose: Enclose | None = None
+    ) -> Desk:
         """The desk that charges an analyst's questions to an open ledger.
 
         Args:
             analyst: Who asks.
             slot: When replies leave; None: as soon as they are there.
+            enclose: Gives what is written with a new answer; None: nothing is.
 
         Raises:
             ValueError: There is no ledger yet.
@@ -73,7 +76,7 @@ class Counter:
         if self.ledger is None:
             raise ValueError("ledger must be open before a desk is, got None: make it first")
         paying = self.dataset.paying(self.records.name)
-        return self.records.desk(self.ledger, paying, slot, analyst)
+        return self.records.desk(self.ledger, paying, slot, analyst, enclose)
 
     @contextmanager
     def charging(self) -> Iterator["Counter"]:

@@ -1,6 +1,6 @@
 """One private count from start to end: what every way of asking shares."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -13,6 +13,7 @@ from noisycount.errors import ConfigError
 from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_of_size
 from noisycount.release.desk import Release
+from noisycount.release.ledger.enclosure import Enclosure
 from noisycount.release.ledger.entries import Analyst
 from noisycount.release.register.written import ROW
 from noisycount.release.remains import Remains
@@ -117,6 +118,7 @@ def answer_at(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
     key: str | None = None,
     *,
     purpose: str | None = None,
+    enclose: Callable[[Answer], Enclosure] | None = None,
 ) -> Answer:
     """The same of open records and an open ledger, which is not searched for better answers.
 
@@ -129,26 +131,32 @@ def answer_at(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
         slot: When the reply leaves.
         key: What the asker calls the question; None: a random name.
         purpose: What the answer is for.
+        enclose: Gives what is written with a new answer; None: nothing is.
 
     Raises:
         NoisyCountError: The question, the file, the budget or the ledger refuses it.
     """
     meaning = counter.records.meaning(where)
-    desk = counter.desk(analyst, slot)
-    release = desk.release(where, epsilon, confidence=confidence, key=key, purpose=purpose)
-    return Answer(
-        release=release,
-        meaning=meaning,
-        unit=counter.records.unit,
-        neighbours=neighbours_of_size(counter.dataset.size),
-        budget=counter.dataset.budget,
-        analyst=analyst,
-        error=release.error,
-        confidence=confidence,
-        ledger=counter.ledger_file,
-        size=counter.dataset.size,
-        impossible=impossible_hints([where], counter.records.schema),
-    )
+    impossible = impossible_hints([where], counter.records.schema)
+
+    def told(release: Release) -> Answer:
+        return Answer(
+            release=release,
+            meaning=meaning,
+            unit=counter.records.unit,
+            neighbours=neighbours_of_size(counter.dataset.size),
+            budget=counter.dataset.budget,
+            analyst=analyst,
+            error=release.error,
+            confidence=confidence,
+            ledger=counter.ledger_file,
+            size=counter.dataset.size,
+            impossible=impossible,
+        )
+
+    enclosed = None if enclose is None else lambda release: enclose(told(release))
+    desk = counter.desk(analyst, slot, enclosed)
+    return told(desk.release(where, epsilon, confidence=confidence, key=key, purpose=purpose))
 
 
 def _better(counter: Counter, where: str, epsilon: Fraction) -> StoredCount | None:

@@ -1,6 +1,6 @@
 """A table from start to end: what the command and a dry run share."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +18,7 @@ from noisycount.errors import ConfigError, NoisyCountError
 from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_of_size
 from noisycount.release.desk import Desk
+from noisycount.release.ledger.enclosure import Enclosure
 from noisycount.release.ledger.entries import Analyst
 from noisycount.release.records import Records
 from noisycount.release.remains import Remains
@@ -133,6 +134,7 @@ def table_at(  # noqa: PLR0913, PLR0917 - all that decides a table and its charg
     key: str | None = None,
     *,
     purpose: str | None = None,
+    enclose: Callable[[Table], Enclosure] | None = None,
 ) -> Table:
     """The same of open records and an open ledger.
 
@@ -144,13 +146,15 @@ def table_at(  # noqa: PLR0913, PLR0917 - all that decides a table and its charg
         slot: When the reply leaves.
         key: What the asker calls the table; None: a random name.
         purpose: What the table is for.
+        enclose: Gives what is written with a new table; None: nothing is.
 
     Raises:
         NoisyCountError: The question, the file, the budget or the ledger refuses it.
     """
     check_public(asked, counter.dataset)
     wish = _wished(counter, asked, pay)
-    return _table(counter, asked, wish, pay.confidence, analyst, slot, key, purpose=purpose)
+    sure = pay.confidence
+    return _table(counter, asked, wish, sure, analyst, slot, key, purpose=purpose, enclose=enclose)
 
 
 def _wished(counter: Counter, asked: Asked, pay: Pay) -> Wish:
@@ -171,21 +175,28 @@ def _table(  # noqa: PLR0913, PLR0917 - all that decides a table and its charge
     key: str | None = None,
     *,
     purpose: str | None = None,
+    enclose: Callable[[Table], Enclosure] | None = None,
 ) -> Table:
     """The table from the desk, with what a reader needs."""
-    release = _released(counter.desk(analyst, slot), wish, confidence, key, purpose)
     where = asked.where if asked.by else None
     meaning = None if where is None else counter.records.meaning(where)
-    return Table(
-        asked=asked,
-        release=release,
-        meaning=meaning,
-        neighbours=neighbours_of_size(counter.dataset.size),
-        budget=counter.dataset.budget,
-        analyst=analyst,
-        ledger=counter.ledger_file,
-        impossible=impossible_hints(wish.questions, counter.records.schema),
-    )
+    impossible = impossible_hints(wish.questions, counter.records.schema)
+
+    def told(release: TableRelease) -> Table:
+        return Table(
+            asked=asked,
+            release=release,
+            meaning=meaning,
+            neighbours=neighbours_of_size(counter.dataset.size),
+            budget=counter.dataset.budget,
+            analyst=analyst,
+            ledger=counter.ledger_file,
+            impossible=impossible,
+        )
+
+    enclosed = None if enclose is None else lambda release: enclose(told(release))
+    desk = counter.desk(analyst, slot, enclosed)
+    return told(_released(desk, wish, confidence, key, purpose))
 
 
 def viewed(records: Records, dataset: DatasetConfig) -> Viewed:

@@ -28,6 +28,7 @@ from noisycount.release.ledger.chain import (
 )
 from noisycount.release.ledger.debit import time_of_debit, totals
 from noisycount.release.ledger.description import check_description, unit_of
+from noisycount.release.ledger.enclosure import Enclosure
 from noisycount.release.ledger.entries import Analyst, Entry, Request
 from noisycount.release.ledger.making import check_server, make_file, make_table
 from noisycount.release.ledger.refusals import refusals
@@ -212,12 +213,15 @@ class Ledger(Shown):
 
         return self.turns.noted(is_answered)
 
-    def store(self, entry: Entry, answer: int | TableAnswer) -> Entry:
+    def store(
+        self, entry: Entry, answer: int | TableAnswer, enclosure: Enclosure | None = None
+    ) -> Entry:
         """The entry with its answer for ever: this one, unless one was stored before.
 
         Args:
             entry: What `reserve` gave.
             answer: The noisy count, in units, of any size below 2^14000; or those of a table.
+            enclosure: What is written with this answer, and not beside another; None: nothing.
 
         Raises:
             ValueError: The answer is no whole number and no table, or too large; nothing was
@@ -227,17 +231,21 @@ class Ledger(Shown):
         check_type("entry", entry, Entry)
         answer = storable_answer(answer)
 
-        def answered(connection: Connection, book: Book) -> Entry:
+        def answered(connection: Connection, book: Book) -> tuple[Entry, bool]:
             made = max(self.clock(), book.made)
             stored = entry_under(connection, book, entry.key)
             if stored is None or stored.request != entry.request:
                 raise LedgerError(f"key {entry.key!r} has no debit here; reserve before you store")
             if stored.answer is not None:
-                return stored
+                return stored, False
+            is_written = enclosure is not None and enclosure.write(connection)
             append(connection, book, answer_columns(entry.key, answer, made))
-            return replace(stored, answer=answer)
+            return replace(stored, answer=answer), is_written
 
-        return self.turns.written(answered)
+        stored, is_written = self.turns.written(answered)
+        if enclosure is not None:
+            enclosure.is_written = is_written
+        return stored
 
     def describe(self, dataset: str, text: str, former: str | None = None) -> str:
         """The newest description of a data set: this one, unless another took the former's place.

@@ -19,6 +19,7 @@ from sqlalchemy import (
 from noisycount.errors import LedgerError
 from noisycount.release.ledger.arguments import check_text
 from noisycount.release.ledger.book import Book
+from noisycount.release.ledger.enclosure import Enclosure
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.ledger.table import RESTORE
 
@@ -100,12 +101,28 @@ class Replies:
             found = self._found(connection, reply.name)
             if found is not None:
                 return found
-            packed = zlib.compress(reply.content, _QUICKLY)
-            columns = {"name": reply.name, "dataset": reply.dataset, "request": reply.request}
-            connection.execute(_ADDED, {**columns, "reply": packed})
+            _add(connection, reply)
             return reply
 
         return self.ledger.turns.written(kept)
+
+    def enclosure(self, reply: Reply) -> Enclosure:
+        """What keeps a reply in the transaction that stores its answer, unless one was kept before.
+
+        Raises:
+            ValueError: The name is not printable.
+            LedgerError: The ledger cannot be written.
+        """
+        check_text("name", reply.name)
+        self._make()
+
+        def kept(connection: Connection) -> bool:
+            if self._found(connection, reply.name) is not None:
+                return False
+            _add(connection, reply)
+            return True
+
+        return Enclosure(kept)
 
     def _make(self) -> None:
         """Make the table where there is none; that it is there is known once it is committed."""
@@ -126,3 +143,10 @@ class Replies:
         except zlib.error:
             raise LedgerError(f"reply {name!r} of the ledger is damaged; {RESTORE}") from None
         return Reply(row.name, row.dataset, row.request, content)
+
+
+def _add(connection: Connection, reply: Reply) -> None:
+    """Write a reply whose name is new."""
+    packed = zlib.compress(reply.content, _QUICKLY)
+    columns = {"name": reply.name, "dataset": reply.dataset, "request": reply.request}
+    connection.execute(_ADDED, {**columns, "reply": packed})

@@ -5,12 +5,11 @@ from threading import Barrier, Event, Thread
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from noisycount.app.count.counter import Counter
 from noisycount.app.server.office import Office
 from noisycount.release.desk import Desk, Release
-from noisycount.release.ledger.entries import Analyst
-from noisycount.release.slot import Slot
 from tests.app.server.callers import ANA, BO, OWNER, calling, configured, serving
 
 COUNT = {"where": "age >= 65", "epsilon": "0.1"}
@@ -42,6 +41,19 @@ def test_same_key_and_body_give_the_same_bytes_for_ever(
         again = calling(office).ask(body, "one")
         assert (again.status_code, again.content) == (201, first.content)
         assert calling(office).get(first.headers["location"]).content == first.content
+
+
+@pytest.mark.parametrize("body", [COUNT, MANY, TABLE], ids=["count", "many", "table"])
+def test_a_spend_is_two_commits(body: dict[str, Any], office: Office) -> None:
+    """Its debit; then its answer with its reply. What is asked again is read alone."""
+    caller, commits = calling(office), list[object]()
+    assert caller.ask({"where": "age < 3", "epsilon": "0.01"}, "first").status_code == 201
+    event.listen(office.ledger.writing, "commit", commits.append)
+    told = caller.ask(body, "one")
+    assert told.status_code == 201, told.text
+    assert len(commits) == 2
+    assert caller.ask(body, "one").content == told.content
+    assert len(commits) == 2
 
 
 def test_a_key_names_one_request(office: Office) -> None:
@@ -102,9 +114,9 @@ def test_two_processes_that_meet_give_one_reply(
     met = Barrier(2)
     desk = Counter.desk
 
-    def meeting(self: Counter, analyst: Analyst, slot: Slot | None = None) -> Desk:
+    def meeting(self: Counter, *said: Any) -> Desk:  # noqa: ANN401 - as it is
         met.wait(60)
-        return desk(self, analyst, slot)
+        return desk(self, *said)
 
     with serving(configured(tmp_path)) as one, serving(configured(tmp_path)) as other:
         callers = calling(one), calling(other)
