@@ -6,12 +6,16 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from ipaddress import ip_address
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from noisycount.app.commands.analysts import command as analysts
 from noisycount.app.commands.serve import command
 from noisycount.app.config.service import ServiceConfig
+from tests.transcripts import blocks_of
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
@@ -33,6 +37,17 @@ def started(name: str) -> list[str]:
     if name == "Containerfile":
         return list(re.findall(r'"([^"]+)"', text(name).rpartition("CMD ")[2]))
     return shlex.split(text(name).partition("ExecStart=")[2].partition("\n")[0])
+
+
+def typed_for_the_container() -> list[list[str]]:
+    """Give the words of the commands that its first lines show."""
+    shown = text("Containerfile").partition("#\n")[0].replace("\\\n#", " ")
+    return [shlex.split(line.removeprefix("# ")) for line in shown.splitlines()]
+
+
+def after(option: str, words: list[str]) -> list[str]:
+    """Give what stands after an option, each time."""
+    return [value for word, value in pairwise(words) if word == option]
 
 
 @pytest.mark.parametrize("name", ["noisycount.service", "Containerfile"])
@@ -64,13 +79,54 @@ def test_the_container_installs_extras_that_there_are() -> None:
     assert {"server"} <= set(extras.split(",")) <= set(project["optional-dependencies"])
 
 
-def test_a_stop_waits_for_what_was_begun() -> None:
-    """The manager waits longer than a query may take; so do the proxies."""
-    waits = re.findall(
-        r"(?:TimeoutStopSec=|response_header_timeout |proxy_read_timeout )(\d+)",
-        text("noisycount.service") + text("Caddyfile") + text("nginx.conf"),
+def test_the_container_is_run_closed_and_finds_what_the_page_configures() -> None:
+    """It writes the folder of the ledger alone, and reads the configuration and the records."""
+    _, run, _ = typed_for_the_container()
+    assert {"--read-only", "no-new-privileges"} <= set(run)
+    assert after("--cap-drop", run) == ["ALL"]
+    mounted = [volume.split(":", maxsplit=1)[1] for volume in after("-v", run)]
+    (shown,) = (
+        block
+        for block in blocks_of(ROOT / "docs/service.md", "toml")
+        if block.text.startswith("[ledger]")
     )
-    assert len(waits) == 3
+    survey = tomllib.loads(shown.text)["datasets"]["survey"]["source"]
+    assert mounted == [STATE, f"{CONFIGURATION}:ro", f"{Path(survey).parent}:ro"]
+
+
+def test_the_container_is_told_of_the_proxy_outside() -> None:
+    """It comes from the gateway of a network, not from 127.0.0.1, and is not just anybody."""
+    build, run, _ = typed_for_the_container()
+    (proxy,) = after("-e", run)
+    name, _, address = proxy.partition("=")
+    assert name == "FORWARDED_ALLOW_IPS"
+    assert ip_address(address).is_private
+    assert not ip_address(address).is_loopback
+    (port,) = after("-p", run)
+    assert port.startswith("127.0.0.1:")
+    assert (after("-t", build), after("-f", build)) == ([run[-1]], ["deploy/Containerfile"])
+
+
+def test_a_key_is_given_out_in_the_container_by_options_that_there_are() -> None:
+    """By the program, which is on its path, at the configuration of the service."""
+    _, run, given = typed_for_the_container()
+    assert given[:4] == ["docker", "exec", *after("--name", run), "noisycount"]
+    assert f"PATH={Path(started('Containerfile')[0]).parent}:$PATH" in text("Containerfile")
+    name, *words = given[5:]
+    add = analysts.commands[name]
+    parsed = add.make_parser(add.make_context(name, [], resilient_parsing=True))
+    options, rest, _ = parsed.parse_args(words)
+    assert (given[4], rest) == ("analysts", [])
+    assert options["configuration"] == CONFIGURATION
+
+
+def test_a_stop_waits_for_what_was_begun() -> None:
+    """The manager waits longer than a query may take; so do the engine and the proxies."""
+    waits = re.findall(
+        r"(?:TimeoutStopSec=|--stop-timeout |response_header_timeout |proxy_read_timeout )(\d+)",
+        "".join(map(text, ("noisycount.service", "Containerfile", "Caddyfile", "nginx.conf"))),
+    )
+    assert len(waits) == 4
     assert all(int(wait) > max(USUAL.deadline, 2 * USUAL.slot) + 1 for wait in waits)
 
 
