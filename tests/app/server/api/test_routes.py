@@ -163,6 +163,37 @@ def test_a_wrong_question_is_refused_in_one_line(office: Office, body: object, w
         assert "\n" not in refused.json()["detail"]
 
 
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b'{"where": "age >= 65", "epsilon": "0.1", "epsilon": "1"}', "a member is said twice"),
+        (b'{"where": "age >= 65", "epsilon": "0.1", "keys": {"a": [], "a": []}}', "said twice"),
+        (b'{"where": "age >= 65", "within": "20%", "guess": NaN}', "NaN is no number"),
+        (b'{"where": "age >= 65", "within": "20%", "guess": -Infinity}', "Infinity is no"),
+        (b'{"where": "age >= 65", "guess": ' + b"9" * 5000 + b"}", "more than 400 digits"),
+        ('{"where": "age >= 65", "epsilon": "0.1"}'.encode("utf-16"), "it is not UTF-8"),
+        ('{"where": "town = \'Zürich\'", "epsilon": "0.1"}'.encode("latin-1"), "it is not UTF-8"),
+        (b'\xef\xbb\xbf{"where": "age >= 65", "epsilon": "0.1"}', "BOM"),
+        (b'{"where": "age >= 65", "epsilon": "0.1"', "Expecting"),
+    ],
+    ids=str,
+)
+def test_a_body_that_can_be_read_in_two_ways_is_refused(
+    office: Office, body: bytes, words: str
+) -> None:
+    """No proxy and no log can see another question, or another price, than the one charged."""
+    caller = calling(office)
+    headers = {"Idempotency-Key": "one", "Content-Type": "application/json"}
+    for path in ("datasets/stay/plan", "datasets/stay/rehearsal", "datasets/stay/releases"):
+        refused = caller.request("POST", f"/v1/{path}", content=body, headers=headers)
+        assert (refused.status_code, refused.json()["title"]) == (400, "No JSON"), refused.text
+        assert words in refused.json()["detail"]
+    for path in ("refine", "risk"):
+        refused = caller.request("POST", f"/v1/{path}", content=body, headers=headers)
+        assert (refused.status_code, refused.json()["title"]) == (400, "No JSON"), refused.text
+    assert caller.get("/v1/datasets/stay").json()["remaining"] == "2"
+
+
 def test_the_meaning_of_an_answer_is_computed(office: Office) -> None:
     """Refining and risk are those of the command line."""
     caller = calling(office)

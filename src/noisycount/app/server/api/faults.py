@@ -21,10 +21,10 @@ def fault_words(fault: Mapping[str, Any]) -> str:
     """
     place, *within = fault["loc"] or ("request",)
     name, kind = ".".join(map(str, within)), fault["type"]
+    if kind == "json_invalid":
+        return f"the body is no JSON that has one meaning ({fault['ctx']['error']}): mend it"
     if place == "header" and name == _HEADER:
-        if kind == "missing":
-            return f"a spend needs the header {_HEADER}: a name of your choice for this request"
-        return f'{_HEADER} must be 1 to 100 of the characters A-Z a-z 0-9 . _ ~ -, such as "poor-1"'
+        return _header_words(is_missing=kind == "missing")
     if place == "body" and kind == "string_type" and len(within) == 1 and _is_number(fault):
         return f'{name} must be a text: write the number in quotes, "{fault["input"]}"'
     if place == "body" and kind == "missing" and within:
@@ -32,6 +32,13 @@ def fault_words(fault: Mapping[str, Any]) -> str:
     if place == "body" and kind == "extra_forbidden":
         return f"{name!r} is no member of this body: leave it out, or mend its name"
     return f"{'.'.join(map(str, fault['loc'])) or 'request'}: {fault['msg']}"
+
+
+def _header_words(*, is_missing: bool) -> str:
+    """What is wrong with the name of a spend."""
+    if is_missing:
+        return f"a spend needs the header {_HEADER}: a name of your choice for this request"
+    return f'{_HEADER} must be 1 to 100 of the characters A-Z a-z 0-9 . _ ~ -, such as "poor-1"'
 
 
 def _is_number(fault: Mapping[str, Any]) -> bool:

@@ -8,6 +8,7 @@ from fastapi import APIRouter
 from noisycount.app.access.visitor import Visitor
 from noisycount.app.count.trial import Trial
 from noisycount.app.count.wire import trial_object
+from noisycount.app.server.api.bodies import JsonRoute
 from noisycount.app.server.api.shapes import BUDGETS, Shape, members, responses
 from noisycount.app.server.office import Office
 from noisycount.app.server.spending.question import Question
@@ -17,7 +18,7 @@ from noisycount.app.table.wire import table_trial_object
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["questions"])
+router = APIRouter(tags=["questions"], route_class=JsonRoute)
 
 _SHAPE: Shape = members(
     dry_run="boolean",

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from noisycount.app.options.common import as_confidence
 from noisycount.app.options.population import as_rate
+from noisycount.app.server.api.bodies import JsonRoute
 from noisycount.app.server.api.noises import Noise, Scale, stated_noise
 from noisycount.app.server.api.shapes import Shape, listed, members, responses
 from noisycount.app.server.spending.values import said
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["meaning"])
+router = APIRouter(tags=["meaning"], route_class=JsonRoute)
 
 _ASKED: dict[str, JsonValue] = {"answers": [107], "size": 5912, "rate": "1.7%", "epsilon": "0.15"}
 _SHAPE: Shape = members(

@@ -8,6 +8,7 @@ from fastapi import APIRouter
 from noisycount.app.access.visitor import Visitor
 from noisycount.app.rehearsal.rehearsal import rehearsal_of
 from noisycount.app.rehearsal.wire import rehearsal_object
+from noisycount.app.server.api.bodies import JsonRoute
 from noisycount.app.server.api.shapes import Shape, members, responses
 from noisycount.app.server.office import Office
 from noisycount.app.server.spending.question import Question
@@ -15,7 +16,7 @@ from noisycount.app.server.visitors import Asking, Dataset, Open
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["questions"])
+router = APIRouter(tags=["questions"], route_class=JsonRoute)
 
 _SHAPE: Shape = members(
     rehearsal="boolean",

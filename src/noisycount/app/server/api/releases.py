@@ -5,6 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Response
 
+from noisycount.app.server.api.bodies import JsonRoute
 from noisycount.app.server.api.shapes import BUDGETS, Shape, members, responses
 from noisycount.app.server.spending.found import found
 from noisycount.app.server.spending.question import Question
@@ -13,7 +14,7 @@ from noisycount.app.server.visitors import Asking, Dataset, Open
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["releases"])
+router = APIRouter(tags=["releases"], route_class=JsonRoute)
 
 _JSON = "application/json"
 _SHAPE: Shape = members(

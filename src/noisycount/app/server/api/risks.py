@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from noisycount.app.options.common import as_epsilon
 from noisycount.app.options.population import as_rate
+from noisycount.app.server.api.bodies import JsonRoute
 from noisycount.app.server.api.noises import Noise, Scale, stated_noise
 from noisycount.app.server.api.shapes import Shape, listed, members, responses
 from noisycount.app.server.spending.values import said
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["meaning"])
+router = APIRouter(tags=["meaning"], route_class=JsonRoute)
 
 _LARGEST = 10**9  # records: what one request may make a server compute
 _ASKED: dict[str, JsonValue] = {"size": 1000, "rate": "10%", "price": "0.15"}

@@ -1,14 +1,14 @@
 """The parts of a token, read in the one way in which they can be understood."""
 
 import base64
-import json
 import re
 from typing import Any
+
+from noisycount.app.server.exact_json import exact_json
 
 __all__ = ["decoded", "json_object"]
 
 _BASE64URL = re.compile(r"[A-Za-z0-9_-]*")
-_ENCODING = "utf-8"  # RFC 7519, section 7.2: no other encoding, and no mark of one
 
 
 def decoded(part: str) -> bytes:
@@ -31,21 +31,7 @@ def json_object(content: bytes) -> dict[str, Any]:
     Raises:
         ValueError: It is no such object.
     """
-    found = json.loads(
-        content.decode(_ENCODING), object_pairs_hook=_members, parse_constant=_no_number
-    )
+    found = exact_json(content)
     if not isinstance(found, dict):
         raise ValueError("no JSON object")  # noqa: TRY004  (what came from outside has no type)
     return found
-
-
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError("a member that is said twice")
-    return members
-
-
-def _no_number(name: str) -> float:
-    """Nothing: Python reads NaN and Infinity, which JSON does not have."""
-    raise ValueError(f"{name} is no JSON")
