@@ -103,8 +103,11 @@ def test_a_refinement_is_asked_for_in_one_way(
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("group,rate\n1,0.5\n", "has no column 'size': use 'group', 'rate'"),
-        ("size,share\n1,0.5\n", "has no column 'rate': use "),
+        (
+            "group,rate\n1,0.5\n",
+            "has no column 'size', only 'group', 'rate': rename the one that holds it",
+        ),
+        ("size,share\n1,0.5\n", "has no column 'rate', only 'size', 'share': rename"),
         ("size,rate\n9,0.5\n-1,0.5\n", "row 2 .* column 'size' a whole number from 0 to 1"),
         ("size,rate\n9,0.5\n1.5,0.5\n", "row 2 .* column 'size' a whole number from 0 to 1"),
         ("size,rate\n,0.5\n", "row 1 .* column 'size' a whole number from 0 to 1"),

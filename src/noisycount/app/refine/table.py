@@ -13,10 +13,8 @@ from noisycount.app.refine.answer_table import AnswerTable, RefinedTable, RowLaw
 from noisycount.app.refine.contradiction import SURPRISING
 from noisycount.app.refine.estimate import continuous_words
 from noisycount.app.refine.rows import row_groups
-from noisycount.app.refine.tables.files import check_ending
-from noisycount.app.terminal.files import check_regular
+from noisycount.app.refine.tables.files import check_out
 from noisycount.app.terminal.progress import Done
-from noisycount.errors import NoisyCountError
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.populations.population import Population
@@ -45,7 +43,7 @@ def refined_table(
     """
     start = time.monotonic()
     with PublicTable.open(asked.path) as table:
-        _check_out(asked)
+        check_out(asked.out, asked.path, is_replacing=asked.is_replacing)
         table.check_addition(asked.out, ["mean", *_WHOLE, "surprise"])
         answers = table.numbers(asked.column)
         given = ~np.isnan(answers)
@@ -79,16 +77,6 @@ def refined_table(
 def _share_of(done: Done, before: int, number: int, whole: int) -> Done:
     """The progress of a part of the answers, told as that of all."""
     return lambda share: done((before + share * number) / whole)
-
-
-def _check_out(asked: AnswerTable) -> None:
-    """The refusal of a file that is there and may not be replaced."""
-    check_regular(asked.out)
-    check_ending(asked.out)
-    if asked.out.exists() and not asked.is_replacing and not asked.out.samefile(asked.path):
-        raise NoisyCountError(
-            f"--out {str(asked.out)!r} exists already: name another file, or add --overwrite"
-        )
 
 
 def _check_answers(

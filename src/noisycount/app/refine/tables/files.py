@@ -14,7 +14,7 @@ from noisycount.release.sources.duckdb.public_columns import PublicColumns
 from noisycount.release.sources.duckdb.public_table import table_format
 from noisycount.shown.columns import Cells, free_name
 
-__all__ = ["check_addition", "check_ending", "check_files", "save_refined"]
+__all__ = ["check_addition", "check_files", "check_out", "save_refined"]
 
 _JSON = ".json"
 
@@ -25,30 +25,43 @@ def check_files(asked: AskedTable) -> None:
     Raises:
         NoisyCountError: A file is there already, is the one that is read, or has another ending.
     """
-    for file in filter(None, (asked.out, asked.plot)):
-        check_regular(file)
-        if asked.file is not None and file.exists() and file.samefile(asked.file):
-            raise NoisyCountError(f"{str(file)!r} is the file that is read: write to another one")
-    if asked.out is None:
-        return
-    if asked.out.exists() and not asked.is_replacing:
-        raise NoisyCountError(
-            f"--out {str(asked.out)!r} exists already: name another file, or add --overwrite"
-        )
-    if asked.out.suffix.lower() != _JSON:
-        check_ending(asked.out)
+    if asked.plot is not None:
+        _check_apart(asked.plot, asked.file)
+    if asked.out is not None:
+        is_rows = asked.out.suffix.lower() != _JSON
+        check_out(asked.out, asked.file, is_replacing=asked.is_replacing, is_rows=is_rows)
 
 
-def check_ending(out: Path) -> None:
-    """The refusal of a file for rows whose ending names no format that is written.
+def check_out(out: Path, read: Path | None, *, is_replacing: bool, is_rows: bool = True) -> None:
+    """The refusal of a file for rows that could not be written, or should not be.
+
+    Args:
+        out: What `--out` names.
+        read: The file that is read, if it is one.
+        is_replacing: Whether a file that is there already may be replaced.
+        is_rows: Whether its ending must name a format of rows.
 
     Raises:
-        NoisyCountError: It has another ending.
+        NoisyCountError: It is there already, is the one that is read, or has another ending.
     """
+    _check_apart(out, read)
+    if out.exists() and not is_replacing:
+        raise NoisyCountError(
+            f"--out {str(out)!r} exists already: name another file, or add --overwrite"
+        )
+    if not is_rows:
+        return
     try:
         table_format(out)
     except SourceError as error:
         raise NoisyCountError(str(error)) from None
+
+
+def _check_apart(file: Path, read: Path | None) -> None:
+    """The refusal of the file that is read as one that is written."""
+    check_regular(file)
+    if read is not None and file.exists() and file.samefile(read):
+        raise NoisyCountError(f"{str(file)!r} is the file that is read: write to another one")
 
 
 def check_addition(asked: AskedTable, opened: OpenedTable) -> None:

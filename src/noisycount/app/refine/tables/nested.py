@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from noisycount.app.refine.tables.published import PublishedLevel, PublishedTable, Rows
-from noisycount.errors import NoisyCountError
+from noisycount.errors import SourceError
 from noisycount.model.tables.margins import TOTAL
 from noisycount.model.tables.node_labels import KeyLabels, NodeLabels, RangeLabels
 from noisycount.model.tables.tree import Tree
@@ -55,7 +55,7 @@ def nested(table: PublishedTable) -> Nested:
         table: With the cells first among its levels.
 
     Raises:
-        NoisyCountError: A cell or a sum stands twice, or a sum is of no cell.
+        SourceError: A cell or a sum stands twice, or a sum is of no cell.
     """
     _check_cells(table)
     chain = _chain(table)
@@ -115,7 +115,7 @@ def _partition(table: PublishedTable, level: PublishedLevel) -> Rows:
     empty = set(range(len(found))) - set(part.tolist())
     if empty:
         keys = ", ".join(_key(table, int(level.rows[min(empty)]), level))
-        raise NoisyCountError(f"{level.name} has an answer for {keys}, of which there is no cell")
+        raise SourceError(f"{level.name} has an answer for {keys}, of which there is no cell")
     return part
 
 
@@ -129,13 +129,13 @@ def _check_once(table: PublishedTable, level: PublishedLevel, what: str) -> None
     """The refusal of two rows with the same keys.
 
     Raises:
-        NoisyCountError: There are such.
+        SourceError: There are such.
     """
     met: dict[tuple[str, ...], int] = {}
     for row in level.rows.tolist():
         key = _key(table, row, level)
         if met.setdefault(key, row) != row:
-            raise NoisyCountError(
+            raise SourceError(
                 f"rows {met[key] + 1:,} and {row + 1:,} below the names have answers for one "
                 f"{what}, {', '.join(key) or TOTAL}: add the column that tells them apart, or "
                 "remove one"

@@ -12,7 +12,7 @@ from noisycount.app.refine.tables.noises import noise_named
 from noisycount.app.refine.tables.published import PublishedTable
 from noisycount.app.refine.tables.stored import NO_SUMS
 from noisycount.app.terminal.printing import seen_from_here
-from noisycount.errors import NoisyCountError
+from noisycount.errors import NoisyCountError, SourceError
 from noisycount.shown.columns import Cells, free_name
 
 __all__ = ["own_json"]
@@ -26,7 +26,8 @@ def own_json(asked: AskedTable, path: Path) -> PublishedTable:
         path: The file.
 
     Raises:
-        NoisyCountError: It cannot be read, or is something else.
+        SourceError: It cannot be read, or is something else.
+        NoisyCountError: A noise was typed.
     """
     if asked.noises:
         raise NoisyCountError(
@@ -36,7 +37,7 @@ def own_json(asked: AskedTable, path: Path) -> PublishedTable:
     try:
         return _table(told, path)
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise NoisyCountError(
+        raise SourceError(
             f"{str(path)!r} is no table of noisycount: give what `count --by --output` wrote, or a "
             "CSV or Parquet file"
         ) from None
@@ -47,9 +48,9 @@ def _object(path: Path) -> dict[str, Any]:
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise NoisyCountError(f"{str(path)!r} cannot be read ({error.strerror})") from None
+        raise SourceError(f"{str(path)!r} cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError):
-        raise NoisyCountError(f"{str(path)!r} is no JSON: check that it is whole") from None
+        raise SourceError(f"{str(path)!r} is no JSON: check that it is whole") from None
     return told if isinstance(told, dict) else {}
 
 

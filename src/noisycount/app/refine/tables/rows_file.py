@@ -11,7 +11,7 @@ from noisycount.app.refine.tables.own_noise import OwnNoise
 from noisycount.app.refine.tables.published import PublishedLevel, PublishedTable
 from noisycount.app.refine.tables.stored import NO_SUMS
 from noisycount.app.terminal.printing import seen_from_here
-from noisycount.errors import NoisyCountError
+from noisycount.errors import NoisyCountError, SourceError
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.release.question.schema import close_names
@@ -31,7 +31,8 @@ def rows_table(asked: AskedTable, table: PublicTable) -> PublishedTable:
         table: The file.
 
     Raises:
-        NoisyCountError: A column is missing or no number, or the noise of a level is.
+        NoisyCountError: A column that was typed is missing, or the noise of a level is.
+        SourceError: There is no row, or a cell is no number.
     """
     names, column = _columns(asked, table.columns)
     keys = table.texts(names)
@@ -116,7 +117,7 @@ def _grouped(
 ) -> GroupedRows:
     """The rows by their levels."""
     if not keys:
-        raise NoisyCountError(f"{str(table.path)!r} has no row: there is nothing to refine")
+        raise SourceError(f"{str(table.path)!r} has no row: there is nothing to refine")
     if is_own:
         return grouped_by_name(keys, [level or "" for (level,) in table.texts(["level"])])
     return grouped_by_empty(keys, names)

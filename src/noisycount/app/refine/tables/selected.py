@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from noisycount.app.refine.tables.estimates import Estimates
 from noisycount.app.refine.tables.published import PublishedTable
-from noisycount.errors import NoisyCountError
+from noisycount.errors import SourceError
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
@@ -31,7 +31,7 @@ def selected_estimates(table: PublishedTable, level: float) -> Estimates:
         level: The probability of each interval.
 
     Raises:
-        NoisyCountError: An answer is no whole number, or far below 0.
+        SourceError: An answer is no whole number, or far below 0.
     """
     estimates = Estimates.empty(len(table.answers))
     for part in table.levels:
@@ -54,9 +54,7 @@ def _told(
     chances = np.exp(mechanism.logpmf(0, -errors))
     mass, moment = np.cumsum(chances), np.cumsum(chances * errors)
     if (answers != np.floor(answers)).any() or (answers <= -reach).any():
-        raise NoisyCountError(
-            "answers from a threshold on must be whole numbers above it: mend them"
-        )
+        raise SourceError("answers from a threshold on must be whole numbers above it: mend them")
     last = np.minimum(answers, reach).astype(np.int64) + reach
     quantiles = {"median": 0.5, "low": (1 - level) / 2, "high": (1 + level) / 2}
     whole = answers.astype(np.int64)

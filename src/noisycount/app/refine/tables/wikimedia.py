@@ -14,7 +14,7 @@ from noisycount.app.refine.tables.asked import AskedTable
 from noisycount.app.refine.tables.page_noises import published_pages
 from noisycount.app.refine.tables.published import PublishedTable
 from noisycount.app.terminal.printing import seen_from_here
-from noisycount.errors import NoisyCountError
+from noisycount.errors import SourceError
 
 __all__ = ["is_wikimedia", "wikimedia_table"]
 
@@ -33,7 +33,7 @@ def is_wikimedia(path: Path) -> bool:
     """Whether one of the first two lines of a file is a row: a country's code, a count at the end.
 
     Raises:
-        NoisyCountError: It cannot be read.
+        SourceError: It cannot be read.
     """
     if not path.name.lower().endswith(_ENDINGS):
         return False
@@ -49,7 +49,8 @@ def wikimedia_table(asked: AskedTable, path: Path) -> PublishedTable:
         path: A .tsv or .tsv.gz file: country, its code, project, page_id, page, qid and views.
 
     Raises:
-        NoisyCountError: A row has another form, or nobody says the noise.
+        SourceError: A row has another form.
+        NoisyCountError: Nobody says the noise.
     """
     rows = list(_rows(path))
     columns: dict[str, list[str | None] | list[int]] = {
@@ -81,7 +82,7 @@ def _rows(path: Path) -> Iterator[list[str]]:
             if not _is_row(line) or width not in {0, line.count("\t")}:
                 if number == 1:
                     continue
-                raise NoisyCountError(
+                raise SourceError(
                     f"line {number:,} of {str(path)!r} is no row of page views: country, its code, "
                     "project, page_id, page, qid and a count, with tabs between them"
                 )
@@ -108,6 +109,6 @@ def _opened(path: Path) -> Iterator[Iterator[str]]:
             yield (line.rstrip("\r\n") for line in lines)
     except (OSError, EOFError, zlib.error) as error:
         why = getattr(error, "strerror", None) or "broken"
-        raise NoisyCountError(f"{str(path)!r} cannot be read ({why}): check it") from None
+        raise SourceError(f"{str(path)!r} cannot be read ({why}): check it") from None
     except UnicodeDecodeError:
-        raise NoisyCountError(f"{str(path)!r} is not in UTF-8: check that it is whole") from None
+        raise SourceError(f"{str(path)!r} is not in UTF-8: check that it is whole") from None

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from noisycount.app.refine.groups_file import check_rows
-from noisycount.errors import NoisyCountError
+from noisycount.app.refine.groups_file import check_columns, check_rows
+from noisycount.errors import SourceError
 from noisycount.model.atoms.atoms import Atoms
 from noisycount.release.sources.duckdb.public_table import PublicTable
 
@@ -21,11 +21,12 @@ def atoms_of_file(path: Path, size: int, number: int) -> Atoms:
         number: How many different questions there are.
 
     Raises:
-        NoisyCountError: The file cannot be read, a cell is no rate or not 0 or 1, or the rates do
-            not add up to 1.
+        SourceError: The file cannot be read, has no such column, a cell is no rate or not 0 or 1,
+            or the rates do not add up to 1.
     """
     columns = [str(place + 1) for place in range(number)]
     with PublicTable.open(path) as table:
+        check_columns(table, ["rate", *columns])
         rates = table.numbers("rate")
         check_rows(table, "rate", (rates >= 0) & (rates <= 1), "a rate between 0 and 1")
         signs = [table.numbers(column) for column in columns]
@@ -35,4 +36,4 @@ def atoms_of_file(path: Path, size: int, number: int) -> Atoms:
     try:
         return Atoms(size, rates, questions)
     except ValueError as error:
-        raise NoisyCountError(f"{str(path)!r}: {error}") from None
+        raise SourceError(f"{str(path)!r}: {error}") from None
