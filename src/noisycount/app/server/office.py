@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from noisycount.app.access.visitor import Visitor
 from noisycount.app.config.config import Config, DatasetConfig
-from noisycount.app.count.counter import Counter
 from noisycount.app.server.limits.buckets import Buckets
 from noisycount.app.server.limits.deadline import Deadline
 from noisycount.app.server.limits.flights import Flights
@@ -17,6 +16,9 @@ from noisycount.release.ledger.entries import Analyst
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.ledger.replies import Replies
 from noisycount.release.slot import Slot
+
+if TYPE_CHECKING:
+    from noisycount.app.count.counter import Counter
 
 __all__ = ["Office"]
 
@@ -106,13 +108,15 @@ class Office:
         found = self.configuration.datasets.values()
         return next((each.name for each in found if each.account == account), account)
 
-    def counter(self, visitor: Visitor, name: str) -> Counter:
+    def counter(self, visitor: Visitor, name: str) -> "Counter":
         """The open records and the ledger of a data set.
 
         Raises:
             UnknownError: There is none of that name, or not for this visitor.
             NoisyCountError: The records cannot be opened.
         """
+        from noisycount.app.count.counter import Counter  # noqa: PLC0415 - loads the laws
+
         dataset = self.dataset(visitor, name)
         needs_purpose = dataset.needs_purpose or self.configuration.service.purpose
         asked = replace(dataset, needs_purpose=needs_purpose)

@@ -4,8 +4,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from contextlib import contextmanager, suppress
 from threading import Thread
 from types import FrameType
 
@@ -13,8 +12,10 @@ import uvicorn
 
 from noisycount.app.config.config import Config
 from noisycount.app.server.application import application
+from noisycount.app.server.gates.loading import Rest
 from noisycount.app.server.journal import written
 from noisycount.app.server.office import Office
+from noisycount.app.server.refusals import StoppingError
 from noisycount.errors import NoisyCountError
 
 __all__ = ["listening", "serve"]
@@ -24,12 +25,26 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class _Server(uvicorn.Server):
-    """A server that takes no more spends from the moment it is told to stop."""
+    """A server that takes no more spends from the moment it is told to stop.
 
-    def __init__(self, config: uvicorn.Config, office: Office) -> None:
+    What the first questions need is loaded and opened once it listens: that takes as long as all
+    before, and a login needs none of it.
+    """
+
+    def __init__(self, config: uvicorn.Config, office: Office, rest: Rest) -> None:
         super().__init__(config)
-        self.office = office
+        self.office, self.rest = office, rest
         self.told: list[int] = []
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """From here on it answers, and gets ready behind that; the end waits for what was begun."""
+        await super().startup(sockets)
+        with suppress(StoppingError):  # the end came first
+            Thread(target=self.office.works.admitted(self._get_ready), daemon=True).start()
+
+    def _get_ready(self) -> None:
+        self.rest.load()
+        _open_all(self.office)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """The end, as a signal asks for it."""
@@ -99,17 +114,16 @@ def serve(
     office = Office.open(configuration, slots=slots)
     try:
         service = configuration.service
+        made = application(office)
         config = uvicorn.Config(
-            application(office),
+            made,
             log_config=None,
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=round(max(service.deadline, 2 * service.slot)) + 1,
         )
-        server = _Server(config, office)
+        server = _Server(config, office, made.state.rest)
         with server.heeding():
-            opening = office.works.admitted(partial(_open_all, office))  # which the end waits for
-            Thread(target=opening, daemon=True).start()
             ready()
             written({"event": "started"})
             server.run(sockets=[place])

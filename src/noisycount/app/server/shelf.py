@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from noisycount.app.config.config import Config, DatasetConfig
-from noisycount.app.count.opening import records_of, register_of
 from noisycount.release.ledger.ledger import Ledger
-from noisycount.release.records import Records
+
+if TYPE_CHECKING:
+    from noisycount.release.records import Records
 
 __all__ = ["Shelf"]
 
@@ -23,13 +25,13 @@ class Shelf:
 
     configuration: Config
     ledger: Ledger
-    _opened: dict[str, Records] = field(default_factory=dict)
+    _opened: dict[str, "Records"] = field(default_factory=dict)
     _locks: Mapping[str, Lock] = field(init=False)
 
     def __post_init__(self) -> None:
         self._locks = {name: Lock() for name in self.configuration.datasets}
 
-    def records(self, dataset: DatasetConfig) -> Records:
+    def records(self, dataset: DatasetConfig) -> "Records":
         """The open records of a data set, as they are now.
 
         Records that were opened before and have changed are left to those who still use them.
@@ -51,10 +53,12 @@ class Shelf:
         for name in list(self._opened):
             self._opened.pop(name).close()
 
-    def _current(self, dataset: DatasetConfig) -> Records:
+    def _current(self, dataset: DatasetConfig) -> "Records":
         """The records, opened under what is written down of them now."""
-        records = records_of(dataset, register_of(self.ledger, self.configuration))
+        from noisycount.app.count import opening  # noqa: PLC0415 - loads the question language
+
+        records = opening.records_of(dataset, opening.register_of(self.ledger, self.configuration))
         if records.is_written_down:
             return records
         records.write_down(self.ledger)
-        return records_of(dataset, register_of(self.ledger, self.configuration))
+        return opening.records_of(dataset, opening.register_of(self.ledger, self.configuration))

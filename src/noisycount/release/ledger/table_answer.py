@@ -4,16 +4,17 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self, TypeGuard
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Self, TypeAlias, TypeGuard
 
 from noisycount.shown.value import Shown
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 __all__ = ["Counts", "TableAnswer"]
 
-Counts = NDArray[np.int64]
+Counts: TypeAlias = "NDArray[np.int64]"
 Keys = list[list[int | str | bool | None]]
 
 _SCALARS = {int, str, bool, type(None)}
@@ -39,7 +40,7 @@ class TableAnswer(Shown):
     text: str
 
     @classmethod
-    def of(cls, levels: Sequence[Sequence[int] | Counts], keys: Keys | None = None) -> Self:
+    def of(cls, levels: "Sequence[Sequence[int] | Counts]", keys: Keys | None = None) -> Self:
         """The answer that holds these counts.
 
         Args:
@@ -49,6 +50,8 @@ class TableAnswer(Shown):
         Raises:
             ValueError: The counts are not whole, or the keys not one list a cell.
         """
+        import numpy as np  # noqa: PLC0415 - on first use: a ledger is opened without it
+
         counts = [np.asarray(level).tolist() for level in levels]
         parts = {"levels": counts} if keys is None else {"keys": keys, "levels": counts}
         answer = cls(json.dumps(parts, separators=(",", ":")))
@@ -112,6 +115,8 @@ def _checked(parts: object) -> tuple[tuple[Counts, ...], Keys | None]:
         raise ValueError(_REFUSED)
     if keys is not None and not _are_keys(keys, len(levels[0])):
         raise ValueError(_REFUSED)
+    import numpy as np  # noqa: PLC0415 - on first use
+
     try:
         counts = tuple(np.array(level, dtype=np.int64) for level in levels)
     except OverflowError:

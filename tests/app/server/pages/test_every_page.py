@@ -4,14 +4,14 @@ import pytest
 from playwright.sync_api import Browser
 from starlette.routing import Route
 
-from noisycount.app.server.pages.router import router
+from noisycount.app.server.pages.login import router as login
+from noisycount.app.server.pages.router import router as later
 from tests.browser import NARROW, WIDE, window
 from tests.serving import Service
 
 GIVEN = {
     "/ask/{name}": ["/ask/survey"],
     "/releases/{name}": [],  # an answer is looked at where one is asked for
-    "/static/{name}": [],
     "/ledger/export": [],  # a file
     "/report/file": [],
     "/explore/fragment": [],  # pieces of a page that is there
@@ -22,7 +22,7 @@ GIVEN = {
 
 def paths() -> list[str]:
     """Give the address of every page that is to be read."""
-    known = sorted(set(routes(router.routes)))
+    known = sorted(set(routes([*login.routes, *later.routes])))
     return [*(path for route in known for path in GIVEN.get(route, [route])), "/nowhere"]
 
 

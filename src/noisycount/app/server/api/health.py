@@ -10,6 +10,6 @@ router = APIRouter(tags=["health"])
 
 
 @router.get("/healthz", responses=responses(members(status="string"), {"status": "ok"}))
-def healthz() -> dict[str, str]:
+async def healthz() -> dict[str, str]:
     """Whether the service is there; it says nothing of any data set, and needs no key."""
     return {"status": "ok"}
