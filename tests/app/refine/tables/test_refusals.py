@@ -41,7 +41,7 @@ def files(here: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("no.csv", *NOISE), "'no.csv' does not exist: check the path of the file"),
+        (("no.csv", *NOISE), "there is no file 'no.csv': check the name"),
         (("t.csv", *NOISE), "'t.csv' does not say which columns are keys: give --by"),
         (("t.csv", "--by", "city", *NOISE), "'t.csv' has no column 'city': use 'town'"),
         (("t.csv", "--by", "town,", *NOISE), "must name columns with commas between them"),

@@ -11,9 +11,8 @@ from noisycount.app.refine.tables.published import PublishedTable
 from noisycount.app.refine.tables.rows_file import rows_table
 from noisycount.app.refine.tables.stored import stored_table
 from noisycount.app.refine.tables.wikimedia import is_wikimedia, wikimedia_table
-from noisycount.errors import NoisyCountError
+from noisycount.errors import NoisyCountError, SourceError
 from noisycount.release.sources.duckdb.noisy_measurements import has_measurements
-from noisycount.release.sources.duckdb.paths import readable_file
 from noisycount.release.sources.duckdb.public_table import PublicTable
 
 __all__ = ["OpenedTable", "opened_table"]
@@ -47,7 +46,8 @@ def opened_table(asked: AskedTable, configuration: Config, opened: ExitStack) ->
     """
     if asked.file is None:
         return OpenedTable(_stored(asked, configuration))
-    readable_file(asked.file)
+    if not asked.file.is_file():
+        raise SourceError(f"there is no file {str(asked.file)!r}: check the name")
     ending = asked.file.suffix.lower()
     if ending == ".json":
         return OpenedTable(own_json(asked, asked.file))
