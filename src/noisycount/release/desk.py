@@ -22,7 +22,7 @@ from noisycount.release.purchase import Bought, Draw, Purchase, remaining
 from noisycount.release.question.reading import read
 from noisycount.release.question.schema import Kind
 from noisycount.release.question.text import canonical_text
-from noisycount.release.question.tree import Predicate, columns
+from noisycount.release.question.tree import columns
 from noisycount.release.release import Release
 from noisycount.release.slot import Slot
 from noisycount.release.sources.check import Check
@@ -46,7 +46,7 @@ Enclose = Callable[[Any], Enclosure]
 class Desk(Shown, Closing):
     """Where questions about one data set are asked; the only caller of `Source.count`.
 
-    As a context manager it closes the records and the ledger.
+    Made by ``nc.open_desk``; as a context manager it closes the records and the ledger.
 
     Args:
         source: The records.
@@ -62,17 +62,14 @@ class Desk(Shown, Closing):
 
     Example:
         >>> import tempfile
-        >>> from noisycount.release.budget.budgets import budget_of
-        >>> from noisycount.release.question.schema import Kind
-        >>> from noisycount.release.sources.memory import MemorySource
-        >>> source = MemorySource([{"age": 31}, {"age": 29}], {"age": Kind.INTEGER})
-        >>> dataset = Dataset("survey", budget_of(2))
+        >>> import noisycount as nc
+        >>> import polars as pl
+        >>> survey = pl.DataFrame({"person": [1, 1, 2], "age": [71, 72, 29]})
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     with Ledger.open(f"sqlite:///{folder}/ledger.db") as ledger:
-        ...         desk = Desk(source, ledger, dataset)
-        ...         release = desk.release("age >= 30", "1/2")
-        ...         again = desk.release("AGE >= 30", 0.5)
-        >>> again.answer == release.answer, release.charged, again.charged, again.remaining
+        ...     with nc.open_desk(survey, unit="person", ledger=f"{folder}/ledger.db") as desk:
+        ...         answer = desk.release("age >= 65", "1/2")
+        ...         again = desk.release("AGE >= 65", 0.5)
+        >>> again.answer == answer.answer, answer.charged, again.charged, again.remaining
         (True, Fraction(1, 2), Fraction(0, 1), Fraction(3, 2))
     """
 
@@ -259,14 +256,12 @@ class Desk(Shown, Closing):
 
         Example:
             >>> import tempfile
-            >>> from noisycount.release.budget.budgets import budget_of
-            >>> from noisycount.release.sources.memory import MemorySource
-            >>> records = [{"town": "Bern"}] * 300 + [{"town": "Genf"}] * 200
-            >>> source = MemorySource(records, {"town": Kind.TEXT})
+            >>> import noisycount as nc
+            >>> import polars as pl
+            >>> survey = pl.DataFrame({"town": ["Bern"] * 300 + ["Genf"] * 200})
+            >>> towns = {"town": ["Bern", "Genf", "Chur"]}
             >>> with tempfile.TemporaryDirectory() as folder:
-            ...     with Ledger.open(f"sqlite:///{folder}/ledger.db") as ledger:
-            ...         desk = Desk(source, ledger, Dataset("survey", budget_of(2)))
-            ...         towns = {"town": ["Bern", "Genf", "Chur"]}
+            ...     with nc.open_desk(survey, unit="row", ledger=f"{folder}/ledger.db") as desk:
             ...         table = desk.release_table("town", towns, epsilon=1)
             >>> [row.labels for row in table.rows], table.errors, table.remaining
             ([('Bern',), ('Genf',), ('Chur',)], (3,), Fraction(1, 1))
@@ -314,11 +309,12 @@ class Desk(Shown, Closing):
         predicate = found.normal
         price = goal.price
         mechanism = DiscreteLaplace.for_epsilon(price)
+        where = canonical_text(predicate)
         # Older ledgers hold questions in the words of the asker, and files by their size and time.
         request, *formers = [
             self._request(wording, mechanism, price, version)
             for version in (self.source.version, *self.source.former_versions)
-            for wording in (predicate, found.asked)
+            for wording in dict.fromkeys((where, canonical_text(found.asked)))
         ]
 
         def draw() -> int:
@@ -335,7 +331,7 @@ class Desk(Shown, Closing):
                 remaining=bought.remains.remaining,
                 remains=bought.remains,
                 dataset=bought.entry.request.dataset,
-                where=canonical_text(predicate),
+                where=where,
                 mechanism=mechanism,
                 key=bought.entry.key,
                 unit=self.source.unit,
@@ -346,11 +342,11 @@ class Desk(Shown, Closing):
         return self._bought(request, formers, draw, key, purpose, told)
 
     def _request(
-        self, predicate: Predicate, mechanism: DiscreteLaplace, epsilon: Fraction, version: str
+        self, where: str, mechanism: DiscreteLaplace, epsilon: Fraction, version: str
     ) -> Request:
         """The request that asks for a count with this noise."""
         question = {
-            "where": canonical_text(predicate),
+            "where": where,
             "unit": self.source.unit,
             "version": version,
             "mechanism": mechanism.name,

@@ -34,14 +34,19 @@ class Release(Shown):
         remains: What is left of the data set's budget and the analyst's own; None: unknown.
 
     Example:
-        >>> from noisycount import BetaBinomial, posterior
-        >>> price, left = Fraction("0.015"), Fraction("1.985")
-        >>> noise = DiscreteLaplace.for_epsilon(price)
-        >>> answer = Release(1012, price, price, left, "stay", "age >= 65", noise, "a key")
-        >>> answer
-        Release(answer=1012, error=200, epsilon=0.015, remaining=1.985, where='age >= 65')
-        >>> posterior(answer, BetaBinomial.from_rate(5912, 0.17, 0.02)).median
-        1009
+        >>> import tempfile
+        >>> import noisycount as nc
+        >>> import polars as pl
+        >>> survey = pl.DataFrame({"age": [71] * 102 + [29] * 498})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with nc.open_desk(survey, unit="row", ledger=f"{folder}/ledger.db") as desk:
+        ...         answer = desk.release("age >= 65", within="20%", guess=100)
+        >>> answer  # doctest: +ELLIPSIS
+        Release(answer=..., error=20, epsilon=0.15, remaining=1.85, where='age >= 65')
+        >>> told = nc.posterior(answer, nc.BetaBinomial.from_rate(600, 0.17, 0.02))
+        >>> low, high = told.interval(0.95)
+        >>> low <= told.median <= high
+        True
     """
 
     answer: int

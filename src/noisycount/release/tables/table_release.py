@@ -74,6 +74,23 @@ class TableRelease(Shown):
         unreadable_as_missing: The columns whose cells, where they could not be read, count as
             missing, as the owner accepted.
         remains: What is left of the data set's budget and the analyst's own; None: unknown.
+
+    Example:
+        >>> import tempfile
+        >>> import noisycount as nc
+        >>> import polars as pl
+        >>> survey = pl.DataFrame({"town": ["Bern"] * 300 + ["Genf"] * 200})
+        >>> towns = {"town": ["Bern", "Genf"]}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with nc.open_desk(survey, unit="row", ledger=f"{folder}/ledger.db") as desk:
+        ...         table = desk.release_table("town", towns, epsilon=1, margins="total")
+        >>> table.price.text, table.remaining, [(row.level, row.labels) for row in table.rows]
+        ('ε = 1', Fraction(1, 1), [('town', ('Bern',)), ('town', ('Genf',)), ('total', (None,))])
+        >>> pl.DataFrame(table).columns
+        ['town', 'level', 'answer', 'error', 'error_of_all']
+        >>> towns, total = table.combined
+        >>> bool(abs(towns.sum() - total.sum()) < 1e-9)
+        True
     """
 
     answers: tuple[Counts, ...]
