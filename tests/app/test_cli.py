@@ -183,8 +183,9 @@ def test_the_help_tells_how_to_complete(run: Run) -> None:
 
 
 def test_help_imports_nothing_heavy() -> None:
-    """`noisycount --help` starts without NumPy, engines, databases, charts and Rich."""
+    """`noisycount --help` starts without NumPy, engines, databases, charts, questions and Rich."""
     heavy = {"numpy", "scipy", "duckdb", "sqlglot", "sqlalchemy", "altair", "rich"}
+    heavy |= {"noisycount.model", "noisycount.release"}
     code = (
         "import sys; from noisycount.app.cli import noisycount\n"
         "noisycount.main(['--help'], standalone_mode=False)\n"

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.errors import SourceError
-from noisycount.release.sources.servers import ServerPlace, is_server, without_passwords
+from noisycount.release.sources.servers import ServerPlace, is_server
+from noisycount.shown.passwords import without_passwords
 
 CANARY = "canary-7c1"
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)

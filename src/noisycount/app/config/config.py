@@ -19,7 +19,8 @@ from noisycount.release.ledger.entries import Analyst
 from noisycount.release.register.served_table import ServedTable
 from noisycount.release.sources.forms import ColumnForm, FileForm
 from noisycount.release.sources.lakes import is_lake
-from noisycount.release.sources.servers import is_server, without_passwords
+from noisycount.release.sources.servers import is_server
+from noisycount.shown.passwords import without_passwords
 
 __all__ = ["DEFAULT_BUDGET", "Config", "DatasetConfig"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self, TypeGuard
 
 from noisycount.errors import ConfigError
-from noisycount.release.sources.servers import without_passwords
+from noisycount.shown.passwords import without_passwords
 
 __all__ = ["TomlTable", "suggestion"]
 

@@ -14,8 +14,8 @@ from rich.text import Text
 
 from noisycount.app.terminal.characters import writable
 from noisycount.app.terminal.layout import as_records, column_widths, wrapped
-from noisycount.release.question.text import printable
 from noisycount.release.sources.servers import is_server
+from noisycount.shown.printable import printable
 
 __all__ = [
     "Facts",

@@ -7,8 +7,8 @@ import click
 
 from noisycount.app.terminal.characters import writable
 from noisycount.errors import BudgetError, LedgerError, SourceError
-from noisycount.release.question.text import printable
-from noisycount.release.sources.servers import without_passwords
+from noisycount.shown.passwords import without_passwords
+from noisycount.shown.printable import printable
 
 __all__ = ["STATUSES", "USAGE", "status_of", "tell"]
 

@@ -16,13 +16,7 @@ from noisycount.errors import PredicateError
 from noisycount.release.question.literals import beside, signed_number
 from noisycount.release.question.operands import Column, Literal, Operator
 from noisycount.release.question.schema import Kind, Schema, close_names
-from noisycount.release.question.text import (
-    canonical_text,
-    english,
-    printable,
-    written_name,
-    written_text,
-)
+from noisycount.release.question.text import canonical_text, english, written_name, written_text
 from noisycount.release.question.tokens import COMMA, KEYWORDS, Sort, Token, require_bytes, tokens
 from noisycount.release.question.tree import (
     And,
@@ -37,6 +31,7 @@ from noisycount.release.question.tree import (
     Predicate,
     Range,
 )
+from noisycount.shown.printable import printable
 
 __all__ = ["Predicate", "canonical_text", "english", "parse"]
 

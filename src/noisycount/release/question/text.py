@@ -17,8 +17,9 @@ from noisycount.release.question.tree import (
     Predicate,
     Range,
 )
+from noisycount.shown.printable import printable
 
-__all__ = ["canonical_text", "english", "printable", "written_name", "written_text"]
+__all__ = ["canonical_text", "english", "written_name", "written_text"]
 
 _NUMBER_PHRASES = {
     Operator.EQUAL: "is",
@@ -194,13 +195,3 @@ def _value(operand: Column | Literal) -> str:
 
 def _spoken(operand: Column | Literal) -> str:
     return printable(_value(operand).removesuffix(".0"))
-
-
-def printable(text: str) -> str:
-    r"""The text for one line of a terminal: what is not printable, and could steer it, is U+FFFD.
-
-    Example:
-        >>> printable("health = '\x1b[2J'")
-        "health = '�[2J'"
-    """
-    return "".join(each if each.isprintable() else "\ufffd" for each in text)

@@ -8,9 +8,8 @@ from urllib.parse import quote
 from noisycount.errors import SourceError
 from noisycount.release.sources.addresses import EXAMPLE, SPARK, Address
 
-__all__ = ["ServerPlace", "is_server", "without_passwords"]
+__all__ = ["ServerPlace", "is_server"]
 
-_PASSWORD = re.compile(r"(?<=://)([^\s@:/'\"]*):[^'\"]*@")
 _SCHEME = re.compile(r"(?P<engine>[A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9_]+)?://")
 _FILES = ("s3", "s3a", "gs", "gcs", "r2", "az", "abfss", "http", "https", "file", "sqlite")
 
@@ -24,16 +23,6 @@ def is_server(text: str) -> bool:
     """
     match = _SCHEME.match(text)
     return match is not None and match["engine"].lower() not in _FILES
-
-
-def without_passwords(text: str) -> str:
-    """A text of which no address tells a password, whatever is wrong with it.
-
-    Example:
-        >>> without_passwords("unexpected argument (postgresql://ward:secret@db/clinic#visits)")
-        'unexpected argument (postgresql://ward:…@db/clinic#visits)'
-    """
-    return _PASSWORD.sub(r"\1:…@", text)
 
 
 @dataclass(frozen=True, slots=True)
