@@ -1,6 +1,5 @@
 """What a chain of rows adds up to, and what breaks it."""
 
-from collections import ChainMap
 from collections.abc import Iterable, MutableMapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -19,6 +18,7 @@ from noisycount.release.ledger.chain import (
 )
 from noisycount.release.ledger.description import unit_of
 from noisycount.release.ledger.entries import Request
+from noisycount.release.ledger.overlay import Overlay
 from noisycount.release.ledger.table_answer import TableAnswer
 
 __all__ = ["Book", "Verification", "verification"]
@@ -56,12 +56,12 @@ class Book:
     def draft(self) -> "Book":
         """A book that goes on from this one, which stays as it is."""
         head = self.head  # before what it covers
-        return Book(head, self.made, *(ChainMap({}, each) for each in self.mappings))
+        return Book(head, self.made, *(Overlay(each) for each in self.mappings))
 
     def adopt(self, draft: "Book") -> None:
         """Add what a draft of this book added to it; it was committed."""
         for each, drafted in zip(self.mappings, draft.mappings, strict=True):
-            each.update(drafted.maps[0])  # type: ignore[attr-defined]  # those of a draft have it
+            each.update(drafted.added)  # type: ignore[attr-defined]  # those of a draft have it
         self.made = draft.made
         self.head = draft.head
 

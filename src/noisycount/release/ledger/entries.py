@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import lru_cache
@@ -52,6 +52,7 @@ class Request(Shown):
     epsilon: Fraction | None
     rho: Fraction | None = None
     delta: Fraction = Fraction(0)
+    _digest: str = field(default="", init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_text("dataset", self.dataset)
@@ -78,10 +79,13 @@ class Request(Shown):
     @property
     def digest(self) -> str:
         """The SHA-256 of an encoding that no other request shares, in hexadecimal digits."""
-        parts = [self.dataset, self.question, optional_text(self.epsilon)]
-        if self.rho is not None or self.delta:
-            parts += [optional_text(self.rho), exact_text(self.delta)]
-        return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()
+        if not self._digest:
+            parts = [self.dataset, self.question, optional_text(self.epsilon)]
+            if self.rho is not None or self.delta:
+                parts += [optional_text(self.rho), exact_text(self.delta)]
+            digest = hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()
+            object.__setattr__(self, "_digest", digest)
+        return self._digest
 
 
 @lru_cache(maxsize=_PRICES)

@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any, Self
 
 from noisycount.errors import LedgerError
@@ -17,7 +18,7 @@ ROW = "row"
 """What is said in place of a column where every row is a unit of its own."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Written:
     """What is written down of a data set.
 
@@ -72,7 +73,7 @@ class Written:
                 "the ledger describes a data set in a form of a later version: install that"
             ) from None
 
-    @property
+    @cached_property
     def text(self) -> str:
         """All of it, as a JSON object; a form that is the legacy one is told as it ever was."""
         legacy = None if self.legacy_form is None else asdict(self.legacy_form)
@@ -106,7 +107,7 @@ class Written:
         """Whether these were its records once, or are."""
         return self.table == table and digest in {self.content, *self.earlier}
 
-    @property
+    @cached_property
     def version(self) -> str:
         """A text that changes with the records, with how they are read and what cells stand for.
 
@@ -129,7 +130,7 @@ class Written:
         read = {name: form.parts for name, form in self.columns.items()}
         return _digest([self.content, self.unit, self.table, form, read])
 
-    @property
+    @cached_property
     def accepted(self) -> frozenset[str]:
         """The columns whose cells that do not fit count as missing, as their owner said."""
         return frozenset(n for n, form in self.columns.items() if form.accepts_unreadable)
