@@ -1,8 +1,11 @@
 """What all requests share: the configuration, the open ledger and records, and the clock."""
 
 from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self, TypeVar
+
+from starlette.concurrency import run_in_threadpool
 
 from noisycount.app.access.visitor import Visitor
 from noisycount.app.config.config import Config, DatasetConfig
@@ -38,6 +41,7 @@ class Office:
         flights: Which spends are.
         replies: What was replied to spends.
         buckets: How often each visitor may ask.
+        crew: Threads for work whose askers wait without one.
     """
 
     configuration: Config
@@ -48,6 +52,7 @@ class Office:
     flights: Flights
     replies: Replies
     buckets: Buckets
+    crew: Executor
 
     @classmethod
     def open(cls, configuration: Config, *, slots: bool = True) -> Self:
@@ -75,11 +80,13 @@ class Office:
             flights=Flights(),
             replies=Replies(ledger),
             buckets=Buckets(service.rate),
+            crew=ThreadPoolExecutor(service.concurrency, "work"),
         )
 
     def close(self) -> bool:
         """The end of all that is open; whether all work was done by then."""
         is_done = self.works.stop(self.configuration.service.deadline)
+        self.crew.shutdown(wait=is_done)
         self.shelf.close()
         self.ledger.close()
         return is_done
@@ -136,6 +143,22 @@ class Office:
         """
         clock = self.slot or self._deadline
         return clock.reply(self.works.admitted(work))
+
+    async def awaited(self, work: Callable[[], Result]) -> Result:
+        """The same as `reply`, for a route that many wait for: no thread waits for another.
+
+        Where replies leave at ticks all are told in the same way, by `reply`.
+
+        Args:
+            work: What is done meanwhile.
+
+        Raises:
+            StoppingError: The office is closing.
+            OverrunError: The work was not done in time; it goes on without its asker.
+        """
+        if self.slot is not None:
+            return await run_in_threadpool(self.reply, work)
+        return await self._deadline.awaited(self.works.admitted(work), self.crew)
 
     def computed(self, work: Callable[[], Result]) -> Result:
         """What work gives or refuses, as soon as it is there.

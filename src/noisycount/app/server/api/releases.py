@@ -77,12 +77,12 @@ _Key = Annotated[
     response_class=Response,
     responses=responses(_SHAPE, _EXAMPLE, status=201, also=[403, 409, 504]),
 )
-def release(
+async def release(
     name: Dataset, question: Question, visitor: Asking, office: Open, key: _Key
 ) -> Response:
     """An answer: one count, several, or a table; charged before anything is counted."""
     spend = Spend(visitor, name, key.strip('"'), question)
-    reply = office.reply(partial(spend.reply, office))
+    reply = await office.awaited(partial(spend.reply, office))
     location = {"Location": f"/v1/releases/{reply.name}"}
     return Response(reply.content, 201, location, _JSON)
 

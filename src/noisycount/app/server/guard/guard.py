@@ -60,10 +60,18 @@ class Guard:
             UncheckedError: Keys cannot be read.
         """
         with _checking():
-            if self.tokens is not None and not shown.startswith(_KEY):
+            if self.tokens is not None and self.takes_a_moment(shown):
                 return self.tokens.visitor(shown)
             holder = self.keyring.holder(shown)
         return None if holder is None else holder.visitor
+
+    def takes_a_moment(self, shown: str) -> bool:
+        """Whether it may take long to know who comes: an issuer is far, the keys are at hand.
+
+        Args:
+            shown: What stands behind `Bearer`.
+        """
+        return self.tokens is not None and not shown.startswith(_KEY)
 
     def login(self, shown: str) -> tuple[str, IssuedKey] | None:
         """What the cookie of a new session says, and for whom; None: the key opens nothing.
