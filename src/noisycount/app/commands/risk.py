@@ -138,13 +138,13 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     assumes; others know some records, or only the rate. No data is read.
     """
     if dataset is not None:
-        beside = (strata, noise, scale, price, key, sample, known, known_positives, plot)
+        beside = (strata, noise, scale, price, key, sample, known_positives, plot)
         if any(option is not None for option in beside):
             raise click.UsageError(
-                "--ledger NAME goes with --size, --rate, --atoms, --least and --epsilon only: its "
-                "answers say the rest"
+                "--ledger NAME goes with --size, --rate, --known, --atoms, --least and --epsilon "
+                "only: its answers say the rest"
             )
-        about = Known(size, rate, atoms, float(least or LEAST))
+        about = Known(size, rate, atoms, float(least or LEAST), known)
         _tell_list(dataset, about, epsilon, configuration, as_json=as_json)
         return
     if atoms is not None or least is not None:

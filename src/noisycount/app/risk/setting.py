@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
 from noisycount.app.refine.assumption import Assumed
+from noisycount.app.risk.known import check_known
 from noisycount.errors import NoisyCountError
 from noisycount.model.drawing.scales import as_written
 from noisycount.model.exact import Exact
@@ -96,17 +97,14 @@ class Setting:
                 "--known needs --size and --rate: with --strata it is not told whose records "
                 "are known"
             )
-        if self.known is None or self.known >= size:
-            raise NoisyCountError(
-                f"--known {self.known} leaves nobody to protect among {size} records: give at "
-                f"most {size - 1}"
-            )
+        known = self.known or 0
+        check_known(known, size)
         if self.known_positives is None:
-            expected = round(self.known * self.assumed.rate.mean)
+            expected = round(known * self.assumed.rate.mean)
             object.__setattr__(self, "known_positives", expected)
-        elif self.known_positives > self.known:
+        elif self.known_positives > known:
             raise NoisyCountError(
-                f"--known-positives {self.known_positives} exceeds --known {self.known}: give at "
+                f"--known-positives {self.known_positives} exceeds --known {known}: give at "
                 "most that many"
             )
 

@@ -1,8 +1,11 @@
 """`risk --ledger`: what all answers about a data set show together."""
 
+import math
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import noisycount as nc
@@ -83,6 +86,82 @@ def test_small_groups_have_the_worst_case(run: Run) -> None:
     assert told["given"] == pytest.approx(0.2)
     assert "fewer than 7 records" in told["cautions"]["small groups"]
     assert "the 20 % in small" in " ".join(run(*words).output.split())
+
+
+def learned(size: int, known: tuple[int, ...], epsilon: float) -> float:
+    """The largest D_ε over pairs of atoms of one record, summed over every database and answer.
+
+    Two answers about two questions, for somebody who knows the atoms of some records.
+    """
+    signs, far = np.array([[1, 1], [1, 0], [0, 0]]), 40
+    grid = np.arange(-far, far + size + 1)
+    base = math.exp(-0.5)
+    laws = []
+    for own in range(3):
+        law = np.zeros((grid.size, grid.size))
+        for others in product(range(3), repeat=size - 1 - len(known)):
+            chance = math.prod(OUTSIDE[atom] for atom in others)
+            first, second = signs[[own, *known, *others]].sum(axis=0)
+            answers = [base ** abs(grid - count) for count in (first, second)]
+            law += chance * ((1 - base) / (1 + base)) ** 2 * np.outer(*answers)
+        laws.append(law)
+    pairs = product(laws, repeat=2)
+    return max(np.maximum(one - math.exp(epsilon) * two, 0).sum() for one, two in pairs)
+
+
+@pytest.mark.parametrize("known", [(0,), (2,), (0, 1)])
+def test_who_knows_records_sees_a_list_about_the_others(known: tuple[int, ...]) -> None:
+    """Whichever they are: as the sum over all databases of four records says."""
+    others = nc.Atoms(4 - len(known), OUTSIDE, [{0, 1}, {0}])
+    noises = [nc.DiscreteLaplace.for_epsilon("0.5")] * 2
+    for epsilon in (0.0, 0.1, 0.4):
+        told = nc.list_risk(noises, others, least=1e-9).delta(epsilon)
+        assert told == pytest.approx(learned(4, known, epsilon), rel=1e-6)
+
+
+@pytest.mark.usefixtures("asked")
+def test_known_records_stand_between(run: Run) -> None:
+    """Whoever knows 20 of 60 records learns more than the outsider, less than the worst case."""
+    words = ("risk", "--ledger", "survey", "--atoms", "atoms.csv", "--least", "2", "--known", "20")
+    told = run(*words, "--json").object
+    noises = [nc.DiscreteLaplace.for_epsilon(price) for price in ("0.5", "0.5", "1")]
+    risk = nc.list_risk(noises, nc.Atoms(40, OUTSIDE), [{0, 1}, {0}, {0, 1}], least=2)
+    assert told["known"] == 20
+    assert told["partly_informed"] == pytest.approx(risk.delta(1.0), rel=1e-9)
+    assert told["partly_informed_led_by_answers"] == pytest.approx(risk.adaptive(1.0), rel=1e-9)
+    assert told["outsider"] < told["partly_informed"] < told["worst_case"]
+    shown = run(*words)
+    assert max(map(len, shown.output.splitlines())) <= 80
+    flat = one_line(shown.output)
+    assert "│ partly informed │ 20 records │" in flat
+    assert "partly informed knows 20 records, whichever: the answers are about the others" in flat
+
+
+@pytest.mark.usefixtures("asked")
+def test_known_records_part_off_smaller_groups(run: Run) -> None:
+    """Of 40 others a group of rate .1 is below 5, of 60 it is not: then it has the worst case."""
+    words = ("risk", "--ledger", "survey", "--atoms", "atoms.csv", "--least", "5", "--known", "20")
+    told = run(*words, "--json").object
+    assert told["outsider"] < told["worst_case"] == told["partly_informed"]
+    assert "20 records and the 20 % in small" in one_line(run(*words).output)
+
+
+def test_known_records_without_an_outsider_are_refused(
+    here: Path, run: Run, refused: Refused
+) -> None:
+    """As nothing is told of somebody who knows fewer than all others."""
+    configure(here, 'unit = "person"\nsize = 60')
+    words = ("risk", "--ledger", "survey", "--known")
+    run("count", "survey", "--where", POOR, "--epsilon", "0.1")
+    assert "leave --known 9 out: no figure of its own without the rate" in refused(*words, "9")
+    rated = (*words, "60", "--rate", "20%")
+    assert "--known 60 leaves nobody to protect among 60 records: give at most 59" in refused(
+        *rated
+    )
+    assert "goes with --size, --rate, --known, --atoms" in refused(*rated, "--known-positives", "3")
+    keys = ("--keys", "health=excellent,good,fair,poor,null", "--groups-per-unit", "1")
+    run("count", "survey", "--by", "health", *keys, "--epsilon", "0.2")
+    assert "leave --known 9 out: no figure of its own, as tables are" in refused(*words, "9")
 
 
 @pytest.mark.usefixtures("asked")

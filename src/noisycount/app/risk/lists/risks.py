@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from noisycount.analysis.privacy.desk.list_risk import ListRisk, list_risk
-from noisycount.app.risk.known import Known
+from noisycount.app.risk.known import Known, check_known
 from noisycount.app.risk.lists.answers_so_far import AnswersSoFar
 from noisycount.app.risk.lists.atoms_file import atoms_of_file
 from noisycount.app.risk.risk import float_above
@@ -16,10 +16,10 @@ __all__ = ["ListRisks", "Outsider"]
 
 @dataclass(frozen=True, slots=True)
 class Outsider:
-    """What somebody learns who knows how often records are in which atom.
+    """What somebody learns who knows how often records are in which atom, and perhaps some records.
 
     Attributes:
-        size: The number of records.
+        size: The number of records that are not known.
         delta: δ by the rule of the desk.
         of_large: δ of those whose groups are large.
         led: δ also where answers led to questions.
@@ -52,7 +52,9 @@ class ListRisks:
         epsilon: The ε at which δ is told.
         worst: δ for somebody who knows all other records.
         outsider: What an outsider has; None where that is not told.
+        partly: What somebody has who holds some records besides; None: nobody was asked about.
         why: Why it is not; empty where it is.
+        held: How many these records are.
     """
 
     asked: AnswersSoFar
@@ -60,25 +62,52 @@ class ListRisks:
     worst: float
     outsider: Outsider | None
     why: str = ""
+    partly: Outsider | None = None
+    held: int | None = None
 
     @classmethod
     def of(cls, asked: AnswersSoFar, known: Known, epsilon: Fraction | None) -> "ListRisks":
         """The risks of a list at an ε, by default the price of the dearest answer.
 
         Raises:
-            NoisyCountError: The size is not public, or the file of the atoms cannot be read.
+            NoisyCountError: The size is not public, the file of the atoms cannot be read, or
+                nothing is left to tell of somebody who holds records.
         """
         told = asked.dearest if epsilon is None else epsilon
         number = float_above(told)
         if asked.tables:
             why = "no figure of its own, as tables are among the answers"
+            _check_untold(known, why)
             return cls(asked, told, asked.paid.delta(told), None, why)
         atoms = _atoms(asked, known)
         if atoms is None:
-            return cls(asked, told, _of_counts(asked, told), None, _untold(asked))
-        sets = [atoms.questions[place] for place in asked.places]
-        risk = list_risk(asked.mechanisms, atoms, sets, least=known.least)
-        return cls(asked, told, risk.worst(number), Outsider.of(risk, number))
+            why = _untold(asked)
+            _check_untold(known, why)
+            return cls(asked, told, _of_counts(asked, told), None, why)
+        risk = _risk(asked, atoms, known)
+        partly = None
+        if known.held is not None:
+            check_known(known.held, atoms.size)
+            others = Atoms(atoms.size - known.held, atoms.rates, atoms.questions)
+            partly = Outsider.of(_risk(asked, others, known), number)
+        outsider = Outsider.of(risk, number)
+        return cls(asked, told, risk.worst(number), outsider, partly=partly, held=known.held)
+
+
+def _risk(asked: AnswersSoFar, atoms: Atoms, known: Known) -> ListRisk:
+    """What the counts show of the records of these atoms.
+
+    Whoever holds records takes them off each count: what is left are the answers about the others,
+    which are independent of them (docs/several-answers.md, the corollary of Theorem 2).
+    """
+    sets = [atoms.questions[place] for place in asked.places]
+    return list_risk(asked.mechanisms, atoms, sets, least=known.least)
+
+
+def _check_untold(known: Known, why: str) -> None:
+    """The refusal of somebody who holds records, where no outsider is told of."""
+    if known.held is not None:
+        raise NoisyCountError(f"leave --known {known.held} out: {why}")
 
 
 def _of_counts(asked: AnswersSoFar, epsilon: Fraction) -> float:

@@ -12,7 +12,7 @@ __all__ = ["list_object"]
 
 def list_object(risks: ListRisks) -> dict[str, Any]:
     """δ of the list so far; that of the outsider is null where it is not told."""
-    asked, outsider = risks.asked, risks.outsider
+    asked, outsider, partly = risks.asked, risks.outsider, risks.partly
     epsilon, delta = asked.paid.told
     return {
         "dataset": asked.dataset,
@@ -37,6 +37,9 @@ def list_object(risks: ListRisks) -> dict[str, Any]:
         "outsider_led_by_answers": None if outsider is None else outsider.led,
         "given": None if outsider is None else outsider.given,
         "least": None if outsider is None else outsider.least,
+        "known": risks.held,
+        "partly_informed": None if partly is None else partly.delta,
+        "partly_informed_led_by_answers": None if partly is None else partly.led,
         "why": risks.why or None,
         "cautions": dict(list_cautions(risks)),
     }

@@ -5,15 +5,16 @@ from fractions import Fraction
 
 from noisycount.app.ledger.asked_words import number_of
 from noisycount.app.risk.lists.answers_so_far import AnswersSoFar
-from noisycount.app.risk.lists.risks import ListRisks
+from noisycount.app.risk.lists.risks import ListRisks, Outsider
 from noisycount.app.terminal.printing import seen_from_here
 from noisycount.shown.numbers import approximately, at_most, percent
 
 __all__ = ["list_cautions", "list_facts", "list_header", "list_rows", "promised"]
 
 _WORST = "worst case"
-_OUTSIDER = "outsider"
-_LED = "outsider, led by answers"
+_OUTSIDER, _PARTLY = "outsider", "partly informed"
+_LED_BY = "led by answers"
+_LED = f"{_OUTSIDER}, {_LED_BY}"
 _GROUP = "worst case, group"
 _CHARGED = "the ledger charges the worst case, whatever an outsider learns"
 
@@ -47,12 +48,19 @@ def list_rows(risks: ListRisks) -> list[tuple[str, str, str]]:
             [] if of_group is None else [(_GROUP, "also that the person is in", at_most(of_group))]
         )
         return [worst, *group]
-    given = risks.outsider.given
-    knows = "no record" if given == 0 else f"the {percent(Decimal(f'{given:.2e}'))} in small groups"
+    partly = [] if risks.partly is None else _rows(_PARTLY, risks.partly, risks.held)
+    return [worst, *partly, *_rows(_OUTSIDER, risks.outsider, None)]
+
+
+def _rows(name: str, one: Outsider, held: int | None) -> list[tuple[str, str, str]]:
+    """What is told of one adversary, and of the same where answers led to questions."""
+    records = [] if held is None else [number_of("record", held)]
+    share = percent(Decimal(f"{one.given:.2e}"))
+    small = [f"the {share} in small groups"] if one.given > 0 else []
+    knows = " and ".join([*records, *small]) or "no record"
     return [
-        worst,
-        (_OUTSIDER, knows, at_most(risks.outsider.delta)),
-        (_LED, knows, at_most(risks.outsider.led)),
+        (name, knows, at_most(one.delta)),
+        (f"{name}, {_LED_BY}", knows, at_most(one.led)),
     ]
 
 
@@ -64,6 +72,9 @@ def list_cautions(risks: ListRisks) -> list[tuple[str, str]]:
     rule = f"“{_OUTSIDER}” only against one who knows no record, if the rates are right"
     led = "also where an answer led to the next question, if the atoms were fixed before the first"
     found = [worst, ("holds for", f"{rule} and no answer led to a question"), (_LED, led)]
+    if risks.held is not None:
+        number = number_of("record", risks.held)
+        found.append((_PARTLY, f"knows {number}, whichever: the answers are about the others"))
     if risks.outsider.given > 0:
         small = (
             f"a group that the questions part off is expected to hold fewer than "
