@@ -4,6 +4,7 @@ import signal
 import sys
 from fractions import Fraction
 from functools import partial
+from resource import RUSAGE_CHILDREN, getrusage
 from statistics import median
 from subprocess import run
 
@@ -18,6 +19,7 @@ SECONDS = 20.0
 SPENDS = 200  # a second, on a quiet machine of two cores
 FIRST_ANSWER = 1.5  # s
 STARTS = 5
+RIVAL = [sys.executable, "-c", "import fastapi, uvicorn, duckdb, sqlalchemy"]
 
 
 def test_a_service_spends_200_times_a_second(show: Show) -> None:
@@ -31,16 +33,29 @@ def test_a_service_spends_200_times_a_second(show: Show) -> None:
 
 
 def test_a_service_answers_within_a_second_and_a_half(show: Show) -> None:
-    """From the start of its process to the first reply, the ledger made already."""
+    """From the start of its process to the first reply, the ledger made already.
 
-    def started(service: Service) -> float:
-        service.end(signal.SIGTERM)
-        return service.start()
-
+    The processor time until then is shown too: other work on the machine does not stretch it.
+    """
+    times: dict[str, list[float]] = {"ours": [], "theirs": [], "our own": [], "their own": []}
     with Service.running("2") as service:
-        ours = median(started(service) for _ in range(STARTS))
-    rival = [sys.executable, "-c", "import fastapi, uvicorn, duckdb, sqlalchemy"]
-    theirs = median(seconds(partial(run, rival, check=True)) for _ in range(STARTS))
-    compared = Comparison("first answer", ours, "imports alone", theirs, FIRST_ANSWER)
+        for _ in range(STARTS):
+            service.end(signal.SIGTERM)
+            times["ours"].append(service.start())
+            times["our own"].append(service.processor_time())
+            before = _of_children()
+            times["theirs"].append(seconds(partial(run, RIVAL, check=True)))
+            times["their own"].append(_of_children() - before)
+    found = {name: median(each) for name, each in times.items()}
+    compared = Comparison(
+        "first answer", found["ours"], "imports alone", found["theirs"], FIRST_ANSWER
+    )
     show(compared)
+    show(Comparison("  in processor time", found["our own"], "the same", found["their own"]))
     assert compared.kept
+
+
+def _of_children() -> float:
+    """The processor time of all processes that were started here and have ended, in s."""
+    used = getrusage(RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
