@@ -6,7 +6,13 @@ import pytest
 
 import noisycount as nc
 from noisycount.charts.files import save_file
-from noisycount.charts.table.dots import MOST_DOTS, RefinedDot, RefinedDots, answer_error
+from noisycount.charts.table.dots import (
+    MOST_DOTS,
+    RefinedDot,
+    RefinedDots,
+    RefinedSums,
+    answer_error,
+)
 from noisycount.charts.table.refined_chart import refined_chart
 from noisycount.model.exact import Exact
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
@@ -90,6 +96,70 @@ def test_a_file_of_sixty_rows_is_drawn(tmp_path: Path) -> None:
     save_file(refined_chart(RefinedDots(dots, "Towns", [])), tmp_path / "t.png")
     _, height = struct.unpack(">II", (tmp_path / "t.png").read_bytes()[16:24])
     assert height > 60 * 22 * 2
+
+
+def test_sums_stand_below_the_cells_on_scales_of_their_own() -> None:
+    """Each level with its name, its rows and its axis; the legend stands once."""
+    counties = RefinedSums("county", [RefinedDot("A", 400, 30, 390, 372, 411)])
+    total = RefinedSums("total", [RefinedDot("total", None, 0, 5000, 4990, 5010)])
+    table = RefinedDots(DOTS, "What are the true counts?", [], sums=[counties, total])
+    chart = refined_chart(table).to_dict()
+    panels = chart["vconcat"]
+    assert [panel.get("title", {}).get("text") for panel in panels] == [None, "county", "total"]
+    marks = [panel["layer"][3] for panel in panels]
+    told = [chart["datasets"][mark["data"]["name"]] for mark in marks]
+    assert [[one["count"] for one in each] for each in told[1:]] == [[400, 390], [5000]]
+    ends = [mark["encoding"]["x"]["scale"]["domain"][1] for mark in marks]
+    assert ends[0] < 60
+    assert 430 < ends[1] < 450
+    assert 5010 < ends[2] < 5200
+    assert chart["resolve"]["scale"] == {"x": "independent", "y": "independent"}
+    legends = [mark["encoding"]["color"]["legend"] is None for mark in marks]
+    assert legends == [False, True, True]
+    assert chart["title"]["text"] == "What are the true counts?"
+
+
+def test_answers_are_told_from_estimates_in_grey() -> None:
+    """The lines of answers are dashed, those of estimates are not."""
+    for panel in [refined_chart(TABLE).to_dict()]:
+        scale = panel["layer"][2]["encoding"]["strokeDash"]["scale"]
+        assert scale["domain"] == panel["layer"][3]["encoding"]["color"]["scale"]["domain"]
+        assert scale["range"] == [[5, 1], [1, 0]]
+        assert len(set(panel["layer"][3]["encoding"]["color"]["scale"]["range"])) == 2
+
+
+def test_many_levels_of_sums_are_not_all_drawn() -> None:
+    """Those with the fewest counts are, in their order, and a note says so."""
+
+    def sums(number: int) -> RefinedSums:
+        dots = [RefinedDot(str(n), n, 2, n, n - 1, n + 1) for n in range(number)]
+        return RefinedSums.of_largest(f"{number} ranges", dots)
+
+    levels = [sums(2**power) for power in (7, 6, 5, 4, 3, 2, 1, 0)]
+    shown = RefinedDots.of_largest(DOTS, "Ages", ["a.csv"], sums=levels)
+    assert [one.name for one in shown.sums] == [f"{2**n} ranges" for n in (5, 4, 3, 2, 1, 0)]
+    assert shown.notes == ["a.csv", "6 of 8 levels of sums: those with the fewest"]
+    assert RefinedDots.of_largest(DOTS, "Ages", sums=levels[:1]).sums[0].name == (
+        "128 ranges: the 60 largest of 128"
+    )
+
+
+def test_the_sums_of_a_posterior_are_drawn() -> None:
+    """Of each level about which something was answered, with what was."""
+    keys = {"county": ["A", "A", "B"], "town": ["a", "b", "c"]}
+    noise = nc.DiscreteLaplace(2)
+    answers = {2: [12, 3, 40], ("A",): 17}
+    told = nc.table_posterior(answers, noise, tree=nc.Tree.of_keys(keys), prior=nc.Splits(1))
+    chart = nc.chart(told).to_dict()
+    _, county = chart["vconcat"]
+    marks = chart["datasets"][county["layer"][3]["data"]["name"]]
+    assert county["title"]["text"] == "county"
+    assert [one["count"] for one in marks if one["kind"].startswith("answer")] == [17]
+    assert [one["count"] for one in marks if one["kind"] == "refined"] == told.level(
+        1
+    ).mean.tolist()
+    labels = chart["datasets"][county["layer"][4]["data"]["name"]]
+    assert [one["label"] for one in labels] == ["A", "B"]
 
 
 def test_the_posterior_of_a_table_is_drawn() -> None:

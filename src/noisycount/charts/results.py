@@ -52,7 +52,7 @@ def _(told: Posterior) -> alt.TopLevelMixin:
 
 @chart_of.register
 def _(told: TablePosterior) -> alt.TopLevelMixin:
-    """The answers of the cells and their estimates."""
+    """The answers of the cells and of their sums, and the estimates."""
     return refined_chart(posterior_dots(told))
 
 

@@ -43,10 +43,9 @@ class CellSolution:
         """The logarithm of the probability of the answers."""
         return float(self.estimates.log_evidence.sum())
 
-    @property
-    def cell_answers(self) -> tuple[LevelAnswers, ...]:
-        """What was answered about the cells."""
-        return tuple(self.cells.answers)
+    def answers(self, level: int) -> tuple[LevelAnswers, ...]:
+        """What was answered about a level; about the sum of all cells nothing was."""
+        return tuple(self.cells.answers) if level else ()
 
     @property
     def rounding(self) -> float:

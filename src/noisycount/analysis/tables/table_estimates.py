@@ -204,7 +204,7 @@ class TablePosterior(Shown):
     def _answers(self) -> list[float | None]:
         """The answer of each cell that has one."""
         answers, given = np.zeros(len(self)), np.zeros(len(self), dtype=np.int64)
-        for one in self.solution.cell_answers:
+        for one in self.solution.answers(self.tree.depth - 1):
             given[one.nodes] += np.where(one.suppressed, 2, 1)
             answers[one.nodes] = one.answers
         return [

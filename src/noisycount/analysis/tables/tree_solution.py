@@ -58,10 +58,9 @@ class TreeSolution:
         """The law of the root's count."""
         return self.solved.down.laws[0][0]
 
-    @property
-    def cell_answers(self) -> tuple[LevelAnswers, ...]:
-        """What was answered about the cells."""
-        return self.model.levels[-1].answers
+    def answers(self, level: int) -> tuple[LevelAnswers, ...]:
+        """What was answered about a level, from 0, that of the root."""
+        return self.model.levels[level].answers
 
     def summary(self, level: int) -> Summary:
         """The estimates of a level."""

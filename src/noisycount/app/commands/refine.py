@@ -61,7 +61,7 @@ _WHOLE = (
 )
 @plot_option(
     "Draw it as .svg or .png: what was assumed, what is answered, and both; of a table the answers "
-    "and estimates of its cells, without their sums."
+    "and estimates of its cells, and below them those of their sums, level by level."
 )
 @column_options
 @published_options

@@ -1,4 +1,4 @@
-"""What a chart of a refined table shows: two dots a cell, the answer and the estimate."""
+"""What a chart of a refined table shows: two dots a count, the answer and the estimate."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,15 +8,17 @@ from noisycount.analysis.accuracy.accuracy import accuracy
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 
-__all__ = ["MOST_DOTS", "RefinedDot", "RefinedDots", "answer_error"]
+__all__ = ["MOST_DOTS", "RefinedDot", "RefinedDots", "RefinedSums", "answer_error"]
 
 MOST_DOTS = 60
-"""Of more cells the largest are shown."""
+"""Of more counts of a level the largest are shown."""
+
+_MOST_SUMS = 2 * MOST_DOTS  # of all levels together
 
 
 @dataclass(frozen=True, slots=True)
 class RefinedDot:
-    """One cell.
+    """One cell, or one sum of cells.
 
     Args:
         label: What was counted.
@@ -36,6 +38,42 @@ class RefinedDot:
 
 
 @dataclass(frozen=True, slots=True)
+class RefinedSums:
+    """A level of sums, which has a scale of its own: sums are larger than cells.
+
+    Args:
+        name: Which level it is.
+        dots: Its counts, in their order.
+
+    Raises:
+        ValueError: There is none, or there are more than anybody reads.
+    """
+
+    name: str
+    dots: Sequence[RefinedDot]
+
+    def __post_init__(self) -> None:
+        """The refusal of what cannot be drawn."""
+        _check(self.dots)
+
+    @classmethod
+    def of_largest(cls, name: str, dots: Sequence[RefinedDot]) -> Self:
+        """All of a level or, where there are more than anybody reads, the largest, largest first.
+
+        Args:
+            name: Which level it is.
+            dots: Its counts, in their order.
+
+        Example:
+            >>> sums = [RefinedDot(str(n), n, 2, n, n - 1, n + 1) for n in range(100)]
+            >>> RefinedSums.of_largest("county", sums).name
+            'county: the 60 largest of 100'
+        """
+        shown, told = _largest(dots)
+        return cls(f"{name}: {told}" if told else name, shown)
+
+
+@dataclass(frozen=True, slots=True)
 class RefinedDots:
     """What a chart of a refined table shows.
 
@@ -45,6 +83,7 @@ class RefinedDots:
         notes: Lines below it.
         level: The probability of every interval.
         unit: What is counted, in the plural.
+        sums: The levels of sums that stand below the cells.
 
     Raises:
         ValueError: There is no cell, or there are more than anybody reads.
@@ -55,22 +94,21 @@ class RefinedDots:
     notes: Sequence[str]
     level: float = 0.95
     unit: str = "records"
+    sums: Sequence[RefinedSums] = ()
 
     def __post_init__(self) -> None:
         """The refusal of what cannot be drawn."""
-        if not 1 <= len(self.dots) <= MOST_DOTS:
-            raise ValueError(
-                f"dots must be 1 to {MOST_DOTS}, got {len(self.dots):,}: draw the largest"
-            )
+        _check(self.dots)
 
     @classmethod
-    def of_largest(
+    def of_largest(  # noqa: PLR0913, PLR0917 - what a chart shows
         cls,
         dots: Sequence[RefinedDot],
         title: str,
         notes: Sequence[str] = (),
         level: float = 0.95,
         unit: str = "records",
+        sums: Sequence[RefinedSums] = (),
     ) -> Self:
         """All cells or, where there are more than anybody reads, the largest, largest first.
 
@@ -80,6 +118,7 @@ class RefinedDots:
             notes: Lines below it.
             level: The probability of every interval.
             unit: What is counted, in the plural.
+            sums: The levels of sums that stand below the cells.
 
         Example:
             >>> cells = [RefinedDot(str(n), n, 2, n, n - 1, n + 1) for n in range(100)]
@@ -87,11 +126,36 @@ class RefinedDots:
             >>> len(shown.dots), shown.dots[0].label, shown.notes
             (60, '99', ['the 60 largest of 100 cells'])
         """
-        if len(dots) <= MOST_DOTS:
-            return cls(dots, title, list(notes), level, unit)
-        largest = sorted(dots, key=lambda dot: -dot.estimate)[:MOST_DOTS]
-        told = f"the {MOST_DOTS} largest of {len(dots):,} cells"
-        return cls(largest, title, [*notes, told], level, unit)
+        shown, told = _largest(dots)
+        notes = [*notes, f"{told} cells"] if told else list(notes)
+        drawn = _fewest(sums)
+        if len(drawn) < len(sums):
+            notes.append(f"{len(drawn)} of {len(sums)} levels of sums: those with the fewest")
+        return cls(shown, title, notes, level, unit, drawn)
+
+
+def _fewest(sums: Sequence[RefinedSums]) -> list[RefinedSums]:
+    """The levels with the fewest counts, in their order, as many as anybody reads together."""
+    left, drawn = _MOST_SUMS, []
+    for one in sorted(sums, key=lambda one: len(one.dots)):
+        left -= len(one.dots)
+        if left >= 0:
+            drawn.append(one)
+    return [one for one in sums if one in drawn]
+
+
+def _check(dots: Sequence[RefinedDot]) -> None:
+    """The refusal of no dots, and of more than anybody reads."""
+    if not 1 <= len(dots) <= MOST_DOTS:
+        raise ValueError(f"dots must be 1 to {MOST_DOTS}, got {len(dots):,}: draw the largest")
+
+
+def _largest(dots: Sequence[RefinedDot]) -> tuple[Sequence[RefinedDot], str]:
+    """As many as anybody reads, and in words which, if they are not all."""
+    if len(dots) <= MOST_DOTS:
+        return dots, ""
+    largest = sorted(dots, key=lambda dot: -dot.estimate)[:MOST_DOTS]
+    return largest, f"the {MOST_DOTS} largest of {len(dots):,}"
 
 
 def answer_error(mechanism: Mechanism | None, level: float) -> float:

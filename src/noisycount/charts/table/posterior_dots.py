@@ -1,9 +1,9 @@
-"""What a chart of a table posterior shows: the answers of its cells beside their estimates."""
+"""What a chart of a table posterior shows: answers beside estimates, of cells and of their sums."""
 
 import numpy as np
 
 from noisycount.analysis.tables.table_estimates import TablePosterior
-from noisycount.charts.table.dots import RefinedDot, RefinedDots, answer_error
+from noisycount.charts.table.dots import RefinedDot, RefinedDots, RefinedSums, answer_error
 
 __all__ = ["posterior_dots"]
 
@@ -11,25 +11,38 @@ _LEVEL = 0.95
 
 
 def posterior_dots(told: TablePosterior) -> RefinedDots:
-    """The cells of a table, each with its answer if it has one, and its estimate.
+    """The cells of a table, and each level of sums about which something was answered.
 
     Args:
         told: The laws of the counts.
     """
-    cells, answers, errors = told.level(-1), np.full(len(told), np.nan), np.zeros(len(told))
-    for one in told.solution.cell_answers:
+    cells = told.tree.depth - 1
+    sums = [
+        RefinedSums.of_largest(told.tree.names[level], _level(told, level))
+        for level in reversed(range(cells))
+        if told.solution.answers(level)
+    ]
+    title, notes = "What are the true counts?", [told.prior.words]
+    return RefinedDots.of_largest(_level(told, cells), title, notes, _LEVEL, sums=sums)
+
+
+def _level(told: TablePosterior, level: int) -> list[RefinedDot]:
+    """The nodes of a level, each with its answer if it has one, and its estimate."""
+    estimates = told.level(level)
+    number = len(estimates.mean)
+    answers, errors = np.full(number, np.nan), np.zeros(number)
+    for one in told.solution.answers(level):
         given = ~one.suppressed
         answers[one.nodes[given]] = one.answers[given]
         errors[one.nodes[given]] = answer_error(one.mechanism, _LEVEL)
-    dots = [
+    return [
         RefinedDot(
-            ", ".join(told.tree.label(-1, cell)),
-            None if np.isnan(answers[cell]) else float(answers[cell]),
-            float(errors[cell]),
-            float(cells.mean[cell]),
-            int(cells.low[cell]),
-            int(cells.high[cell]),
+            ", ".join(told.tree.label(level, node)) or told.tree.names[level],
+            None if np.isnan(answers[node]) else float(answers[node]),
+            float(errors[node]),
+            float(estimates.mean[node]),
+            int(estimates.low[node]),
+            int(estimates.high[node]),
         )
-        for cell in range(len(told))
+        for node in range(number)
     ]
-    return RefinedDots.of_largest(dots, "What are the true counts?", [told.prior.words], _LEVEL)

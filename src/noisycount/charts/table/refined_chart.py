@@ -7,7 +7,7 @@ import altair as alt
 from noisycount.charts.drawing import unchecked
 from noisycount.charts.lines import as_lines
 from noisycount.charts.table.dots import RefinedDot, RefinedDots
-from noisycount.charts.theme import BLUE, CONFIG, GRID, INK, MUTED, VERMILION
+from noisycount.charts.theme import BLUE, CONFIG, DENSE, GRID, INK, MUTED, SOLID, VERMILION
 from noisycount.shown.numbers import percent
 
 __all__ = ["refined_chart"]
@@ -20,11 +20,14 @@ _ROW, _NARROW_ROW = 30, 22  # pixels of a row, and of one of many
 _MANY = 20  # rows
 _APART = 0.17  # of a row: the answer above its middle, the estimate below
 _ROOM = 0.02  # of the width, beyond the ends
+_BETWEEN = 28  # pixels from level to level
 
 
 @unchecked
-def refined_chart(table: RefinedDots) -> alt.LayerChart:
+def refined_chart(table: RefinedDots) -> alt.LayerChart | alt.VConcatChart:
     """Two dots a row with their intervals: the answer above, the estimate from all answers below.
+
+    Sums stand below the cells, each level on a scale of its own.
 
     Args:
         table: The rows.
@@ -34,25 +37,49 @@ def refined_chart(table: RefinedDots) -> alt.LayerChart:
         >>> refined_chart(RefinedDots(dots, "Persons by town", [])).title.text
         'Persons by town'
     """
-    middles, height = _middles(table.dots)
-    marks = alt.Chart(alt.InlineData(list(_marks(table.dots, middles))))
+    cells = _level(table.dots, table.unit, has_legend=True)
+    if not table.sums:
+        alone: alt.LayerChart = cells.properties(title=_title(table), config=CONFIG)
+        return alone
+    sums = [
+        _level(one.dots, table.unit).properties(title=alt.TitleParams(one.name, frame="group"))
+        for one in table.sums
+    ]
+    return alt.VConcatChart(
+        vconcat=[cells, *sums],
+        title=_title(table),
+        spacing=_BETWEEN,
+        config=CONFIG,
+        resolve=alt.Resolve(scale={"x": "independent", "y": "independent"}),
+    )
+
+
+def _level(rows: Sequence[RefinedDot], unit: str, *, has_legend: bool = False) -> alt.LayerChart:
+    """The rows of one level."""
+    middles, height = _middles(rows)
+    marks = alt.Chart(alt.InlineData(list(_marks(rows, middles))))
     y = alt.Y("place:Q", axis=None, scale=alt.Scale(domain=[0, height], reverse=True, nice=False))
-    x = alt.X("count:Q", title=table.unit, axis=_axis(), scale=_scale(table.dots))
+    x = alt.X("count:Q", title=unit, axis=_axis(), scale=_scale(rows))
+    kinds, legend = [_RAW, _REFINED], _legend() if has_legend else None
     colour = alt.Color(
-        "kind:N",
-        scale=alt.Scale(domain=[_RAW, _REFINED], range=[VERMILION, BLUE]),
-        legend=alt.Legend(
-            orient="top", title=None, labelFontSize=13, symbolType="circle", symbolStrokeWidth=0
-        ),
+        "kind:N", scale=alt.Scale(domain=kinds, range=[VERMILION, BLUE]), legend=legend
+    )
+    dash = alt.StrokeDash(
+        "kind:N", scale=alt.Scale(domain=kinds, range=[list(DENSE), list(SOLID)]), legend=None
     )
     spans = marks.mark_rule(strokeWidth=2, opacity=0.75).encode(
-        x=alt.X("low:Q"), x2="high:Q", y=y, color=colour
+        x=alt.X("low:Q"), x2="high:Q", y=y, color=colour, strokeDash=dash
     )
     dots = marks.mark_circle(opacity=1, size=46).encode(x=x, y=y, color=colour)
     zero = alt.Chart(alt.InlineData([{}])).mark_rule(color=MUTED).encode(x=alt.XDatum(0))
-    layers = [_lines(middles, y), zero, spans, dots, _labels(table.dots, middles, y)]
-    return alt.LayerChart(
-        layer=layers, title=_title(table), width=_WIDTH, height=height, config=CONFIG
+    layers = [_lines(middles, y), zero, spans, dots, _labels(rows, middles, y)]
+    return alt.LayerChart(layer=layers, width=_WIDTH, height=height)
+
+
+def _legend() -> alt.Legend:
+    """The names of the two dots, above the cells."""
+    return alt.Legend(
+        orient="top", title=None, labelFontSize=13, symbolType="circle", symbolStrokeWidth=0
     )
 
 

@@ -342,3 +342,15 @@ def test_shares_and_ranks_stand_in_a_table_of_their_own(run: Run) -> None:
     assert max(map(len, shown)) <= 80
     second = shown[max(place for place, line in enumerate(shown) if "┃" in line) :]
     assert sum(line.startswith("│") for line in second) == 5
+
+
+def test_a_picture_has_the_sums_too(run: Run, here: Path) -> None:
+    """A panel for each level whose sums were published, with their keys."""
+    words = ("refine", "--table", "towns.csv", *BY, *THREE, "--prior", "1", "--plot", "t.svg")
+    assert run(*words).status == 0
+    drawn = (here / "t.svg").read_text()
+    texts = [part.partition("<")[0] for part in drawn.split(">")]
+    assert texts.count("county") == 1
+    assert texts.count("total") == 2  # the name of its level, and of its row
+    assert texts.count("A") == 1
+    assert texts.count("A, a1") == 1
