@@ -147,8 +147,7 @@ class Desk(Shown, Closing):
                 same question for another purpose is the same question.
 
         Raises:
-            ValueError: The price, the goal, `key` or `purpose` is out of range; nothing was
-                charged.
+            ValueError: The price, goal, `key` or `purpose` is out of range; nothing was charged.
             PurposeError: There is no purpose, and the owner wants one; nothing was charged.
             PredicateError: The question is outside the language; nothing was charged.
             BudgetError: The price exceeds what is left; nothing was charged.
@@ -156,8 +155,7 @@ class Desk(Shown, Closing):
                 nothing was charged; or the answer could not be stored, and the debit stays.
             SourceError: The records are closed or have changed, and nothing was charged; or they
                 could not be counted, and the debit stays.
-            OverrunError: There was no answer yet when replies left the slot; a debit that was made
-                stays.
+            OverrunError: There was no answer when replies left the slot; a debit made stays.
         """
         goal = Goal(epsilon, within, error, guess, confidence)
         return self._at_slot(partial(self._reply, where, goal, key, purpose))
@@ -251,20 +249,18 @@ class Desk(Shown, Closing):
                 was charged.
             NoisyCountError: As `release` tells.
 
-        Source: as for `release_many`; `docs/table-errors.md` for the shares, and
-        `docs/hidden-keys.md` for hidden keys.
+        Source: as for `release_many`; shares by docs/table-errors.md, keys by docs/hidden-keys.md.
 
         Example:
             >>> import tempfile
             >>> import noisycount as nc
             >>> import polars as pl
             >>> survey = pl.DataFrame({"town": ["Bern"] * 300 + ["Genf"] * 200})
-            >>> towns = {"town": ["Bern", "Genf", "Chur"]}
             >>> with tempfile.TemporaryDirectory() as folder:
             ...     with nc.open_desk(survey, unit="row", ledger=f"{folder}/ledger.db") as desk:
-            ...         table = desk.release_table("town", towns, epsilon=1)
+            ...         table = desk.release_table("town", {"town": ["Bern", "Chur"]}, epsilon=1)
             >>> [row.labels for row in table.rows], table.errors, table.remaining
-            ([('Bern',), ('Genf',), ('Chur',)], (3,), Fraction(1, 1))
+            ([('Bern',), ('Chur',)], (3,), Fraction(1, 1))
         """
         wish = TableWish(
             by=by,
@@ -306,8 +302,7 @@ class Desk(Shown, Closing):
     def _reply(self, where: str, goal: Goal, key: str | None, purpose: str | None) -> Release:
         """Reserve, count, add noise, store; give what is told of it."""
         found = read(where, self.source.schema)
-        predicate = found.normal
-        price = goal.price
+        predicate, price = found.normal, goal.price
         mechanism = DiscreteLaplace.for_epsilon(price)
         where = canonical_text(predicate)
         # Older ledgers hold questions in the words of the asker, and files by their size and time.
@@ -360,10 +355,9 @@ class Desk(Shown, Closing):
         """The same as `_reply` for many counts."""
         fraction_of_one(confidence, "confidence")
         is_replacement = neighbours_of_size(self.dataset.size) is NeighbourRelation.REPLACEMENT
-        unit = self.source.unit
-        asked = wish.asked(self.source.schema, unit, is_replacement=is_replacement)
+        asked = wish.asked(self.source.schema, self.source.unit, is_replacement=is_replacement)
         request, *formers = [
-            asked.request(self.dataset.name, unit, version)
+            asked.request(self.dataset.name, self.source.unit, version)
             for version in (self.source.version, *self.source.former_versions)
         ]
         draw = partial(asked.drawn, self.source, self.dataset.name)
@@ -381,7 +375,7 @@ class Desk(Shown, Closing):
                 dataset=bought.entry.request.dataset,
                 key=bought.entry.key,
                 where=asked.where,
-                unit=unit,
+                unit=self.source.unit,
                 has_other=asked.has_other,
                 is_additive=asked.plan.groups == 1 and asked.plan.threshold is None,
                 is_cumulative=asked.is_cumulative,
