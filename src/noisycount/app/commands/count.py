@@ -25,17 +25,12 @@ from noisycount.app.options.dataset import of_table, table_option, unit_option
 from noisycount.app.options.table import table_options
 from noisycount.app.plan.plan import planned
 from noisycount.app.table.asked import Asked
-from noisycount.app.table.asking import ask_table, try_table
-from noisycount.app.table.pricing import RowGoal
-from noisycount.app.table.question import Pay
-from noisycount.app.table.refusals import check_asked
+from noisycount.app.table.refusals import ONE_PRICE, check_asked
 from noisycount.app.terminal.printing import print_facts, print_json
 from noisycount.app.terminal.status import status
 from noisycount.release.slot import Slot
 
 __all__ = ["command"]
-
-_ONE_PRICE = "give either --epsilon, or both --within and --guess, such as --within 20% --guess 100"
 
 
 @click.command(
@@ -131,7 +126,13 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     dataset, asker = dataset_asked(configuration, source, unit), configuration.analyst(analyst)
     dataset = of_table(dataset, table, configuration)
     if asked.is_table:
-        pay = _pay(asked, epsilon, within, guess, confidence)
+        from noisycount.app.table.asking import (  # noqa: PLC0415  (loads what reads files of keys)
+            ask_table,
+            pay_of,
+            try_table,
+        )
+
+        pay = pay_of(asked, epsilon, within, guess, confidence)
         if is_trial:
             try_table(asked, dataset, configuration, pay, asker, as_json=as_json)
         else:
@@ -164,19 +165,4 @@ def _price(
         return epsilon
     if epsilon is None and within is not None and guess is not None:
         return planned(guess, within, confidence).epsilon
-    raise click.UsageError(_ONE_PRICE)
-
-
-def _pay(
-    asked: Asked,
-    epsilon: Fraction | None,
-    within: float | None,
-    guess: float | None,
-    confidence: float,
-) -> Pay:
-    """The price of a table that is given, or what each of its rows needs."""
-    if within is None and guess is None and (epsilon is not None or asked.rho is not None):
-        return Pay(epsilon, None, confidence)
-    if epsilon is None and within is not None and guess is not None:
-        return Pay(None, RowGoal(within, guess, confidence), confidence)
-    raise click.UsageError(_ONE_PRICE)
+    raise click.UsageError(ONE_PRICE)

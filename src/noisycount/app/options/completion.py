@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from noisycount.app.access.keyring import Keyring
 from noisycount.app.config.config import Config
 from noisycount.app.config.file import find, load, without_file
 from noisycount.errors import NoisyCountError
@@ -36,6 +35,8 @@ def dataset_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> li
 
 def key_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The holders of keys that are not revoked, and the ids of these keys, that begin so."""
+    from noisycount.app.access.keyring import Keyring  # noqa: PLC0415  (only where one completes)
+
     with suppress(NoisyCountError):
         held = [key for key in Keyring.of(_config(ctx)).issued() if key.revoked is None]
         return _items(dict.fromkeys(word for k in held for word in (k.name, k.id)), incomplete)

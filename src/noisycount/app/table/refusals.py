@@ -8,7 +8,9 @@ import click
 from noisycount.app.table.asked import LAPLACE, Asked
 from noisycount.release.question.schema import close_names
 
-__all__ = ["check_asked"]
+__all__ = ["ONE_PRICE", "check_asked"]
+
+ONE_PRICE = "give either --epsilon, or both --within and --guess, such as --within 20% --guess 100"
 
 
 def check_asked(asked: Asked, epsilon: Fraction | None, within: float | None) -> None:
