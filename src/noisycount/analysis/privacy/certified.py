@@ -91,4 +91,4 @@ class Between:
         """
         low = min(1.0, max(0.0, lower))
         high = max(low, min(1.0, upper))
-        return cls(low + share * (high - low), low, high)
+        return cls(min(high, low + share * (high - low)), low, high)

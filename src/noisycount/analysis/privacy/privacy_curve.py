@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from noisycount.analysis.privacy.certified import Bounded
 from noisycount.analysis.privacy.divergences import Divergences, OneAnswer
 from noisycount.analysis.privacy.epsilons import checked_epsilons, shaped
+from noisycount.analysis.privacy.falling import Falling
 from noisycount.analysis.privacy.pairs.of_population import record_pairs
 from noisycount.analysis.privacy.several import asked, several_answers
 from noisycount.model.atoms.atoms import Atoms, Question
@@ -84,7 +85,9 @@ def privacy_curve(
     5e-4·δ for noises with a density, whose answers are rounded to a grid for the lower end and told
     more finely for the upper (about 2e-2·δ for three questions, 1e-3·δ from 257 Laplace answers
     on). Other noises about one count, and longer lists, have true bounds that may be wide; then δ
-    is the upper one.
+    is the upper one. Rounding of several answers is multiplied by e^ε: from ε = 4 on a bracket may
+    be some 1e-10 wide at least. No bracket rises with ε, nor above what the ε of differential
+    privacy of all answers leaves.
 
     Example:
         >>> import noisycount as nc
@@ -106,7 +109,7 @@ def privacy_curve(
     else:
         raise ValueError(f"mechanism must be one of noisycount's mechanisms, got {mechanism!r}")
     pairs = tuple(record_pairs(mechanism, population))
-    return PrivacyCurve(mechanism, population, None, OneAnswer(pairs, errors))
+    return PrivacyCurve(mechanism, population, None, Falling.of_one(OneAnswer(pairs, errors)))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -247,7 +250,7 @@ class PrivacyCurve(Shown):
 
         def shortfall(epsilon: float) -> float:
             upper = self._bounds([epsilon])[0][1]
-            return math.inf if upper == 0 else math.log(max(goal, _UNDERFLOW)) - math.log(upper)
+            return math.inf if upper == 0 else math.log(max(goal, _UNDERFLOW) / upper)
 
         bracket = bracketed(shortfall, 0.0, _LEAST_EPSILON, (0.0, _LARGEST_EPSILON))
         return root(shortfall, bracket).high

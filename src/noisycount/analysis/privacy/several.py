@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from noisycount.analysis.privacy.divergences import Divergences
+from noisycount.analysis.privacy.divergences import Divergences, OneAnswer
+from noisycount.analysis.privacy.falling import Falling
 from noisycount.analysis.privacy.lists.answers import listed_answers
 from noisycount.analysis.privacy.lists.reduced import reduced_list
 from noisycount.analysis.privacy.pairs.of_population import record_pairs
 from noisycount.analysis.privacy.repeated.repeated import is_precise, repeated_answers
+from noisycount.analysis.privacy.worst_case import whole_price
 from noisycount.model.atoms.atoms import Atoms, Question
 from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
@@ -75,13 +77,16 @@ def several_answers(told: Asked) -> Divergences:
     """
     population, questions = told.population, told.questions
     if isinstance(population, Atoms):
-        return listed_answers(reduced_list(population, questions or (), told.mechanisms))
-    pairs = record_pairs(Exact(), population)
+        listed = listed_answers(reduced_list(population, questions or (), told.mechanisms))
+        return Falling(listed, whole_price(told.mechanisms))
+    pairs = tuple(record_pairs(Exact(), population))
+    price = whole_price(told.mechanisms) if all(pair.is_shift for pair in pairs) else None
     one = None if is_precise(told.mechanisms) else _as_one_question(population)
     if one is None:
-        return repeated_answers(tuple(pairs), told.mechanisms)
+        found = repeated_answers(pairs, told.mechanisms)
+        return Falling.of_one(found) if isinstance(found, OneAnswer) else Falling(found, price)
     same = [Question([0])] * len(told.mechanisms)
-    return listed_answers(reduced_list(one, same, told.mechanisms))
+    return Falling(listed_answers(reduced_list(one, same, told.mechanisms)), price)
 
 
 def _as_one_question(population: Population | None) -> Atoms | None:

@@ -3,11 +3,12 @@
 import math
 from collections.abc import Sequence
 
-from noisycount.analysis.privacy.privacy_curve import PrivacyCurve
 from noisycount.model.exact import Exact
 from noisycount.model.noises.additive import SymmetricNoise
 
-__all__ = ["priced_delta", "worst_delta"]
+__all__ = ["priced_delta", "whole_price"]
+
+_ROUNDING = 1e-15  # relative, of each price and of their sum
 
 
 def priced_delta(price: float, epsilon: float) -> float:
@@ -21,25 +22,22 @@ def priced_delta(price: float, epsilon: float) -> float:
     it can be made from an answer that is right with odds e^price.
 
     Example:
-        >>> round(priced_delta(1.0, 0.0), 3), priced_delta(1.0, 1.0)
-        (0.462, 0.0)
+        >>> round(priced_delta(1.0, 0.0), 3), priced_delta(1.0, 1.0), priced_delta(1.0, 1e6)
+        (0.462, 0.0, 0.0)
     """
-    return max(0.0, -math.expm1(epsilon - price)) / (1 + math.exp(-price))
+    if epsilon >= price:
+        return 0.0
+    return -math.expm1(epsilon - price) / (1 + math.exp(-price))
 
 
-def worst_delta(
-    curve: PrivacyCurve, mechanisms: Sequence[Exact | SymmetricNoise], epsilon: float
-) -> float:
-    """δ(ε) of answers: that of their curve, or of their prices together where that is smaller.
+def whole_price(mechanisms: Sequence[Exact | SymmetricNoise]) -> float | None:
+    """The ε of differential privacy of answers together, rounded up; None: one has none.
 
     Args:
-        curve: The worst case of all of them.
         mechanisms: How each answer is made.
-        epsilon: ε, at least 0.
     """
-    upper = curve.bracket(epsilon)[1]
     prices = [one.epsilon for one in mechanisms if isinstance(one, SymmetricNoise)]
     if len(prices) < len(mechanisms) or None in prices:
-        return upper
+        return None
     whole = math.fsum(float(price) for price in prices if price is not None)
-    return min(upper, priced_delta(whole * (1 + 1e-15 * len(prices)), epsilon))
+    return whole * (1 + _ROUNDING * len(prices))

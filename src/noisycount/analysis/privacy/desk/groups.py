@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from noisycount.analysis.privacy.cells.cell import Cell
 from noisycount.analysis.privacy.cells.table import TableAnswers
+from noisycount.analysis.privacy.falling import Falling
 from noisycount.model.atoms.atoms import Atoms, Question
 from noisycount.model.exact import Exact
 from noisycount.model.populations.binomial import Binomial
@@ -67,4 +68,4 @@ class Groups:
         size, chance = self.unknown()
         rates = self.population(size)[0].rates
         table = TableAnswers(size, tuple(Cell(rate, Exact()) for rate in rates))
-        return [min(1.0, one.upper + chance) for one in table.directions(epsilons)[0]]
+        return [min(1.0, one.upper + chance) for one in Falling(table).directions(epsilons)[0]]

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 from noisycount.analysis.privacy.desk.groups import Groups
 from noisycount.analysis.privacy.epsilons import checked_epsilons, shaped
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
-from noisycount.analysis.privacy.worst_case import worst_delta
 from noisycount.model.atoms.atoms import Atoms, Question
 from noisycount.model.exact import Exact
 from noisycount.model.laws.expansion import Reals
@@ -167,7 +166,7 @@ class ListRisk(Shown):
 
     def _worst(self, epsilon: float) -> float:
         """`worst` of one ε."""
-        return worst_delta(self.worst_case, self.mechanisms, epsilon)
+        return self.worst_case.bracket(epsilon)[1]
 
     def _rest(self, epsilon: float) -> float:
         """`rest` of one ε."""

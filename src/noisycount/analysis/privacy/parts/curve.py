@@ -8,6 +8,7 @@ from itertools import permutations
 import numpy as np
 
 from noisycount.analysis.privacy.certified import Between, Bounded
+from noisycount.analysis.privacy.falling import Falling
 from noisycount.analysis.privacy.hockey_stick import hockey_sticks
 from noisycount.analysis.privacy.pairs.of_population import record_pairs
 from noisycount.analysis.privacy.parts.part import Part, Surprises
@@ -21,6 +22,7 @@ from noisycount.model.subsampling import Subsample
 
 __all__ = ["parts_curve"]
 
+_STEEPEST = 1e150  # of a term: what its values are multiplied by does not overflow
 _MOST_PATTERNS = 32  # of answers that a record can give, between which it may move
 
 Pattern = tuple[int, ...]
@@ -66,7 +68,7 @@ def parts_curve(
     known, asked = _asked(population, questions, len(mechanisms))
     parts = tuple(_parts(mechanisms, known, asked))
     divergences = _Told(parts) if adaptive else _Untold(parts, _patterns(known, asked))
-    return PrivacyCurve(tuple(mechanisms), known, asked, divergences)
+    return PrivacyCurve(tuple(mechanisms), known, asked, Falling(divergences))
 
 
 def _asked(
@@ -171,17 +173,22 @@ class _Untold:
         """δ₊ has the record in the first question that tells the two patterns apart."""
         known = {part: part.surprises() for part in set(self.parts)}
         surprises = [known[part] for part in self.parts]
-        plus, minus = [], []
-        for epsilon in epsilons:
-            moves = list(permutations(self.patterns, 2))
-            plus.append(self._largest([m for m in moves if m[0] > m[1]], surprises, epsilon))
-            minus.append(self._largest([m for m in moves if m[0] < m[1]], surprises, epsilon))
+        moves = list(permutations(self.patterns, 2))
+        ceilings = [one.upper for one in _Told(self.parts).directions(epsilons)[0]]
+        plus, minus = list[Bounded](), list[Bounded]()
+        for epsilon, ceiling in zip(epsilons, ceilings, strict=True):
+            for side, chosen in (
+                (plus, [m for m in moves if m[0] > m[1]]),
+                (minus, [m for m in moves if m[0] < m[1]]),
+            ):
+                low, high = self._largest(chosen, surprises, epsilon)
+                side.append(Between.of_bounds(low, min(high, ceiling)))
         return plus, minus
 
     def _largest(
         self, moves: Sequence[tuple[Pattern, Pattern]], surprises: list[Surprises], epsilon: float
-    ) -> Bounded:
-        """The largest δ of some moves."""
+    ) -> tuple[float, float]:
+        """Below and above the largest δ of some moves."""
         bounds = []
         for first, second in moves:
             terms = [
@@ -189,5 +196,6 @@ class _Untold:
                 for place, (part, surprise) in enumerate(zip(self.parts, surprises, strict=True))
             ]
             asked = [term for term in terms if term.slope]
-            bounds.append(positive_part(asked, -math.expm1(epsilon)))
-        return Between.of_bounds(max(low for low, _ in bounds), max(high for _, high in bounds))
+            within = all(abs(term.slope) < _STEEPEST for term in asked)
+            bounds.append(positive_part(asked, -math.expm1(epsilon)) if within else (0.0, 1.0))
+        return max(low for low, _ in bounds), max(high for _, high in bounds)

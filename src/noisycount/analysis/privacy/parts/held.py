@@ -9,7 +9,6 @@ from itertools import product
 
 from noisycount.analysis.privacy.certified import Between, Bounded
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
-from noisycount.analysis.privacy.worst_case import worst_delta
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.subsampling import Subsample
@@ -50,7 +49,10 @@ class HeldSamples:
 
     def _most(self, epsilon: float) -> float:
         """The mean of the worst cases."""
-        parts = [chance * _worst(held, curve, epsilon) for chance, held, curve in self._sets]
+        parts = [
+            chance * (1.0 if curve is None else curve.bracket(epsilon)[1])
+            for chance, curve in self._sets
+        ]
         return min(1.0, math.fsum(parts) * (1 + _ROUNDING))
 
     @cached_property
@@ -62,8 +64,11 @@ class HeldSamples:
         ]
 
     @cached_property
-    def _sets(self) -> list[tuple[float, list[SymmetricNoise | None], PrivacyCurve | None]]:
-        """The noises of the samples that hold the record, their chance, and their worst case."""
+    def _sets(self) -> list[tuple[float, PrivacyCurve | None]]:
+        """How likely samples of some noises hold the record, and the worst case of their answers.
+
+        None: an answer without noise gives the record away.
+        """
         kinds = Counter(map(_kind, self.samples))
         ways = math.prod(number + 1 for number in kinds.values())
         if ways > _MOST_SETS:
@@ -72,7 +77,7 @@ class HeldSamples:
                 f"{ways}: use fewer samples, or equal ones"
             )
         return [
-            (chance, held, _curve(held))
+            (chance, _curve(held))
             for chance, held in _drawn(list(kinds.items()), self.size)
             if held
         ]
@@ -101,12 +106,3 @@ def _curve(held: Sequence[SymmetricNoise | None]) -> PrivacyCurve | None:
     """The worst case of answers with these noises; None where one has none."""
     noises = [noise for noise in held if noise is not None]
     return privacy_curve(noises, None) if len(noises) == len(held) else None
-
-
-def _worst(
-    held: Sequence[SymmetricNoise | None], curve: PrivacyCurve | None, epsilon: float
-) -> float:
-    """δ of the worst case: an answer without noise gives the record away."""
-    if curve is None:
-        return 1.0
-    return worst_delta(curve, [noise for noise in held if noise is not None], epsilon)

@@ -9,6 +9,7 @@ import numpy as np
 from noisycount.analysis.privacy.cells.answers import AnswerTable, answer_table, positive_sum
 from noisycount.analysis.privacy.cells.others import counts_within
 from noisycount.analysis.privacy.certified import Between, Bounded
+from noisycount.analysis.privacy.falling import Falling
 from noisycount.analysis.privacy.hockey_stick import hockey_sticks
 from noisycount.analysis.privacy.pairs.of_population import record_pairs
 from noisycount.analysis.privacy.parts.held import HeldSamples
@@ -74,7 +75,7 @@ def samples_curve(
         raise ValueError("questions must be left out, as a Binomial has one: give Atoms for more")
     for one in samples:
         record_pairs(one, population)
-    return PrivacyCurve(samples, population, None, _Samples(samples, population))
+    return PrivacyCurve(samples, population, None, Falling(_Samples(samples, population)))
 
 
 def _of_atoms(
@@ -90,7 +91,7 @@ def _of_atoms(
     for one, rate in zip(samples, rates, strict=True):
         record_pairs(one, Binomial(population.size, rate))
     held = HeldSamples(samples, population.size, rates)
-    return PrivacyCurve(samples, population, asked, held)
+    return PrivacyCurve(samples, population, asked, Falling(held))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

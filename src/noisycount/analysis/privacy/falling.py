@@ -1,0 +1,73 @@
+"""Divergences that fall with ε, as those of all laws do, whatever rounding does to their bounds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from noisycount.analysis.privacy.certified import Between, Bounded
+from noisycount.analysis.privacy.divergences import Divergences, OneAnswer
+from noisycount.analysis.privacy.worst_case import priced_delta
+
+__all__ = ["Falling"]
+
+_LARGEST = 350.0  # ε: the square of its exponential does not overflow
+_ANCHORS = (4.0, 10.0)  # ε: rounding is multiplied by e^ε, and hides nearly all of a small δ
+_FAR = (300.0,)  # ε at which nothing of one answer is hidden by what underflows
+_LAST = 600.0  # ε up to which no threshold of one answer overflows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Falling:
+    """Bounds of δ₊ and δ₋ of which none rises with ε.
+
+    sup_A P[A] − e^ε·R[A] falls with ε. So its upper bound at one ε holds for all larger ones, and
+    its lower bound for all smaller ones.
+
+    Attributes:
+        divergences: Whose bounds may rise, as rounding is multiplied by e^ε.
+        price: The ε of differential privacy of all answers together, where no record tells of
+            others; None: there is none, or it does not bind.
+        anchors: Further ε that are looked at below a larger one.
+        largest: The last ε that is looked at.
+    """
+
+    divergences: Divergences
+    price: float | None = None
+    anchors: tuple[float, ...] = _ANCHORS
+    largest: float = _LARGEST
+
+    @classmethod
+    def of_one(cls, answer: OneAnswer) -> "Falling":
+        """Those of one answer, whose bounds are close up to an ε of some hundreds."""
+        return cls(answer, None, _FAR, _LAST)
+
+    def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
+        """Bounds of δ₊ and δ₋, for each ε."""
+        if not epsilons:
+            return [], []
+        kept = {min(epsilon, self.largest) for epsilon in epsilons}
+        asked = sorted(kept | {one for one in self.anchors if one < epsilons[-1]})
+        plus, minus = self.divergences.directions(asked)
+        return self._fallen(epsilons, asked, plus), self._fallen(epsilons, asked, minus)
+
+    def _fallen(
+        self, epsilons: list[float], asked: list[float], found: Sequence[Bounded]
+    ) -> list[Bounded]:
+        """The bounds of one direction at each ε, from those at the ε that were looked at."""
+        uppers = list(accumulate((one.upper for one in found), min))
+        lowers = list(accumulate((one.lower for one in reversed(found)), max))[::-1]
+        place = {epsilon: number for number, epsilon in enumerate(asked)}
+        told: list[Bounded] = []
+        for epsilon in epsilons:
+            number = place[min(epsilon, self.largest)]
+            upper = min(uppers[number], self._most(epsilon))
+            lower = min(upper, lowers[number]) if epsilon <= self.largest else 0.0
+            if (lower, upper) == (found[number].lower, found[number].upper):
+                told.append(found[number])
+            else:
+                told.append(Between(min(max(found[number].value, lower), upper), lower, upper))
+        return told
+
+    def _most(self, epsilon: float) -> float:
+        """What the price leaves at most."""
+        return 1.0 if self.price is None else priced_delta(self.price, epsilon)
