@@ -9,12 +9,16 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from threading import Event
 
 import httpx
 import pytest
 import uvicorn
 
+from noisycount.app.server import serving
 from noisycount.app.server.demonstration import demonstration
+from noisycount.app.server.gates.loading import Rest
+from noisycount.app.server.limits.works import Works
 from noisycount.app.server.serving import listening, serve
 from noisycount.errors import NoisyCountError
 from tests.app.conftest import Run
@@ -118,6 +122,27 @@ def test_a_signal_before_the_loop_runs_ends_it_in_order(
             serve(shown.configuration, place, ready, slots=False)
     assert passed == [moment]
     assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_nothing_more_is_begun_once_it_is_told_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Routes that are being loaded are waited for; no records are opened after them."""
+    begun, told, refuse = [], Event(), Works.refuse
+
+    def refused(works: Works) -> None:
+        refuse(works)
+        told.set()
+
+    def load(_: Rest) -> None:
+        begun.append("routes")
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert told.wait(PATIENCE)
+
+    monkeypatch.setattr(Works, "refuse", refused)
+    monkeypatch.setattr(Rest, "load", load)
+    monkeypatch.setattr(serving, "_open_all", lambda _: begun.append("records"))
+    with demonstration() as shown, listening("127.0.0.1", 0) as place:
+        serve(shown.configuration, place, lambda: None, slots=False)
+    assert begun == ["routes"]
 
 
 def test_nothing_to_serve_is_refused(run: Run) -> None:

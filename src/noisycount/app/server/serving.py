@@ -5,6 +5,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from threading import Thread
 from types import FrameType
 
@@ -39,12 +40,12 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """From here on it answers, and gets ready behind that; the end waits for what was begun."""
         await super().startup(sockets)
-        with suppress(StoppingError):  # the end came first
-            Thread(target=self.office.works.admitted(self._get_ready), daemon=True).start()
+        Thread(target=self._get_ready, daemon=True).start()
 
     def _get_ready(self) -> None:
-        self.rest.load()
-        _open_all(self.office)
+        with suppress(StoppingError):  # once it is told to stop, nothing more is begun
+            for work in (self.rest.load, partial(_open_all, self.office)):
+                self.office.works.admitted(work)()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """The end, as a signal asks for it."""
