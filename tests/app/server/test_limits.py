@@ -1,12 +1,16 @@
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Thread
 
+import httpx
 import pytest
+from fastapi import FastAPI
+from starlette.types import Message, Receive, Scope, Send
 
 from noisycount.app.server.application import application
-from noisycount.app.server.gates.bodies import depth_of
+from noisycount.app.server.gates.bodies import Bodies, depth_of
 from noisycount.app.server.guard.visiting import visitor_of
 from noisycount.app.server.limits.buckets import Buckets
 from noisycount.app.server.limits.works import Works
@@ -131,6 +135,65 @@ def test_who_comes_while_too_many_are_there_is_turned_away(tmp_path: Path, gate:
         gate.goes_on.set()
         first.join()
         assert caller.get("/v1/datasets/stay").json()["remaining"] == "1.9"
+
+
+def test_who_sends_slowly_keeps_nobody_else_waiting(tmp_path: Path) -> None:
+    """A body that does not arrive takes no place of those who are worked on, and is given up."""
+    with serving(configured(tmp_path, concurrency=1)) as office:
+        made = application(office, lambda _: None)
+        statuses = asyncio.run(beside_a_slow_one(made))
+    assert statuses == [401, 401]
+
+
+async def beside_a_slow_one(made: FastAPI) -> list[int]:
+    """Give the statuses of requests that come while another does not arrive."""
+    waiting = asyncio.Event()
+
+    async def receive() -> Message:
+        waiting.set()
+        await asyncio.Event().wait()
+        return {"type": "http.disconnect"}
+
+    slow = asyncio.create_task(made(posted("/v1/refine"), receive, nowhere))
+    await waiting.wait()
+    transport = httpx.ASGITransport(made)
+    async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+        replies = [await client.post("/v1/refine", json={}), await client.get("/v1/datasets")]
+    slow.cancel()
+    return [reply.status_code for reply in replies]
+
+
+def test_a_body_that_does_not_arrive_is_given_up() -> None:
+    """After so many seconds as a body may take, whatever came of it by then."""
+    sent = list[Message]()
+
+    async def receive() -> Message:
+        if not sent:
+            await asyncio.sleep(0.02)
+        return {"type": "http.request", "body": b" ", "more_body": True}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    gate = Bodies(nowhere_application, most=10**9, depth=4, patience=0.2)
+    asyncio.run(gate(posted("/v1/refine"), receive, send))
+    assert sent[0]["status"] == 408
+    assert b"must arrive whole within 0.2 s" in sent[1]["body"]
+
+
+def posted(path: str) -> Scope:
+    """Give the head of a POST."""
+    head = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode()}
+    return {**head, "headers": [], "query_string": b"", "scheme": "http", "state": {}}
+
+
+async def nowhere(_: Message) -> None:
+    """Send nothing."""
+
+
+async def nowhere_application(_: Scope, __: Receive, ___: Send) -> None:
+    """Fail: nobody gets so far."""
+    raise AssertionError
 
 
 def test_nobody_waits_past_the_deadline(tmp_path: Path, gate: Gate) -> None:

@@ -52,8 +52,8 @@ def application(office: Office, write: Write = written) -> FastAPI:
     made.state.rest = Rest(made.router, partial(_add_rest, made))
     service = office.configuration.service
     made.add_middleware(Loading, rest=made.state.rest)
-    made.add_middleware(Bodies, most=service.body, depth=service.depth)
     made.add_middleware(Crowds, most=service.concurrency)
+    made.add_middleware(Bodies, most=service.body, depth=service.depth)
     made.add_middleware(Journal, write=write)
     add_handlers(made)
     show_refusals_as_pages(made)

@@ -10,6 +10,7 @@ __all__ = [
     "InFlightError",
     "LargeError",
     "RateError",
+    "SlowError",
     "StoppingError",
     "UnauthenticatedError",
     "UncheckedError",
@@ -81,6 +82,17 @@ class LargeError(NoisyCountError):
 
     def __init__(self, most: int) -> None:
         super().__init__(f"a request may have {most:,} bytes: send less, or ask in parts")
+
+
+class SlowError(NoisyCountError):
+    """A request that did not arrive in time.
+
+    Args:
+        seconds: It may take so long.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"a request must arrive whole within {seconds:g} s: send it again")
 
 
 class DepthError(NoisyCountError):

@@ -30,7 +30,7 @@ _PROBLEM_OBJECT: Shape = {
     },
     "additionalProperties": False,
 }
-_ALWAYS = (400, 401, 404, 405, 413, 422, 429, 500, 503)
+_ALWAYS = (400, 401, 404, 405, 408, 413, 422, 429, 500, 503)
 
 
 def members(**types: str | Shape) -> Shape:

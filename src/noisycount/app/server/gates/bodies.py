@@ -1,17 +1,20 @@
-"""How large a request may be, and how deep its JSON."""
+"""How large a request may be, how long it may take to arrive, and how deep its JSON may be."""
 
 import re
 
+from anyio import move_on_after
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noisycount.app.server.api.problems import problem_reply
-from noisycount.app.server.refusals import DepthError, LargeError
+from noisycount.app.server.refusals import DepthError, LargeError, SlowError
 
 __all__ = ["Bodies", "depth_of"]
 
-_OPENING, _CLOSING = {b"[", b"{"}, {b"]", b"}"}
+_PATIENCE = 30.0  # seconds: a megabyte comes over any line by then
+_OPENING = b"[{"
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _FORMS = (b"application/x-www-form-urlencoded", b"multipart/form-data")
-_TEXT_OR_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 
 
 def depth_of(body: bytes) -> int:
@@ -22,35 +25,44 @@ def depth_of(body: bytes) -> int:
         (3, 0, 0)
     """
     depth = deepest = 0
-    for match in _TEXT_OR_BRACKET.finditer(body):
-        bracket = match[0]
+    for bracket in _TEXT.sub(b"", body).translate(None, _NO_BRACKETS):
         if bracket in _OPENING:
             depth += 1
             deepest = max(deepest, depth)
-        elif bracket in _CLOSING:
+        else:
             depth = max(0, depth - 1)
     return deepest
 
 
 class Bodies:
-    """Reads a request whole before anybody else sees it, and refuses what is too large or too deep.
+    """Reads a request whole before anybody else sees it.
+
+    What is too large, too deep or too slow is refused; who is slow keeps nobody else waiting.
 
     Args:
         application: What comes after.
         most: So many bytes a request may have.
         depth: So deep may its JSON be.
+        patience: So many seconds it may take to arrive.
     """
 
-    def __init__(self, application: ASGIApp, most: int, depth: int) -> None:
+    def __init__(
+        self, application: ASGIApp, most: int, depth: int, patience: float = _PATIENCE
+    ) -> None:
         self.application, self.most, self.depth = application, most, depth
+        self.patience = patience
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
         if scope["type"] != "http" or scope["method"] in {"GET", "HEAD"}:
             await self.application(scope, receive, send)
             return
-        body = await self._body(receive)
-        if body is None:
+        body = None
+        with move_on_after(self.patience) as arriving:
+            body = await self._body(receive)
+        if arriving.cancelled_caught:
+            await problem_reply(SlowError(self.patience))(scope, receive, send)
+        elif body is None:
             await problem_reply(LargeError(self.most))(scope, receive, send)
         elif not _is_form(scope) and depth_of(body) > self.depth:
             await problem_reply(DepthError(self.depth))(scope, receive, send)
