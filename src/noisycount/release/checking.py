@@ -83,7 +83,7 @@ def checked_table(
     ) as source:
         whole = source.schema.entire
         whole.for_questions(unit, columns)
-        check = source.check()
+        check = source.check(unit)
     told = {column.name for column in check.columns}
     unread = [
         ColumnCheck(name, kind, kind.value, None, 0, reason="the server says so")

@@ -178,6 +178,7 @@ def test_who_owns_a_table_checks_it(run: Run, here: Path, clinic: Clinic) -> Non
     told = run("check", "visits", "--json").object
     found = {column["name"]: column for column in told["columns"]}
     assert (told["rows"], told["fits"], told["source"]) == (120, True, clinic.shown())
+    assert told["persons"] == len({visit.person for visit in RECORDS})
     assert (found["town"]["missing"], found["town"]["why_not"]) == (40, None)
     assert found["person"]["why_not"] == "the unit"
     assert {found[name]["kind"] for name in ("tags", "history")} == {None}

@@ -113,9 +113,9 @@ class DescribedSource(Closing):
         yield from source.count_keys(question)
         self.require_unchanged()
 
-    def check(self) -> Check:
+    def check(self, unit: str | None = None) -> Check:
         """What is in the records; see ``Source.check``."""
-        return self._source().check()
+        return self._source().check(unit)
 
     def close(self) -> None:
         """The end of their use."""

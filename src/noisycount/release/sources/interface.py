@@ -105,8 +105,11 @@ class Source(Protocol):
         """
         ...
 
-    def check(self) -> Check:
+    def check(self, unit: str | None = None) -> Check:
         """What is in the records: facts about them, for their owner.
+
+        Args:
+            unit: Of which column different persons are counted, where it was not said at opening.
 
         Raises:
             SourceError: they cannot be read.

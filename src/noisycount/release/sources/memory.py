@@ -90,14 +90,16 @@ class MemorySource(Closing):
     def prepare(self) -> None:
         """Nothing: the records were checked as they were taken in."""
 
-    def check(self) -> Check:
+    def check(self, unit: str | None = None) -> Check:
         """What is in the records; see ``Source.check``."""
         records = self._open_records()
         columns = [
             ColumnCheck(name, kind, kind.value, None, sum(each[name] is None for each in records))
             for name, kind in self.schema.items()
         ]
-        return Check(len(records), tuple(columns))
+        named = unit or self.unit
+        units = None if named is None else len({each[named] for each in records} - {None})
+        return Check(len(records), tuple(columns), units=units)
 
     def require_unchanged(self) -> None:
         """The refusal of records that are closed; they cannot change."""

@@ -109,6 +109,14 @@ def test_types_of_parquet_are_of_their_kinds(spark_url: str, tmp_path: Path) -> 
         }
         assert dict(zip(asked, counted(source, *asked), strict=True)) == asked
         assert [column.missing for column in source.check().columns[:4]] == [1, 0, 0, 1]
+        assert [source.check(unit).units for unit in (None, "byte", "text", "list")] == [
+            None,
+            1,
+            2,
+            None,
+        ]
+    with opened(spark_url, tmp_path, unit="text") as source:
+        assert source.check().units == 2
 
 
 @pytest.mark.thorough

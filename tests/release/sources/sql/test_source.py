@@ -182,13 +182,20 @@ def test_a_source_says_what_it_is(postgresql: Server) -> None:
             "age": Kind.INTEGER,
         }
         check = source.check()
-        assert check.rows == 2
+        assert (check.rows, check.units) == (2, 2)
         assert [(each.name, each.type, each.missing) for each in check.columns] == [
             ("age", "integer", 1),
             ("scan", "bytea", 0),
         ]
     with postgresql.shell("postgres") as shell:
-        shell.execute(f"INSERT INTO {table} VALUES ('eve', 7)".encode())
+        shell.execute(f"INSERT INTO {table} VALUES ('eve', 7), ('eve', 8)".encode())
+    with opened(place, None) as source:
+        assert [source.check(unit).units for unit in (None, "who", "age", "scan")] == [
+            None,
+            3,
+            3,
+            None,
+        ]
     with opened(place, "who", uses_indexes=True, seconds=5) as source:
         assert source.version == version
         assert counted(source, "true", "age = 7") == [3, 1]

@@ -136,14 +136,9 @@ def seen(connection: Connection, check: Check, found: Findings, unit: str | None
         if column.name != unit
     )
     told = {column.name: column for column in columns}
-    units = None
-    if any(column.name == unit and column.kind is not None for column in check.columns):
-        query = f"SELECT count(DISTINCT {quoted_name(str(unit))}) FROM records"
-        ((units,),) = connection.execute(query).fetchall()
     return replace(
         check,
         columns=tuple(told.get(column.name, column) for column in check.columns),
-        units=units,
         without_unit=found.without_unit,
         sparse_line=found.sparse_line,
         letters=found.letters,

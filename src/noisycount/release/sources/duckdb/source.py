@@ -16,7 +16,7 @@ from noisycount.release.question.tree import Predicate
 from noisycount.release.sources.check import Check, ColumnCheck, require_readable
 from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.duckdb.copies import is_written
-from noisycount.release.sources.duckdb.counting import count_sql, row_within
+from noisycount.release.sources.duckdb.counting import check_counts, count_sql, row_within
 from noisycount.release.sources.duckdb.cursors import Cursors
 from noisycount.release.sources.duckdb.failures import without_engine_errors
 from noisycount.release.sources.duckdb.files import (
@@ -32,7 +32,6 @@ from noisycount.release.sources.duckdb.findings import seen
 from noisycount.release.sources.duckdb.lake import Lake
 from noisycount.release.sources.duckdb.locks import lock, private_connection
 from noisycount.release.sources.duckdb.paths import Connection, readable_place
-from noisycount.release.sources.duckdb.quoting import quoted_name
 from noisycount.release.sources.duckdb.states import require_state, state_of
 from noisycount.release.sources.duckdb.tables.counting import TableCounting
 from noisycount.release.sources.duckdb.tables.units import Person
@@ -297,14 +296,18 @@ class DuckDBSource(Closing):
             if column.name in self.schema or column.name == self.unit
         ]
 
-    def check(self) -> Check:
+    def check(self, unit: str | None = None) -> Check:
         """What is in the records; see ``Source.check``."""
+        named = unit or self.unit
+        if self.told.is_for_check and named not in self.schema:
+            named = None  # a file without it is refused by its name
+        names = () if self.relation.checks else tuple(self.schema)
+        rows, *given, units = self._row(
+            f"SELECT {', '.join(check_counts(names, named))} FROM records"
+        )
+        persons = None if named is None else units
         if self.relation.checks:
-            (rows,) = self._row("SELECT count(*) FROM records")
-            return Check(rows, self.relation.checks, self.relation.form)
-        names = [quoted_name(name) for name in self.schema]
-        counts = ", ".join(["count(*)", *(f"count({name})" for name in names)])
-        rows, *given = self._row(f"SELECT {counts} FROM records")
+            return Check(rows, self.relation.checks, self.relation.form, persons)
         forms = self.told.kinds or {}
         with self.cursors.one() as cursor:
             described = cursor.sql(f"SELECT * FROM {self.relation.sql}")
@@ -317,7 +320,7 @@ class DuckDBSource(Closing):
         unused = [
             ColumnCheck(name, None, type_, None, 0) for name, type_ in self.schema.others.items()
         ]
-        return Check(rows, (*columns, *unused))
+        return Check(rows, (*columns, *unused), units=persons)
 
     @property
     def version(self) -> str:

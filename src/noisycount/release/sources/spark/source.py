@@ -169,10 +169,10 @@ class SparkSource(TypedSource):
         """The refusal of records that are closed; a live table may change."""
         self.session.require_open()
 
-    def check(self) -> Check:
+    def check(self, unit: str | None = None) -> Check:
         """What is in the records; see ``Source.check``."""
         records = self._records(self._look())
-        work = lambda: checked_columns(records, self.schema, self.types)  # noqa: E731 - one use
+        work = lambda: checked_columns(records, self.schema, self.types, unit)  # noqa: E731 - one use
         return self.session.asked(work, self.seconds)
 
     def count(self, predicates: Sequence[Predicate]) -> list[int]:

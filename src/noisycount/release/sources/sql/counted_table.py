@@ -96,17 +96,20 @@ class CountedTable:
                 "cannot be counted for anybody: fill them in or remove those records"
             )
 
-    def check(self, connection: Connection, schema: Schema) -> Check:
-        """What is in the columns that questions may use, for the owner."""
+    def check(self, connection: Connection, schema: Schema, unit: str | None) -> Check:
+        """What is in the columns that questions may use, and how many persons, for the owner."""
         held = {each.name: each for each in self.columns}
+        persons = [] if unit not in held else [self._person_of(held[unit]).value.distinct()]
         counts = [func.count(), *(func.count(self._column(held[name])) for name in schema)]
-        rows, *given = connection.execute(select(*counts).select_from(self._clause)).one()
+        asked = [*counts, *map(func.count, persons)]
+        rows, *told = connection.execute(select(*asked).select_from(self._clause)).one()
+        given, units = told[: len(schema)], told[-1] if persons else None
         columns = [
             ColumnCheck(name, kind, held[name].type, None, rows - cells, reason=held[name].reason)
             for (name, kind), cells in zip(schema.items(), given, strict=True)
         ]
         unused = [ColumnCheck(name, None, type_, None, 0) for name, type_ in schema.others.items()]
-        return Check(rows, (*columns, *unused))
+        return Check(rows, (*columns, *unused), units=units)
 
     @property
     def _unit(self) -> FoundColumn:
@@ -115,9 +118,10 @@ class CountedTable:
     @property
     def _person(self) -> Person | None:
         """Who a record is of; texts are told apart as they are compared."""
-        if self.unit is None:
-            return None
-        found = self._unit
+        return None if self.unit is None else self._person_of(self._unit)
+
+    def _person_of(self, found: FoundColumn) -> Person:
+        """Who a record is of, by a column that names persons."""
         value = self._column(found)
         is_text = found.kind is Kind.TEXT and found.form is not Form.NAMED
         return Person(self.dialect.text(value) if is_text else value, found.kind, self.dialect)

@@ -168,9 +168,9 @@ class SqlSource(TypedSource):
         finally:
             without_server_errors(self.shown, stack.close)
 
-    def check(self) -> Check:
+    def check(self, unit: str | None = None) -> Check:
         """What is in the records; see ``Source.check``."""
-        return self._done(lambda each: self.table.check(each, self.schema))
+        return self._done(lambda each: self.table.check(each, self.schema, unit or self.unit))
 
     def close(self) -> None:
         """The end of their use; a count that goes on is given up, and not waited for."""

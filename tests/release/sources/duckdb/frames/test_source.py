@@ -321,8 +321,19 @@ def test_check_tells_what_is_missing() -> None:
     frame = pl.DataFrame({"age": [1, None, 3], "name": [None, None, "a"]})
     with FrameSource.open(frame, unit=None) as source:
         check = source.check()
-    assert check.rows == 3
+    assert (check.rows, check.units) == (3, None)
     assert {column.name: column.missing for column in check.columns} == {"age": 1, "name": 2}
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_check_tells_how_many_persons_there_are(library: str) -> None:
+    """By the unit, which is no column of questions, or by a column that is named."""
+    records = [{"person": who, "age": age} for who, age in (("b", 1), ("b", 2), ("a", 1))]
+    frame = FRAMES[library](records, {"person": Kind.TEXT, "age": Kind.INTEGER})
+    with FrameSource.open(frame, unit="person") as source:
+        assert (source.check().rows, source.check().units) == (3, 2)
+    with FrameSource.open(frame, unit=None) as source:
+        assert (source.check().units, source.check("person").units) == (None, 2)
 
 
 @pytest.mark.parametrize("library", FRAMES)

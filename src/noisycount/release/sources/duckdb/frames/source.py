@@ -17,7 +17,7 @@ from noisycount.release.question.keys import CellQuestion, KeyCounts, KeyQuestio
 from noisycount.release.question.schema import Schema
 from noisycount.release.question.tree import Predicate, columns
 from noisycount.release.sources.check import Check, ColumnCheck
-from noisycount.release.sources.duckdb.counting import count_sql, row_within
+from noisycount.release.sources.duckdb.counting import check_counts, count_sql, row_within
 from noisycount.release.sources.duckdb.cursors import Cursors
 from noisycount.release.sources.duckdb.failures import without_engine_errors
 from noisycount.release.sources.duckdb.frames.categories import Decisions, compared_columns
@@ -152,10 +152,11 @@ class FrameSource(TypedSource):
         """The connection whose cursors count."""
         return self.cursors.connection
 
-    def check(self) -> Check:
+    def check(self, unit: str | None = None) -> Check:
         """What is in the records, for their owner."""
-        counts = ", ".join(["count(*)", *(f"count({quoted_name(name)})" for name in self.schema)])
-        rows, *given = without_engine_errors(
+        named = unit if unit in self.schema else self.unit
+        counts = ", ".join(check_counts(self.schema, named))
+        rows, *given, units = without_engine_errors(
             lambda: self._row(f"SELECT {counts} FROM records", self.schema), _FAILURE
         )
         used = [
@@ -165,7 +166,7 @@ class FrameSource(TypedSource):
             for (name, kind), number in zip(self.schema.items(), given, strict=True)
         ]
         unused = [ColumnCheck(n, None, type_, None, 0) for n, type_ in self.schema.others.items()]
-        return Check(rows, (*used, *unused))
+        return Check(rows, (*used, *unused), units=None if named is None else units)
 
     def require_unchanged(self) -> None:
         """The refusal of records that are closed; they cannot change."""
