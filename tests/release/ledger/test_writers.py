@@ -12,11 +12,13 @@ import pytest
 from sqlalchemy import Connection, event, exc
 
 from noisycount.errors import BudgetError
+from noisycount.release.budget.budgets import ConcentratedBudget
 from noisycount.release.budget.loss import Loss
-from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.ledger.ledger import Ledger, Request
 from tests.release.ledger.ledgers import TENTH, asked, narrow
 
 BUDGET = Fraction(1)
+CONCENTRATED = ConcentratedBudget(Fraction(1))
 PATIENCE = 20  # seconds
 Asked = Callable[[], Any]
 
@@ -84,6 +86,30 @@ def test_the_same_question_in_one_transaction_is_charged_once(ledger: Ledger) ->
     assert entries == (entries[0],) * 3
     assert "was used for another question" in str(waited[3].exception())
     assert ledger.paid("survey").epsilon == TENTH + TENTH / 10
+
+
+def test_many_that_share_a_transaction_need_few_statements(ledger: Ledger) -> None:
+    """Rows of all forms, more than a statement holds; the second of a key finds the first's."""
+    written: list[str] = []
+
+    def note(_: object, __: object, statement: str, *___: object) -> None:
+        if statement.startswith("INSERT"):
+            written.append(statement)
+
+    def spend(number: int) -> Asked:
+        request = asked(number + 1, TENTH / 100)
+        if number % 3 == 1:
+            request = Request("survey", f"question {number + 1}", None, TENTH / 1000)
+        purpose = f"for {number}" if number % 3 == 2 else None
+        key = f"{number % 44}"
+        return lambda: ledger.reserve(key, request, CONCENTRATED, purpose=purpose)
+
+    event.listen(ledger.writing, "before_cursor_execute", note)
+    found = [each.result() for each in sharing(ledger, [spend(n) for n in range(44)] + [spend(0)])]
+    assert len(written) == 3, "one before, and two for all others"
+    assert found[44] == (found[0][0], Loss())
+    assert ledger.entries()[1:] == [entry for entry, _ in found[:44]]
+    assert ledger.verify().broken is None
 
 
 def test_answers_of_one_debit_that_share_a_transaction_are_one(ledger: Ledger) -> None:

@@ -42,6 +42,7 @@ class Book:
         datasets: What each data set has paid.
         analysts: What each analyst has paid.
         descriptions: What was written down last of each data set, a JSON object.
+        unwritten: The newest rows of a draft, which the table does not have yet.
     """
 
     head: Head = field(default_factory=Head)
@@ -52,6 +53,7 @@ class Book:
     datasets: MutableMapping[str, Loss] = field(default_factory=dict)
     analysts: MutableMapping[str, Loss] = field(default_factory=dict)
     descriptions: MutableMapping[str, str] = field(default_factory=dict)
+    unwritten: list[Row] = field(default_factory=list, kw_only=True)
 
     def draft(self) -> "Book":
         """A book that goes on from this one, which stays as it is."""
@@ -72,6 +74,11 @@ class Book:
             *(self.debits, self.keys, self.answers),
             *(self.datasets, self.analysts, self.descriptions),
         )
+
+    def unwritten_row(self, number: int) -> Row | None:
+        """The row of a number, where the table does not have it yet."""
+        place = len(self.unwritten) - 1 - (self.head.number - number)
+        return self.unwritten[place] if place >= 0 else None
 
     def paid_for(self, dataset: str) -> Loss:
         """What a data set has paid in all."""

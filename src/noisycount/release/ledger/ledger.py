@@ -191,7 +191,7 @@ class Ledger(Shown):
             spent, own = totals(book, request, limit, analyst)
             made = time_of_debit(book, self.clock())
             entry = Entry(key, request, spent, made, None, analyst.name, own, purpose)
-            append(connection, book, debit_columns(entry))
+            append(book, debit_columns(entry))
             return entry, request.price
 
         return self.turns.written(reserved)
@@ -239,7 +239,7 @@ class Ledger(Shown):
             if stored.answer is not None:
                 return stored, False
             is_written = enclosure is not None and enclosure.write(connection)
-            append(connection, book, answer_columns(entry.key, answer, made))
+            append(book, answer_columns(entry.key, answer, made))
             return replace(stored, answer=answer), is_written
 
         stored, is_written = self.turns.written(answered)
@@ -262,7 +262,7 @@ class Ledger(Shown):
         check_text("dataset", dataset)
         check_description(text)
 
-        def described(connection: Connection, book: Book) -> str:
+        def described(_: Connection, book: Book) -> str:
             known = book.descriptions.get(dataset)
             if known is not None and (known != former or known == text):
                 return known
@@ -270,7 +270,7 @@ class Ledger(Shown):
                 raise LedgerError(f"data set {dataset!r} was written down with another unit")
             made = max(self.clock(), book.made)
             key = secrets.token_hex(16)
-            append(connection, book, description_columns(key, dataset, text, made))
+            append(book, description_columns(key, dataset, text, made))
             return text
 
         return self.turns.written(described)

@@ -2,6 +2,7 @@
 
 import zlib
 from dataclasses import dataclass, field
+from functools import partial
 
 from sqlalchemy import (
     Column,
@@ -11,7 +12,6 @@ from sqlalchemy import (
     Table,
     Text,
     bindparam,
-    insert,
     inspect,
     select,
 )
@@ -33,7 +33,10 @@ _TABLE = Table(
     Column("request", Text, nullable=False),
     Column("reply", LargeBinary, nullable=False),
 )
-_ADDED = insert(_TABLE)  # statements that are made once are compiled once
+_ADDED = (
+    "INSERT INTO replies (name, dataset, request, reply) VALUES ({marks})"
+    " ON CONFLICT (name) DO NOTHING"
+)
 _OF_NAME = select(_TABLE).where(_TABLE.c.name == bindparam("name"))
 _QUICKLY = 1  # of zlib's levels
 
@@ -101,7 +104,7 @@ class Replies:
             found = self._found(connection, reply.name)
             if found is not None:
                 return found
-            _add(connection, reply)
+            _added(reply, connection)
             return reply
 
         return self.ledger.turns.written(kept)
@@ -116,13 +119,7 @@ class Replies:
         check_text("name", reply.name)
         self._make()
 
-        def kept(connection: Connection) -> bool:
-            if self._found(connection, reply.name) is not None:
-                return False
-            _add(connection, reply)
-            return True
-
-        return Enclosure(kept)
+        return Enclosure(partial(_added, reply))
 
     def _make(self) -> None:
         """Make the table where there is none; that it is there is known once it is committed."""
@@ -145,8 +142,10 @@ class Replies:
         return Reply(row.name, row.dataset, row.request, content)
 
 
-def _add(connection: Connection, reply: Reply) -> None:
-    """Write a reply whose name is new."""
+def _added(reply: Reply, connection: Connection) -> bool:
+    """Whether a reply was written, as its name was new."""
     packed = zlib.compress(reply.content, _QUICKLY)
-    columns = {"name": reply.name, "dataset": reply.dataset, "request": reply.request}
-    connection.execute(_ADDED, {**columns, "reply": packed})
+    mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
+    query = _ADDED.format(marks=", ".join([mark] * 4))
+    values = (reply.name, reply.dataset, reply.request, packed)
+    return connection.exec_driver_sql(query, values).rowcount == 1

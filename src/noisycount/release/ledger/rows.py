@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import Connection, Result, Select, func, select
@@ -32,11 +33,12 @@ __all__ = [
     "follow",
     "keys_of",
     "require_row",
+    "write",
 ]
 
 _SELECT = "SELECT {columns} FROM ledger"
 _AT_ONCE = 20  # rows that are fetched together: some could hold tables of a million counts
-
+_WRITTEN_AT_ONCE = 40  # rows: older SQLites take no more than 999 values
 
 _WITHOUT_INDEXES = tuple(
     f"SET LOCAL enable_{scan} = off" for scan in ("indexscan", "indexonlyscan", "bitmapscan")
@@ -126,9 +128,9 @@ def entry_under(connection: Connection, book: Book, key: str | None) -> Entry | 
     """The debit under a key with its answer, if there is one."""
     if key is None or key not in book.debits:
         return None
-    debit = _row_in_book(connection, book.debits[key])
+    debit = _row_in_book(connection, book, book.debits[key])
     answered = book.answers.get(key)
-    answer = None if answered is None else _row_in_book(connection, answered)["answer"]
+    answer = None if answered is None else _row_in_book(connection, book, answered)["answer"]
     try:
         return entry_of(debit, answer)
     except ValueError:
@@ -149,15 +151,30 @@ def keys_of(connection: Connection, dataset: str, text: str) -> list[str]:
     return list(connection.execute(query.order_by(LEDGER.c.number)).scalars())
 
 
-def append(connection: Connection, book: Book, columns: Row) -> None:
-    """Write the row that follows a book, and add it; one of an older form needs no newer table."""
+def append(book: Book, columns: Row) -> None:
+    """Add the row that follows a draft of a book to it; `write` brings it into the table."""
     row = chained(book.head, columns)
     _add(book, [row])
-    widen(connection, later_columns(row))
-    written = {name: value for name, value in row.items() if value is not None}
-    names, marks = ", ".join(written), ", ".join(["{mark}"] * len(written))
-    query = f"INSERT INTO ledger ({names}) VALUES ({marks})"  # noqa: S608 - names of our own
-    _executed(connection, query, (*written.values(),))
+    book.unwritten.append(row)
+
+
+def write(connection: Connection, book: Book) -> None:
+    """Write the rows of a draft that the table does not have yet.
+
+    Each statement lets all other threads run, and this one wait for its turn: so there are few.
+    Rows of an older form need no newer table.
+    """
+    for first in range(0, len(book.unwritten), _WRITTEN_AT_ONCE):
+        rows = book.unwritten[first : first + _WRITTEN_AT_ONCE]
+        widen(connection, list(dict.fromkeys(chain.from_iterable(map(later_columns, rows)))))
+        names = [name for name in rows[0] if any(row[name] is not None for row in rows)]
+        marks = f"({', '.join(['{mark}'] * len(names))})"
+        query = (
+            f"INSERT INTO ledger ({', '.join(names)})"  # noqa: S608 - names of our own
+            f" VALUES {', '.join([marks] * len(rows))}"
+        )
+        _executed(connection, query, [row[name] for row in rows for name in names])
+    book.unwritten.clear()
 
 
 def _executed(connection: Connection, query: str, values: Sequence[object]) -> Result[Any]:
@@ -185,9 +202,9 @@ def _add(book: Book, rows: Iterable[Row]) -> None:
             raise damaged(book.head.number + 1)
 
 
-def _row_in_book(connection: Connection, number: int) -> Row:
+def _row_in_book(connection: Connection, book: Book, number: int) -> Row:
     """A row that was read before, if it is still as it was written."""
-    row = row_at(connection, number)
+    row = book.unwritten_row(number) or row_at(connection, number)
     if row is None or row["hash"] != row_hash(row):
         raise damaged(number)
     return row

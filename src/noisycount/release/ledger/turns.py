@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Engine
 from noisycount.release.convoy import Convoy, Task
 from noisycount.release.ledger.book import Book
 from noisycount.release.ledger.refusals import refusals
+from noisycount.release.ledger.rows import write
 from noisycount.release.ledger.shared_book import SharedBook
 from noisycount.release.ledger.turn import take_turn
 
@@ -123,6 +124,7 @@ class Turns:
             for task in tasks:
                 if not task.is_final:
                     task.settle(lambda work: work(connection, draft))
+            write(connection, draft)
         self.read.adopt(draft, before)
 
     @contextmanager
