@@ -91,6 +91,12 @@ def test_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         Certificates(tmp_path / "private").keep(PASSED)
 
 
+def test_one_that_cannot_be_looked_for_is_not_withdrawn_in_silence(tmp_path: Path) -> None:
+    """The name of its folder is one that no disk holds."""
+    with pytest.raises(SourceError, match="cannot be read: remove it"):
+        Certificates(tmp_path / ("x" * 300)).withdraw(MARIA)
+
+
 @pytest.mark.parametrize(
     ("identity", "suite", "why"),
     [

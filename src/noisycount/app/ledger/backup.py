@@ -17,6 +17,7 @@ from noisycount.errors import ConfigError, LedgerError
 from noisycount.release.ledger.address import Address
 from noisycount.release.ledger.book import Verification
 from noisycount.release.ledger.chain import Head
+from noisycount.release.presence import state_at
 from noisycount.release.register.copies import Copies
 
 __all__ = ["Backup", "at_copy", "backed_up"]
@@ -169,7 +170,7 @@ def _copy_ledger(configuration: Config, ledger: Path, copy: Path) -> None:
 
 def _copy_data(folder: Path | None, draft: Path, *, with_copies: bool) -> tuple[str, ...]:
     """The names of the files beside a ledger that were copied: keys and certificates."""
-    if folder is None or not folder.is_dir():
+    if folder is None or state_at(folder) is None:
         return ()
     copies = {copy.path for copy in Copies(folder).all()}
     kept = [

@@ -1,12 +1,14 @@
 """Files that a command writes."""
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
 from noisycount.errors import NoisyCountError
+from noisycount.release.presence import state_at
 
 __all__ = ["check_regular", "draft", "new_file", "writing"]
 
@@ -35,7 +37,8 @@ def check_regular(file: Path) -> None:
     Raises:
         NoisyCountError: It is something else.
     """
-    if file.exists() and not (file.is_file() or file.is_dir()):
+    state = state_at(file)
+    if state is not None and not (stat.S_ISREG(state.st_mode) or stat.S_ISDIR(state.st_mode)):
         raise NoisyCountError(f"{str(file)!r} is no regular file: name another file")
 
 

@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import secrets
+import stat
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +16,7 @@ from noisycount.release.ledger.address import Address
 from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.refusals import refusals, require_no_row
 from noisycount.release.ledger.table import RESTORE, is_made, make, upgrade
+from noisycount.release.presence import state_at
 
 __all__ = ["check_server", "make_file", "make_table"]
 
@@ -63,14 +65,15 @@ def _is_there(address: Address, file: Path) -> bool:
         LedgerError: There is no folder, or the file is empty.
         OSError: The folder may not be looked into, or the name is too long.
     """
-    if not file.parent.is_dir():
+    folder, state = state_at(file.parent), state_at(file)
+    if folder is None or not stat.S_ISDIR(folder.st_mode):
         raise LedgerError(f"ledger folder {str(file.parent)!r} does not exist; make it first")
-    if file.is_file() and file.stat().st_size == 0:
+    if state is not None and stat.S_ISREG(state.st_mode) and state.st_size == 0:
         raise LedgerError(
             f"{address.place} is empty, as no ledger is; {RESTORE}, or remove the file if"
             " nothing was asked yet"
         )
-    return file.exists()
+    return state is not None
 
 
 def check_server(connection: Connection, place: str) -> None:

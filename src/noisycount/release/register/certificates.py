@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from noisycount.errors import SourceError
+from noisycount.release.presence import state_at
 from noisycount.release.register.folder import make_private, write_private
 from noisycount.release.sources.conformance.certificate import Certificate
 from noisycount.release.sources.identity import Identity
@@ -75,10 +76,14 @@ class Certificates:
         """Forget those of an engine.
 
         Raises:
-            SourceError: The file cannot be written.
+            SourceError: The file cannot be looked for or written.
         """
-        if self.file is not None and self.file.exists():
-            self._write(self._others(identity))
+        try:
+            if self.file is None or state_at(self.file) is None:
+                return
+        except OSError:
+            raise self._refusal("cannot be read") from None
+        self._write(self._others(identity))
 
     def _others(self, identity: Identity) -> list[Certificate]:
         """Those of other engines; none where they cannot be read, so that one can begin anew."""

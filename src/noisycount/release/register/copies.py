@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from noisycount.errors import SourceError
+from noisycount.release.presence import state_at
 
 __all__ = ["Copies", "Copy", "discard"]
 
@@ -66,7 +67,8 @@ class Copies:
         """
         names = {_stem(dataset): dataset for dataset in datasets}
         try:
-            for path in sorted(self.folder.iterdir()) if self.folder.is_dir() else ():
+            is_there = state_at(self.folder) is not None
+            for path in sorted(self.folder.iterdir()) if is_there else ():
                 if match := _NAME.fullmatch(path.name):
                     state = path.stat()
                     made = datetime.fromtimestamp(state.st_mtime, UTC)

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from noisycount.errors import SourceError
+from noisycount.release.presence import state_at
 
 __all__ = ["files_of", "is_several", "state_of"]
 
@@ -46,7 +47,8 @@ def is_several(place: Path) -> bool:
         (True, False)
     """
     try:
-        return place.is_dir() or (bool(re.search(r"[*?\[]", str(place))) and not place.exists())
+        is_pattern = re.search(r"[*?\[]", str(place)) is not None
+        return place.is_dir() or (is_pattern and state_at(place) is None)
     except (OSError, ValueError):
         return False
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from urllib.error import HTTPError
 
 import pytest
 
@@ -184,8 +185,9 @@ def test_what_is_fetched_is_what_was_named() -> None:
     """No redirection, no other scheme, no other host without TLS, and not without an end."""
     with local_server() as address:
         assert fetched(f"{address}/here") == b"xxx"
-        with pytest.raises(OSError, match="302"):
+        with pytest.raises(HTTPError, match="302") as caught:
             fetched(f"{address}/away")
+        assert caught.value.closed
         with pytest.raises(ValueError, match="too much"):
             fetched(f"{address}/much")
     for unsafe in ("http://login.example.org/keys", "file:///etc/passwd", "ftp://127.0.0.1/"):

@@ -3,6 +3,7 @@
 from email.message import Message
 from http.client import HTTPException
 from typing import IO
+from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from noisycount.app.config.oidc import is_safe_address
@@ -43,6 +44,9 @@ def fetched(address: str) -> bytes:
     try:
         with build_opener(_Staying).open(address, timeout=_SECONDS) as reply:
             content: bytes = reply.read(_LONGEST + 1)
+    except HTTPError as error:
+        error.close()  # it is a reply as well
+        raise
     except HTTPException as error:
         raise OSError(str(error)) from None
     if len(content) > _LONGEST:
