@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from noisycount.app.refine.tables.stored_rows import StoredRow
+from noisycount.app.refine.tables.stored.rows import StoredRow
 from noisycount.app.report.released import Released
 from noisycount.app.report.report import Report
 from noisycount.shown.numbers import plus_minus, signed

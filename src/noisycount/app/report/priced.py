@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from noisycount.app.count.wire import NEIGHBOURS
-from noisycount.app.refine.tables.stored_cells import StoredCells, stored_levels
+from noisycount.app.refine.tables.stored.cells import StoredCells, stored_levels
 from noisycount.release.budget.loss import Loss
 from noisycount.release.budget.neighbours import NeighbourRelation
 from noisycount.release.ledger.entries import Entry

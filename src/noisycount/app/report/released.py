@@ -7,7 +7,7 @@ from typing import Any
 
 from noisycount.app.ledger.asked_words import asked_words
 from noisycount.app.refine.tables.noises import noise_named
-from noisycount.app.refine.tables.stored_rows import StoredRows, stored_rows
+from noisycount.app.refine.tables.stored.rows import StoredRows, stored_rows
 from noisycount.app.report.priced import Priced
 from noisycount.errors import LedgerError
 from noisycount.model.half_width import error_within

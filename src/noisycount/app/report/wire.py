@@ -11,7 +11,7 @@ from noisycount.app.ledger.wire import (
     price_object,
     verification_object,
 )
-from noisycount.app.refine.tables.stored_rows import rows_member
+from noisycount.app.refine.tables.stored.rows import rows_member
 from noisycount.app.report.priced import priced_for
 from noisycount.app.report.released import CONFIDENCE, Released
 from noisycount.app.report.report import DatasetReport, Report

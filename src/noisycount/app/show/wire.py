@@ -5,7 +5,7 @@ from typing import Any
 from noisycount.app.config.config import Config
 from noisycount.app.ledger.asked_words import asked_object
 from noisycount.app.ledger.wire import answer_object, price_object
-from noisycount.app.refine.tables.stored_rows import rows_member
+from noisycount.app.refine.tables.stored.rows import rows_member
 from noisycount.app.show.view import View
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.ledger.entries import Entry

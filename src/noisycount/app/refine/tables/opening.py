@@ -9,7 +9,7 @@ from noisycount.app.refine.tables.census import census_table
 from noisycount.app.refine.tables.own_json import own_json
 from noisycount.app.refine.tables.published import PublishedTable
 from noisycount.app.refine.tables.rows_file import rows_table
-from noisycount.app.refine.tables.stored import stored_table
+from noisycount.app.refine.tables.stored.table import stored_table
 from noisycount.app.refine.tables.wikimedia import is_wikimedia, wikimedia_table
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.release.sources.duckdb.noisy_measurements import has_measurements

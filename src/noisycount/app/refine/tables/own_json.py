@@ -10,7 +10,7 @@ from noisycount.app.refine.tables.asked import AskedTable
 from noisycount.app.refine.tables.grouped import grouped_by_name
 from noisycount.app.refine.tables.noises import noise_named
 from noisycount.app.refine.tables.published import PublishedTable
-from noisycount.app.refine.tables.stored import NO_SUMS
+from noisycount.app.refine.tables.stored.table import NO_SUMS
 from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.shown.columns import Cells, free_name

@@ -9,7 +9,7 @@ from noisycount.app.refine.tables.asked import AskedTable
 from noisycount.app.refine.tables.grouped import GroupedRows, grouped_by_empty, grouped_by_name
 from noisycount.app.refine.tables.own_noise import OwnNoise
 from noisycount.app.refine.tables.published import PublishedLevel, PublishedTable
-from noisycount.app.refine.tables.stored import NO_SUMS
+from noisycount.app.refine.tables.stored.table import NO_SUMS
 from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.model.laws.expansion import Reals

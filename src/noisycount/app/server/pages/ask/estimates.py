@@ -87,7 +87,7 @@ class RowEstimates:
         """
         from noisycount.app.refine.tables.prior_words import prior_words  # noqa: PLC0415 - laws
         from noisycount.app.refine.tables.refined import refined_table  # noqa: PLC0415 - the same
-        from noisycount.app.refine.tables.stored import table_of_entry  # noqa: PLC0415 - the same
+        from noisycount.app.refine.tables.stored.table import table_of_entry  # noqa: PLC0415 - the same
 
         published = table_of_entry(entry, entry.key)
         if not 0 < len(published.answers) <= MOST_ROWS:

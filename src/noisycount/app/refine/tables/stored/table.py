@@ -12,8 +12,8 @@ from noisycount.app.ledger.asked_words import asked_words
 from noisycount.app.refine.stored import stored_entry
 from noisycount.app.refine.tables.noises import noise_named
 from noisycount.app.refine.tables.published import PublishedLevel, PublishedTable
-from noisycount.app.refine.tables.stored_cells import StoredCells, stored_levels
-from noisycount.app.refine.tables.stored_rows import level_names
+from noisycount.app.refine.tables.stored.cells import StoredCells, stored_levels
+from noisycount.app.refine.tables.stored.rows import level_names
 from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import NoisyCountError
 from noisycount.model.tables.levels import Level

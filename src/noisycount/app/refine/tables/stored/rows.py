@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from noisycount.app.refine.tables.stored_cells import StoredCells, stored_levels
+from noisycount.app.refine.tables.stored.cells import StoredCells, stored_levels
 from noisycount.model.tables.levels import Level
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.table_answer import TableAnswer

@@ -1,0 +1,1 @@
+"""Tables that the ledger keeps, as they were published."""
