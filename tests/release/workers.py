@@ -15,6 +15,7 @@ from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.release.budget.budgets import ConcentratedBudget
 from noisycount.release.budget.loss import Loss
 from noisycount.release.desk import Dataset, Desk
+from noisycount.release.ledger.enclosure import Enclosure
 from noisycount.release.ledger.ledger import Entry, Ledger, Request
 from noisycount.release.ledger.table_answer import Counts, TableAnswer
 from noisycount.release.question.keys import CellQuestion
@@ -44,9 +45,11 @@ class RedrawingLedger(Ledger):
         entry, charged = super().reserve(*words, purpose=purpose)
         return replace(entry, answer=None), charged
 
-    def store(self, entry: Entry, answer: int | TableAnswer) -> Entry:
+    def store(
+        self, entry: Entry, answer: int | TableAnswer, enclosure: Enclosure | None = None
+    ) -> Entry:
         """Store, and give what was drawn, not what is stored."""
-        return replace(super().store(entry, answer), answer=answer)
+        return replace(super().store(entry, answer, enclosure), answer=answer)
 
 
 class HastyLedger(Ledger):
@@ -54,11 +57,13 @@ class HastyLedger(Ledger):
 
     __slots__ = ()
 
-    def store(self, entry: Entry, answer: int | TableAnswer) -> Entry:
+    def store(
+        self, entry: Entry, answer: int | TableAnswer, enclosure: Enclosure | None = None
+    ) -> Entry:
         """Reply, then store."""
         if _reply is not None:
             _reply(entry.key, told(answer))
-        return super().store(entry, answer)
+        return super().store(entry, answer, enclosure)
 
 
 class CountedSource(MemorySource):
