@@ -29,7 +29,7 @@ from noisycount.release.sources.check import Check
 from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.interface import Source
 from noisycount.release.tables.key_sets import Keys
-from noisycount.release.tables.table_release import TableRelease
+from noisycount.release.tables.release import TableRelease
 from noisycount.release.tables.wishes import ManyWish, TableWish, Wish
 from noisycount.release.unreadable import unreadable_as_missing
 from noisycount.shown.value import Shown

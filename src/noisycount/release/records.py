@@ -27,7 +27,7 @@ from noisycount.release.sources.check import Check
 from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.forms import ColumnForm
 from noisycount.release.sources.places import files_of
-from noisycount.release.tables.asked_table import AskedTable
+from noisycount.release.tables.asked.table import AskedTable
 from noisycount.release.unreadable import unreadable_as_missing
 from noisycount.shown.value import Shown
 

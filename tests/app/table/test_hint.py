@@ -11,8 +11,8 @@ from noisycount.model.noises.discrete import DiscreteNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.model.tables.margins import cell_level, margin_levels
+from noisycount.release.tables.plan import TablePlan, table_plan
 from noisycount.release.tables.price import TablePrice
-from noisycount.release.tables.table_plan import TablePlan, table_plan
 
 NAMES = ("town", "sex")
 CODES = np.array(list(product(range(6), range(2))), np.int32)

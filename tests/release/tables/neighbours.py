@@ -10,7 +10,7 @@ from unittest.mock import patch
 from noisycount.model.sensitivity import l1_sensitivity
 from noisycount.model.tables.threshold import threshold
 from noisycount.release.question.schema import Kind
-from noisycount.release.tables import table_plan
+from noisycount.release.tables import plan as table_plan
 
 __all__ = ["DELTA", "HIDDEN", "MUTANTS", "PAIRS", "SCHEMA", "Pair", "mutated"]
 

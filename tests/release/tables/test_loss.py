@@ -5,8 +5,8 @@ import pytest
 from mpmath import mp, mpf
 
 from noisycount.release.sources.memory import MemorySource
-from noisycount.release.tables.asked_cells import AskedCells
-from noisycount.release.tables.asked_keys import AskedKeys
+from noisycount.release.tables.asked.cells import AskedCells
+from noisycount.release.tables.asked.keys import AskedKeys
 from noisycount.release.tables.wishes import TableWish
 from tests.release.tables.neighbours import DELTA, HIDDEN, PAIRS, SCHEMA, Pair, mutated
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from noisycount.release.question.schema import Kind
 from noisycount.release.sources.memory import MemorySource
-from noisycount.release.tables.asked_cells import AskedCells
-from noisycount.release.tables.asked_keys import AskedKeys
+from noisycount.release.tables.asked.cells import AskedCells
+from noisycount.release.tables.asked.keys import AskedKeys
 from noisycount.release.tables.wishes import TableWish
 
 SCHEMA_OF_QUESTIONS = {"town": Kind.TEXT, "age": Kind.INTEGER}

@@ -13,7 +13,7 @@ from noisycount.release.question.grouping import Key, Part, Plain
 from noisycount.release.question.operands import Column
 from noisycount.release.question.schema import Kind
 from noisycount.release.tables.key_sets import key_set
-from noisycount.release.tables.table_question import TableQuestion, margins_of
+from noisycount.release.tables.question import TableQuestion, margins_of
 
 TOWN, SEX, YEAR = PARTS = tuple(Plain(Column(name, Kind.TEXT)) for name in ("town", "sex", "year"))
 

@@ -9,9 +9,9 @@ import noisycount as nc
 from noisycount.model.tables.margins import cell_level, margin_levels
 from noisycount.release.budget.loss import Loss
 from noisycount.release.tables.odds import odds_of
+from noisycount.release.tables.plan import table_plan
 from noisycount.release.tables.price import TablePrice
-from noisycount.release.tables.table_plan import table_plan
-from noisycount.release.tables.table_release import TableRelease
+from noisycount.release.tables.release import TableRelease
 
 _CELLS = cell_level(np.arange(3, dtype=np.int32)[:, np.newaxis], ("town",))
 

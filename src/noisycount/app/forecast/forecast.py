@@ -8,7 +8,7 @@ from noisycount.errors import NoisyCountError
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.question.schema import Kind
-from noisycount.release.tables.table_plan import TablePlan
+from noisycount.release.tables.plan import TablePlan
 from noisycount.release.tables.wishes import TableWish
 
 __all__ = ["Forecast", "forecast"]

@@ -6,7 +6,7 @@ from typing import Any
 from noisycount.app.plan.paying import Paying
 from noisycount.app.terminal.printing import seen_from_here
 from noisycount.release.budget.exact import exact_text
-from noisycount.release.tables.table_plan import TablePlan
+from noisycount.release.tables.plan import TablePlan
 from noisycount.shown.numbers import approximately
 
 __all__ = ["left_facts", "left_object"]

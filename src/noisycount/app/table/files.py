@@ -13,7 +13,7 @@ from noisycount.app.terminal.printing import json_text
 from noisycount.errors import NoisyCountError
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.sources.duckdb.public_columns import PublicColumns
-from noisycount.release.tables.table_release import TableRelease
+from noisycount.release.tables.release import TableRelease
 from noisycount.shown.columns import Cells, free_name
 
 __all__ = ["check_files", "save_rows"]

@@ -7,7 +7,7 @@ from noisycount.app.plan.paying import Paying
 from noisycount.app.table.asked import Asked
 from noisycount.app.table.one_group import one_group_words
 from noisycount.release.budget.loss import Loss
-from noisycount.release.tables.table_plan import TablePlan
+from noisycount.release.tables.plan import TablePlan
 from noisycount.shown.numbers import approximately
 
 __all__ = ["hints", "hints_after"]

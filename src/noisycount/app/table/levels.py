@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from noisycount.release.tables.table_plan import TablePlan
+from noisycount.release.tables.plan import TablePlan
 from noisycount.shown.numbers import percent, plus_minus
 
 __all__ = ["MANY", "ShownLevel", "level_rows", "noise_words", "shown_levels"]

@@ -7,7 +7,7 @@ import numpy as np
 
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.model.tables.levels import Level
-from noisycount.release.tables.table_plan import TablePlan, table_plan
+from noisycount.release.tables.plan import TablePlan, table_plan
 
 __all__ = ["one_group_words"]
 

@@ -6,7 +6,7 @@ from noisycount.app.terminal.files import writing
 from noisycount.charts.files import save_file
 from noisycount.charts.table.bars import TableBars
 from noisycount.charts.table.chart import table_chart
-from noisycount.release.tables.table_release import TableRelease
+from noisycount.release.tables.release import TableRelease
 
 __all__ = ["save_table_plot"]
 

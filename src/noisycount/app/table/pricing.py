@@ -13,8 +13,8 @@ from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete import DiscreteNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.release.tables.plan import TablePlan
 from noisycount.release.tables.price import TablePrice
-from noisycount.release.tables.table_plan import TablePlan
 
 __all__ = ["RowGoal", "TablePayment"]
 

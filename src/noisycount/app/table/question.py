@@ -23,8 +23,8 @@ from noisycount.release.ledger.entries import Analyst
 from noisycount.release.records import Records
 from noisycount.release.remains import Remains
 from noisycount.release.slot import Slot
-from noisycount.release.tables.table_plan import TablePlan
-from noisycount.release.tables.table_release import TableRelease
+from noisycount.release.tables.plan import TablePlan
+from noisycount.release.tables.release import TableRelease
 from noisycount.release.tables.wishes import ManyWish, Wish
 
 __all__ = ["Pay", "Table", "check_drawable", "check_public", "table_at", "table_of", "viewed"]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from noisycount.release.tables.table_release import TableRelease
+from noisycount.release.tables.release import TableRelease
 
 __all__ = ["ShownRow", "shown_rows"]
 

@@ -15,7 +15,7 @@ from noisycount.app.table.wish import wish_of
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.entries import Analyst
 from noisycount.release.remains import Remains
-from noisycount.release.tables.table_plan import TablePlan
+from noisycount.release.tables.plan import TablePlan
 
 __all__ = ["TableTrial"]
 

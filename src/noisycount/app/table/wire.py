@@ -10,8 +10,8 @@ from noisycount.app.table.trial import TableTrial
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.budget.loss import Loss
 from noisycount.release.budget.neighbours import neighbours_of_size
-from noisycount.release.tables.table_plan import TablePlan
-from noisycount.release.tables.table_release import TableRelease
+from noisycount.release.tables.plan import TablePlan
+from noisycount.release.tables.release import TableRelease
 
 __all__ = ["level_objects", "loss_object", "table_object", "table_trial_object"]
 

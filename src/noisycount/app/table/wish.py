@@ -13,7 +13,7 @@ from noisycount.errors import NoisyCountError
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.release.question.grouping import Part
 from noisycount.release.question.schema import Kind
-from noisycount.release.tables.asked_table import AskedTable
+from noisycount.release.tables.asked.table import AskedTable
 from noisycount.release.tables.key_sets import Keys
 from noisycount.release.tables.parts import parts_of
 from noisycount.release.tables.wishes import ManyWish, TableWish, Wish

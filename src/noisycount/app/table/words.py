@@ -18,8 +18,8 @@ from noisycount.app.terminal.printing import (
     seen_from_here,
 )
 from noisycount.release.ledger.entries import ANALYST
-from noisycount.release.tables.table_plan import TablePlan
-from noisycount.release.tables.table_release import TableRelease
+from noisycount.release.tables.plan import TablePlan
+from noisycount.release.tables.release import TableRelease
 from noisycount.shown.numbers import percent, plus_minus, signed
 
 __all__ = ["print_trial", "print_whole", "table_facts", "table_head", "trial_facts", "trial_head"]

@@ -17,11 +17,11 @@ from noisycount.release.question.tree import columns
 from noisycount.release.rehearsal.examples import Examples, examples_of_keys, examples_of_where
 from noisycount.release.rehearsal.made_up import MOST_UNITS, made_up
 from noisycount.release.sources.interface import Source
-from noisycount.release.tables.asked_cells import AskedCells
-from noisycount.release.tables.asked_keys import AskedKeys
-from noisycount.release.tables.asked_questions import AskedQuestions
-from noisycount.release.tables.asked_table import AskedTable
-from noisycount.release.tables.table_release import TableRelease
+from noisycount.release.tables.asked.cells import AskedCells
+from noisycount.release.tables.asked.keys import AskedKeys
+from noisycount.release.tables.asked.questions import AskedQuestions
+from noisycount.release.tables.asked.table import AskedTable
+from noisycount.release.tables.release import TableRelease
 
 __all__ = ["MADE_UP", "RehearsedCount", "RehearsedTable", "rehearsed_count", "rehearsed_table"]
 

@@ -11,7 +11,7 @@ from noisycount.release.question.keys import MOST_CELLS, CellQuestion, KeyQuesti
 from noisycount.release.question.tree import Constant, Predicate
 from noisycount.release.sources.interface import Source
 from noisycount.release.tables.key_sets import written_key
-from noisycount.release.tables.table_plan import LevelPlan, TablePlan
+from noisycount.release.tables.plan import LevelPlan, TablePlan
 
 __all__ = ["drawn_cells", "drawn_counts", "drawn_keys"]
 

@@ -9,15 +9,15 @@ from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.budget.exact import Exactly
 from noisycount.release.question.reading import read
 from noisycount.release.question.schema import Kind
-from noisycount.release.tables.asked_cells import AskedCells
-from noisycount.release.tables.asked_keys import AskedKeys
-from noisycount.release.tables.asked_questions import AskedQuestions
-from noisycount.release.tables.asked_table import AskedTable
+from noisycount.release.tables.asked.cells import AskedCells
+from noisycount.release.tables.asked.keys import AskedKeys
+from noisycount.release.tables.asked.questions import AskedQuestions
+from noisycount.release.tables.asked.table import AskedTable
 from noisycount.release.tables.key_sets import Keys, key_set
 from noisycount.release.tables.many_questions import ManyQuestions
 from noisycount.release.tables.parts import parts_of
 from noisycount.release.tables.price import TablePrice
-from noisycount.release.tables.table_question import TableQuestion, margins_of
+from noisycount.release.tables.question import TableQuestion, margins_of
 
 __all__ = ["ManyWish", "TableWish", "Wish"]
 

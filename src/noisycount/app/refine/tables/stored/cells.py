@@ -16,7 +16,7 @@ from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.release.question.grouping import Edges, Part, Period, Plain, Span
 from noisycount.release.question.operands import Column
 from noisycount.release.question.schema import Kind
-from noisycount.release.tables.table_labels import TableLabels
+from noisycount.release.tables.labels import TableLabels
 
 __all__ = ["StoredCells", "stored_levels"]
 

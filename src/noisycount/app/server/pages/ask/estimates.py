@@ -15,8 +15,8 @@ from noisycount.release.ledger.entries import Entry
 from noisycount.release.question.grouping import Edges
 from noisycount.release.question.schema import Kind
 from noisycount.release.register.asked import asked_of
+from noisycount.release.tables.labels import Label
 from noisycount.release.tables.parts import parts_of
-from noisycount.release.tables.table_labels import Label
 from noisycount.shown.columns import free_name
 
 __all__ = ["MOST_ROWS", "CountEstimate", "RowEstimates"]

@@ -13,9 +13,9 @@ from noisycount.release.ledger.table import foreign
 from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.release.question.operands import Column
 from noisycount.release.sources.interface import Source
-from noisycount.release.tables.table_labels import TableLabels
-from noisycount.release.tables.table_plan import TablePlan
-from noisycount.release.tables.table_release import Counts
+from noisycount.release.tables.labels import TableLabels
+from noisycount.release.tables.plan import TablePlan
+from noisycount.release.tables.release import Counts
 
 __all__ = ["AskedTable", "PublishedCounts"]
 

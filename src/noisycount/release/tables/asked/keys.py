@@ -7,13 +7,13 @@ from noisycount.model.tables.margins import cell_level, margin_levels
 from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.release.question.operands import Column
 from noisycount.release.sources.interface import Source
-from noisycount.release.tables.asked_table import AskedTable, PublishedCounts
+from noisycount.release.tables.asked.table import AskedTable, PublishedCounts
 from noisycount.release.tables.drawn import drawn_keys
 from noisycount.release.tables.key_sets import found_keys
+from noisycount.release.tables.labels import TableLabels
+from noisycount.release.tables.plan import TablePlan, hidden_plan
 from noisycount.release.tables.price import TablePrice
-from noisycount.release.tables.table_labels import TableLabels
-from noisycount.release.tables.table_plan import TablePlan, hidden_plan
-from noisycount.release.tables.table_question import TableQuestion
+from noisycount.release.tables.question import TableQuestion
 
 __all__ = ["AskedKeys"]
 

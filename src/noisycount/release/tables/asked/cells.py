@@ -7,12 +7,12 @@ from typing import Any
 from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.release.question.operands import Column
 from noisycount.release.sources.interface import Source
-from noisycount.release.tables.asked_table import AskedTable, PublishedCounts
+from noisycount.release.tables.asked.table import AskedTable, PublishedCounts
 from noisycount.release.tables.drawn import drawn_cells
+from noisycount.release.tables.labels import TableLabels
+from noisycount.release.tables.plan import TablePlan, table_plan
 from noisycount.release.tables.price import TablePrice
-from noisycount.release.tables.table_labels import TableLabels
-from noisycount.release.tables.table_plan import TablePlan, table_plan
-from noisycount.release.tables.table_question import CanonicalTable, TableQuestion
+from noisycount.release.tables.question import CanonicalTable, TableQuestion
 
 __all__ = ["AskedCells"]
 

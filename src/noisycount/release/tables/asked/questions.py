@@ -9,12 +9,12 @@ from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.release.question.operands import Column
 from noisycount.release.question.tree import columns
 from noisycount.release.sources.interface import Source
-from noisycount.release.tables.asked_table import AskedTable, PublishedCounts
+from noisycount.release.tables.asked.table import AskedTable, PublishedCounts
 from noisycount.release.tables.drawn import drawn_counts
+from noisycount.release.tables.labels import TableLabels
 from noisycount.release.tables.many_questions import ManyQuestions
+from noisycount.release.tables.plan import TablePlan, table_plan
 from noisycount.release.tables.price import TablePrice
-from noisycount.release.tables.table_labels import TableLabels
-from noisycount.release.tables.table_plan import TablePlan, table_plan
 
 __all__ = ["AskedQuestions"]
 

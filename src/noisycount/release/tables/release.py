@@ -15,8 +15,8 @@ from noisycount.model.tables.combined_errors import prefix_errors, standard_erro
 from noisycount.model.tables.levels import Level
 from noisycount.release.budget.loss import Loss
 from noisycount.release.remains import Remains
-from noisycount.release.tables.table_labels import Label, TableLabels
-from noisycount.release.tables.table_plan import TablePlan
+from noisycount.release.tables.labels import Label, TableLabels
+from noisycount.release.tables.plan import TablePlan
 from noisycount.shown.columns import arrow_stream, free_name
 from noisycount.shown.numbers import percent, plus_minus, signed
 from noisycount.shown.rows import MOST_ROWS, row_table
