@@ -12,6 +12,8 @@ from unittest.mock import patch
 
 import altair as alt
 
+from noisycount.release.desk import Desk
+
 __all__ = ["code_cells", "executed", "read"]
 
 Bundle = dict[str, str]
@@ -28,7 +30,7 @@ def code_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def executed(notebook: dict[str, Any], home: Path) -> Iterator[Bundle | None]:
-    """What each cell shows, for somebody whose home is empty.
+    """What each cell shows, for somebody whose home is empty; its desks are closed after it.
 
     Args:
         notebook: Its parts.
@@ -37,11 +39,15 @@ def executed(notebook: dict[str, Any], home: Path) -> Iterator[Bundle | None]:
     names: dict[str, Any] = {"__name__": "__main__"}
     environment = {"HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config")}
     with patch.dict("os.environ", environment), chdir(home), alt.renderers.enable("svg"):
-        for cell in code_cells(notebook):
-            value = _result("".join(cell["source"]), names)
-            if value is not None:
-                names["_"] = value
-            yield None if value is None else _bundle(value)
+        try:
+            for cell in code_cells(notebook):
+                value = _result("".join(cell["source"]), names)
+                if value is not None:
+                    names["_"] = value
+                yield None if value is None else _bundle(value)
+        finally:
+            for desk in (value for value in names.values() if isinstance(value, Desk)):
+                desk.close()
 
 
 def _result(source: str, names: dict[str, Any]) -> object:

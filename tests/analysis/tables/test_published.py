@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,17 +14,17 @@ TOWNS = {"town": ["Bern", "Bern", "Biel", "Biel"], "sex": ["f", "m", "f", "m"]}
 
 
 @pytest.fixture(scope="module")
-def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
+def release(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Release]:
     """Publishes tables of twelve persons."""
     frame = pl.DataFrame(TOWNS).sample(12, with_replacement=True, seed=1)
     frame = frame.with_columns(age=pl.int_range(12))
     ledger = tmp_path_factory.mktemp("ledger") / "ledger.db"
-    desk = nc.open_desk(frame, unit="row", ledger=ledger, budget="1000")
+    with nc.open_desk(frame, unit="row", ledger=ledger, budget="1000") as desk:
 
-    def table(by: str, keys: object = None, **asked: Any) -> Any:  # noqa: ANN401
-        return desk.release_table(by, keys, epsilon=1, **asked)
+        def table(by: str, keys: object = None, **asked: Any) -> Any:  # noqa: ANN401
+            return desk.release_table(by, keys, epsilon=1, **asked)
 
-    return table
+        yield table
 
 
 def test_margins_that_nest_become_the_tree(release: Release) -> None:
