@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 import noisycount as nc
+from tests.release_trial.pythons import VERSIONS
 
 PROJECT = Path(__file__).parents[2]
 FILES = [PROJECT / name for name in ("pyproject.toml", "CITATION.cff", "CHANGELOG.md")]
@@ -65,6 +66,14 @@ def test_a_release_has_one_version_and_one_date(stated: dict, cited: dict) -> No
     assert project["version"] == cited["version"] == newest[1]
     assert str(cited["date-released"]) == newest[2]
     assert (project["name"], project["license"]) == (cited["title"], cited["license"])
+
+
+def test_a_release_is_for_the_pythons_on_which_it_is_tried(stated: dict) -> None:
+    """The classifiers name each, and the lowest is the lowest that is allowed."""
+    language = "Programming Language :: Python :: "
+    named = [each.removeprefix(language) for each in stated["project"]["classifiers"]]
+    assert [version for version in named if re.fullmatch(r"3\.\d+", version)] == VERSIONS
+    assert stated["project"]["requires-python"] == f">={VERSIONS[0]}"
 
 
 def test_what_the_tests_need_is_no_older_than_what_is_installed(stated: dict) -> None:
