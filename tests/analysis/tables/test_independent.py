@@ -15,9 +15,9 @@ from noisycount import (
     below,
 )
 from noisycount.analysis.tables.answered import answered
-from noisycount.analysis.tables.cell_learning import learned_cell_law
-from noisycount.analysis.tables.independent import IndependentCells
-from noisycount.analysis.tables.smooth_estimates import smooth_estimates
+from noisycount.analysis.tables.cells.independent import IndependentCells
+from noisycount.analysis.tables.cells.learning import learned_cell_law
+from noisycount.analysis.tables.cells.smooth import smooth_estimates
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.tables.cell_law import CellLaw
 

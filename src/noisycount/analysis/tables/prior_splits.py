@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from noisycount.analysis.tables.cell_division import CellDivision
+from noisycount.analysis.tables.cells.division import CellDivision
 from noisycount.analysis.tables.divisions import Dirichlet, Division, Multinomial
 from noisycount.analysis.tables.model import Counts
 from noisycount.model.laws.expansion import Reals

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisycount.analysis.tables.cell_solution import CellSolution
+from noisycount.analysis.tables.cells.solution import CellSolution
 from noisycount.analysis.tables.certified import first_settings
 from noisycount.analysis.tables.prior import TablePrior
 from noisycount.analysis.tables.prior_splits import CellLevel
-from noisycount.analysis.tables.tree_solution import TreeSolution
+from noisycount.analysis.tables.trees.solution import TreeSolution
 from noisycount.shown.numbers import signed
 from noisycount.shown.value import Shown
 

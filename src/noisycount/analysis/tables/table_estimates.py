@@ -7,13 +7,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noisycount.analysis.tables.cell_solution import CellSolution
+from noisycount.analysis.tables.cells.solution import CellSolution
 from noisycount.analysis.tables.chosen import chosen_cells
 from noisycount.analysis.tables.node_posterior import NodePosterior
 from noisycount.analysis.tables.prior import TablePrior
 from noisycount.analysis.tables.sensitivity import Sensitivity, sensitivity
 from noisycount.analysis.tables.summary import Summary
-from noisycount.analysis.tables.tree_solution import TreeSolution
+from noisycount.analysis.tables.trees.solution import TreeSolution
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.tables.tree import NodeKey, Tree
 from noisycount.model.validation import whole_number

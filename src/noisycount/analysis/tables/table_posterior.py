@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from noisycount.analysis.tables.answered import TableAnswers, answered, checked_total
-from noisycount.analysis.tables.cell_learning import learned_cell_law
-from noisycount.analysis.tables.cell_solution import CellSolution
+from noisycount.analysis.tables.cells.learning import learned_cell_law
+from noisycount.analysis.tables.cells.solution import CellSolution
 from noisycount.analysis.tables.certified import first_settings
 from noisycount.analysis.tables.count_bounds import count_bounds
 from noisycount.analysis.tables.learning import learned
@@ -16,7 +16,7 @@ from noisycount.analysis.tables.prior_splits import CellLevel, PriorLevel, State
 from noisycount.analysis.tables.published import asked
 from noisycount.analysis.tables.stated_laws import TableMechanisms
 from noisycount.analysis.tables.table_estimates import TablePosterior
-from noisycount.analysis.tables.tree_solution import TreeSolution
+from noisycount.analysis.tables.trees.solution import TreeSolution
 from noisycount.model.populations.population import Population
 from noisycount.model.tables.splits import Splits, level_splits
 from noisycount.model.tables.tree import Tree

@@ -7,9 +7,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.cell_estimates import CellEstimates
+from noisycount.analysis.tables.cells.estimates import CellEstimates
+from noisycount.analysis.tables.cells.independent import IndependentCells
 from noisycount.analysis.tables.downward import NodeLaw, table_law
-from noisycount.analysis.tables.independent import IndependentCells
 from noisycount.analysis.tables.level_answers import LevelAnswers
 from noisycount.analysis.tables.summary import Summary
 from noisycount.analysis.tables.sums.characteristic import Complexes, law_by_characteristic

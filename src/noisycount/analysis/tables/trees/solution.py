@@ -16,8 +16,8 @@ from noisycount.analysis.tables.model import Model, Settings
 from noisycount.analysis.tables.prior_splits import PriorLevel
 from noisycount.analysis.tables.split import Split
 from noisycount.analysis.tables.summary import Summary
-from noisycount.analysis.tables.tree_draws import tree_draws
-from noisycount.analysis.tables.tree_sums import tree_sum
+from noisycount.analysis.tables.trees.draws import tree_draws
+from noisycount.analysis.tables.trees.sums import tree_sum
 from noisycount.model.laws.table_law import TableLaw
 
 __all__ = ["TreeSolution"]

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.cell_estimates import QUANTILES, CellEstimates
+from noisycount.analysis.tables.cells.estimates import QUANTILES, CellEstimates
+from noisycount.analysis.tables.cells.smooth import smooth_estimates
 from noisycount.analysis.tables.level_answers import DEPTH, LevelAnswers
-from noisycount.analysis.tables.smooth_estimates import smooth_estimates
 from noisycount.analysis.tables.sums.drawing import drawn_places
 from noisycount.model.laws.count_law import TIE
 from noisycount.model.laws.expansion import Reals

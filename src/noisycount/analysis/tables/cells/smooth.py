@@ -8,7 +8,7 @@ import numpy as np
 from numpy.polynomial.chebyshev import chebpts2
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.cell_estimates import QUANTILES, CellEstimates
+from noisycount.analysis.tables.cells.estimates import QUANTILES, CellEstimates
 from noisycount.analysis.tables.level_answers import LevelAnswers
 from noisycount.model.laws.count_law import TIE
 from noisycount.model.laws.expansion import Reals

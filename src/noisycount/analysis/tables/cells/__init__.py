@@ -1,0 +1,1 @@
+"""Cells that are independent draws of one law, where no tree adds them up."""
