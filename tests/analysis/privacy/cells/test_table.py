@@ -166,3 +166,17 @@ def test_cells_answered_unlike_are_all_compared() -> None:
     exact = nc.privacy_curve(Exact(), nc.Binomial(40, 0.4)).bracket(0.1)[0]
     assert found.upper >= exact
     assert found.lower >= 0.9 * exact
+
+
+@pytest.mark.parametrize("power", [15, 17, 300])
+def test_a_cell_may_be_as_rare_as_a_number_can_say(power: int) -> None:
+    """The count is of the rarer cell, beside which the other's share is no more than 1 − 1e-17."""
+    rare = Fraction(1, 10**power)
+    rates = [Fraction(2, 5) - rare, Fraction(3, 5), rare]
+    for epsilon, found in zip(EPSILONS, table(3, rates, Exact(), EPSILONS), strict=True):
+        true = exact_table_delta(3, rates, epsilon)
+        assert found.lower <= true <= found.upper
+    usual = table(3, [0.4 - 1e-12, 0.6, 1e-12], nc.Gaussian(1), EPSILONS)
+    for found, near in zip(table(3, rates, nc.Gaussian(1), EPSILONS), usual, strict=True):
+        assert found.upper == pytest.approx(near.upper, abs=1e-10)
+        assert found.lower == pytest.approx(near.lower, abs=1e-10)

@@ -186,3 +186,13 @@ def test_bad_input_is_refused(call: Callable[[], object], refusal: str) -> None:
     with pytest.raises(ValueError, match=refusal) as refused:
         call()
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("rate", [1e-300, 1e-17, 1e-12, 1e-3])
+def test_a_group_is_small_however_small_it_is(rate: float) -> None:
+    """One in 10^300 too: whoever is in it has the worst case, though all others add up to 1."""
+    atoms = nc.Atoms(1000, [rate, rate, 0.5 - rate, 0.5 - rate], [{0}, {1}, {2}])
+    risk = nc.list_risk([nc.Gaussian(3)] * 3, atoms)
+    assert 0 < risk.given <= 2.001 * rate
+    assert risk.delta(0.1) == risk.worst(0.1)
+    assert risk.rest(0.1) < 0.1 * risk.worst(0.1)

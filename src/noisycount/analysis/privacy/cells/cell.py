@@ -41,11 +41,6 @@ class Move:
         return min(1.0, self.first.rate + self.second.rate)
 
     @property
-    def share(self) -> float:
-        """The probability that a record of the two cells is in the first."""
-        return self.first.rate / (self.first.rate + self.second.rate)
-
-    @property
     def mirrored(self) -> "Move":
         """The same from the other side."""
         return Move(self.size, self.second, self.first)

@@ -6,7 +6,7 @@ import numpy as np
 
 from noisycount.analysis.privacy.cells.answers import answer_table, positive_sum
 from noisycount.analysis.privacy.cells.cell import Cell, Move
-from noisycount.analysis.privacy.cells.one_count import least_of_one_count
+from noisycount.analysis.privacy.cells.one_count import OneCount, least_of_one_count
 from noisycount.analysis.privacy.cells.others import Others
 from noisycount.analysis.privacy.cells.told_total import one_count_answers
 from noisycount.analysis.privacy.hockey_stick import hockey_sticks
@@ -28,8 +28,8 @@ def seen_least(move: Move, epsilons: list[float]) -> list[float]:
     δ of the answer about one of them, to which the other cell is as any.
     """
     if move.rate >= 1:
-        population = Binomial(move.size, move.share)
-        return least_of_one_count(population, one_count_answers(move), epsilons)
+        count = OneCount.of(move, move.size)
+        return least_of_one_count(count, one_count_answers(move), epsilons)
     return _of_both(move, epsilons) or _of_one_cell(move, epsilons)
 
 

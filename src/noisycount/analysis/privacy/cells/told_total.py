@@ -8,13 +8,13 @@ import numpy as np
 from noisycount.analysis.privacy.cells.cell import Move
 from noisycount.analysis.privacy.cells.one_count import (
     Answer,
+    OneCount,
     least_of_one_count,
     most_of_one_count,
 )
 from noisycount.analysis.privacy.cells.totals import runs_of_totals
 from noisycount.model.exact import Exact
 from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.populations.binomial import Binomial
 
 __all__ = ["one_count_answers", "told_least", "told_most"]
 
@@ -25,14 +25,14 @@ _RUNS_OF_TWO = 128  # of totals: a table of two answers takes 15 ms
 def told_most(move: Move, epsilons: list[float]) -> list[float]:
     """An upper bound of δ₊ of a move whose total T is told, for each ε in rising order.
 
-    δ₊ is Σ_t P[T = t]·δ_t(ε), where δ_t is that of one count Bin(t, share) that is answered by
+    δ₊ is Σ_t P[T = t]·δ_t(ε), where δ_t is that of one count of t records that is answered by
     both mechanisms; T is 1 + Bin(n − 1, rate). δ_t falls with t, so that the ends of a run of
     totals bound it on the run.
     """
     answers = one_count_answers(move)
     found = np.zeros(len(epsilons))
     for run in runs_of_totals(move.size, move.rate, _number(answers)):
-        of_count = most_of_one_count(Binomial(run.low, move.share), answers, epsilons)
+        of_count = most_of_one_count(OneCount.of(move, run.low), answers, epsilons)
         found += run.most * np.array(of_count)
     return [min(one, 1.0) for one in found.tolist()]
 
@@ -42,7 +42,7 @@ def told_least(move: Move, epsilons: list[float]) -> list[float]:
     answers = one_count_answers(move)
     found = np.zeros(len(epsilons))
     for run in runs_of_totals(move.size, move.rate, _number(answers)):
-        of_count = least_of_one_count(Binomial(run.high, move.share), answers, epsilons)
+        of_count = least_of_one_count(OneCount.of(move, run.high), answers, epsilons)
         found += run.least * np.array(of_count)
     return [float(one) for one in found]
 

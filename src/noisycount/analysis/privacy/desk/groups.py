@@ -39,8 +39,8 @@ class Groups:
         large = {
             pattern: rate for pattern, rate in patterns.items() if population.size * rate >= least
         }
-        given = 1 - math.fsum(large.values()) if len(large) < len(patterns) else 0.0
-        return cls(population.size, large, min(1.0, max(0.0, given)))
+        given = math.fsum(rate for pattern, rate in patterns.items() if pattern not in large)
+        return cls(population.size, large, min(1.0, given))
 
     def unknown(self) -> tuple[int, float]:
         """The least number of records that the outsider does not know, and how often it is less."""
