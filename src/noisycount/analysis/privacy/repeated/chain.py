@@ -1,18 +1,29 @@
 """What two-sided geometric noise on a grid hides of a count that is answered several times."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 
-from noisycount.analysis.privacy.repeated.spread import Spread
+from noisycount.analysis.privacy.repeated.clusters import Clusters
+from noisycount.analysis.privacy.repeated.paths import Paths
+from noisycount.analysis.privacy.repeated.two_answers import two_hide
 from noisycount.analysis.privacy.repeated.weighed import Weighed
 from noisycount.model.laws.expansion import Reals
 
 __all__ = ["Chain"]
 
+Law = TypeVar("Law", Clusters, Paths)
+
 _LARGEST = 600.0  # an exponent whose exponential does not overflow, nor its products
+_TWO = 2  # answers, which are summed directly
+_DEVIATIONS = 1.0  # of the growth of X over one record, by which values are told apart farther
+_MOST_PATHS = 6000  # values of X, in all cases, that are listed
+_UNIT = 2.0**-53
+_PER_PLACE = 64.0  # roundings beside those of a sum over the cases
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +44,88 @@ class Chain:
         steps: How many steps a record has.
         is_centred: Whether answers may lie on the places, as those of noise on the grid; else
             they lie between them, as the cells of a grid do in which noise with a density falls.
+        width: About how much neighbouring values of X may differ in their logarithms.
     """
 
     answers: int
     slope: float
     steps: int
     is_centred: bool
+    width: float
+
+    def hidden(
+        self, windows: Sequence[Weighed], *, with_most: bool = True
+    ) -> list[tuple[float, float]]:
+        """Bounds of Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)), t the threshold.
+
+        Args:
+            windows: v around one or more thresholds.
+            with_most: Whether the upper bounds are wanted; else they may be infinite.
+        """
+        if self.answers == _TWO:
+            return [
+                two_hide(one, self.slope, self.steps, is_centred=self.is_centred) for one in windows
+            ]
+        if all(self._has_few_paths(one) for one in windows):
+            return [self._listed(one) for one in windows]
+        shape = self.answers + 1, 2 * len(windows)
+        spread = _DEVIATIONS * self.slope * self.steps * math.sqrt(self.answers)
+        nothing = Clusters.nothing(shape, self.slope, self.width, spread, with_moments=with_most)
+        sides = _sides(windows)
+        typical = self._typical(sides)
+        typical[0] = np.repeat((typical[0, ::2] + typical[0, 1::2]) / 2, 2)
+        laws = self._laws(nothing, sides, typical)
+        beyond = self._other_side(laws)
+        return [
+            self._bounds(one, *laws.of(place).minimum(beyond.of(place + 1), self._chances))
+            for place, one in zip(range(0, 2 * len(windows), 2), windows, strict=True)
+        ]
+
+    def _has_few_paths(self, one: Weighed) -> bool:
+        """Whether the numbers of answers at all places of a window follow in few ways."""
+        places = max(one.above.size, one.below.size) * self.steps
+        return math.comb(places + self.answers + 1, self.answers) <= _MOST_PATHS
+
+    def _listed(self, one: Weighed) -> tuple[float, float]:
+        """What is hidden of one window, from all ways in which numbers of answers follow."""
+        nothing, sides = Paths.nothing(self.answers + 1, self.slope), _sides([one])
+        above, below = (
+            self._laws(nothing, side[:, None], np.zeros((len(side), 1))) for side in sides.T
+        )
+        return self._bounds(one, *above.minimum(self._other_side(below), self._chances))
+
+    def _other_side(self, laws: Law) -> Law:
+        """The laws given the numbers of answers on the other side of the threshold.
+
+        Those that are not beyond the threshold are on its other side, or on it.
+        """
+        return laws.mixed(self._thinned).turned if self.is_centred else laws.turned
+
+    def _bounds(self, one: Weighed, least: float, most: float) -> tuple[float, float]:
+        """Bounds of what is hidden, with rounding."""
+        places = self.steps * (one.above.size + one.below.size)
+        rounding = _UNIT * (self.answers + _PER_PLACE) * places
+        return one.scale * least * (1 - rounding), one.scale * most * (1 + rounding)
+
+    def _laws(self, nothing: Law, sides: Reals, typical: Reals) -> Law:
+        """The laws of X_0 over some sides, given each number of answers beyond the threshold.
+
+        Where answers lie between places, X_j is kept times √(L(j)/L(j − 1)) as it would be with
+        D = C_j: so each factor depends on one number of answers.
+
+        Args:
+            nothing: X = 0.
+            sides: The weights of the records from the threshold on, a column for each side.
+            typical: The logarithms of typical sums from each record on.
+        """
+        halves = 2 if self.is_centred else 1  # of the factor that is known from C_j alone
+        found = nothing.added(sides[-1], typical[-1])
+        for weights, logs in zip(sides[-2::-1], typical[-2::-1], strict=True):
+            found = (found if self.is_centred else found.grown(1)).mixed(self._thinned)
+            for _ in range(self.steps - 1):
+                found = found.grown(2).mixed(self._thinned)
+            found = found.grown(halves).added(weights, logs)
+        return found
 
     def closeness(self, distances: Reals) -> Reals:
         """The logarithm of Σ √(L(k)·L(k + d)) for distances d in records."""
@@ -47,86 +134,55 @@ class Chain:
         logs: Reals = self.answers * (np.log1p(places * growth) - places * self.slope / 2)
         return logs
 
-    def hidden(self, weighed: Weighed, kept: type[Spread]) -> float:
-        """Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)), as a mean under the threshold t.
+    def _typical(self, sides: Reals) -> Reals:
+        """The logarithm of X from each record on, with as many answers beyond it as on average."""
+        rise = self.slope * self.steps
+        beyond = self.answers * self._beyond * np.exp(-rise * np.arange(len(sides) + 1))
+        growths = np.minimum(_LARGEST, rise * (beyond[:-1] + beyond[1:] - self.answers))
+        with np.errstate(divide="ignore"):
+            logs: Reals = np.maximum(np.log(sides), -_LARGEST)
+        for place in range(len(sides) - 2, -1, -1):
+            following = np.maximum(-_LARGEST, growths[place] + logs[place + 1])
+            logs[place] = np.logaddexp(logs[place], following)
+        return logs
 
-        Args:
-            weighed: v around the threshold.
-            kept: How many values are kept as few: merged ones hide too much, parted ones too
-                little.
-        """
-        scale = weighed.scale
-        above = self._side(weighed.above / scale, 0, kept)
-        below = self._side(weighed.below / scale, self.steps, kept)
-        # Those that are not beyond the threshold are on its other side, or on it.
-        below = below.mixed(self._thinned).turned if self.is_centred else below.turned
-        return scale * above.least(below, self._chances)
+    @property
+    def _beyond(self) -> float:
+        """How likely an answer is beyond the threshold."""
+        chance = math.exp(-self.slope)
+        return chance / (1 + chance) if self.is_centred else 0.5
 
-    def _side(self, weights: Reals, distance: int, kept: type[Spread]) -> Spread:
-        """The law of X_0 over one side, given each number of answers beyond the threshold.
-
-        Args:
-            weights: v_t, v_{t + 1}, …, or the negative of those below.
-            distance: How far from the threshold the first of them lies, in places.
-            kept: How many values are kept as few.
-        """
-        last = (weights.size - 1) * self.steps + distance
-        at_places = np.zeros(last + 1)
-        at_places[distance :: self.steps] = weights
-        found = kept.nothing(self.answers + 1)
-        for place in range(last, -1, -1):
-            found = found.mixed(self._thinned).moved(*self._step(at_places[place], place))
-        return found
-
-    def _step(self, weight: float, place: int) -> tuple[Reals, Reals]:
-        """What is added to the number of the next place, and by what that is multiplied.
-
-        Where answers lie between places, X_j is kept times √(L(j)/L(j − 1)) as it would be with
-        D = C_j, over a typical value of that: so both depend on C_j alone.
-        """
-        lean = self.slope * np.arange(-self.answers, self.answers + 1.0, 2) / 2
-        if self.is_centred:
-            return np.full(lean.size, weight), _exponential(2 * lean)
-        here = lean if place else np.zeros_like(lean)
-        frame, following = self._frame(place), self._frame(place + 1)
-        return weight * _exponential(here - frame), _exponential(here + lean + following - frame)
-
-    def _frame(self, place: int) -> float:
-        """The logarithm of a typical √(L(j)/L(j − 1)) at a place j; 0 at the threshold."""
-        if self.is_centred or not place:
-            return 0.0
-        return 0.5 * self.slope * self.answers * math.expm1(-self.slope * place)
-
-    @cached_property
+    @property
     def _thinned(self) -> Reals:
         """The chances of C_{j + 1} given C_j, a row for each."""
-        numbers = range(self.answers + 1)
-        rows = [_binomial(number, math.exp(-self.slope), self.answers) for number in numbers]
-        return np.stack(rows)
+        return _binomials(math.exp(-self.slope), self.answers)
 
-    @cached_property
+    @property
     def _chances(self) -> Reals:
         """Those of C_0 under the threshold."""
-        beyond = 1 / (1 + math.exp(self.slope)) if self.is_centred else 0.5
-        return _binomial(self.answers, beyond, self.answers)
-
-
-def _binomial(number: int, rate: float, last: int) -> Reals:
-    """The chances of 0..last successes in a number of trials, 0 beyond it."""
-    chances = np.zeros(last + 1)
-    if rate == 0:
-        chances[0] = 1.0
+        chances: Reals = _binomials(self._beyond, self.answers)[-1]
         return chances
-    logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, number + 1)))])
-    counts = np.arange(number + 1)
-    ways = logs[-1] - logs - logs[::-1]
-    chances[: number + 1] = np.exp(
-        ways + counts * math.log(rate) + counts[::-1] * math.log1p(-rate)
-    )
-    return chances
 
 
-def _exponential(logs: Reals) -> Reals:
-    """Their exponentials, none of which overflows."""
-    exponentials: Reals = np.exp(np.minimum(logs, _LARGEST))
-    return exponentials
+def _sides(windows: Sequence[Weighed]) -> Reals:
+    """The weights from each threshold on, upwards and downwards, a column for each, over scales."""
+    rows = 1 + max(max(one.above.size - 1, one.below.size) for one in windows)
+    sides = np.zeros((rows, 2 * len(windows)))
+    for place, one in enumerate(windows):
+        sides[: one.above.size, 2 * place] = one.above / one.scale
+        sides[1 : 1 + one.below.size, 2 * place + 1] = one.below / one.scale
+    return sides
+
+
+@lru_cache(maxsize=16)
+def _binomials(rate: float, last: int) -> Reals:
+    """The chances of 0, …, last successes in 0, …, last trials, a row for each number of trials."""
+    numbers = np.arange(last + 1.0)
+    logs = np.concatenate([[0.0], np.cumsum(np.log(numbers[1:]))])
+    failures = numbers[:, None] - numbers
+    possible = np.maximum(failures, 0.0)
+    ways = logs[:, None] - logs - logs[possible.astype(np.intp)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        told = np.where(numbers > 0, numbers * np.log(rate), 0.0)
+    chances: Reals = np.exp(ways + told + possible * math.log1p(-rate))
+    return np.where(failures < 0, 0.0, chances)

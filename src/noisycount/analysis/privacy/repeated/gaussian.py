@@ -49,17 +49,18 @@ class GaussianAnswers:
         """Whether the sum has few enough places: not of scales such as 3 and 3.001."""
         return sum(self._weights) + 2 * self._reach < _LONGEST
 
-    def hockey_sticks(self, pair: Pair, epsilons: list[float]) -> list[Bounded]:
-        """δ in one direction, for each ε.
+    def hockey_sticks(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[list[Bounded]]:
+        """δ in one direction, for each pair of laws and each ε.
 
         Args:
-            pair: The laws of the count.
+            pairs: The laws of the count.
             epsilons: ε >= 0, rising.
         """
         total = sum(self._weights)
         most = min(_WIDEST, max(1, (_LONGEST - 2 * self._reach) // (2 * total)))
         reach = window(self._closeness, most, _APART)
-        return [self._bounded(one) for one in weighed(pair, epsilons, reach)]
+        found = [weighed(pair, epsilons, reach) for pair in pairs]
+        return [[self._bounded(one) for one in each] for each in found]
 
     def _bounded(self, one: Weighed) -> Bounded:
         """δ₊, as the sum hides part of it."""

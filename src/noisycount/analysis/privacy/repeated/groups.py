@@ -20,8 +20,8 @@ __all__ = ["Answers", "groups"]
 class Answers(Protocol):
     """Answers about one count."""
 
-    def hockey_sticks(self, pair: Pair, epsilons: list[float]) -> list[Bounded]:
-        """δ in one direction, for each ε in rising order."""
+    def hockey_sticks(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[list[Bounded]]:
+        """δ in one direction, for each pair of laws and each ε in rising order."""
         ...
 
 
@@ -35,9 +35,9 @@ class SingleAnswer:
 
     noise: SymmetricNoise
 
-    def hockey_sticks(self, pair: Pair, epsilons: list[float]) -> list[Bounded]:
-        """δ in one direction, for each ε."""
-        return list(hockey_sticks(pair, self.noise.errors, epsilons))
+    def hockey_sticks(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[list[Bounded]]:
+        """δ in one direction, for each pair of laws and each ε."""
+        return [list(hockey_sticks(pair, self.noise.errors, epsilons)) for pair in pairs]
 
 
 def _alike(noises: Sequence[SymmetricNoise]) -> list[list[SymmetricNoise]]:

@@ -54,24 +54,23 @@ class Repeated:
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """δ₊ and δ₋, for each ε."""
-        found = groups(self.noises)
-        mirrored = [pair.mirrored for pair in self.pairs]
-        plus, minus = (
-            largest(_sticks(pair, *found, epsilons) for pair in pairs)
-            for pairs in (self.pairs, mirrored)
-        )
-        return plus, minus
+        pairs = [*self.pairs, *(pair.mirrored for pair in self.pairs)]
+        found = _sticks(pairs, *groups(self.noises), epsilons)
+        return largest(found[: len(self.pairs)]), largest(found[len(self.pairs) :])
 
 
 def _sticks(
-    pair: Pair, fewer: Sequence[Answers], whole: Answers | None, epsilons: list[float]
-) -> list[Bounded]:
+    pairs: Sequence[Pair], fewer: Sequence[Answers], whole: Answers | None, epsilons: list[float]
+) -> list[list[Bounded]]:
     """δ in one direction: at least that of each group of answers, at most that without noise."""
     if whole is not None:
-        return whole.hockey_sticks(pair, epsilons)
-    lower = [answers.hockey_sticks(pair, epsilons) for answers in fewer]
-    known = hockey_sticks(pair, None, epsilons)
+        return whole.hockey_sticks(pairs, epsilons)
+    lower = [answers.hockey_sticks(pairs, epsilons) for answers in fewer]
+    known = [hockey_sticks(pair, None, epsilons) for pair in pairs]
     return [
-        Between.of_bounds(max(one.lower for one in at_one), best.upper)
-        for *at_one, best in zip(*lower, known, strict=True)
+        [
+            Between.of_bounds(max(one.lower for one in at_one), best.upper)
+            for *at_one, best in zip(*of_pair, strict=True)
+        ]
+        for of_pair in zip(*lower, known, strict=True)
     ]

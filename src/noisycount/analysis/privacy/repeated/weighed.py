@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -52,6 +52,28 @@ class Weighed:
         """Whether there is something on both sides that noise can mix up."""
         return self.above.size > 0 and self.below.size > 0
 
+    def shortened(self, most: int, weight: float) -> "Weighed":
+        """The same with fewer counts at the ends.
+
+        Args:
+            most: How many counts each side may keep.
+            weight: What all that are left out for it may weigh together, on each side.
+        """
+        if not self.is_hidden:
+            return self
+        above = _without_end(self.above, weight - self._outside(self.above, 0.0))
+        below = _without_end(self.below, weight - self._outside(self.below, self.factor - 1))
+        return replace(self, above=above[:most], below=below[:most])
+
+    def hidden_at_most(self, closeness: Closeness) -> float:
+        """What noise hides in the window, at most.
+
+        By Bhattacharyya's bound for each pair of counts: Σ min(a·f, b·g) <= √(a·b)·Σ √(f·g).
+        """
+        roots = np.convolve(np.sqrt(self.above), np.sqrt(self.below))
+        likely = np.exp(closeness(np.arange(1.0, roots.size + 1)))
+        return min(float(roots @ likely), float(self.above.sum()), float(self.below.sum()))
+
     def most(self, hidden: float) -> float:
         """The upper end of δ₊, if noise hides at least so much in the window.
 
@@ -66,15 +88,24 @@ class Weighed:
         misjudged most often at its ends, as the answers rise with the count, and there by
         Bhattacharyya's bound: Σ min(a·f, b·g) <= √(a·b)·Σ √(f·g).
         """
+        return self.known.lower - self.error - hidden - self.missed(closeness)
+
+    def missed(self, closeness: Closeness) -> float:
+        """What is misjudged outside of the window, at most."""
         above = _misjudged(self.above, self.below, closeness)
         below = _misjudged(self.below, self.above, closeness)
         missed = above * self._outside(self.above, 0.0)
-        missed += below * self._outside(self.below, self.factor - 1)
-        return self.known.lower - self.error - hidden - missed
+        return missed + below * self._outside(self.below, self.factor - 1)
 
     def _outside(self, inside: Reals, more: float) -> float:
         """The weights on one side that lie outside of the window, added up."""
         return max(0.0, self.known.upper + more - float(inside.sum())) + self.error
+
+
+def _without_end(side: Reals, weight: float) -> Reals:
+    """A side without the counts at its end that weigh at most so much, but for the first."""
+    beyond = np.cumsum(side[::-1])[::-1]
+    return side[: max(1, int(np.count_nonzero(beyond > weight)))]
 
 
 def _misjudged(side: Reals, other: Reals, closeness: Closeness) -> float:
