@@ -1,12 +1,15 @@
 """The rule of a desk: monotone, safe against small groups, and where answers led to questions."""
 
+import math
 from collections.abc import Callable, Sequence
+from itertools import product
 
 import numpy as np
 import pytest
 
 import noisycount as nc
 from noisycount.analysis.privacy.desk.groups import Groups
+from noisycount.analysis.privacy.worst_case import priced_delta
 
 EPSILON = 0.1
 EVERYBODY_BUT_ONE = nc.Atoms(1000, [0.999, 0.001], [{0, 1}, {0}])
@@ -196,3 +199,24 @@ def test_a_group_is_small_however_small_it_is(rate: float) -> None:
     assert 0 < risk.given <= 2.001 * rate
     assert risk.delta(0.1) == risk.worst(0.1)
     assert risk.rest(0.1) < 0.1 * risk.worst(0.1)
+
+
+def test_answers_of_any_noises_have_a_worst_case() -> None:
+    """Five discrete Laplace answers at five ε: each says which of two with odds e^ε, no more."""
+    prices = [0.1, 0.2, 0.3, 0.4, 0.7]
+    right = [math.exp(price) / (1 + math.exp(price)) for price in prices]
+    said = [
+        (
+            math.prod(p if is_right else 1 - p for p, is_right in zip(right, each, strict=True)),
+            math.prod(1 - p if is_right else p for p, is_right in zip(right, each, strict=True)),
+        )
+        for each in product((True, False), repeat=5)
+    ]
+    noises = [nc.DiscreteLaplace.for_epsilon(str(price)) for price in prices]
+    risk = nc.list_risk(noises, nc.Atoms.nested(1000, [0.1, 0.2, 0.3, 0.4, 0.5]))
+    for epsilon in (0.0, 0.1, 1.0, 1.6):
+        exact = math.fsum(max(0.0, one - math.exp(epsilon) * other) for one, other in said)
+        low, high = risk.worst_case.bracket(epsilon)
+        assert low <= exact * (1 + 1e-12) <= high * (1 + 1e-9)
+        assert risk.worst(epsilon) == high <= priced_delta(1.7, epsilon) * (1 + 1e-9)
+    assert risk.worst(1.7001) == 0

@@ -61,6 +61,20 @@ def test_the_outsider_stands_beside_the_worst_case(asked: Path, run: Run) -> Non
     assert (told["given"], told["why"], told["tables"]) == (0, None, 0)
 
 
+def test_answers_at_many_prices_have_a_worst_case(here: Path, run: Run) -> None:
+    """Four prices are as usual for a desk: no more than their sum leaves, and the outsider's δ."""
+    configure(here, 'unit = "person"\nsize = 60')
+    for price in ("0.1", "0.2", "0.3", "0.4"):
+        assert run("count", "survey", "--where", POOR, "--epsilon", price).status == 0
+    (here / "atoms.csv").write_text(ATOMS, encoding="utf-8")
+    words = ("risk", "--ledger", "survey", "--least", "2", "--epsilon", "0.1", "--json")
+    alone = run(*words).object
+    assert 0.1 < alone["worst_case"] <= priced_delta(1.0, 0.1) * (1 + 1e-9)
+    told = run(*words, "--atoms", "atoms.csv").object
+    assert told["worst_case"] == alone["worst_case"]
+    assert 0 < told["outsider"] < told["worst_case"]
+
+
 @pytest.mark.usefixtures("asked")
 def test_it_is_told_to_people(run: Run) -> None:
     """In lines of 80 characters, with the questions by their numbers."""

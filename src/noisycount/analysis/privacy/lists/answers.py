@@ -3,6 +3,7 @@
 from noisycount.analysis.privacy.divergences import Divergences
 from noisycount.analysis.privacy.lists.bounds import MOST_MOVES, BoundedList, moves_of_two
 from noisycount.analysis.privacy.lists.disjoint import is_noiseless, is_table, table_answers
+from noisycount.analysis.privacy.lists.independent import IndependentList, is_of_independent
 from noisycount.analysis.privacy.lists.listed import MOST_ANSWERS, Listed, is_within_reach
 from noisycount.analysis.privacy.lists.reduced import ReducedList
 from noisycount.analysis.privacy.pairs.of_population import record_pairs
@@ -20,22 +21,20 @@ def listed_answers(told: ReducedList) -> Divergences:
     """Those of answers to a list of questions: a list of one is a count.
 
     Args:
-        told: The list, without what tells nothing new.
+        told: The list, without what tells nothing new. Of many answers about one count, with
+            noises of different kinds, the upper ends are those of the count.
 
     Raises:
         ValueError: If there are more answers than can be had or bounded.
     """
-    is_one, is_known = len(told.mechanisms) == 1, told.size == 1
-    if is_one and is_known and not is_precise(told.mechanisms[0]) and not is_within_reach(told):
-        raise ValueError(
-            f"mechanism must be at most {MOST_ANSWERS} noises where they are of different kinds "
-            f"and all other records are known, got {len(told.answers)}: add up their ε"
-        )
+    is_one = len(told.mechanisms) == 1
     if is_one and (is_precise(told.mechanisms[0]) or not is_within_reach(told)):
         population = Binomial(told.size, told.question_rate(0))
         return repeated_answers(tuple(record_pairs(Exact(), population)), told.mechanisms[0])
     if is_table(told) and (is_noiseless(told) or not is_within_reach(told)):
         return table_answers(told)
+    if is_of_independent(told):
+        return IndependentList(told)
     if is_within_reach(told):
         return Listed(told)
     moves = moves_of_two(told) if len(told.rates) <= _MOST_PATTERNS else ()

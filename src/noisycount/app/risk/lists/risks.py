@@ -91,7 +91,8 @@ class ListRisks:
             others = Atoms(atoms.size - known.held, atoms.rates, atoms.questions)
             partly = Outsider.of(_risk(asked, others, known), number)
         outsider = Outsider.of(risk, number)
-        return cls(asked, told, risk.worst(number), outsider, partly=partly, held=known.held)
+        worst = min(asked.paid.delta(told), risk.worst(number))
+        return cls(asked, told, worst, outsider, partly=partly, held=known.held)
 
 
 def _risk(asked: AnswersSoFar, atoms: Atoms, known: Known) -> ListRisk:
