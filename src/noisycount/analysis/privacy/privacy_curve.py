@@ -81,10 +81,12 @@ def privacy_curve(
     more than about 1e8 records.
     Several answers have brackets of at most 1e-10 beside rounding of the number of records, where
     noises are none, discrete Gaussian ones about one count, or on the integers in at most three
-    answers to a list; of 1e-5·δ for discrete Laplace noises of one scale about one count; and of
-    5e-4·δ for noises with a density, whose answers are rounded to a grid for the lower end and told
-    more finely for the upper (about 2e-2·δ for three questions, 1e-3·δ from 257 Laplace answers
-    on). Other noises about one count, and longer lists, have true bounds that may be wide; then δ
+    answers to a list; of 1e-6·δ for three to six independent questions with such noises whose
+    answers are many; of 5e-4·δ for Laplace noises of one scale about one count, discrete or
+    not, and for noises with a density, whose answers are rounded to a grid for the lower end and
+    told more finely for the upper (about 2e-2·δ for three questions that depend on each other,
+    1e-3·δ from 257 Laplace answers on). Other noises about one count, and longer lists, have true
+    bounds that may be wide; then δ
     is the upper one. Rounding of several answers is multiplied by e^ε: from ε = 4 on a bracket may
     be some 1e-10 wide at least. No bracket rises with ε, nor above what the ε of differential
     privacy of all answers leaves.

@@ -4,7 +4,7 @@ from noisycount.analysis.privacy.divergences import Divergences
 from noisycount.analysis.privacy.lists.bounds import MOST_MOVES, BoundedList, moves_of_two
 from noisycount.analysis.privacy.lists.disjoint import is_noiseless, is_table, table_answers
 from noisycount.analysis.privacy.lists.independent import IndependentList, is_of_independent
-from noisycount.analysis.privacy.lists.listed import MOST_ANSWERS, Listed, is_within_reach
+from noisycount.analysis.privacy.lists.listed import MOST_ANSWERS, Listed, is_short, is_within_reach
 from noisycount.analysis.privacy.lists.reduced import ReducedList
 from noisycount.analysis.privacy.pairs.of_population import record_pairs
 from noisycount.analysis.privacy.repeated.repeated import is_precise, repeated_answers
@@ -33,7 +33,7 @@ def listed_answers(told: ReducedList) -> Divergences:
         return repeated_answers(tuple(record_pairs(Exact(), population)), told.mechanisms[0])
     if is_table(told) and (is_noiseless(told) or not is_within_reach(told)):
         return table_answers(told)
-    if is_of_independent(told):
+    if is_of_independent(told) and not is_short(told):
         return IndependentList(told)
     if is_within_reach(told):
         return Listed(told)

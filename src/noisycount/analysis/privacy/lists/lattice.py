@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from noisycount.analysis.privacy.lists.kernels import LOST, Kernel
 from noisycount.model.laws.expansion import Reals
 
-__all__ = ["Lattice"]
+__all__ = ["Lattice", "span"]
 
 Complexes = NDArray[np.complex128]
 
@@ -175,10 +175,10 @@ class Lattice:
             math.fsum(rate for pattern, rate in self.rates.items() if pattern[axis])
             for axis in range(len(self.kernels))
         ]
-        return [_span(self.records, min(1.0, rate)) for rate in rates]
+        return [span(self.records, min(1.0, rate)) for rate in rates]
 
 
-def _span(records: int, rate: float) -> tuple[int, int]:
+def span(records: int, rate: float) -> tuple[int, int]:
     """The least and the greatest of the counts that independent records reach.
 
     What is left out on each side is at most `LOST`, by Bernstein's inequality.

@@ -13,12 +13,13 @@ from noisycount.analysis.privacy.lists.lattice import Lattice
 from noisycount.analysis.privacy.lists.reduced import Pattern, ReducedList
 from noisycount.model.laws.expansion import Reals
 
-__all__ = ["MOST_ANSWERS", "Listed", "is_within_reach"]
+__all__ = ["MOST_ANSWERS", "Listed", "is_short", "is_within_reach"]
 
 MOST_ANSWERS = 3
 """The answers whose law is found as a whole."""
 
 _MOST_PLACES = 1e9  # whole answers: some minutes
+_FEW_PLACES = 3e6  # some tenths of a second
 _MOST_FREQUENCIES = 3e7  # of a transform: 0.5 GB
 _PLACES = 1.6e7  # of all offsets together, of which there are as many as that allows
 _MOST_STEPS = 16  # of a record, each way
@@ -81,6 +82,13 @@ def is_within_reach(told: ReducedList) -> bool:
         return False
     lattice = _lattice(told, 1)
     return lattice.places <= _MOST_PLACES and lattice.frequencies <= _MOST_FREQUENCIES
+
+
+def is_short(told: ReducedList) -> bool:
+    """Whether the law of the answers lies on the integers, and is found at once."""
+    if len(told.answers) > MOST_ANSWERS or any(is_continuous(one) for _, one in told.answers):
+        return False
+    return _lattice(told, 1).places <= _FEW_PLACES
 
 
 def _lattice(told: ReducedList, steps: int) -> Lattice:
