@@ -40,7 +40,8 @@ class Environment:
         with step(name, "installed"):
             _uv("venv", "--python", str(interpreter), str(folder / "environment"))
             python = environment.programs / "python"
-            _uv("pip", "install", "--python", str(python), *packages)
+            # A file that another environment links anew meanwhile has changed for who counts it.
+            _uv("pip", "install", "--link-mode=copy", "--python", str(python), *packages)
         return environment
 
     @property
