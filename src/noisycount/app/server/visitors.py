@@ -8,34 +8,38 @@ from noisycount.app.access.visitor import Visitor
 from noisycount.app.server.guard.visiting import visitor_of
 from noisycount.app.server.office import Office
 
-__all__ = ["Asking", "Dataset", "Looking", "Open", "office_of"]
+__all__ = ["Asking", "Dataset", "Looking", "Open"]
 
 _GLANCE = 0.1  # of a token: a slider that is moved asks for four charts
 
 
-def office_of(request: Request) -> Office:
-    """The office of the application that was asked."""
+async def office_of(request: Request) -> Office:
+    """The office of the application that was asked; it would take a thread if it were no task."""
     office: Office = request.app.state.office
     return office
 
 
-async def asking(request: Request, visitor: Annotated[Visitor, Depends(visitor_of)]) -> Visitor:
+Open = Annotated[Office, Depends(office_of)]
+"""The office."""
+
+
+async def asking(visitor: Annotated[Visitor, Depends(visitor_of)], office: Open) -> Visitor:
     """Who asks, not too often.
 
     Raises:
         RateError: Too often.
     """
-    office_of(request).buckets.take(visitor.name)
+    office.buckets.take(visitor.name)
     return visitor
 
 
-async def looking(request: Request, visitor: Annotated[Visitor, Depends(visitor_of)]) -> Visitor:
+async def looking(visitor: Annotated[Visitor, Depends(visitor_of)], office: Open) -> Visitor:
     """Who looks at what is about no data set, not all too often.
 
     Raises:
         RateError: Too often.
     """
-    office_of(request).buckets.take(visitor.name, _GLANCE)
+    office.buckets.take(visitor.name, _GLANCE)
     return visitor
 
 
@@ -44,9 +48,6 @@ Asking = Annotated[Visitor, Depends(asking)]
 
 Looking = Annotated[Visitor, Depends(looking)]
 """Who looks at what noise does."""
-
-Open = Annotated[Office, Depends(office_of)]
-"""The office."""
 
 Dataset = Annotated[
     str, Path(max_length=200, description="The name of a data set.", examples=["survey"])
