@@ -8,6 +8,7 @@ from noisycount.analysis.privacy.lists.listed import MOST_ANSWERS, Listed, is_sh
 from noisycount.analysis.privacy.lists.reduced import ReducedList
 from noisycount.analysis.privacy.pairs.of_population import record_pairs
 from noisycount.analysis.privacy.repeated.repeated import is_precise, repeated_answers
+from noisycount.analysis.privacy.worst_case import whole_price
 from noisycount.model.exact import Exact
 from noisycount.model.populations.binomial import Binomial
 
@@ -22,12 +23,15 @@ def listed_answers(told: ReducedList) -> Divergences:
 
     Args:
         told: The list, without what tells nothing new. Of many answers about one count, with
-            noises of different kinds, the upper ends are those of the count.
+            noises of different kinds, the upper ends are those of the count; where all other
+            records are known, what the ε of all answers leaves.
 
     Raises:
         ValueError: If there are more answers than can be had or bounded.
     """
     is_one = len(told.mechanisms) == 1
+    if is_one and told.size == 1 and whole_price(told.mechanisms[0]) is None:
+        _require_precise(told)
     if is_one and (is_precise(told.mechanisms[0]) or not is_within_reach(told)):
         population = Binomial(told.size, told.question_rate(0))
         return repeated_answers(tuple(record_pairs(Exact(), population)), told.mechanisms[0])
@@ -45,6 +49,16 @@ def listed_answers(told: ReducedList) -> Divergences:
             f"that make {len(told.rates)} atoms: ask fewer, or add up the ε of the worst case"
         )
     return BoundedList(listed_answers(told.of(range(_least(told)))), moves)
+
+
+def _require_precise(told: ReducedList) -> None:
+    """The refusal of noises whose answers about one record nothing but the sum of ε bounds."""
+    if not is_precise(told.mechanisms[0]) and not is_within_reach(told):
+        raise ValueError(
+            f"mechanism must be at most {MOST_ANSWERS} noises where they are of different kinds, "
+            "one of which has no ε, and all other records are known, got "
+            f"{len(told.answers)}: add up their prices"
+        )
 
 
 def _least(told: ReducedList) -> int:
