@@ -216,6 +216,14 @@ def test_every_route_has_a_row(desk: Desk) -> None:
     assert sorted(routes(desk.application.routes)) == sorted(ROWS)
 
 
+@pytest.mark.parametrize("path", ["/ask/", "/login/", "/v1/datasets/"])
+def test_a_slash_too_many_leads_nowhere(desk: Desk, path: str) -> None:
+    """Least of all to the host that the head of the request names."""
+    reply = desk.client("ana").request("GET", path, headers={"Host": "elsewhere.example"})
+    assert reply.status_code == 404
+    assert "location" not in reply.headers
+
+
 @pytest.mark.parametrize("name", PROTECTED)
 def test_nobody_reads_or_does_anything(desk: Desk, name: str) -> None:
     """Without a key each route says the same, whatever stands in its path."""

@@ -44,6 +44,7 @@ def application(office: Office, write: Write = written) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url=None,  # until all is there that it tells of
+        redirect_slashes=False,  # to wherever the head of a request says that it is
         lifespan=_threads,
     )
     made.state.office, made.state.guard = office, Guard.of(office.configuration)
