@@ -360,7 +360,7 @@ class Desk(Shown, Closing):
             asked.request(self.dataset.name, self.source.unit, version)
             for version in (self.source.version, *self.source.former_versions)
         ]
-        draw = partial(asked.drawn, self.source, self.dataset.name)
+        draw = partial(asked.drawn, self.source)
 
         def told(bought: Bought) -> TableRelease:
             shown = asked.shown(bought.entry)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import noisycount as nc
 from noisycount.errors import BudgetError, LedgerError, PredicateError, SourceError
+from noisycount.model.noises.discrete import DiscreteNoise
 from noisycount.release.budget.approximate import ApproximateBudget
 from noisycount.release.budget.budgets import Budget, ConcentratedBudget, PureBudget
 from noisycount.release.budget.loss import Loss
@@ -259,6 +260,46 @@ def test_hidden_keys_show_those_of_many(desk_of: Callable[..., Desk]) -> None:
     assert len(alone) == 0
     assert alone.rows == ()
     assert "town" in repr(alone)
+
+
+@pytest.mark.parametrize("noise", [nc.DiscreteLaplace, nc.DiscreteGaussian])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"by": "town", "delta": "1e-6", "margins": "total"},
+        {"by": "town,poor", "keys": {"town": TOWNS, "poor": [True, None]}, "margins": "all"},
+        {"by": "age:0,18,65", "cumulative": True},
+    ],
+    ids=["hidden", "margins", "ranges"],
+)
+def test_every_count_has_the_noise_that_is_told_of_it(
+    desk_of: Callable[..., Desk],
+    monkeypatch: pytest.MonkeyPatch,
+    asked: dict[str, Any],
+    noise: type[DiscreteNoise],
+) -> None:
+    """Where each noise is a thousand scales, every level is off by its own scale.
+
+    So is the total beside hidden keys, whose noise is not that of the cells.
+    """
+    desk = desk_of(budget=BUDGETS["approximate"])
+    price = "epsilon" if noise is nc.DiscreteLaplace else "rho"
+
+    def told(sum_of_price: str, off: Callable[[DiscreteNoise], int]) -> TableRelease:
+        """The table where every noise is what it is said to be."""
+        monkeypatch.setattr(noise, "samples", lambda self, size: np.full(size, off(self)))
+        return desk.release_table(noise=noise, **asked, **{price: sum_of_price})
+
+    true, table = told("0.2", lambda _: 0), told("0.1", off_by)
+    scales = [off_by(level.mechanism) for level in table.plan.levels]
+    for level, answers in enumerate(table.answers):
+        assert (answers - true.answers[level] == scales[level]).all()
+    assert len(set(scales)) > 1
+
+
+def off_by(noise: DiscreteNoise) -> int:
+    """What stands for noise of a law."""
+    return round(1000 * noise.scale)
 
 
 @pytest.mark.parametrize("budget", BUDGETS)

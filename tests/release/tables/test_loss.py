@@ -26,7 +26,7 @@ def loss(pair: Pair) -> Fraction:
     counts = []
     for records in pair.worlds:
         with MemorySource(records, SCHEMA, unit="person") as source:
-            question = table.question.cell_question(table.canonical, "survey")
+            question = table.question.cell_question(table.canonical)
             counts.append(source.count_cells(question))
     return sum(
         (
@@ -44,7 +44,7 @@ def shown(pair: Pair) -> mpf:
     counts: list[dict[object, int]] = []
     for records in pair.worlds:
         with MemorySource(records, SCHEMA, unit="person") as source:
-            found = list(source.count_keys(table.question.key_question("survey")))
+            found = list(source.count_keys(table.question.key_question()))
         counts.append(
             {key: int(n) for one in found for key, n in zip(one.keys, one.counts, strict=True)}
         )

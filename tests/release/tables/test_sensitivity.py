@@ -80,7 +80,7 @@ def test_one_person_moves_no_level_by_more_than_its_noise_hides(
 
 def counts(asked: AskedCells, rows: Rows) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
     """The true counts of each level."""
-    question = asked.question.cell_question(asked.canonical, "survey")
+    question = asked.question.cell_question(asked.canonical)
     with MemorySource(rows, SCHEMA, unit="person") as source:
         return source.count_cells(question)
 
@@ -117,6 +117,6 @@ def hidden(asked: AskedKeys, rows: Rows) -> Counter[tuple[object, ...]]:
     """The true count of each key."""
     found: Counter[tuple[object, ...]] = Counter()
     with MemorySource(rows, SCHEMA, unit="person") as source:
-        for batch in source.count_keys(asked.question.key_question("survey")):
+        for batch in source.count_keys(asked.question.key_question()):
             found.update(dict(zip(batch.keys, batch.counts.tolist(), strict=True)))
     return found

@@ -103,7 +103,7 @@ def rehearsed_table(
     """
     units = _units(size)
     with made_up(_kinds(asked.read), unit, _examples(asked), units) as source:
-        answer = asked.drawn(source, MADE_UP)
+        answer = asked.drawn(source)
         exact = _exact(asked, source)
     shown = asked.published(answer)
     release = TableRelease(
@@ -130,7 +130,7 @@ def rehearsed_table(
 def _exact(asked: AskedTable, source: Source) -> TableAnswer | None:
     """The counts without noise, as they are kept; None for hidden keys."""
     if isinstance(asked, AskedCells):
-        question = asked.question.cell_question(asked.canonical, MADE_UP)
+        question = asked.question.cell_question(asked.canonical)
         return TableAnswer.of(source.count_cells(question))
     if isinstance(asked, AskedQuestions):
         ordered = [asked.questions.predicates[place] for place in asked.questions.order]

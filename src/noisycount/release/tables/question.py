@@ -143,19 +143,25 @@ class TableQuestion:
             "cumulative": self.is_cumulative,
         }
 
-    def cell_question(self, table: "CanonicalTable", dataset: str) -> CellQuestion:
+    def cell_question(self, table: "CanonicalTable") -> CellQuestion:
         """What a source counts of it."""
         return CellQuestion(
-            table.keys, self.where, table.levels, self.has_other, self.most, self._salt(dataset)
+            table.keys, self.where, table.levels, self.has_other, self.most, self._salt
         )
 
-    def key_question(self, dataset: str) -> KeyQuestion:
+    def key_question(self) -> KeyQuestion:
         """What a source counts of it where only the records know the keys."""
-        return KeyQuestion(self.parts, self.where, self.most, self._salt(dataset))
+        return KeyQuestion(self.parts, self.where, self.most, self._salt)
 
-    def _salt(self, dataset: str) -> str:
-        """The key of the hash by which a unit stays in few cells: the same for the same table."""
-        said = json.dumps([dataset, [part.text for part in self.parts]])
+    @property
+    def _salt(self) -> str:
+        """The key of the hash by which a unit stays in few cells: the same for the same table.
+
+        It rests on the question alone. A name of the records may be found by their content, and
+        then one record more would draw the cells of everybody anew. It is no secret: which cells a
+        unit stays in says nothing but through the counts, whose noise covers one unit.
+        """
+        said = json.dumps([part.text for part in self.parts])
         return hashlib.sha256(said.encode("ascii")).hexdigest()
 
     @property

@@ -1,9 +1,13 @@
-"""The statements of servers that these tests do not have: they are compiled, and not run."""
+"""The statements of servers that these tests do not have: all are compiled, SQLite runs some."""
 
 import re
+import sqlite3
+from collections import Counter
 from collections.abc import Sequence
+from hashlib import md5
 
 import pytest
+from sqlalchemy import create_engine
 from sqlalchemy.dialects import mssql, mysql, oracle, postgresql, sqlite
 from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.sql.expression import ClauseElement
@@ -12,11 +16,11 @@ from noisycount.errors import SourceError
 from noisycount.release.question.keys import CellQuestion, KeyQuestion
 from noisycount.release.question.parser import parse
 from noisycount.release.question.schema import Kind
-from noisycount.release.sources.sql.cell_counts import cells_statement
+from noisycount.release.sources.sql.cell_counts import cell_counts, cells_statement
 from noisycount.release.sources.sql.counted_table import CountedTable
 from noisycount.release.sources.sql.counting import count_statement
 from noisycount.release.sources.sql.dialects import dialect_of
-from noisycount.release.sources.sql.key_counts import keys_statement
+from noisycount.release.sources.sql.key_counts import key_counts, keys_statement
 from noisycount.release.sources.sql.kinds import Form, FoundColumn, FoundName
 from noisycount.release.sources.sql.records import Records
 from noisycount.release.tables.parts import parts_of
@@ -108,6 +112,48 @@ def test_statements_compile_for_every_server_with_all_values_bound(
         text = compiled(name, statement)
         assert not re.search("canary|31234|31235|1990|2020-", text)
         assert "GROUP BY" in text or "count(" in text
+
+
+def hashed(text: str) -> bytes:
+    """The hash that truncation is by."""
+    return md5(text.encode(), usedforsecurity=False).digest()
+
+
+def with_functions() -> sqlite3.Connection:
+    """SQLite with a hash, which it lacks."""
+    connection = sqlite3.connect(":memory:")
+    connection.create_function("md5", 1, lambda text: hashed(text).hex())
+    connection.execute("ATTACH ':memory:' AS ward")
+    return connection
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_persons_stay_in_the_groups_of_the_smallest_hashes(most: int) -> None:
+    """The statement for servers, run by SQLite, orders the bytes of a hash from the last on."""
+    towns = ("Bern", "Biel", "Chur", "Genf")
+
+    def place(town: str, person: int) -> bytes:
+        """The hash of a person in a town, the last byte first, by its definition."""
+        tag = hashed(hashed("canary").hex() + f"{len(town)}:{town}").hex()
+        return hashed(tag + str(person))[::-1]
+
+    kept = Counter(
+        town
+        for person in range(300)
+        for town in sorted(towns, key=lambda town: place(town, person))[:most]
+    )
+    parts, visits = parts_of(["town"], SCHEMA, None), records("sqlite", has_persons=True)
+    hidden = KeyQuestion(parts, None, most, "canary")
+    listed = CellQuestion(grid(parts, [towns]), None, (identity(4),), most=most, salt="canary")
+    with create_engine("sqlite://", creator=with_functions).connect() as connection:
+        columns = ", ".join(SCHEMA)
+        connection.exec_driver_sql(f"CREATE TABLE ward.visits ({columns})")
+        rows = [(person, town) for person in range(300) for town in towns]
+        connection.exec_driver_sql("INSERT INTO ward.visits (who, town) VALUES (?, ?)", rows)
+        (found,) = key_counts(parts, connection.execute(keys_statement(hidden, visits)))
+        (cells,) = cell_counts(connection, listed, visits)
+    assert dict(zip(found.keys, found.counts, strict=True)) == {(t,): n for t, n in kept.items()}
+    assert cells.tolist() == [kept[town] for town in towns]
 
 
 @pytest.mark.parametrize("name", COMPILERS)

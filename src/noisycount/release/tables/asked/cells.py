@@ -69,9 +69,9 @@ class AskedCells(AskedTable):
         """Whether ranges are measured."""
         return self.question.is_cumulative
 
-    def drawn(self, source: Source, dataset: str) -> TableAnswer:
+    def drawn(self, source: Source) -> TableAnswer:
         """One noisy count for each node of each level."""
-        return drawn_cells(source, self.question.cell_question(self.canonical, dataset), self.plan)
+        return drawn_cells(source, self.question.cell_question(self.canonical), self.plan)
 
     def published(self, answer: TableAnswer) -> PublishedCounts:
         """The counts in the order in which the keys were listed."""

@@ -65,9 +65,9 @@ class AskedKeys(AskedTable):
         """What is counted."""
         return self.question.where_text
 
-    def drawn(self, source: Source, dataset: str) -> TableAnswer:
+    def drawn(self, source: Source) -> TableAnswer:
         """The noisy counts that reach the threshold, and the total."""
-        return drawn_keys(source, self.question.key_question(dataset), self.plan)
+        return drawn_keys(source, self.question.key_question(), self.plan)
 
     def published(self, answer: TableAnswer) -> PublishedCounts:
         """The counts with the keys that were found."""

@@ -49,7 +49,7 @@ class AskedQuestions(AskedTable):
         """The questions, in one order."""
         return {"questions": [self.questions.texts[place] for place in self.questions.order]}
 
-    def drawn(self, source: Source, dataset: str) -> TableAnswer:  # noqa: ARG002 - as all tables
+    def drawn(self, source: Source) -> TableAnswer:
         """One noisy count a question."""
         ordered = [self.questions.predicates[place] for place in self.questions.order]
         return drawn_counts(source, ordered, self.plan)

@@ -66,7 +66,7 @@ class AskedTable(ABC):
         return False
 
     @abstractmethod
-    def drawn(self, source: Source, dataset: str) -> TableAnswer:
+    def drawn(self, source: Source) -> TableAnswer:
         """The noisy counts, as they are kept."""
 
     def request(self, dataset: str, unit: str | None, version: str) -> Request:
