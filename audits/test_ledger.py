@@ -11,7 +11,14 @@ from pathlib import Path
 import pytest
 from tests.postgresql import Server, postgresql
 from tests.release.ledger.crowd import crowd
-from tests.release.ledger.damaging import FORBIDDEN, REFUSED, SMALL_PAGES, Change, sample
+from tests.release.ledger.damaging import (
+    FORBIDDEN,
+    REFUSED,
+    SMALL_PAGES,
+    Change,
+    sample,
+    served_sample,
+)
 from tests.release.ledger.killing import Toll, toll
 from tests.release.ledger.racing import check_race, race
 from tests.release.workers import HastyLedger, RedrawingLedger
@@ -114,12 +121,8 @@ def test_no_byte_overspends_or_answers_twice(
 
     Of a ledger that was read before the change, a third of the bytes.
     """
-    small, bits = sample(tmp_path / "ledger.db", PAGES[pages]), random.Random(0)  # noqa: S311
-    changes: list[Change] = [
-        {place: value}
-        for place, byte in enumerate(small.content)
-        for value in sorted({0, 255, byte ^ 1 << bits.randrange(8)} - {byte})
-    ][:: 3 if is_open else 1]
+    small = sample(tmp_path / "ledger.db", PAGES[pages])
+    changes = changes_of(small.content)[:: 3 if is_open else 1]
     found = small.outcomes(changes, is_open=is_open)
     assert not any(found[wrong] for wrong in FORBIDDEN)
     tell(
@@ -127,6 +130,34 @@ def test_no_byte_overspends_or_answers_twice(
         f"{found[REFUSED]} refused, 0 overspent, 0 second answers"
         f"{', by a ledger that was open' if is_open else ''}"
     )
+
+
+@pytest.mark.parametrize("pages", PAGES)
+def test_no_byte_changes_in_silence_what_a_ledger_tells(
+    tmp_path: Path, pages: str, tell: Tell
+) -> None:
+    """Every byte of a served ledger, changed as above: refused, or nothing that is told differs.
+
+    Rows, answers, debits, totals, descriptions and replies are compared, and each error is ours.
+    """
+    served = served_sample(tmp_path / "ledger.db", PAGES[pages])
+    changes = changes_of(served.content)
+    found = served.tellings(changes)
+    assert found.keys() == {REFUSED}
+    tell(
+        f"{len(served.content)} bytes of a served ledger, pages {pages}: {len(changes)} changes of"
+        f" one byte, {found[REFUSED]} refused by verify, 0 silent, 0 tracebacks"
+    )
+
+
+def changes_of(content: bytes) -> list[Change]:
+    """Give changes of each byte: zeroed, all ones, and one random bit flipped."""
+    bits = random.Random(0)  # noqa: S311
+    return [
+        {place: value}
+        for place, byte in enumerate(content)
+        for value in sorted({0, 255, byte ^ 1 << bits.randrange(8)} - {byte})
+    ]
 
 
 def database(url: str) -> str:

@@ -18,6 +18,7 @@ from noisycount.release.ledger.chain import (
     chained,
     debit_columns,
     entry_of,
+    reply_columns,
     row_hash,
 )
 from noisycount.release.ledger.entries import Entry, Request
@@ -191,7 +192,8 @@ def second_key(parts: Rows) -> Row:
         (lambda _: {"purpose": "a\nb"}, "holds what no ledger writes"),
         (lambda _: {"purpose": "long" * 51}, "holds what no ledger writes"),
         (lambda _: {"made": None}, "holds what no ledger writes"),
-        (lambda _: {"kind": "note"}, "is no debit, no answer and no description"),
+        (lambda _: {"kind": "note"}, "is no debit, no answer, no description and no reply"),
+        (lambda _: reply_columns("key 0", None, START), "holds what no ledger writes"),
         (lambda _: answer_columns("key 1", 5, START), "is a second answer, or one without a debit"),
         (lambda _: answer_columns("key 5", 5, START), "is a second answer, or one without a debit"),
         (

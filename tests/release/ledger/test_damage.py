@@ -4,23 +4,29 @@ import shutil
 import sqlite3
 from collections.abc import Sequence
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from sqlalchemy import event
 
 from noisycount.release.budget.budgets import PureBudget
+from noisycount.release.ledger import reply
 from noisycount.release.ledger.book import verification
 from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.ledger.table import LEDGER, REPLIES
 from tests.postgresql import Server
 from tests.release.ledger.damaging import (
     FORBIDDEN,
     OVERSPENT,
     REFUSED,
+    SILENT,
     SMALL_PAGES,
+    UNTRUE,
     Change,
     Sample,
     sample,
+    served_sample,
 )
 from tests.release.ledger.ledgers import asked, refusal
 
@@ -67,6 +73,36 @@ def test_no_byte_of_a_pages_header_overspends_or_answers_twice(
     found = small.outcomes(changes, is_open=is_open)
     assert len(changes) > 50
     assert not any(found[each] for each in FORBIDDEN)
+
+
+@pytest.mark.parametrize("page", [None, SMALL_PAGES])
+def test_no_byte_changes_in_silence_what_a_ledger_tells(tmp_path: Path, page: int | None) -> None:
+    """A letter of each column's name, where it stands in one piece, and a byte of some hundreds.
+
+    What `verify` does not refuse has the rows, answers, debits, replies and askers that were
+    written; `audits/test_ledger.py` changes every byte.
+    """
+    served = served_sample(tmp_path / "ledger.db", page)
+    names = [column.name.encode() for each in (LEDGER, REPLIES) for column in each.columns]
+    said = [b"\t" + each + b" " for each in names] + [b'\t"' + each + b'" ' for each in names]
+    letters = [served.content.index(each) + 2 for each in said if each in served.content]
+    places = [*letters, *range(0, len(served.content), 401 if page else 2003)]
+    found = served.tellings({place: served.content[place] ^ 1} for place in places)
+    assert len(letters) > 20
+    assert found.keys() == {REFUSED}
+    assert found[REFUSED] >= len(letters)
+
+
+def test_the_experiment_finds_a_ledger_that_tells_something_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mutant whose digest of a reply is blind to the data set and the question of its request."""
+    blind = reply._digest_of  # noqa: SLF001 - the mutant's
+    monkeypatch.setattr(reply, "_digest_of", lambda name, _, __, packed: blind(name, 0, 0, packed))
+    served = served_sample(tmp_path / "ledger.db")
+    place = served.content.index(sha256(b"carol:1").hexdigest().encode())
+    found = served.tellings([{place: ord("g")}])
+    assert {key.partition(":")[0] for key in found if found[key]} == {SILENT, UNTRUE}
 
 
 def test_the_damage_is_seen_where_the_newest_row_is_hidden(tmp_path: Path) -> None:

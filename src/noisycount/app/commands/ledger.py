@@ -121,7 +121,7 @@ def verify(
     if found.broken is not None:
         raise LedgerError(f"row {found.broken} of the ledger {found.why}; {RESTORE}")
     print_text(f"ledger: {place_words(configuration)}")
-    print_text(intact_words(found.head, known_head))
+    print_text(intact_words(found, known_head))
     click.echo(f"head: {found.head}")  # on one line, however narrow the terminal
     if known_head is None:
         print_text("Write the head down: with --head it tells this ledger from an older copy.")
@@ -247,7 +247,7 @@ def backup(folder: Path, configuration: Config, *, with_copies: bool, as_json: b
         print_json(backup_object(made))
         return
     print_text(backup_words(made))
-    print_text(intact_words(made.found.head, configuration.known_head))
+    print_text(intact_words(made.found, configuration.known_head))
     click.echo(f"head: {made.found.head}")  # on one line, however narrow the terminal
     print_text(
         "To restore it, stop all that uses the ledger, give the old files other names, and type:"

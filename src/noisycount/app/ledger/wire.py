@@ -47,7 +47,7 @@ def verification_object(
         known_head: The head that was compared.
     """
     if found is None:
-        names = ("intact", "compared", "head", "broken", "why")
+        names = ("intact", "compared", "head", "broken", "why", "older_replies")
         return {"ledger": _place(configuration), **dict.fromkeys(names)}
     return {
         "ledger": _place(configuration),
@@ -56,6 +56,7 @@ def verification_object(
         "head": str(found.head),
         "broken": found.broken,
         "why": found.why or None,
+        "older_replies": found.older_replies,
     }
 
 

@@ -7,6 +7,7 @@ from noisycount.app.ledger.accounts import Account
 from noisycount.app.ledger.asked_words import asked_words, number_of
 from noisycount.app.terminal.printing import seen_from_here
 from noisycount.release.budget.exact import exact_text
+from noisycount.release.ledger.book import Verification
 from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.table_answer import TableAnswer
@@ -42,16 +43,28 @@ def absent_words(configuration: Config) -> str:
     )
 
 
-def intact_words(newest: Head, known_head: Head | None) -> str:
+def intact_words(found: Verification, known_head: Head | None) -> str:
     """What is known of a ledger no row of which is broken.
 
     Whoever can write to a ledger can cut its newest rows off, and what is left is consistent: only
     a head that was written down elsewhere tells that rows are missing.
 
     Args:
-        newest: The head.
-        known_head: The one that was written down; None: there was none to compare with.
+        found: What reading it has told.
+        known_head: The head that was written down; None: there was none to compare with.
     """
+    rows, replies = _rows_words(found.head, known_head), found.older_replies
+    if not replies:
+        return rows
+    return (
+        f"{rows}; {replies:,} of the replies of a service {'are' if replies > 1 else 'is'} older"
+        " than the rows for replies: each repeats an answer of the ledger, and nothing tells"
+        " whether its other words were changed"
+    )
+
+
+def _rows_words(newest: Head, known_head: Head | None) -> str:
+    """What is known of the rows."""
     if not newest.number:
         return "no row: nothing was asked yet, and nothing was verified"
     rows = number_of("row", newest.number)

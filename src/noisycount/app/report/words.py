@@ -132,7 +132,7 @@ def verified_words(found: Verification, known_head: Head | None) -> str:
         known_head: The head that was written down and compared; None: there was none.
     """
     if found.broken is None:
-        return intact_words(found.head, known_head)
+        return intact_words(found, known_head)
     return (
         f"NOT VERIFIED: row {found.broken} {found.why}. What is told here is of the rows before it;"
         " nothing may be counted until the ledger is restored from a copy that holds every debit"

@@ -1,15 +1,17 @@
 """What a chain of rows adds up to, and what breaks it."""
 
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from noisycount.release.budget.loss import Loss
+from noisycount.release.ledger.arguments import check_text
 from noisycount.release.ledger.chain import (
     ANSWER,
     DEBIT,
     DESCRIPTION,
+    REPLY,
     Head,
     Row,
     answer_of,
@@ -42,6 +44,7 @@ class Book:
         datasets: What each data set has paid.
         analysts: What each analyst has paid.
         descriptions: What was written down last of each data set, a JSON object.
+        replies: The digest of each reply, by the name of its request.
         unwritten: The newest rows of a draft, which the table does not have yet.
     """
 
@@ -53,6 +56,7 @@ class Book:
     datasets: MutableMapping[str, Loss] = field(default_factory=dict)
     analysts: MutableMapping[str, Loss] = field(default_factory=dict)
     descriptions: MutableMapping[str, str] = field(default_factory=dict)
+    replies: MutableMapping[str, str] = field(default_factory=dict)
     unwritten: list[Row] = field(default_factory=list, kw_only=True)
 
     def draft(self) -> "Book":
@@ -72,7 +76,7 @@ class Book:
         """All that it knows by a name."""
         return (
             *(self.debits, self.keys, self.answers),
-            *(self.datasets, self.analysts, self.descriptions),
+            *(self.datasets, self.analysts, self.descriptions, self.replies),
         )
 
     def unwritten_row(self, number: int) -> Row | None:
@@ -115,9 +119,10 @@ class Book:
             DEBIT: self._fault_of_debit,
             ANSWER: self._fault_of_answer,
             DESCRIPTION: self._fault_of_description,
+            REPLY: self._fault_of_reply,
         }
         if row["kind"] not in faults:
-            return "is no debit, no answer and no description"
+            return "is no debit, no answer, no description and no reply"
         return faults[row["kind"]](row)
 
     def _fault_of_debit(self, row: Row) -> str | None:
@@ -152,6 +157,13 @@ class Book:
         self.descriptions[dataset] = text
         return None
 
+    def _fault_of_reply(self, row: Row) -> str | None:
+        if row["key"] in self.replies:
+            return "is a second reply to one request"
+        check_text("digest", row["digest"])
+        self.replies[row["key"]] = row["digest"]
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Verification:
@@ -161,20 +173,28 @@ class Verification:
         head: The newest row that is as it was written.
         broken: The number of the first row that is not; None where the chain is intact.
         why: What is wrong with that row.
+        older_replies: How many replies are older than the rows that hold the digests of replies.
     """
 
     head: Head
     broken: int | None = None
     why: str = ""
+    older_replies: int = 0
 
 
-def verification(rows: Iterable[Row], known_head: Head | None = None) -> Verification:
+def verification(
+    rows: Iterable[Row],
+    known_head: Head | None = None,
+    replies: Mapping[str, str] | None = None,
+) -> Verification:
     """The reading of a chain, which names its first broken row if there is one.
 
     Args:
         rows: All rows, oldest first.
         known_head: A head that was written down, if there is one; a ledger that ends before it, or
             holds another row in its place, is an older copy or was rewritten.
+        replies: The digests of all replies that are kept, by the names of their requests; None:
+            they are not compared.
     """
     book = Book()
     for row in rows:
@@ -182,12 +202,18 @@ def verification(rows: Iterable[Row], known_head: Head | None = None) -> Verific
         why = book.fault(row)
         if why is None and not _holds(book.head, known_head):
             why = "is not the row that was written down: an older copy was restored, or rewritten"
+        if why is None and replies is not None and _is_lost(row, replies):
+            why = f"is of reply {row['key']!r}, which was changed or removed"
         if why is not None:
             return Verification(head, head.number + 1, why)
     if known_head is not None and book.head.number < known_head.number:
         why = f"is missing, though row {known_head.number} was written down: this is an older copy"
         return Verification(book.head, book.head.number + 1, why)
-    return Verification(book.head)
+    foreign = sorted((replies or {}).keys() - book.replies.keys())
+    if foreign and book.replies:
+        why = f"is missing: reply {foreign[0]!r} is in no row, and was added behind its back"
+        return Verification(book.head, book.head.number + 1, why)
+    return Verification(book.head, older_replies=len(foreign))
 
 
 def _time(text: str) -> datetime:
@@ -201,6 +227,11 @@ def _time(text: str) -> datetime:
     if time.utcoffset() != timedelta(0):
         raise ValueError(f"made must be in UTC, got {text}")
     return time
+
+
+def _is_lost(row: Row, replies: Mapping[str, str]) -> bool:
+    """Whether a row is of a reply that is not kept as it was given."""
+    return bool(row["kind"] == REPLY and replies.get(row["key"]) != row["digest"])
 
 
 def _holds(head: Head, known_head: Head | None) -> bool:

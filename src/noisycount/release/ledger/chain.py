@@ -21,6 +21,7 @@ __all__ = [
     "DESCRIPTION",
     "LATER_COLUMNS",
     "PRICE_COLUMNS",
+    "REPLY",
     "Head",
     "Row",
     "answer_columns",
@@ -30,12 +31,13 @@ __all__ = [
     "description_columns",
     "entry_of",
     "later_columns",
+    "reply_columns",
     "row_hash",
 ]
 
 Row = Mapping[str, Any]
 
-DEBIT, ANSWER, DESCRIPTION = "debit", "answer", "description"
+DEBIT, ANSWER, DESCRIPTION, REPLY = "debit", "answer", "description", "reply"
 COLUMNS = (
     *("number", "kind", "key", "digest", "dataset", "analyst", "question", "epsilon"),
     *("spent", "spent_rho", "analyst_spent", "analyst_rho", "made", "answer", "previous"),
@@ -178,6 +180,11 @@ def description_columns(key: str, dataset: str, text: str, made: datetime) -> di
         "question": text,
         "made": made.isoformat(),
     }
+
+
+def reply_columns(name: str, digest: str, made: datetime) -> dict[str, str]:
+    """The columns that keep what was replied to the request of a name, by its digest."""
+    return {"kind": REPLY, "key": name, "digest": digest, "made": made.isoformat()}
 
 
 def entry_of(row: Row, answer: str | None) -> Entry:

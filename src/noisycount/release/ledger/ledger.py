@@ -32,6 +32,7 @@ from noisycount.release.ledger.enclosure import Enclosure
 from noisycount.release.ledger.entries import Analyst, Entry, Request
 from noisycount.release.ledger.making import check_server, make_file, make_table
 from noisycount.release.ledger.refusals import refusals
+from noisycount.release.ledger.reply import check_older, digests_of
 from noisycount.release.ledger.rows import (
     all_rows,
     append,
@@ -238,8 +239,8 @@ class Ledger(Shown):
                 raise LedgerError(f"key {entry.key!r} has no debit here; reserve before you store")
             if stored.answer is not None:
                 return stored, False
-            is_written = enclosure is not None and enclosure.write(connection)
             append(book, answer_columns(entry.key, answer, made))
+            is_written = enclosure is not None and enclosure.write(connection, book)
             return replace(stored, answer=answer), is_written
 
         stored, is_written = self.turns.written(answered)
@@ -353,6 +354,9 @@ class Ledger(Shown):
     def verify(self, known_head: Head | None = None) -> Verification:
         """The reading of the whole chain, which names its first broken row if there is one.
 
+        A reply belongs to the row that holds its digest. One that was given before there were such
+        rows must repeat an answer of the ledger; nothing covers its other words.
+
         Args:
             known_head: A head that the owner wrote down.
 
@@ -362,10 +366,13 @@ class Ledger(Shown):
         """
         check_type("known_head", known_head, Head | None)
         with self.turns.transaction(self.reading) as connection:
+            replies = digests_of(connection)
             with all_rows(connection) as rows:
-                found = verification(rows, known_head)
+                found = verification(rows, known_head, replies)
             if found.broken is None:
                 check_structure(connection, self.place)
+                if found.older_replies:
+                    check_older(connection)
         return found
 
     def is_made(self) -> bool:

@@ -1,4 +1,4 @@
-"""The one table of a ledger, for SQLite and PostgreSQL, and its older form."""
+"""The table of a ledger and that of replies, for SQLite and PostgreSQL, and an older form."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -8,6 +8,7 @@ from sqlalchemy import (
     Connection,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     Row,
     Table,
@@ -22,6 +23,7 @@ from noisycount.errors import LedgerError
 from noisycount.release.budget.exact import exact_text, exact_value, optional_text
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.chain import (
+    COLUMNS,
     LATER_COLUMNS,
     Head,
     answer_columns,
@@ -33,6 +35,7 @@ from noisycount.release.ledger.entries import ANALYST
 
 __all__ = [
     "LEDGER",
+    "REPLIES",
     "RESTORE",
     "columns_of",
     "damaged",
@@ -63,6 +66,17 @@ LEDGER = Table(
     Index("ledger_of_a_key", "key", "kind", unique=True),
 )
 
+REPLIES = Table(
+    "replies",
+    MetaData(),
+    Column("name", Text, primary_key=True),
+    Column("dataset", Text, nullable=False),
+    Column("request", Text, nullable=False),
+    Column("reply", LargeBinary, nullable=False),
+)
+"""What a service replied; a ledger that no service asked has none."""
+
+_NEEDED = {*COLUMNS, "hash"}
 _IS_WHOLE = "ledger has all columns"  # what is remembered of a connection
 _WIDENED_BY = "transaction that gave it columns"  # it may be rolled back
 
@@ -95,10 +109,16 @@ def make(connection: Connection) -> None:
 
 
 def columns_of(connection: Connection) -> list[Column[Any]]:
-    """The columns of the table, which an older ledger has not all; nobody drops one."""
+    """The columns of the table, which an older ledger has not all; nobody drops one.
+
+    Raises:
+        LedgerError: One is missing that every ledger has.
+    """
     if connection.info.get(_IS_WHOLE):
         return list(LEDGER.columns)
     found = connection.exec_driver_sql("SELECT * FROM ledger LIMIT 0").keys()
+    if missing := sorted(_NEEDED.difference(found)):
+        raise LedgerError(f"the ledger has no column {missing[0]!r}; {RESTORE}")
     columns = [column for column in LEDGER.columns if column.name in found]
     is_whole = len(columns) == len(LEDGER.columns)
     is_lasting = connection.info.get(_WIDENED_BY) is not connection.get_transaction()

@@ -19,7 +19,7 @@ __all__ = ["Turns"]
 Result = TypeVar("Result")
 
 Work = Callable[[Connection, Book], Result]
-"""What reads a book and appends at most one row, as the last thing that it does."""
+"""What reads a book and appends rows, as the last thing that it does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,19 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from threading import Barrier, Event, Thread
 from typing import Any
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, insert
 
 from noisycount.app.count.counter import Counter
 from noisycount.app.server.office import Office
 from noisycount.release.desk import Desk, Release
+from noisycount.release.ledger.chain import Head, chained
+from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.ledger.table import LEDGER
 from tests.app.server.callers import ANA, BO, OWNER, calling, configured, serving
 
 COUNT = {"where": "age >= 65", "epsilon": "0.1"}
@@ -73,6 +77,94 @@ def test_a_key_names_one_request(office: Office) -> None:
     assert float(caller.get("/v1/datasets/stay").json()["remaining"]) == 1.9
 
 
+def test_a_key_names_one_data_set(tmp_path: Path) -> None:
+    """The same body under the same key about another data set is refused, new or repeated."""
+    configuration = configured(tmp_path)
+    source = tmp_path / "twin.csv"
+    source.write_text("person,age,town\n1,70,Bern\n2,30,Chur\n", encoding="utf-8")
+    stay = configuration.datasets["stay"]
+    twin = replace(stay, name="twin", source=source, size=None, account="twin")
+    both = {**configuration.datasets, "twin": twin}
+    with serving(replace(configuration, datasets=both)) as office:
+        owner = calling(office, OWNER)
+        assert owner.ask(COUNT, "one").status_code == 201
+        assert owner.ask(COUNT, "free").json()["repeated"]
+        for key in ("one", "free"):
+            refused = owner.ask(COUNT, key, "twin")
+            assert refused.status_code == 422
+            assert refused.json()["type"] == "urn:noisycount:key-reuse"
+        assert owner.get("/v1/datasets/twin").json()["remaining"] == "2"
+        assert owner.ask(COUNT, "two", "twin").json()["dataset"] == "twin"
+
+
+def test_a_reply_names_the_first_request_of_its_asker_alone(office: Office) -> None:
+    """Who repeats their own question learns under which key; who repeats another's, nothing."""
+    ana, bo = calling(office), calling(office, BO)
+    first = ana.ask(COUNT, "one").json()
+    again, other = ana.ask(COUNT, "two").json(), bo.ask(COUNT, "other")
+    assert "first" not in first
+    assert (again["first"], again["key"], again["repeated"]) == ("ana:one", "ana:two", True)
+    assert (other.json()["key"], other.json()["answer"]) == ("bo:other", first["answer"])
+    assert "first" not in other.json()
+    assert "ana:" not in other.text
+
+
+def test_a_reply_that_was_changed_is_given_to_nobody(tmp_path: Path) -> None:
+    """Who asks again under its key is refused without a reason; the log and `verify` have it."""
+    configuration = configured(tmp_path)
+    with serving(configuration) as office:
+        ana = calling(office)
+        for key in ("one", "two"):
+            told = ana.ask(COUNT, key)
+            assert told.status_code == 201
+        with office.ledger.writing.begin() as connection:
+            connection.exec_driver_sql(
+                "UPDATE replies SET name = 'bo:one' WHERE name = 'ana:one'",
+            )
+        for caller in (calling(office), calling(office, BO)):
+            refused = caller.ask(COUNT, "one")
+            assert (refused.status_code, refused.json()["type"]) == (503, "urn:noisycount:ledger")
+        assert calling(office, BO).get("/v1/releases/bo:one").status_code == 503
+        assert ana.ask(COUNT, "two").content == told.content
+        assert "of reply 'ana:one', which was changed or removed" in office.ledger.verify().why
+
+
+@pytest.mark.parametrize("body", [COUNT, MANY, TABLE], ids=["count", "many", "table"])
+def test_replies_of_an_older_service_are_given_as_they_were(
+    body: dict[str, Any], tmp_path: Path
+) -> None:
+    """Byte for byte, also those to a repeated question; and `verify` takes them for older ones."""
+    configuration = configured(tmp_path)
+    with serving(configuration) as office:
+        ana, bo = calling(office), calling(office, BO)
+        told = [ana.ask(body, "one"), ana.ask(body, "two"), bo.ask(body, "one")]
+        assert [reply.status_code for reply in told] == [201] * 3
+    forget_replies(tmp_path / "ledger.db")
+    with serving(configuration) as office:
+        ana, bo = calling(office), calling(office, BO)
+        found = office.ledger.verify()
+        assert (found.broken, found.older_replies) == (None, 3)
+        again = [ana.ask(body, "one"), ana.ask(body, "two"), bo.ask(body, "one")]
+        assert [reply.content for reply in again] == [reply.content for reply in told]
+        assert ana.ask({"where": "age < 3", "epsilon": "0.01"}, "three").status_code == 201
+        found = office.ledger.verify()
+        assert (found.broken, found.older_replies) == (None, 0)
+        assert bo.ask(body, "one").content == told[2].content
+
+
+def forget_replies(path: Path) -> None:
+    """Write the rows of a ledger anew without those of replies, as an older service left it."""
+    with Ledger.open(f"sqlite:///{path}") as ledger, ledger.writing.begin() as connection:
+        rows, head = [dict(row) for row in ledger.rows()], Head()
+        connection.exec_driver_sql("DROP TRIGGER ledger_refuses_delete")
+        connection.exec_driver_sql("DELETE FROM ledger")
+        for row in rows:
+            if row["kind"] != "reply":
+                made = chained(head, row)
+                connection.execute(insert(LEDGER), made)
+                head = Head(made["number"], made["hash"])
+
+
 def test_a_spend_needs_a_key(office: Office) -> None:
     """Without one, or with one that no header should have, nothing is charged."""
     caller = calling(office)
@@ -105,6 +197,31 @@ def test_two_requests_of_one_key_that_meet(office: Office, monkeypatch: pytest.M
     first.join()
     assert told[0].status_code == 201
     assert calling(office).ask(COUNT, "one").content == told[0].content
+
+
+def test_a_request_waits_for_no_request_of_another(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a key of one analyst is worked on, the same key of another is answered."""
+    counting, goes_on, told = Event(), Event(), []
+    release = Desk.release
+
+    def waiting(self: Desk, *said: object, **named: object) -> Release:
+        if not counting.is_set():
+            counting.set()
+            assert goes_on.wait(60)
+        return release(self, *said, **named)
+
+    monkeypatch.setattr(Desk, "release", waiting)
+    first = Thread(target=lambda: told.append(calling(office).ask(COUNT, "one")))
+    first.start()
+    assert counting.wait(60)
+    try:
+        other = calling(office, BO).ask({**COUNT, "where": "age < 65"}, "one")
+    finally:
+        goes_on.set()
+        first.join()
+    assert (other.status_code, told[0].status_code) == (201, 201)
 
 
 def test_two_processes_that_meet_give_one_reply(

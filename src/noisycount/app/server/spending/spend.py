@@ -15,7 +15,7 @@ from noisycount.app.table.question import Table, table_at
 from noisycount.app.table.wire import table_object
 from noisycount.errors import ReuseError
 from noisycount.release.ledger.enclosure import Enclosure
-from noisycount.release.ledger.replies import Reply
+from noisycount.release.ledger.reply import Reply
 
 __all__ = ["Spend", "owner_of_name"]
 

@@ -36,7 +36,7 @@ from noisycount.app.server.spending.spend import Spend
 from noisycount.app.server.visitors import Asking
 from noisycount.errors import BudgetError, NoisyCountError, PredicateError
 from noisycount.release.ledger.lookup import entry_of_key
-from noisycount.release.ledger.replies import Reply
+from noisycount.release.ledger.reply import Reply
 
 __all__ = ["router"]
 
