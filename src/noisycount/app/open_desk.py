@@ -24,6 +24,7 @@ def open_desk(  # noqa: PLR0913 - all that is said once of records
     size: int | None = None,
     columns: Sequence[str] | None = None,
     table: str | None = None,
+    analyst: str | None = None,
 ) -> Desk:
     """The desk that counts one's own records, under a budget that a ledger keeps.
 
@@ -43,6 +44,8 @@ def open_desk(  # noqa: PLR0913 - all that is said once of records
         size: The number of units where everybody may know it; else None.
         columns: What questions may use; None: all but the unit.
         table: Which table of a DuckDB file.
+        analyst: Who asks, to be said where `noisycount.toml` names `[analysts]`; what they ask must
+            fit their own budget too.
 
     Returns:
         A desk; as a context manager it closes the records and the ledger.
@@ -50,7 +53,7 @@ def open_desk(  # noqa: PLR0913 - all that is said once of records
     Raises:
         ValueError: A budget, name or size is out of range.
         ConfigError: `noisycount.toml` cannot be used or says otherwise, nobody said whose rows
-            these are, or another unit is written down.
+            these are, another unit is written down, or the analyst is missing or not configured.
         SourceError: The records cannot be read.
         LedgerError: The ledger cannot be used.
 
@@ -67,4 +70,4 @@ def open_desk(  # noqa: PLR0913 - all that is said once of records
     """
     from noisycount.app.desk.wish import Wish  # noqa: PLC0415 - loads engines and the ledger
 
-    return Wish(unit, budget, ledger, name, size, columns, table).desk(source)
+    return Wish(unit, budget, ledger, name, size, columns, table, analyst).desk(source)

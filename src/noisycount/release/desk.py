@@ -1,6 +1,5 @@
 """From a question to a published answer: reserve, count, add noise, store, reply."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,24 +9,23 @@ from typing import Any, TypeVar
 from noisycount.model.noises.discrete import DiscreteNoise
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.model.validation import fraction_of_one
-from noisycount.release.budget.exact import Exactly, exact_text
+from noisycount.release.budget.exact import Exactly
 from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_of_size
 from noisycount.release.dataset import Dataset, LateDataset
 from noisycount.release.goal import Goal
 from noisycount.release.ledger.enclosure import Enclosure
 from noisycount.release.ledger.entries import Analyst, Request
 from noisycount.release.ledger.ledger import Ledger
-from noisycount.release.ledger.table import foreign
 from noisycount.release.purchase import Bought, Draw, Purchase, remaining
 from noisycount.release.question.reading import read
 from noisycount.release.question.schema import Kind
-from noisycount.release.question.text import canonical_text
 from noisycount.release.question.tree import columns
 from noisycount.release.release import Release
 from noisycount.release.slot import Slot
 from noisycount.release.sources.check import Check
 from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.interface import Source
+from noisycount.release.tables.asked.questions import OneCount
 from noisycount.release.tables.key_sets import Keys
 from noisycount.release.tables.release import TableRelease
 from noisycount.release.tables.wishes import ManyWish, TableWish, Wish
@@ -303,24 +301,16 @@ class Desk(Shown, Closing):
         """Reserve, count, add noise, store; give what is told of it."""
         found = read(where, self.source.schema)
         predicate, price = found.normal, goal.price
-        mechanism = DiscreteLaplace.for_epsilon(price)
-        where = canonical_text(predicate)
-        # Older ledgers hold questions in the words of the asker, and files by their size and time.
-        request, *formers = [
-            self._request(wording, mechanism, price, version)
-            for version in (self.source.version, *self.source.former_versions)
-            for wording in dict.fromkeys((where, canonical_text(found.asked)))
-        ]
+        count = OneCount.of(found, price)
+        mechanism, where = count.mechanism, count.text
+        request, formers = count.requests(self.dataset.name, self.source)
 
         def draw() -> int:
             return mechanism.release(*self.source.count([predicate]))
 
         def told(bought: Bought) -> Release:
-            answer = bought.entry.answer
-            if not isinstance(answer, int):
-                raise foreign(bought.entry.key)
             return Release(
-                answer=answer,
+                answer=count.answer(bought.entry),
                 epsilon=price,
                 charged=bought.charged.epsilon or Fraction(0),
                 remaining=bought.remains.remaining,
@@ -336,19 +326,6 @@ class Desk(Shown, Closing):
 
         return self._bought(request, formers, draw, key, purpose, told)
 
-    def _request(
-        self, where: str, mechanism: DiscreteLaplace, epsilon: Fraction, version: str
-    ) -> Request:
-        """The request that asks for a count with this noise."""
-        question = {
-            "where": where,
-            "unit": self.source.unit,
-            "version": version,
-            "mechanism": mechanism.name,
-            "scale": exact_text(mechanism.scale),
-        }
-        return Request(self.dataset.name, json.dumps(question, sort_keys=True), epsilon)
-
     def _table(
         self, wish: Wish, confidence: float, key: str | None, purpose: str | None
     ) -> TableRelease:
@@ -356,10 +333,7 @@ class Desk(Shown, Closing):
         fraction_of_one(confidence, "confidence")
         is_replacement = neighbours_of_size(self.dataset.size) is NeighbourRelation.REPLACEMENT
         asked = wish.asked(self.source.schema, self.source.unit, is_replacement=is_replacement)
-        request, *formers = [
-            asked.request(self.dataset.name, self.source.unit, version)
-            for version in (self.source.version, *self.source.former_versions)
-        ]
+        request, formers = asked.requests(self.dataset.name, self.source)
         draw = partial(asked.drawn, self.source)
 
         def told(bought: Bought) -> TableRelease:

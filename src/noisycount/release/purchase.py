@@ -10,9 +10,11 @@ from noisycount.release.bare_error import bare
 from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.loss import Loss
 from noisycount.release.dataset import Dataset, LateDataset
+from noisycount.release.ledger.asked import asks_for_table
 from noisycount.release.ledger.enclosure import Enclosure
 from noisycount.release.ledger.entries import Analyst, Entry, Request
 from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.ledger.lookup import entry_of_request
 from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.release.remains import Remains
 from noisycount.release.sources.interface import Source
@@ -80,8 +82,9 @@ class Purchase:
             NoisyCountError: As `Desk.release` tells.
         """
         self.source.require_unchanged()
+        if purpose is None and self.dataset.needs_purpose:
+            self._require_asked(request, formers)
         if not self.ledger.has_answer(request, formers):
-            self._require_purpose(purpose)
             self.source.prepare()
         key = secrets.token_hex(16) if key is None else key
         entry, charged = self.ledger.reserve(
@@ -91,8 +94,13 @@ class Purchase:
             return self._stored(entry, charged, draw, enclose)
         return Bought(entry, charged, self._left(entry, charged))
 
-    def _require_purpose(self, purpose: str | None) -> None:
-        if purpose is None and self.dataset.needs_purpose:
+    def _require_asked(self, request: Request, formers: Sequence[Request]) -> None:
+        """The refusal of a spend without a purpose; who has the answer already asks for it again.
+
+        Whether somebody else has it makes no difference: nobody could else find out for nothing.
+        """
+        entry = entry_of_request(self.ledger, request, formers)
+        if entry is None or entry.answer is None or not self.analyst.may_see(entry):
             raise PurposeError(
                 "purpose is missing: say what the answer is for, such as 'quarterly report', as the"
                 f" owner of data set {self.dataset.name!r} wants to know; nothing was charged"
@@ -124,6 +132,7 @@ class Purchase:
         self, entry: Entry, charged: Loss, answer: int | TableAnswer, enclose: Enclose | None
     ) -> Bought:
         """The same where nothing fails; its frame holds the answer, and no refusal may hold it."""
+        answer = _as_asked(entry, answer)
         bought = Bought(replace(entry, answer=answer), charged, self._left(entry, charged))
         enclosure = None if enclose is None else enclose(bought)
         return replace(bought, entry=self.ledger.store(entry, answer, enclosure))
@@ -172,6 +181,14 @@ def remains_of(budget: Budget, spent: Loss, analyst: Analyst, own: Loss) -> Rema
     """
     quota = analyst.budget
     return Remains(budget, budget.left(spent), quota, None if quota is None else quota.left(own))
+
+
+def _as_asked(entry: Entry, answer: int | TableAnswer) -> int | TableAnswer:
+    """An answer in the form of the debit: one question may have been asked alone, or as a list."""
+    if isinstance(answer, int):
+        return TableAnswer.of([[answer]]) if asks_for_table(entry) else answer
+    is_one = [len(level) for level in answer.levels] == [1]
+    return int(answer.levels[0][0]) if is_one and not asks_for_table(entry) else answer
 
 
 def _unless_it_fails(draw: Draw) -> int | TableAnswer | None:

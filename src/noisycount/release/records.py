@@ -1,19 +1,20 @@
 """Private records that are open: what a question about them means, and the desk that counts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Self
 
 from noisycount.errors import SourceError
 from noisycount.release.desk import Dataset, Desk, Enclose
+from noisycount.release.ledger.asked import asked_of, asked_part
 from noisycount.release.ledger.entries import Analyst, Entry, Request
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.question.reading import read
 from noisycount.release.question.schema import Kind, Schema
 from noisycount.release.question.text import canonical_text, english
 from noisycount.release.question.tree import columns
-from noisycount.release.register.asked import asked_of, asked_part
 from noisycount.release.register.certificates import Certificates
 from noisycount.release.register.contents import Contents
 from noisycount.release.register.described_source import DescribedSource
@@ -27,6 +28,7 @@ from noisycount.release.sources.check import Check
 from noisycount.release.sources.closing import Closing
 from noisycount.release.sources.forms import ColumnForm
 from noisycount.release.sources.places import files_of
+from noisycount.release.tables.asked.questions import OneCount
 from noisycount.release.tables.asked.table import AskedTable
 from noisycount.release.unreadable import unreadable_as_missing
 from noisycount.shown.value import Shown
@@ -204,11 +206,19 @@ class Records(Shown, Closing):
             if entry.request.dataset == self.name
         )
 
-    def requests(self, table: AskedTable) -> tuple[Request, list[Request]]:
-        """What asks a ledger for a table, and what older ledgers may hold in its place."""
-        versions = (self._source.version, *self._source.former_versions)
-        request, *formers = [table.request(self.name, self.unit, version) for version in versions]
-        return request, formers
+    def requests(self, table: AskedTable) -> tuple[Request, Sequence[Request]]:
+        """What asks a ledger for a table, and what it may hold in its place."""
+        return table.requests(self.name, self._source)
+
+    def count_requests(self, where: str, epsilon: Fraction) -> tuple[Request, Sequence[Request]]:
+        """The same for one count at a price.
+
+        Raises:
+            PredicateError: the question is outside the language.
+        """
+        return OneCount.of(read(where, self._source.schema), epsilon).requests(
+            self.name, self._source
+        )
 
     def unreadable_in(self, table: AskedTable) -> tuple[str, ...]:
         """The columns of a table whose cells, where they could not be read, count as missing."""

@@ -50,6 +50,42 @@ def test_a_dry_run_asks_as_an_analyst(run: Run, here: Path) -> None:
     assert (told["analyst"], told["remaining"], told["affordable"]) == ("alice", "0.5", False)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--where", "age >= 40"),
+        ("--where", "age >= 40", "--where", "age < 20"),
+        ("--by", "age:0,40"),
+    ],
+)
+def test_a_dry_run_is_silent_of_what_only_others_asked(
+    run: Run, here: Path, words: tuple[str, ...]
+) -> None:
+    """It tells the full price until the analyst has asked, which is free and written down."""
+    configure(here, 'unit = "person"\n[analysts.alice]\n[analysts.bob]\nbudget = "0.2"')
+    asked = ("count", "survey", *words, "--epsilon", "0.3", "--json", "--analyst")
+    paid = run(*asked, "alice").object
+    assert run(*asked, "alice", "--dry-run").object["repeated"]
+    told = run(*asked, "bob", "--dry-run").object
+    cost = told["cost"] if isinstance(told["cost"], str) else told["cost"]["epsilon"]
+    assert (told["repeated"], told["affordable"], cost) == (False, False, "0.3")
+    again = run(*asked, "bob").object
+    assert (again["repeated"], again.get("answer")) == (True, paid.get("answer"))
+    assert run(*asked, "bob", "--dry-run").object["repeated"]
+    (entry,) = run("ledger", "show", "--json").object["entries"]
+    assert [each["analyst"] for each in entry["repeats"]] == ["bob"]
+
+
+def test_a_hint_tells_no_answer_that_only_others_bought(run: Run, here: Path) -> None:
+    """A better answer is told to whoever has asked for it."""
+    configure(here, 'unit = "person"\n[analysts.alice]\n[analysts.bob]')
+    asked = ("count", "survey", "--where", "age >= 40", "--json", "--analyst")
+    best = run(*asked, "alice", "--epsilon", "0.3").object
+    poor = run(*asked, "bob", "--epsilon", "0.1").object
+    assert (poor["better"], poor["hints"]) == (None, [])
+    assert run(*asked, "alice", "--epsilon", "0.1").object["better"]["answer"] == best["answer"]
+
+
 @pytest.mark.parametrize("where", ["aeg > 40", "age + 1 > 40"])
 def test_a_dry_run_refuses_what_a_count_refuses(refused: Refused, where: str) -> None:
     """A question outside the language or about another column, in the same words."""

@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 import noisycount as nc
-from noisycount.errors import ConfigError, LedgerError, SourceError
+from noisycount.errors import BudgetError, ConfigError, LedgerError, SourceError
 from noisycount.release.budget.budgets import budget_of
 from noisycount.release.ledger.ledger import Ledger
-from tests.app.conftest import Run, configure
+from tests.app.conftest import Refused, Run, configure
 
 POOR = "health = 'poor'"
 FRAME = pl.DataFrame({"person": [1, 1, 2, 3], "age": [71, 72, 66, 40]})
@@ -53,6 +53,59 @@ def test_a_configured_data_set_says_the_rest(here: Path) -> None:
         nc.open_desk(FRAME)
     with pytest.raises(ConfigError, match="neither a file nor a data set"):
         nc.open_desk("nowhere", unit="row")
+
+
+def test_an_analyst_is_wanted_where_the_command_wants_one(
+    run: Run, refused: Refused, here: Path
+) -> None:
+    """Of every source, in the words of the command; their own budget binds, the ledger has them."""
+    configure(here, 'unit = "person"\n[analysts.alice]\nbudget = "0.3"\n[analysts.bob]')
+    for source in ("survey", "survey.parquet"):
+        for said in (None, "alic", ""):
+            words = [] if said is None else ["--analyst", said]
+            told = refused("count", source, "--where", POOR, "--epsilon", "0.1", *words)
+            with pytest.raises(ConfigError) as error:
+                nc.open_desk(source, analyst=said)
+            assert told == f"error: --{error.value}\n"
+    with pytest.raises(ConfigError, match=r"^analyst is missing: name who asks, one of alice, bob"):
+        nc.open_desk(FRAME, unit="person")
+    with nc.open_desk("survey", analyst="alice") as desk:
+        assert (desk.remaining, desk.analyst.name) == (Fraction(3, 10), "alice")
+        first = desk.release(POOR, "0.1")
+        with pytest.raises(BudgetError, match=r"budget 0\.3 of analyst 'alice'"):
+            desk.release("age > 40", "0.25")
+    with nc.open_desk("survey", analyst="bob") as desk:
+        again = desk.release(POOR, "0.1")
+        assert (again.answer, again.repeated) == (first.answer, True)
+    with nc.open_desk(FRAME, unit="person", name="visits", analyst="alice") as desk:
+        assert desk.release("age > 40", "0.2").remaining == 0
+    told = run("ledger", "show", "--json").object
+    assert [each["analyst"] for each in told["analysts"]] == ["alice", "bob"]
+    assert [entry["analyst"] for entry in told["entries"]] == ["alice", "alice"]
+    report = run("ledger", "report", "--format", "json").object
+    assert [each["analyst"] for each in report["analysts"]] == ["alice", "bob"]
+
+
+def test_an_analyst_is_refused_where_nobody_is_named(here: Path) -> None:
+    """As the command refuses it."""
+    configure(here, 'unit = "person"')
+    with pytest.raises(
+        ConfigError,
+        match=r"^analyst 'ana' is not configured: leave analyst out, as the configuration names no",
+    ):
+        nc.open_desk("survey", analyst="ana")
+
+
+def test_nothing_else_is_asked_at_the_budget_of_a_configured_data_set(here: Path) -> None:
+    """A frame, or a file, of its name would be asked under another budget, for all columns."""
+    configure(here, 'unit = "person"\nbudget = "0.1"\ncolumns = ["age"]\naccount = "old"')
+    frame = pl.read_parquet("survey.parquet")
+    frame.write_parquet("again.parquet", compression="gzip")
+    for source in (frame, "again.parquet"):
+        with pytest.raises(ConfigError, match=r"^name 'old' is that of data set 'survey', as its"):
+            nc.open_desk(source, unit="person", name="old", budget="50")
+    with nc.open_desk("survey", name="old") as desk:
+        assert (desk.remaining, list(desk.columns)) == (Fraction(1, 10), ["age"])
 
 
 def test_a_path_has_what_is_said_of_it(here: Path) -> None:

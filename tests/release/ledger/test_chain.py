@@ -18,15 +18,18 @@ from noisycount.release.ledger.chain import (
     chained,
     debit_columns,
     entry_of,
+    repeat_columns,
     reply_columns,
     row_hash,
 )
-from noisycount.release.ledger.entries import Entry, Request
+from noisycount.release.ledger.entries import Entry, Repeat, Request
+from noisycount.release.ledger.rows import entries_of
 from noisycount.release.ledger.table_answer import TableAnswer
 
 Row = dict[str, Any]
 Rows = list[Row]
 START = datetime(2026, 1, 1, tzinfo=UTC)
+REPEATED = "repeats what was not debited, or what the same analyst repeated before"
 
 
 def entry(number: int, spent: Loss, own: Loss, analyst: str) -> Entry:
@@ -168,6 +171,27 @@ def second_key(parts: Rows) -> Row:
     return debit_columns(Entry(parts[0]["key"], other, price, START, None, "new", price))
 
 
+def repeated(key: str) -> dict[str, str | None]:
+    """That somebody else asked for what was debited under a key."""
+    price = Loss.of(Fraction(1))
+    request = Request("data 9", "another", Fraction(1))
+    entry = Entry(key, request, price, START, None, "new", price)
+    return repeat_columns("a repeat", entry, Repeat("bo", START))
+
+
+def test_a_second_repeat_of_the_same_analyst_is_found() -> None:
+    """Each is written once; the first is there with the entry."""
+    parts = [*columns(6), repeated("key 1")]
+    rows = linked(parts)
+    told = {each.key: each.repeats for each in entries_of(rows) if each.repeats}
+    assert told == {"key 1": (Repeat("bo", START),)}
+    found = verification(linked([*parts, {**repeated("key 1"), "key": "a second"}]))
+    assert (found.broken, found.why) == (
+        len(rows) + 1,
+        REPEATED,
+    )
+
+
 @pytest.mark.parametrize(
     ("forged", "why"),
     [
@@ -192,8 +216,14 @@ def second_key(parts: Rows) -> Row:
         (lambda _: {"purpose": "a\nb"}, "holds what no ledger writes"),
         (lambda _: {"purpose": "long" * 51}, "holds what no ledger writes"),
         (lambda _: {"made": None}, "holds what no ledger writes"),
-        (lambda _: {"kind": "note"}, "is no debit, no answer, no description and no reply"),
+        (
+            lambda _: {"kind": "note"},
+            "is no debit, no answer, no description, no reply and no repeat",
+        ),
         (lambda _: reply_columns("key 0", None, START), "holds what no ledger writes"),
+        (lambda _: repeated("key 5"), REPEATED),
+        (lambda _: {**repeated("key 1"), "analyst": None}, "holds what no ledger writes"),
+        (lambda _: {**repeated("key 1"), "purpose": "a\nb"}, "holds what no ledger writes"),
         (lambda _: answer_columns("key 1", 5, START), "is a second answer, or one without a debit"),
         (lambda _: answer_columns("key 5", 5, START), "is a second answer, or one without a debit"),
         (

@@ -100,8 +100,20 @@ class LedgerMachine(RuleBasedStateMachine):
         made = self.ledger.clock()
         return Entry(key, request, total, made, None, analyst.name, own, purpose_of(key))
 
-    def book(self, expected: Entry | type[LedgerError], outcome: Outcome) -> None:
-        """Compare one outcome with the contract's, and keep a new debit."""
+    def repeat(self, entry: Entry, analyst: Analyst, purpose: str | None) -> None:
+        """Keep that somebody else asked, at the time that the ledger has."""
+        if analyst.name in entry.askers:
+            return
+        place = self.entries.index(entry)
+        written = self.ledger.entries()[place].repeats[len(entry.repeats)]
+        assert (written.analyst, written.purpose) == (analyst.name, purpose)
+        assert entry.made <= written.made <= self.ledger.clock()
+        self.entries[place] = replace(entry, repeats=(*entry.repeats, written))
+
+    def book(
+        self, expected: Entry | type[LedgerError], outcome: Outcome, key: str, analyst: Analyst
+    ) -> None:
+        """Compare one outcome with the contract's, and keep a new debit or repeat."""
         if isinstance(expected, type):
             assert type(outcome) is expected
             return
@@ -109,6 +121,7 @@ class LedgerMachine(RuleBasedStateMachine):
         entry, charged = outcome
         if expected in self.entries:
             assert (entry, charged) == (expected, Loss())
+            self.repeat(expected, analyst, purpose_of(key))
             return
         assert charged == entry.request.price
         assert entry == Entry(
@@ -129,7 +142,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def reserve(self, key: str, request: Request, analyst: Analyst) -> None:
         """Reserve, repeat or conflict."""
         expected = self.expected(key, request, analyst)
-        self.book(expected, attempt(self.ledger, key, request, analyst))
+        self.book(expected, attempt(self.ledger, key, request, analyst), key, analyst)
 
     @rule(request=requests, numbers=st.permutations(range(AT_ONCE)))
     def spend_at_once(self, request: Request, numbers: list[int]) -> None:
@@ -143,7 +156,7 @@ class LedgerMachine(RuleBasedStateMachine):
         order = {entry.key: place for place, entry in enumerate(self.ledger.entries())}
         ranked = sorted(zip(wanted, outcomes, strict=True), key=lambda each: rank(order, each[1]))
         for (key, each), outcome in ranked:
-            self.book(self.expected(key, each, Analyst()), outcome)
+            self.book(self.expected(key, each, Analyst()), outcome, key, Analyst())
 
     @precondition(lambda self: self.entries)
     @rule(number=st.integers(0, 11), answer=answers)
@@ -172,6 +185,7 @@ class LedgerMachine(RuleBasedStateMachine):
             entry.key, entry.request, Fraction(1, 10**9), purpose="something else"
         )
         assert again == (entry, Loss())
+        self.repeat(entry, Analyst(), "something else")
         self.entries[index] = self.ledger.store(entry, answer)
 
     @invariant()
@@ -187,12 +201,13 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @invariant()
     def is_an_intact_chain(self) -> None:
-        """A row an entry and one an answer; every head that was ever written down is there."""
+        """A row an entry, an answer, a repeat; every head that was ever written down is there."""
         for head in self.heads:
             found = self.ledger.verify(head)
             assert found.broken is None
         answers = sum(entry.answer is not None for entry in self.entries)
-        assert found.head.number == len(self.entries) + answers
+        repeats = sum(len(entry.repeats) for entry in self.entries)
+        assert found.head.number == len(self.entries) + answers + repeats
         if found.head != self.heads[-1]:
             self.heads.append(found.head)
             del self.heads[1:-1]

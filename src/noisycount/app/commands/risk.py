@@ -193,7 +193,7 @@ def _answered(
         answered_words,
         entry_under_key,
     )
-    from noisycount.release.register.asked import asks_for_table  # noqa: PLC0415  (for the same)
+    from noisycount.release.ledger.asked import asks_for_table  # noqa: PLC0415  (for the same)
 
     entry = entry_under_key(key, configuration, "--key")
     price = entry.request.epsilon

@@ -216,8 +216,12 @@ class Config:
         shown = without_passwords(source)
         raise ConfigError(f"SOURCE {shown!r} is neither a file nor a data set: {remedy}")
 
-    def analyst(self, name: str | None) -> Analyst:
+    def analyst(self, name: str | None, option: str = "--analyst") -> Analyst:
         """Who asks: the analyst that is named; nobody is charged for another's question.
+
+        Args:
+            name: As the asker says it.
+            option: By what it is said, for a refusal.
 
         Raises:
             ConfigError: Nobody of that name may ask, or a name is missing.
@@ -228,13 +232,13 @@ class Config:
             remedy = (
                 suggestion(name, self.analysts)
                 if self.analysts
-                else "leave --analyst out, as the configuration names no analysts"
+                else f"leave {option} out, as the configuration names no analysts"
             )
-            raise ConfigError(f"--analyst {name!r} is not configured: {remedy}")
+            raise ConfigError(f"{option} {name!r} is not configured: {remedy}")
         if self.analysts:
             one = "" if len(self.analysts) == 1 else "one of "
             raise ConfigError(
-                f"--analyst is missing: name who asks, {one}{', '.join(self.analysts)}; anybody "
+                f"{option} is missing: name who asks, {one}{', '.join(self.analysts)}; anybody "
                 "else, an owner too, is named in noisycount.toml first, by [analysts.NAME]"
             )
         return Analyst()

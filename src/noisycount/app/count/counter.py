@@ -1,7 +1,7 @@
 """The open records of a data set, and the ledger that pays for what is counted in them."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,8 +10,9 @@ from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.count.opening import as_configured, records_of, register_of
 from noisycount.app.ledger.access import existing_ledger
 from noisycount.release.desk import Desk, Enclose
-from noisycount.release.ledger.entries import Analyst, Entry
+from noisycount.release.ledger.entries import Analyst, Entry, Request
 from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.ledger.lookup import entry_of_request
 from noisycount.release.records import Records
 from noisycount.release.slot import Slot
 
@@ -44,11 +45,12 @@ class Counter:
         """The file of the ledger; None for a server."""
         return self.configuration.ledger_file
 
-    def earlier(self, where: str) -> list[Entry]:
+    def earlier(self, where: str, analyst: Analyst) -> list[Entry]:
         """The debits that asked the same count of these very records, at any price.
 
         Args:
             where: The question in the predicate language.
+            analyst: Who looks; what only others asked is left out.
 
         Raises:
             NoisyCountError: It is outside the language, or the ledger cannot be read.
@@ -57,7 +59,20 @@ class Counter:
             return []
         texts = map(json.dumps, self.records.wordings(where))  # as questions hold them
         asked = [entry for text in texts for entry in self.ledger.asking(self.records.name, text)]
-        return self.records.earlier(where, asked)
+        return [each for each in self.records.earlier(where, asked) if analyst.may_see(each)]
+
+    def is_free(self, analyst: Analyst, requests: tuple[Request, Sequence[Request]]) -> bool:
+        """Whether an analyst asked for the same before, and so may know that it is free.
+
+        Args:
+            analyst: Who looks.
+            requests: What asks for it, and its other forms, as `Records` gives them.
+
+        Raises:
+            LedgerError: The ledger cannot be read.
+        """
+        entry = None if self.ledger is None else entry_of_request(self.ledger, *requests)
+        return entry is not None and analyst.may_see(entry)
 
     def desk(
         self, analyst: Analyst, slot: Slot | None = None, enclose: Enclose | None = None

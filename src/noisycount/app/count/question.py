@@ -37,7 +37,8 @@ class Answer:
         confidence: The probability of that.
         ledger: Where the answer is kept; None for a server.
         size: The number of units where it is public, else None.
-        better: A stored answer to the same question at the largest ε above this one, if any.
+        better: A stored answer to the same question at the largest ε above this one, if the analyst
+            has any.
         impossible: What the question says of itself: that no record can satisfy a part of it.
     """
 
@@ -105,7 +106,7 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
         counter.records.meaning(where)  # a refused question makes no ledger
         with counter.charging() as charged:
             answer = answer_at(charged, where, epsilon, confidence, analyst, slot, purpose=purpose)
-            return replace(answer, better=_better(charged, where, epsilon))
+            return replace(answer, better=_better(charged, where, epsilon, analyst))
 
 
 def answer_at(  # noqa: PLR0913, PLR0917 - all that decides an answer and its charge
@@ -159,9 +160,11 @@ def answer_at(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
     return told(desk.release(where, epsilon, confidence=confidence, key=key, purpose=purpose))
 
 
-def _better(counter: Counter, where: str, epsilon: Fraction) -> StoredCount | None:
-    """The stored answer to the same question at the largest ε above this one, if there is one."""
-    answered = filter(None, map(StoredCount.of, counter.earlier(where)))
+def _better(
+    counter: Counter, where: str, epsilon: Fraction, analyst: Analyst
+) -> StoredCount | None:
+    """An analyst's answer to the same question at the largest ε above this one, if there is one."""
+    answered = filter(None, map(StoredCount.of, counter.earlier(where, analyst)))
     best = max(answered, key=lambda count: count.epsilon, default=None)
     return best if best is not None and best.epsilon > epsilon else None
 

@@ -30,7 +30,8 @@ class Trial:
         confidence: The probability of that.
         analyst: Who would ask.
         remains: What is left of both budgets now.
-        repeated: Whether it was asked at this price before, and is free.
+        repeated: Whether the analyst asked it at this price before, and it is free. What only
+            others asked is told as what nobody asked: at its full price.
         unreadable_as_missing: The columns of the question whose cells, where they could not be
             read, count as missing.
         hints: What the question says of itself: that no record can satisfy a part of it.
@@ -88,7 +89,7 @@ class Trial:
             confidence=confidence,
             analyst=analyst,
             remains=Spent.of(dataset, analyst, counter.ledger).remains,
-            repeated=any(entry.request.epsilon == epsilon for entry in counter.earlier(where)),
+            repeated=counter.is_free(analyst, records.count_requests(where, epsilon)),
             unreadable_as_missing=records.unreadable_as_missing(where),
             hints=impossible_hints([where], records.schema),
         )

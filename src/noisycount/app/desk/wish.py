@@ -35,6 +35,7 @@ class Wish:
     size: int | None
     columns: Sequence[str] | None
     table: str | None
+    analyst: str | None
 
     def desk(self, source: Any) -> Desk:  # noqa: ANN401 - a table of any library
         """The desk of a file, of a configured data set, or of a table in memory.
@@ -46,17 +47,21 @@ class Wish:
         configuration = self._configuration()
         is_place = isinstance(source, str | Path)
         asked = self._asked(str(source), configuration) if is_place else None
+        analyst = configuration.analyst(self.analyst, "analyst")
+        self._check_name(configuration, asked)
         if self.ledger is None:
             configuration.make_ledger_folder()
         with ExitStack() as opened:
             ledger = opened.enter_context(_ledger(configuration))
             register = Register.of(ledger, configuration.data_folder)
             if asked is None:
-                desk = desk_of_frame(source, self._statement(), self._paying(), register, ledger)
+                stated, paying = self._statement(), self._paying()
+                desk = desk_of_frame(source, stated, paying, register, ledger)
+                desk = replace(desk, analyst=analyst)
             else:
                 asked = self._agreed(as_configured(asked, configuration, register))
                 records = opened.enter_context(records_of(asked, register))
-                desk = records.desk(ledger, asked.paying(records.name))
+                desk = records.desk(ledger, asked.paying(records.name), analyst=analyst)
             opened.pop_all()
         return desk
 
@@ -69,6 +74,21 @@ class Wish:
         text = str(self.ledger)
         url = text if "://" in text else sqlite_url(Path(text).absolute())
         return replace(configuration, ledger_url=url, known_head=None)
+
+    def _check_name(self, configuration: Config, asked: DatasetConfig | None) -> None:
+        """The refusal of other records under the name, and so at the budget, of a configured one.
+
+        Raises:
+            ConfigError: Another data set has the name.
+        """
+        if asked is not None and not asked.is_path:
+            return
+        owners = [each for each in configuration.datasets.values() if each.account == self.name]
+        if owners:
+            raise ConfigError(
+                f"name {self.name!r} is that of data set {owners[0].name!r}, as its owner "
+                f"configured it: open {owners[0].name!r}, or choose another name"
+            )
 
     def _paying(self) -> Dataset:
         """The name, if one is said, and what may be spent."""

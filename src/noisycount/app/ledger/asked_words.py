@@ -3,9 +3,9 @@
 from typing import Any
 
 from noisycount.errors import LedgerError
+from noisycount.release.ledger.asked import asked_of
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.table_answer import TableAnswer
-from noisycount.release.register.asked import asked_of
 from noisycount.shown.numbers import signed
 
 __all__ = ["asked_object", "asked_words", "number_of"]

@@ -9,9 +9,9 @@ from noisycount.app.ledger.words import answer_words
 from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import NoisyCountError
 from noisycount.release.budget.loss import Loss
+from noisycount.release.ledger.asked import asks_for_table
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.table_answer import TableAnswer
-from noisycount.release.register.asked import asks_for_table
 
 __all__ = [
     "SHORTEST_KEY",

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.release.ledger.asked import asks_for_table
 from noisycount.release.ledger.entries import Entry
-from noisycount.release.register.asked import asks_for_table
 
 __all__ = ["StoredCount"]
 

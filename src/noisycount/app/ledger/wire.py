@@ -17,6 +17,7 @@ __all__ = [
     "answer_object",
     "ledger_object",
     "price_object",
+    "repeat_objects",
     "rows_object",
     "verification_object",
 ]
@@ -98,9 +99,18 @@ def _entry_objects(entries: Sequence[Entry]) -> list[Object]:
             "analyst": entry.analyst,
             "analyst_spent": optional_text(entry.analyst_spent.epsilon),
             "purpose": entry.purpose,
+            "repeats": repeat_objects(entry),
             **answer_object(entry),
         }
         for entry in entries
+    ]
+
+
+def repeat_objects(entry: Entry) -> list[Object]:
+    """Who else asked for the same answer later, free of charge."""
+    return [
+        {"analyst": each.analyst, "made": each.made.isoformat(), "purpose": each.purpose}
+        for each in entry.repeats
     ]
 
 

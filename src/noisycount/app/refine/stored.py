@@ -5,8 +5,8 @@ from noisycount.app.ledger.old_answer import entry_under_key
 from noisycount.app.ledger.stored_count import StoredCount
 from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import NoisyCountError
+from noisycount.release.ledger.asked import asks_for_table
 from noisycount.release.ledger.entries import Entry
-from noisycount.release.register.asked import asks_for_table
 
 __all__ = ["stored_count", "stored_entry"]
 

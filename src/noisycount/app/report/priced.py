@@ -9,9 +9,9 @@ from noisycount.app.count.wire import NEIGHBOURS
 from noisycount.app.refine.tables.stored.cells import StoredCells, stored_levels
 from noisycount.release.budget.loss import Loss
 from noisycount.release.budget.neighbours import NeighbourRelation
+from noisycount.release.ledger.asked import asked_of
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.table_answer import TableAnswer
-from noisycount.release.register.asked import asked_of
 from noisycount.release.tables.replaced import NoisyLevels
 
 __all__ = ["Priced", "priced_for"]

@@ -84,7 +84,9 @@ def _entry(dataset: DatasetReport) -> Object:
 
 def _purposes(dataset: DatasetReport) -> str | None:
     """What the answers are for, as far as anybody said so."""
-    said = dict.fromkeys(each.entry.purpose for each in dataset.releases if each.entry.purpose)
+    said = dict.fromkeys(
+        purpose for each in dataset.releases for purpose in each.entry.purposes if purpose
+    )
     return "; ".join(said) or None
 
 

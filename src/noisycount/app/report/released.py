@@ -12,8 +12,8 @@ from noisycount.app.report.priced import Priced
 from noisycount.errors import LedgerError
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete import DiscreteNoise
+from noisycount.release.ledger.asked import asked_of, asked_part
 from noisycount.release.ledger.entries import Entry
-from noisycount.release.register.asked import asked_of, asked_part
 
 __all__ = ["CONFIDENCE", "Noise", "Released"]
 

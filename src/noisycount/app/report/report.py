@@ -11,13 +11,13 @@ from noisycount.app.ledger.accounts import Account, accounts_of_analysts, accoun
 from noisycount.app.report.released import Released
 from noisycount.release.budget.loss import Loss
 from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_of_size
+from noisycount.release.ledger.asked import asked_part
 from noisycount.release.ledger.book import Verification
 from noisycount.release.ledger.chain import DESCRIPTION, Head, Row
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.ledger.refusals import require_no_row
 from noisycount.release.ledger.rows import entries_of
-from noisycount.release.register.asked import asked_part
 from noisycount.release.register.written import Written
 from noisycount.release.tables.odds import odds_of
 

@@ -9,6 +9,7 @@ from noisycount.app.ledger.wire import (
     account_objects,
     answer_object,
     price_object,
+    repeat_objects,
     verification_object,
 )
 from noisycount.app.refine.tables.stored.rows import rows_member
@@ -64,6 +65,7 @@ def release_object(released: Released) -> Object:
         "analyst": entry.analyst,
         "question": released.question,
         "purpose": entry.purpose,
+        "repeats": repeat_objects(entry),
         "version": released.version,
         **price_object(entry),
         "neighbours": priced_for(released.priced),

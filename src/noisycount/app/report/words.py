@@ -48,8 +48,8 @@ _ROUNDING = (
     " exactly."
 )
 _ASKERS = (
-    "Who asked and what for are the first asker and purpose: the ledger keeps those that paid."
-    " Others may have received the same answer, for other purposes, free of charge."
+    "Who asked first has paid, for the purpose that stands first; others behind asked for the same"
+    " answer later, free of charge. Asked again by the same person, it is not told again."
 )
 NOTES = (_ERROR, _ROUNDING, _ASKERS, "No true count is kept or shown.")
 """How a report is read."""
@@ -238,9 +238,9 @@ def release_cells(released: Released) -> tuple[str, ...]:
     entry = released.entry
     return (
         f"{entry.made:%Y-%m-%d %H:%M}",
-        entry.analyst,
+        ", then ".join(entry.askers),
         released.question,
-        entry.purpose or "not said",
+        "; ".join(dict.fromkeys(purpose or "not said" for purpose in entry.purposes)),
         _answer_words(released),
         _noise_words(released),
         _price_words(released),

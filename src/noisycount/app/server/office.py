@@ -93,7 +93,8 @@ class Office:
 
     def analyst(self, visitor: Visitor) -> Analyst:
         """Who asks, as the ledger books it, with the budget that the owner wrote for the name."""
-        return self.configuration.analysts.get(visitor.name, Analyst(visitor.name))
+        asker = self.configuration.analysts.get(visitor.name, Analyst(visitor.name))
+        return replace(asker, sees_all=visitor.is_owner)
 
     def datasets(self, visitor: Visitor) -> list[DatasetConfig]:
         """The data sets that are there for a visitor."""

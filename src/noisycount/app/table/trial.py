@@ -35,7 +35,8 @@ class TableTrial:
         analyst: Who would ask.
         spent: What both budgets have paid so far.
         affordable: Whether the budgets pay for it.
-        repeated: Whether it was asked at this price before, and is free.
+        repeated: Whether the analyst asked it at this price before, and it is free. What only
+            others asked is told as what nobody asked: at its full price.
         unreadable_as_missing: The columns of the question whose cells, where they could not be
             read, count as missing.
         impossible: What the questions say of themselves: what no record can satisfy.
@@ -115,13 +116,13 @@ class TableTrial:
             NoisyCountError: The question or the ledger refuses it.
         """
         check_public(asked, counter.dataset)
-        records, account, ledger = counter.records, counter.account, counter.ledger
+        records, account = counter.records, counter.account
         view = viewed(records, counter.dataset)
         wish = wish_of(asked, view, pay.epsilon, pay.goal)
         table = view.understood(wish)
         check_drawable(asked, table.plan)
-        spent = Spent.of(account, analyst, ledger)
-        is_free = ledger is not None and ledger.has_answer(*records.requests(table))
+        spent = Spent.of(account, analyst, counter.ledger)
+        is_free = counter.is_free(analyst, records.requests(table))
         where = asked.where if asked.by else None
         return cls(
             asked=asked,

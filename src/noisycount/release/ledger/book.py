@@ -11,15 +11,17 @@ from noisycount.release.ledger.chain import (
     ANSWER,
     DEBIT,
     DESCRIPTION,
+    REPEAT,
     REPLY,
     Head,
     Row,
     answer_of,
     entry_of,
+    repeat_of,
     row_hash,
 )
 from noisycount.release.ledger.description import unit_of
-from noisycount.release.ledger.entries import Request
+from noisycount.release.ledger.entries import Repeat, Request
 from noisycount.release.ledger.overlay import Overlay
 from noisycount.release.ledger.table_answer import TableAnswer
 
@@ -45,6 +47,7 @@ class Book:
         analysts: What each analyst has paid.
         descriptions: What was written down last of each data set, a JSON object.
         replies: The digest of each reply, by the name of its request.
+        repeats: Who else asked for what was debited, by the key of the debit.
         unwritten: The newest rows of a draft, which the table does not have yet.
     """
 
@@ -57,6 +60,7 @@ class Book:
     analysts: MutableMapping[str, Loss] = field(default_factory=dict)
     descriptions: MutableMapping[str, str] = field(default_factory=dict)
     replies: MutableMapping[str, str] = field(default_factory=dict)
+    repeats: MutableMapping[str, tuple[Repeat, ...]] = field(default_factory=dict)
     unwritten: list[Row] = field(default_factory=list, kw_only=True)
 
     def draft(self) -> "Book":
@@ -76,7 +80,7 @@ class Book:
         """All that it knows by a name."""
         return (
             *(self.debits, self.keys, self.answers),
-            *(self.datasets, self.analysts, self.descriptions, self.replies),
+            *(self.datasets, self.analysts, self.descriptions, self.replies, self.repeats),
         )
 
     def unwritten_row(self, number: int) -> Row | None:
@@ -120,9 +124,10 @@ class Book:
             ANSWER: self._fault_of_answer,
             DESCRIPTION: self._fault_of_description,
             REPLY: self._fault_of_reply,
+            REPEAT: self._fault_of_repeat,
         }
         if row["kind"] not in faults:
-            return "is no debit, no answer, no description and no reply"
+            return "is no debit, no answer, no description, no reply and no repeat"
         return faults[row["kind"]](row)
 
     def _fault_of_debit(self, row: Row) -> str | None:
@@ -162,6 +167,14 @@ class Book:
             return "is a second reply to one request"
         check_text("digest", row["digest"])
         self.replies[row["key"]] = row["digest"]
+        return None
+
+    def _fault_of_repeat(self, row: Row) -> str | None:
+        key, repeat = str(row["question"]), repeat_of(row)
+        known = self.repeats.get(key, ())
+        if key not in self.debits or repeat.analyst in {each.analyst for each in known}:
+            return "repeats what was not debited, or what the same analyst repeated before"
+        self.repeats[key] = (*known, repeat)
         return None
 
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from noisycount.release.budget.exact import exact_text, optional_text, optional_value
 from noisycount.release.budget.loss import Loss
-from noisycount.release.ledger.entries import Entry, Request
+from noisycount.release.ledger.entries import Entry, Repeat, Request
 from noisycount.release.ledger.table_answer import TableAnswer
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "DESCRIPTION",
     "LATER_COLUMNS",
     "PRICE_COLUMNS",
+    "REPEAT",
     "REPLY",
     "Head",
     "Row",
@@ -31,6 +32,8 @@ __all__ = [
     "description_columns",
     "entry_of",
     "later_columns",
+    "repeat_columns",
+    "repeat_of",
     "reply_columns",
     "row_hash",
 ]
@@ -38,6 +41,7 @@ __all__ = [
 Row = Mapping[str, Any]
 
 DEBIT, ANSWER, DESCRIPTION, REPLY = "debit", "answer", "description", "reply"
+REPEAT = "repeat"
 COLUMNS = (
     *("number", "kind", "key", "digest", "dataset", "analyst", "question", "epsilon"),
     *("spent", "spent_rho", "analyst_spent", "analyst_rho", "made", "answer", "previous"),
@@ -185,6 +189,28 @@ def description_columns(key: str, dataset: str, text: str, made: datetime) -> di
 def reply_columns(name: str, digest: str, made: datetime) -> dict[str, str]:
     """The columns that keep what was replied to the request of a name, by its digest."""
     return {"kind": REPLY, "key": name, "digest": digest, "made": made.isoformat()}
+
+
+def repeat_columns(key: str, entry: Entry, repeat: Repeat) -> dict[str, str | None]:
+    """The columns that keep who else asked for what was debited; the question is its key."""
+    return {
+        "kind": REPEAT,
+        "key": key,
+        "dataset": entry.request.dataset,
+        "analyst": repeat.analyst,
+        "question": entry.key,
+        "made": repeat.made.isoformat(),
+        "purpose": repeat.purpose,
+    }
+
+
+def repeat_of(row: Row) -> Repeat:
+    """Who else asked, as the row of a repeat holds it.
+
+    Raises:
+        ValueError: No ledger wrote it.
+    """
+    return Repeat(row["analyst"], datetime.fromisoformat(row["made"]), row.get("purpose"))
 
 
 def entry_of(row: Row, answer: str | None) -> Entry:

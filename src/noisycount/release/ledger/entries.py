@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from noisycount.release.budget.budgets import Budget, budget_of
 from noisycount.release.budget.exact import exact_epsilon, exact_share, exact_text, optional_text
@@ -14,7 +15,10 @@ from noisycount.release.ledger.arguments import check_purpose, check_text
 from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.shown.value import Shown
 
-__all__ = ["ANALYST", "Analyst", "Entry", "Request"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["ANALYST", "Analyst", "Entry", "Repeat", "Request"]
 
 ANALYST = "analyst"
 """Who asks where nobody is named."""
@@ -65,6 +69,10 @@ class Request(Shown):
         if self.delta != 0:
             object.__setattr__(self, "delta", exact_share(self.delta, "delta"))
 
+    def forms(self, formers: "Sequence[Request]") -> "Sequence[Request]":
+        """All forms of it in the order in which they count: it is the first, if it has no place."""
+        return formers if self in formers else (self, *formers)
+
     @property
     def price(self) -> Loss:
         """What the answer costs."""
@@ -103,6 +111,7 @@ class Analyst(Shown):
     Args:
         name: What the ledger calls the analyst; at most 200 printable characters.
         budget: A number is kept as a budget in ε; None: only the data sets' budgets bind.
+        sees_all: Whether they may know what others asked, as the owner of a service may.
 
     Raises:
         ValueError: The name is not printable, or the budget is out of range.
@@ -114,11 +123,40 @@ class Analyst(Shown):
 
     name: str = ANALYST
     budget: Budget | None = None
+    sees_all: bool = False
 
     def __post_init__(self) -> None:
         check_text("analyst", self.name)
         if self.budget is not None:
             object.__setattr__(self, "budget", budget_of(self.budget))
+
+    def may_see(self, entry: "Entry") -> bool:
+        """Whether they may know of an entry: they asked for it, as the first or later."""
+        return self.sees_all or self.name in entry.askers
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat(Shown):
+    """That somebody else asked for what was debited, which is free.
+
+    Args:
+        analyst: Who.
+        made: When first, in UTC.
+        purpose: What the answer is for, in their words; None: nobody said so.
+
+    Raises:
+        ValueError: The name is not printable, the purpose is blank, or `made` is not in UTC.
+    """
+
+    analyst: str
+    made: datetime
+    purpose: str | None = None
+
+    def __post_init__(self) -> None:
+        check_text("analyst", self.analyst)
+        check_purpose(self.purpose)
+        if self.made.utcoffset() != timedelta(0):
+            raise ValueError(f"made must be in UTC, got {self.made.isoformat()}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -135,6 +173,7 @@ class Entry(Shown):
         analyst_spent: What the analyst's questions have cost in all, this debit included.
         purpose: What the answer is for, in the asker's words; at most 200 printable characters.
             None: nobody said so.
+        repeats: Who else asked for it later.
 
     Raises:
         ValueError: A name is not printable, the purpose is blank, `made` is not in UTC, or a total
@@ -149,6 +188,7 @@ class Entry(Shown):
     analyst: str
     analyst_spent: Loss
     purpose: str | None = None
+    repeats: tuple[Repeat, ...] = ()
 
     def __post_init__(self) -> None:
         check_text("key", self.key)
@@ -160,6 +200,16 @@ class Entry(Shown):
                 raise ValueError(f"{name} must include the price, got {total.text}")
         if self.made.utcoffset() != timedelta(0):
             raise ValueError(f"made must be in UTC, got {self.made.isoformat()}")
+
+    @property
+    def askers(self) -> tuple[str, ...]:
+        """Who asked for it; the first of them paid."""
+        return self.analyst, *(repeat.analyst for repeat in self.repeats)
+
+    @property
+    def purposes(self) -> tuple[str | None, ...]:
+        """What the answer is for, in the words of each of them."""
+        return self.purpose, *(repeat.purpose for repeat in self.repeats)
 
     def _key_facts(self) -> dict[str, object]:
         """What was asked of whom, its price and its answer."""

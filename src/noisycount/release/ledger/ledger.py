@@ -25,11 +25,12 @@ from noisycount.release.ledger.chain import (
     answer_columns,
     debit_columns,
     description_columns,
+    repeat_columns,
 )
 from noisycount.release.ledger.debit import time_of_debit, totals
 from noisycount.release.ledger.description import check_description, unit_of
 from noisycount.release.ledger.enclosure import Enclosure
-from noisycount.release.ledger.entries import Analyst, Entry, Request
+from noisycount.release.ledger.entries import Analyst, Entry, Repeat, Request
 from noisycount.release.ledger.making import check_server, make_file, make_table
 from noisycount.release.ledger.refusals import refusals
 from noisycount.release.ledger.reply import check_older, digests_of
@@ -159,14 +160,16 @@ class Ledger(Shown):
     ) -> tuple[Entry, Loss]:
         """The debit of a request, and what this call charged for it.
 
-        A request that was made before, under this key or another, is not charged again.
+        A request that was made before, under this key or another, is not charged again; that
+        somebody else makes it is written down, once.
 
         Args:
             key: What the asker calls the request; at most 200 printable characters.
             request: What is asked, and at what price.
             budget: The most that the data set may pay in all; a number is a budget in ε.
             analyst: Who asks; the price must fit the analyst's budget as well.
-            formers: The same request as an older ledger may hold it, in other words.
+            formers: The same request as the ledger may hold it, in other words. Of several that
+                were made the first counts; `request` is before all, if it is not one of them.
             purpose: What the answer is for, kept with the debit; a request that was made before
                 keeps the purpose that it had then.
 
@@ -186,8 +189,11 @@ class Ledger(Shown):
             known = entry_under(connection, book, key)
             if known is not None and known.request not in {request, *formers}:
                 raise ReuseError(f"key {key!r} was used for another question; choose another key")
-            known = known or first_made(connection, book, (request, *formers))
+            known = known or first_made(connection, book, request.forms(formers))
             if known is not None:
+                if analyst.name not in known.askers:
+                    repeat = Repeat(analyst.name, max(self.clock(), book.made), purpose)
+                    append(book, repeat_columns(secrets.token_hex(16), known, repeat))
                 return known, Loss()
             spent, own = totals(book, request, limit, analyst)
             made = time_of_debit(book, self.clock())
@@ -202,14 +208,14 @@ class Ledger(Shown):
 
         Args:
             request: What is asked, and at what price.
-            formers: The same as an older ledger may hold it, in other words.
+            formers: As for `reserve`.
 
         Raises:
             LedgerError: The ledger cannot be read.
         """
 
         def is_answered(book: Book) -> bool:
-            made = filter(None, map(book.key_of, (request, *formers)))
+            made = filter(None, map(book.key_of, request.forms(formers)))
             return next(made, None) in book.answers
 
         return self.turns.noted(is_answered)

@@ -13,12 +13,14 @@ from noisycount.release.ledger.book import Book
 from noisycount.release.ledger.chain import (
     ANSWER,
     DEBIT,
+    REPEAT,
     Head,
     Row,
     answer_of,
     chained,
     entry_of,
     later_columns,
+    repeat_of,
     row_hash,
 )
 from noisycount.release.ledger.entries import Entry, Request
@@ -75,6 +77,10 @@ def entries_of(rows: Iterable[Row]) -> list[Entry]:
             entries[row["key"]] = entry_of(row, None)
         elif row["kind"] == ANSWER:
             entries[row["key"]] = replace(entries[row["key"]], answer=answer_of(row["answer"]))
+        elif row["kind"] == REPEAT:
+            repeated = entries[row["question"]]
+            repeats = (*repeated.repeats, repeat_of(row))
+            entries[repeated.key] = replace(repeated, repeats=repeats)
     return list(entries.values())
 
 
@@ -132,9 +138,10 @@ def entry_under(connection: Connection, book: Book, key: str | None) -> Entry | 
     answered = book.answers.get(key)
     answer = None if answered is None else _row_in_book(connection, book, answered)["answer"]
     try:
-        return entry_of(debit, answer)
+        entry = entry_of(debit, answer)
     except ValueError:
         raise damaged(debit["number"]) from None
+    return replace(entry, repeats=book.repeats[key]) if key in book.repeats else entry
 
 
 def first_made(connection: Connection, book: Book, requests: Iterable[Request]) -> Entry | None:

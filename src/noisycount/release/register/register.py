@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Self
 
 from noisycount.errors import ConfigError
+from noisycount.release.ledger.asked import asked_part
 from noisycount.release.ledger.ledger import Entry, Ledger
-from noisycount.release.register.asked import asked_part
 from noisycount.release.register.written import ROW, Written
 from noisycount.release.sources.forms import ColumnForm, FileForm
 

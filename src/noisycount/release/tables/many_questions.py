@@ -24,10 +24,12 @@ class ManyQuestions:
     Args:
         predicates: The questions, in the order in which they are shown.
         texts: Their canonical texts.
+        asked: Those of the words in which they were asked, which older ledgers hold.
     """
 
     predicates: tuple[Predicate, ...]
     texts: tuple[str, ...]
+    asked: tuple[str, ...]
 
     @classmethod
     def read(cls, wheres: Sequence[str], schema: Mapping[str, Kind]) -> "ManyQuestions":
@@ -42,12 +44,13 @@ class ManyQuestions:
             raise PredicateError(
                 f"wheres must be a list of 1 to {MOST_QUESTIONS:,} questions, got {count:,}"
             )
-        predicates = tuple(read(where, schema).normal for where in wheres)
+        readings = [read(where, schema) for where in wheres]
+        predicates = tuple(reading.normal for reading in readings)
         texts = tuple(map(canonical_text, predicates))
         for text, where in zip(texts, wheres, strict=True):
             if texts.count(text) > 1:
                 raise PredicateError(f"where asks {where[:80]!r} twice: ask each question once")
-        return cls(predicates, texts)
+        return cls(predicates, texts, tuple(canonical_text(each.asked) for each in readings))
 
     @property
     def order(self) -> list[int]:

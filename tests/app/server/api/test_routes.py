@@ -1,11 +1,14 @@
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from noisycount.app.access.visitor import Visitor
 from noisycount.app.config.file import load
 from noisycount.app.server.office import Office
-from tests.app.server.callers import calling, configured, serving
+from tests.app.server.callers import BO, OWNER, calling, configured, serving
 
 PAGE = {"Accept": "text/html"}
 BUDGETS = (
@@ -269,3 +272,91 @@ def test_records_that_are_gone_are_an_owners_business(office: Office, tmp_path: 
     refused = calling(office).get("/v1/datasets/stay")
     assert (refused.status_code, refused.json()["type"]) == (503, "urn:noisycount:records")
     assert "stay.csv" not in refused.text
+
+
+OTHERS = {
+    "count": ({"where": "age >= 65"}, {"where": "age >= 66"}),
+    "several": (
+        {"where": ["age >= 65", "town = 'Bern'"]},
+        {"where": ["age >= 65", "town = 'Chur'"]},
+    ),
+    "list of one": ({"where": ["age >= 65"]}, {"where": ["age >= 66"]}),
+    "table": (
+        {"by": "age:0,65", "margins": ["total"], "groups_per_unit": 1},
+        {"by": "age:0,66", "margins": ["total"], "groups_per_unit": 1},
+    ),
+}
+
+
+def seen_by(office: Office, visitor: Visitor, bodies: Sequence[dict[str, Any]]) -> list[str]:
+    """Give all that a visitor is told who looks, and asks for nothing."""
+    caller = calling(office, visitor)
+    told = [caller.post("/v1/datasets/stay/plan", body).text for body in bodies]
+    for body in bodies:
+        typed = {"goal": "epsilon", "epsilon": body["epsilon"], "confidence": "95%"}
+        if isinstance(body.get("where"), str):
+            typed["where"] = body["where"]
+        if "by" in body:
+            column, split = body["by"].split(":")
+            typed |= {"group": column, "split": split, "keys": "", "total": "on"}
+            typed["groups_per_unit"] = "1"
+        told.append(caller.request("POST", "/ask/stay", data=typed).text)
+    paths = ("/v1/datasets", "/v1/datasets/stay", "/ask", "/ask/stay", "/ledger", "/ledger/export")
+    return told + [
+        re.sub(r'name="csrf" value="[^"]*"', "", caller.get(path).text) for path in paths
+    ]
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_what_only_others_asked_is_told_as_what_nobody_asked(tmp_path: Path, kind: str) -> None:
+    """No preview, plan, page or price tells which question another analyst has paid for."""
+    bodies = [{**body, "epsilon": "0.25"} for body in OTHERS[kind]]
+    told = []
+    for place, body in enumerate(bodies):
+        folder = tmp_path / f"{place}"
+        folder.mkdir()
+        with serving(configured(folder, budget="0.4")) as office:
+            assert calling(office).ask(body, "hers").status_code == 201
+            told.append(seen_by(office, BO, bodies))
+            hers = calling(office).post("/v1/datasets/stay/plan", body).json()
+            owners = calling(office, OWNER).post("/v1/datasets/stay/plan", body).json()
+            assert hers["repeated"]
+            assert owners["repeated"]
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_who_really_asks_what_others_asked_leaves_a_trace(office: Office, kind: str) -> None:
+    """The answer is free, and the ledger has it, for owners alone; from then on it is theirs."""
+    ana, bo = calling(office), calling(office, BO)
+    body = {**OTHERS[kind][0], "epsilon": "0.25", "purpose": "hers"}
+    first = ana.ask(body, "hers").json()
+    hers = [ana.get(path).text for path in ("/ledger/export?form=json", "/ledger/export")]
+    assert bo.post("/v1/datasets/stay/plan", body).json()["repeated"] is False
+    again = bo.ask({**body, "purpose": "his"}, "his").json()
+    assert (again["repeated"], again.get("answer")) == (True, first.get("answer"))
+    assert again.get("rows") == first.get("rows")
+    bo.ask({**body, "purpose": "his again"}, "later")
+    (entry,) = office.ledger.entries()
+    told = [(each.analyst, each.purpose) for each in entry.repeats]
+    assert (entry.analyst, told) == ("ana", [("bo", "his")])
+    assert bo.post("/v1/datasets/stay/plan", body).json()["repeated"] is True
+    assert [ana.get(path).text for path in ("/ledger/export?form=json", "/ledger/export")] == hers
+    shown = calling(office, OWNER).get("/ledger").text
+    assert "ana, then bo" in shown
+    assert "ana, then bo" not in ana.get("/ledger").text
+    assert office.ledger.verify().broken is None
+
+
+def test_a_purpose_is_wanted_whoever_asked_before(tmp_path: Path) -> None:
+    """Else who gives none would find out for nothing what others have asked."""
+    with serving(configured(tmp_path, purpose=True)) as office:
+        body = {"where": "age >= 65", "epsilon": "0.1"}
+        assert calling(office).ask({**body, "purpose": "a report"}, "one").status_code == 201
+        bo = calling(office, BO)
+        replies = [
+            bo.ask({**body, "where": where}, where[-2:]) for where in ("age >= 65", "age>66")
+        ]
+        assert [reply.status_code for reply in replies] == [422, 422]
+        assert len({reply.json()["detail"] for reply in replies}) == 1
+        assert calling(office).ask(body, "two").json()["repeated"]

@@ -11,8 +11,8 @@ from noisycount.app.risk.lists.answers_so_far import AnswersSoFar, AskedTable
 from noisycount.app.risk.lists.paid import Paid
 from noisycount.errors import NoisyCountError
 from noisycount.release.budget.loss import Loss
+from noisycount.release.ledger.asked import asks_for_table
 from noisycount.release.ledger.entries import Entry
-from noisycount.release.register.asked import asks_for_table
 
 __all__ = ["answers_so_far"]
 

@@ -2,6 +2,7 @@
 
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -88,6 +89,17 @@ class AskedTable(ABC):
         text, price = json.dumps(question, sort_keys=True), self.plan.loss
         rho = price.rho if price.epsilon is None else None
         return Request(dataset, text, price.epsilon, rho, price.delta)
+
+    def requests(self, dataset: str, source: Source) -> tuple[Request, Sequence[Request]]:
+        """What asks a ledger for it, and what the ledger may hold in its place.
+
+        Args:
+            dataset: Whose budget pays.
+            source: The records.
+        """
+        versions = (source.version, *source.former_versions)
+        request, *formers = [self.request(dataset, source.unit, version) for version in versions]
+        return request, formers
 
     def shown(self, entry: Entry) -> PublishedCounts:
         """What a ledger keeps under an entry, as it is shown.

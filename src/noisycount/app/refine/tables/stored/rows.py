@@ -7,9 +7,9 @@ from typing import Any
 
 from noisycount.app.refine.tables.stored.cells import StoredCells, stored_levels
 from noisycount.model.tables.levels import Level
+from noisycount.release.ledger.asked import asked_of
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.table_answer import TableAnswer
-from noisycount.release.register.asked import asked_of
 from noisycount.release.tables.labels import Label
 
 __all__ = ["OTHER", "StoredRow", "StoredRows", "level_names", "rows_member", "stored_rows"]

@@ -17,9 +17,9 @@ from noisycount.app.refine.tables.stored.rows import level_names
 from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import NoisyCountError
 from noisycount.model.tables.levels import Level
+from noisycount.release.ledger.asked import asked_of
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.table_answer import TableAnswer
-from noisycount.release.register.asked import asked_of
 from noisycount.shown.columns import Cells, free_name
 
 __all__ = ["NO_SUMS", "stored_table", "table_of_entry"]

@@ -11,10 +11,10 @@ from noisycount.app.refine.tables.asked import AskedTable
 from noisycount.app.refine.words import refinement_facts
 from noisycount.app.terminal.printing import Facts
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.release.ledger.asked import asked_of
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.question.grouping import Edges
 from noisycount.release.question.schema import Kind
-from noisycount.release.register.asked import asked_of
 from noisycount.release.tables.labels import Label
 from noisycount.release.tables.parts import parts_of
 from noisycount.shown.columns import free_name

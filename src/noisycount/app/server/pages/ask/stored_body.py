@@ -5,10 +5,10 @@ from datetime import date
 from typing import Any
 
 from noisycount.release.budget.exact import exact_text
+from noisycount.release.ledger.asked import asked_of
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.question.grouping import Edges, Part
 from noisycount.release.question.schema import Kind
-from noisycount.release.register.asked import asked_of
 from noisycount.release.tables.parts import parts_of
 from noisycount.shown.numbers import percent
 

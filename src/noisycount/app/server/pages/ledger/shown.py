@@ -1,7 +1,7 @@
 """What the page of the ledger shows to a visitor."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from noisycount.app.access.visitor import Visitor
 from noisycount.app.ledger.accounts import Account
@@ -10,6 +10,7 @@ from noisycount.app.report.words import account_cells, release_cells, verified_w
 from noisycount.app.server.office import Office
 from noisycount.app.server.pages.ledger.filters import AT_ONCE, Filters
 from noisycount.release.budget.loss import Loss
+from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.selection import Found, Selection, selected
 
 __all__ = ["LedgerShown", "releases_for"]
@@ -58,7 +59,7 @@ class LedgerShown:
         """
         selection = _selection(office, visitor, filters)
         found = selected(office.ledger, selection, filters.first, AT_ONCE)
-        rows = [_row(Released.of(entry)) for entry in found.entries]
+        rows = [_row(_released(entry, visitor)) for entry in found.entries]
         if not visitor.is_owner:
             names = tuple(sorted(_visible(office, visitor)))
             accounts = [*_datasets(office, found, names), _own(office, visitor)]
@@ -86,7 +87,12 @@ def releases_for(office: Office, visitor: Visitor, filters: Filters) -> list[Rel
         LedgerError: The ledger cannot be read, or a row is not as it was written.
     """
     found = selected(office.ledger, _selection(office, visitor, filters), 0, None)
-    return [Released.of(entry) for entry in found.entries]
+    return [_released(entry, visitor) for entry in found.entries]
+
+
+def _released(entry: Entry, visitor: Visitor) -> Released:
+    """The release of an entry; that others asked for the same is for owners."""
+    return Released.of(entry if visitor.is_owner else replace(entry, repeats=()))
 
 
 def _selection(office: Office, visitor: Visitor, filters: Filters) -> Selection:
