@@ -48,8 +48,8 @@ _ROUNDING = (
     " exactly."
 )
 _ASKERS = (
-    "Who asked first has paid, for the purpose that stands first; others behind asked for the same"
-    " answer later, free of charge. Asked again by the same person, it is not told again."
+    "Of several who asked the first has paid; the others asked for the same answer later, free of"
+    " charge. What for is told of all of them. Whoever has an answer may have passed it on."
 )
 NOTES = (_ERROR, _ROUNDING, _ASKERS, "No true count is kept or shown.")
 """How a report is read."""
