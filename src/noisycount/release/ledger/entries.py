@@ -70,7 +70,11 @@ class Request(Shown):
             object.__setattr__(self, "delta", exact_share(self.delta, "delta"))
 
     def forms(self, formers: "Sequence[Request]") -> "Sequence[Request]":
-        """All forms of it in the order in which they count: it is the first, if it has no place."""
+        """All forms in which a ledger may hold it; of several that were made the first counts.
+
+        Args:
+            formers: Its other forms; it is before them, if it has no place among them.
+        """
         return formers if self in formers else (self, *formers)
 
     @property

@@ -160,18 +160,15 @@ class Ledger(Shown):
     ) -> tuple[Entry, Loss]:
         """The debit of a request, and what this call charged for it.
 
-        A request that was made before, under this key or another, is not charged again; that
-        somebody else makes it is written down, once.
+        What was asked before, under any key, is free; that somebody else asks is written down once.
 
         Args:
             key: What the asker calls the request; at most 200 printable characters.
             request: What is asked, and at what price.
             budget: The most that the data set may pay in all; a number is a budget in ε.
             analyst: Who asks; the price must fit the analyst's budget as well.
-            formers: The same request as the ledger may hold it, in other words. Of several that
-                were made the first counts; `request` is before all, if it is not one of them.
-            purpose: What the answer is for, kept with the debit; a request that was made before
-                keeps the purpose that it had then.
+            formers: The same request as the ledger may hold it: see `Request.forms`.
+            purpose: What the answer is for, kept with the debit, or with that it was asked again.
 
         Raises:
             ValueError: An argument is of another type or out of range; nothing was charged.

@@ -3,26 +3,32 @@
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
+from noisycount.app.options.common import share
 from noisycount.app.table.keys import Value
+from noisycount.app.table.typed import items
+from noisycount.release.question.text import written_name
 
 __all__ = ["calls_of"]
 
-_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_ -]*")
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(?: [A-Za-z0-9_-]+)*")
 _WORDS = {"null", "true", "false"}
 _SHELL = re.compile(r'["$`\\!\n]')
 
 
-def calls_of(dataset: str, body: Mapping[str, Any], address: str) -> list[tuple[str, str]]:
+def calls_of(
+    dataset: str, body: Mapping[str, Any], address: str, analyst: str | None = None
+) -> list[tuple[str, str]]:
     r"""What to copy, each with its name.
 
     Args:
         dataset: The name of the data set.
         body: What is asked, as a program sends it.
         address: Where the service is, such as `https://counts.example`.
+        analyst: Who asks, where the owner has named those who may; a service knows it by the key.
 
     Example:
         >>> body = {"where": "health = 'poor'", "epsilon": "0.1"}
@@ -32,49 +38,56 @@ def calls_of(dataset: str, body: Mapping[str, Any], address: str) -> list[tuple[
             --epsilon 0.1
     """
     return [
-        ("Command line", _command(dataset, body)),
-        ("Python", _python(dataset, body)),
+        ("Command line", _command(dataset, body, analyst)),
+        ("Python", _python(dataset, body, analyst)),
         ("curl", _curl(dataset, body, address)),
     ]
 
 
-def _command(dataset: str, body: Mapping[str, Any]) -> str:
+def _command(dataset: str, body: Mapping[str, Any], analyst: str | None) -> str:
     """The command of somebody who has the records."""
-    words = [f"noisycount count {_quoted(dataset)}"]
-    for name, value in body.items():
-        option = f"--{name.replace('_', '-')}"
-        if name == "keys":
-            texts = (f"{column}={_listed(listed)}" for column, listed in value.items())
-            words += [f"{option} {_quoted(text)}" for text in texts]
-        elif value is True:
-            words.append(option)
-        elif name in {"by", "margins"}:
-            words.append(f"{option} {_quoted(','.join(value))}")
-        else:
-            words.append(f"{option} {_quoted(_number(value))}")
-    return " \\\n    ".join(words)
+    said = dict(body) if analyst is None else {**body, "analyst": analyst}
+    options = (words for name, value in said.items() for words in _options(name, value))
+    return " \\\n    ".join([f"noisycount count {_quoted(dataset)}", *options])
 
 
-def _python(dataset: str, body: Mapping[str, Any]) -> str:
+def _options(name: str, value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON has
+    """What stands on the command line for a member of the body."""
+    option = f"--{name.replace('_', '-')}"
+    if value is True:
+        yield option
+    elif name == "keys":
+        for column, listed in value.items():
+            yield f"{option} {_quoted(f'{written_name(column)}={_listed(listed)}')}"
+    elif name in {"by", "margins"}:
+        yield f"{option} {_quoted(','.join(value))}"
+    else:
+        for each in value if isinstance(value, list) else [value]:
+            yield f"{option} {_quoted(_number(each))}"
+
+
+def _python(dataset: str, body: Mapping[str, Any], analyst: str | None) -> str:
     """The call of somebody who has the records."""
-    is_table = "by" in body
-    said = {name: value for name, value in body.items() if name != "confidence"}
-    confidence = body.get("confidence")
-    arguments = [f"{name}={value!r}" for name, value in said.items()]
-    if confidence is not None:
-        arguments.append(f"confidence={float(confidence.rstrip('% ')) / 100:.12g}")
-    call = "release_table" if is_table else "release"
-    inside = ",\n    ".join(arguments)
+    said = dict(body)
+    call = "release_table" if "by" in said else "release"
+    if "by" in said:
+        said["by"] = [item.text for text in said["by"] for item in items(text)]
+    elif isinstance(said["where"], list):
+        call, said = "release_many", {"wheres": said.pop("where"), **said}
+    if "confidence" in said:
+        said["confidence"] = share(said["confidence"])
+    inside = ",\n    ".join(f"{name}={value!r}" for name, value in said.items())
+    who = "" if analyst is None else f", analyst={analyst!r}"
     return (
         "import noisycount as nc\n\n"
-        f"desk = nc.open_desk({dataset!r}, unit=None)\n"
+        f"desk = nc.open_desk({dataset!r}{who})\n"
         f"print(desk.{call}(\n    {inside},\n))"
     )
 
 
 def _curl(dataset: str, body: Mapping[str, Any], address: str) -> str:
     """The call of anybody who has a key to the service."""
-    place = shlex.quote(f"{address}/v1/datasets/{quote(dataset)}/releases")
+    place = shlex.quote(f"{address}/v1/datasets/{quote(dataset, safe='')}/releases")
     sent = json.dumps(body, ensure_ascii=False, indent=2)
     return (
         f"curl {place} \\\n"

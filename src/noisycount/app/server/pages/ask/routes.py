@@ -163,7 +163,7 @@ def _page(request: Request, visitor: Visitor, shown: Shown) -> Response:
     calls = []
     if preview is not None:
         body = _with_purpose(preview.body, shown)
-        calls = calls_of(name, body, _address(request))
+        calls = calls_of(name, body, _address(request), _named(request, visitor))
     values: dict[str, Any] = {
         "offer": shown.offer,
         "columns": shown.offer.columns,
@@ -213,24 +213,33 @@ def _question(sent: FormData) -> Question:
 def release_page(request: Request, name: str, visitor: Asking) -> Response:
     """An answer, however often it is loaded."""
     office: Office = request.app.state.office
-    shown, calls = office.reply(partial(_released, office, visitor, name, _address(request)))
+    shown, body = office.reply(partial(_released, office, visitor, name))
+    who = _named(request, visitor)
+    calls = [] if body is None else calls_of(shown.dataset, body, _address(request), who)
     return page(request, "release.html", visitor, it=shown, calls=calls)
 
 
 def _released(
-    office: Office, visitor: Visitor, name: str, address: str
-) -> tuple[Released, list[tuple[str, str]]]:
-    """An answer, and the calls that ask the same."""
+    office: Office, visitor: Visitor, name: str
+) -> tuple[Released, dict[str, Any] | None]:
+    """An answer, and what asks the same."""
     shown = Released.of(office, visitor, name)
-    entry, body = entry_of_key(office.ledger, shown.first), shown.body
+    entry, body, wants = entry_of_key(office.ledger, shown.first), shown.body, False
     with suppress(NoisyCountError):  # the data set, or a column of the question, is gone
+        counter = office.counter(visitor, shown.dataset)
+        wants = counter.dataset.needs_purpose
         if entry is not None:
-            schema = office.counter(visitor, shown.dataset).records.schema
-            body = body_of(entry, schema, shown.told.get("confidence"))
+            body = body_of(entry, counter.records.schema, shown.told.get("confidence"))
     if body is None:
-        return shown, []
-    said = {"purpose": shown.purpose} if shown.purpose else {}
-    return shown, calls_of(shown.dataset, {**body, **said}, address)
+        return shown, None
+    purpose = shown.purpose or (_PURPOSE if wants else "")
+    return shown, {**body, "purpose": purpose} if purpose else body
+
+
+def _named(request: Request, visitor: Visitor) -> str | None:
+    """What a call without a key must say of its asker: a name, where the owner lists those."""
+    office: Office = request.app.state.office
+    return visitor.name if office.configuration.analysts else None
 
 
 def _address(request: Request) -> str:

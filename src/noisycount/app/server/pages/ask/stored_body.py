@@ -9,6 +9,7 @@ from noisycount.release.ledger.asked import asked_of
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.question.grouping import Edges, Part
 from noisycount.release.question.schema import Kind
+from noisycount.release.question.text import written_name
 from noisycount.release.tables.parts import parts_of
 from noisycount.shown.numbers import percent
 
@@ -27,11 +28,12 @@ def body_of(
     """
     question, epsilon = asked_of(entry), entry.request.epsilon
     table = question.get("table")
-    if epsilon is None or (table is not None and not _is_grid(table)):
+    if epsilon is None or (table is not None and not _is_callable(table)):
         return None
     body: dict[str, Any] = {} if question["where"] is None else {"where": question["where"]}
     if table is not None:
-        body |= _table(table, parts_of(table["by"], columns, question["unit"]))
+        listed = table.get("questions")
+        body |= {"where": listed} if listed else _table(table, columns, question["unit"])
     body["epsilon"] = exact_text(epsilon)
     if table is not None and entry.request.delta:
         body["delta"] = exact_text(entry.request.delta)
@@ -39,24 +41,38 @@ def body_of(
     return body | sure
 
 
-def _is_grid(table: Mapping[str, Any]) -> bool:
-    """Whether every combination of keys was asked, or nobody listed any."""
-    keys = table.get("keys")
-    return "by" in table and not table.get("cumulative") and (keys is None or "grid" in keys)
+def _is_callable(table: Mapping[str, Any]) -> bool:
+    """Whether it is a list, or every combination of keys was asked, or nobody listed any."""
+    if "questions" in table:
+        return True
+    names = [name for margin in table["margins"] for name in margin]
+    return (table["keys"] is None or "grid" in table["keys"]) and not any(
+        sign in name for name in names for sign in ",*"
+    )
 
 
-def _table(table: Mapping[str, Any], parts: tuple[Part, ...]) -> dict[str, Any]:
+def _table(
+    table: Mapping[str, Any], columns: Mapping[str, Kind], unit: str | None
+) -> dict[str, Any]:
     """The groups, their keys and margins."""
+    parts = [part for text in table["by"] for part in parts_of([text], columns, unit)]
     grid = [None] * len(parts) if table["keys"] is None else table["keys"]["grid"]
     keys = {part.column.name: _keys(part, of) for part, of in zip(parts, grid, strict=True)}
     said = {
-        "by": [part.text for part in parts],
+        "by": [_written(part) for part in parts],
         "keys": {name: listed for name, listed in keys.items() if listed is not None},
         "other": table["other"],
         "margins": ["*".join(margin) or "total" for margin in table["margins"]],
         "groups_per_unit": table["groups_per_unit"],
+        "cumulative": table["cumulative"],
     }
     return {name: value for name, value in said.items() if value}
+
+
+def _written(part: Part) -> str:
+    """A part as one types it in a list, with quotes around a name that needs them."""
+    name = part.column.name
+    return f"{written_name(name)}{part.text.removeprefix(name)}"
 
 
 def _keys(part: Part, stored: list[Any] | None) -> list[Any] | None:
