@@ -4,7 +4,7 @@ import os
 from hypothesis import settings
 
 from tests.layers import pytest_collection_modifyitems, pytest_report_header
-from tests.postgresql import postgresql, roomy_folder
+from tests.postgresql import postgresql, roomy_folder, unguarded
 from tests.spark import spark_cluster, spark_connect, spark_url
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "spark_cluster",
     "spark_connect",
     "spark_url",
+    "unguarded",
 ]
 
 # No deadline: shared machines pause; speed is benchmarked. What decides whether a change lands is

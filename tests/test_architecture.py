@@ -34,7 +34,7 @@ HOMES: dict[str, str | tuple[str, ...]] = {
     "duckdb": ("release/sources/duckdb/", "shown/columns.py"),  # there of results alone
     "fsspec": "release/sources/duckdb/",
     "python_calamine": "release/sources/duckdb/",
-    "sqlglot": "release/question/",
+    "sqlglot": ("release/question/", "release/sources/sql/"),
     "sqlalchemy": ("release/ledger/", "release/sources/sql/"),
     "psycopg": ("release/ledger/", "release/sources/sql/"),
     "pyspark": "release/sources/spark/",

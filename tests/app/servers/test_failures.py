@@ -4,13 +4,16 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 import noisycount as nc
+from noisycount.app.config.file import load
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.release.ledger.ledger import Ledger
 from tests.app.conftest import Run, Told
 from tests.app.servers.conftest import CANARY, Clinic
+from tests.serving import OWNER, served
 
 WORDS = ("--where", "age >= 65", "--epsilon", "0.5")
 BROKEN = """
@@ -19,6 +22,12 @@ $$ BEGIN RAISE EXCEPTION 'a cell: %', $1; END $$;
 CREATE VIEW broken AS SELECT person, broken(note) AS age, note FROM visits
 """
 SLOW = "CREATE VIEW slow AS SELECT age + (SELECT 0 FROM pg_sleep(9)) AS age FROM visits"
+WEIGHED = """
+CREATE TABLE raw (person integer NOT NULL, town text, w text);
+INSERT INTO raw VALUES (1, 'Bern', '30'), (2, 'Chur', '{}');
+CREATE VIEW weighed AS SELECT person, town, w::int AS weight FROM raw;
+CREATE VIEW heavy AS SELECT person, town FROM raw WHERE w::int >= 30
+"""
 CHANGES = [
     ("DROP TABLE visits", "does not exist: check the name of the table"),
     ("ALTER TABLE visits ALTER age TYPE text", ""),
@@ -111,6 +120,47 @@ def test_what_fails_after_the_debit_is_charged_once(
     assert debits(run) == [True]
 
 
+@pytest.mark.parametrize("weight", ["40", CANARY], ids=["usual", "odd"])
+def test_no_refusal_finds_a_record_of_a_view(
+    run: Run, here: Path, clinic: Clinic, weight: str
+) -> None:
+    """A view is refused for what it computes, not for a record: before the debit, at each door."""
+    clinic.run(WEIGHED.format(weight))
+    asked = [f"town = '{town}' and weight >= 30" for town in ("Bern", "Chur")]
+    clinic.configure(here, "weighed", 'columns = ["town", "weight"]')
+    named = "column 'weight' is computed when it is read"
+    assert named in line(run("count", "visits", "--where", asked[0], "--epsilon", "1"))
+    clinic.configure(here, "weighed")
+    told = [line(run("count", "visits", "--where", each, "--epsilon", "1"), 2) for each in asked]
+    assert told[0] == told[1]
+    assert "'weight', whose type integer (computed when it is read) no question can use" in told[0]
+    assert "integer (computed when it is read)" in run("check", "visits", "--json").output
+    with nc.open_desk("visits", unit="row") as desk:
+        for each in asked:
+            with pytest.raises(NoisyCountError, match="computed when it is read"):
+                desk.release(each, 1)
+    with served(load(here / "noisycount.toml"), OWNER) as service:
+        asking = {"Authorization": f"Bearer {service.keys[OWNER.name]}"}
+        replies = [
+            httpx.post(
+                f"{service.url}/v1/datasets/visits/releases",
+                json={"where": each, "epsilon": "1"},
+                headers=asking | {"Idempotency-Key": str(number)},
+            )
+            for number, each in enumerate(asked)
+        ]
+    assert {reply.status_code for reply in replies} == {422}
+    assert replies[0].content == replies[1].content
+    assert "nothing was asked yet" in run("ledger", "show").output
+    clinic.configure(here, "heavy")
+    for words in (("count", "visits", "--where", "town = 'Chur'", "--epsilon", "1"), ("check",)):
+        assert "'heavy' is a view that does more than choose" in line(run(*words, "visits"))
+    (here / "noisycount.toml").unlink()
+    assert "'heavy' is a view that does more" in line(run("init", clinic.address("heavy")))
+    assert CANARY not in everything(run, here)
+
+
+@pytest.mark.usefixtures("unguarded")
 @pytest.mark.parametrize(
     ("view", "more"), [(BROKEN, ""), (SLOW, "timeout = 0.3")], ids=["broken", "slow"]
 )
@@ -135,6 +185,7 @@ def test_what_the_server_says_of_a_count_is_withheld(  # noqa: PLR0913, PLR0917 
     assert CANARY not in everything(run, here) + caplog.text
 
 
+@pytest.mark.usefixtures("unguarded")
 def test_tracebacks_know_nothing(here: Path, clinic: Clinic) -> None:
     """Neither the texts nor the frames and contexts of what is raised in Python."""
     clinic.run(BROKEN)

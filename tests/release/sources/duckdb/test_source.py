@@ -299,6 +299,24 @@ def test_table_of_a_duckdb_file_must_be_named_among_several(tmp_path: Path) -> N
     assert counts(path, "next = 32", table="seen") == [1]
 
 
+def test_a_view_of_a_duckdb_file_is_computed_once(tmp_path: Path) -> None:
+    """At its opening: later no question can meet a cell that is another, or none at all."""
+    raw = "CREATE TABLE raw AS SELECT range AS who, range::VARCHAR AS w FROM range(999)"
+    view = "CREATE VIEW v AS SELECT who, w::INT AS weight, random() < 0.5 AS chance FROM raw"
+    path = write_database(tmp_path, raw, view)
+    with DuckDBSource.open(path, table="v", unit="who") as source:
+        chance = parse("chance", source.schema)
+        assert source.count([chance]) == source.count([chance])
+        assert source.check().rows == 999
+    with database(path) as connection:
+        connection.execute("INSERT INTO raw VALUES (7, 'canary')")
+    for columns in (None, ["weight"]):
+        with pytest.raises(SourceError, match="table names a view whose cells cannot all") as told:
+            DuckDBSource.open(path, table="v", columns=columns)
+        assert told.value.__context__ is None
+    assert counts(path, "chance is null", table="v", columns=["chance"]) == [0]
+
+
 def test_duckdb_file_without_a_table_is_refused(tmp_path: Path) -> None:
     """A new file holds nothing."""
     path = write_database(tmp_path)

@@ -49,7 +49,11 @@ def session(people: str) -> Iterator[Any]:
 
 
 @pytest.fixture
-def slow(spark_cluster: Cluster, session: Any) -> ServerPlace:  # noqa: ANN401 - of Spark
+def slow(
+    spark_cluster: Cluster,
+    session: Any,  # noqa: ANN401 - of Spark
+    unguarded: None,  # noqa: ARG001 - it is a view
+) -> ServerPlace:
     """A view that takes seconds to count, with both workers at work."""
     tracker = session.sparkContext._jsc.sc()  # noqa: SLF001 - nothing else tells it
     deadline = time.monotonic() + 60

@@ -91,6 +91,22 @@ def test_an_application_keeps_its_session_and_its_settings(
         served(ServerPlace.read(f"{spark_url}#mine"))
 
 
+def test_a_view_is_refused_whatever_its_records_are(
+    spark_url: str,
+    application: Any,  # noqa: ANN401 - of Spark
+    ages: Path,
+) -> None:
+    """What it computes would fail at those records alone that a question needs."""
+    application.conf.set("spark.sql.ansi.enabled", "true")
+    files = application.read.parquet(str(ages))
+    files.selectExpr("cast(if(age = 20, 'n/a', '1') as int) as n").createGlobalTempView("made")
+    files.createGlobalTempView("whole")
+    for view in ("made", "whole"):
+        with pytest.raises(SourceError, match=r"is a view, .* so name a table that holds its rec"):
+            served(ServerPlace.read(f"{spark_url}#global_temp.{view}"))
+
+
+@pytest.mark.usefixtures("unguarded")
 def test_errors_of_spark_say_nothing_of_a_cell(
     spark_url: str,
     application: Any,  # noqa: ANN401 - of Spark
@@ -112,6 +128,7 @@ def test_errors_of_spark_say_nothing_of_a_cell(
 
 
 @pytest.mark.thorough
+@pytest.mark.usefixtures("unguarded")
 def test_a_count_that_takes_too_long_is_given_up(
     spark_url: str,
     application: Any,  # noqa: ANN401 - of Spark

@@ -225,3 +225,27 @@ def test_lists_that_hold_nothing_are_lists() -> None:
     for name in COMPILERS:
         question = CellQuestion(grid(parts, [[None]]), None, (identity(1),))
         assert compiled(name, cells_statement(question, records(name, has_persons=True)))
+
+
+def test_what_another_server_computes_is_of_no_question() -> None:
+    """Its views are refused, whatever they are, and so are columns that it does not store."""
+    engine = create_engine("sqlite://")
+    with engine.connect() as connection:
+        for statement in (
+            (
+                "CREATE TABLE t (w TEXT, stored INT GENERATED ALWAYS AS (w + 1) STORED, "
+                "made INT GENERATED ALWAYS AS (w + 1) VIRTUAL)"
+            ),
+            "CREATE VIEW Seen AS SELECT w FROM t",
+        ):
+            connection.exec_driver_sql(statement)
+        dialect = dialect_of("sqlite")
+        columns = dialect.columns(connection, FoundName(None, "t"))
+        assert [(each.name, each.kind) for each in columns] == [
+            ("w", Kind.TEXT),
+            ("stored", Kind.INTEGER),
+            ("made", None),
+        ]
+        for name in ("Seen", "seen"):
+            with pytest.raises(SourceError, match=f"'{name}' is a view, which computes cells .*ta"):
+                dialect.columns(connection, FoundName(None, name))

@@ -119,7 +119,7 @@ def test_views_parts_and_made_columns_are_counted(postgresql: Server) -> None:
     with postgresql.shell("postgres") as shell:
         for statement in (
             f"ALTER TABLE {base} DROP COLUMN gone",
-            f"CREATE VIEW {base}_view AS SELECT age, age + 1 AS next FROM {base} WHERE age > 1",
+            f"CREATE VIEW {base}_view AS SELECT age, age AS next FROM {base} WHERE age > 1",
             f"CREATE MATERIALIZED VIEW {base}_kept AS SELECT age FROM {base}",
             f"CREATE TABLE {parted} (age int NOT NULL) PARTITION BY RANGE (age)",
             f"CREATE TABLE {parted}_1 PARTITION OF {parted} FOR VALUES FROM (0) TO (2)",
@@ -129,7 +129,7 @@ def test_views_parts_and_made_columns_are_counted(postgresql: Server) -> None:
             shell.execute(statement.encode())
     asked = {
         base: ("twice = 4", 1),
-        f"{base}_view": ("next = 3", 1),
+        f"{base}_view": ("next > 1", 2),
         f"{base}_kept": ("age > 1", 2),
         parted: ("age >= 1", 3),
     }
@@ -295,6 +295,7 @@ def test_what_changed_since_the_opening_is_refused(
             require_refused(lambda: [*source.count_keys(asked)], words)
 
 
+@pytest.mark.usefixtures("unguarded")
 def test_a_count_that_takes_too_long_is_given_up(postgresql: Server) -> None:
     """By the server itself, which goes on with nothing."""
     table = made_by(postgresql, "age int", "1")
@@ -307,6 +308,7 @@ def test_a_count_that_takes_too_long_is_given_up(postgresql: Server) -> None:
         assert time.monotonic() - begun < 10
 
 
+@pytest.mark.usefixtures("unguarded")
 def test_a_closed_source_gives_up_its_counts(postgresql: Server) -> None:
     """They are not waited for, and closing again does nothing."""
     table = made_by(postgresql, "age int", "1")
@@ -396,6 +398,7 @@ def test_a_missing_driver_is_named(address: str, words: str) -> None:
     require_refused(lambda: opened(ServerPlace.read(address)), words)
 
 
+@pytest.mark.usefixtures("unguarded")
 def test_a_server_that_ends_in_the_middle_is_told(postgresql: Server) -> None:
     """A count that loses its connection is no count."""
     table = made_by(postgresql, "age int", "1")
@@ -407,6 +410,7 @@ def test_a_server_that_ends_in_the_middle_is_told(postgresql: Server) -> None:
         source.prepare()
 
 
+@pytest.mark.usefixtures("unguarded")
 def test_no_server_errors_reach_the_log(
     postgresql: Server, caplog: pytest.LogCaptureFixture
 ) -> None:

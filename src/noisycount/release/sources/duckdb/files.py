@@ -71,6 +71,7 @@ class Relation:
         form: How the texts were found.
         is_sound: Whether all cells are known to be readable.
         findings: What a check saw beside it.
+        is_computed: Whether it is a view of the file's, whose cells are made when they are read.
     """
 
     sql: str
@@ -78,6 +79,7 @@ class Relation:
     form: FileForm | None = None
     is_sound: bool = False
     findings: Findings = Findings()  # noqa: RUF009 - frozen
+    is_computed: bool = False
 
 
 def _texts(connection: Connection, place: Path, told: Description) -> Relation:
@@ -158,13 +160,14 @@ def _database(connection: Connection, place: Path, told: Description) -> Relatio
     connection.execute(f"ATTACH {path} AS file (READ_ONLY, TYPE duckdb)")
     connection.execute("SET enable_external_access = false")  # for views, which may read anything
     rows = connection.execute(
-        "SELECT schema_name, table_name FROM duckdb_tables() "
+        "SELECT schema_name, table_name, false FROM duckdb_tables() "
         "WHERE database_name = 'file' AND NOT internal UNION ALL "
-        "SELECT schema_name, view_name FROM duckdb_views() "
+        "SELECT schema_name, view_name, true FROM duckdb_views() "
         "WHERE database_name = 'file' AND NOT internal ORDER BY ALL"
     ).fetchall()
     found = {
-        name if schema == "main" else f"{schema}.{name}": (schema, name) for schema, name in rows
+        name if schema == "main" else f"{schema}.{name}": (schema, name, is_view)
+        for schema, name, is_view in rows
     }
     if not found:
         raise SourceError(f"{str(place)!r} has no table: give it one with the records")
@@ -174,13 +177,13 @@ def _database(connection: Connection, place: Path, told: Description) -> Relatio
             f"table must name a table of the file, got {table!r}: "
             f"use {close_names(table or '', [*found])}"
         )
-    schema, name = found[table]
+    schema, name, is_view = found[table]
     relation = f"file.{quoted_name(schema)}.{quoted_name(name)}"
     if _reads_others(connection, relation):
         raise SourceError(
             f"{table!r} of {str(place)!r} is a view that reads other files: make it a table"
         )
-    return Relation(relation)
+    return Relation(relation, is_sound=is_view, is_computed=is_view)
 
 
 def _reads_others(connection: Connection, relation: str) -> bool:

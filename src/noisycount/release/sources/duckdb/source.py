@@ -235,7 +235,8 @@ class DuckDBSource(Closing):
         def readable() -> tuple[Schema, Relation]:
             relation = kind.relation(connection, place, told)
             unit = None if told.is_for_check else told.unit
-            schema = made_view(connection, relation.sql, unit, told.columns)
+            computed = relation.is_computed
+            schema = made_view(connection, relation.sql, unit, told.columns, is_computed=computed)
             if not relation.is_sound:
                 read_all(connection)
             return schema, relation

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from noisycount.errors import SourceError
 from noisycount.release.question.schema import Kind, Schema
+from noisycount.release.sources.duckdb.failures import without_engine_errors
 from noisycount.release.sources.duckdb.paths import Connection
 from noisycount.release.sources.duckdb.quoting import quoted_name
 
@@ -33,6 +34,13 @@ _KINDS = {type_: kind for kind, types in _TYPES.items() for type_ in types.split
     _ZONED_NANOSECONDS: Kind.TIMESTAMP,
 }
 
+_NOT_COMPUTED = (
+    "table names a view whose cells cannot all be computed: mend the view, or name a table"
+)
+_NOT_KEPT = (
+    "table names a view that needs more memory than there is, as it is computed once and kept: "
+    "make it a table"
+)
 _EXACT_DIGITS = 15  # that every double keeps
 _REASONS = {
     "TIME": "the file says that they are times of day, which are texts such as '08:30:00' here",
@@ -65,15 +73,23 @@ def made_view(
     relation: str,
     unit: str | None,
     columns: Sequence[str] | None,
+    *,
+    is_computed: bool = False,
 ) -> Schema:
-    """The schema of the view ``records``, made of the needed columns once it can be counted."""
+    """The schema of the view ``records``, made of the needed columns once it can be counted.
+
+    What is computed is computed here, once: a question could meet a record at which that fails.
+    """
     types = column_types(connection, relation)
     schema = whole_schema(types).for_questions(unit, columns)
-    require_units(connection, relation, unit)
     selected = [*converted(types, schema), *([] if unit is None else [quoted_name(unit)])]
-    connection.execute(
-        f"CREATE VIEW records AS SELECT {', '.join(selected) or '1'} FROM {relation}"
-    )
+    shown = f"records AS SELECT {', '.join(selected) or '1'} FROM {relation}"
+    if is_computed:
+        made = lambda: connection.execute(f"CREATE TABLE {shown}")  # noqa: E731 - one use
+        without_engine_errors(made, _NOT_COMPUTED, _NOT_KEPT)
+    else:
+        connection.execute(f"CREATE VIEW {shown}")
+    require_units(connection, "records", unit)
     return schema
 
 

@@ -9,7 +9,10 @@ from noisycount.release.sources.spark.failures import Fault
 from noisycount.release.sources.spark.kinds import ColumnType
 from noisycount.release.sources.spark.sessions import Session
 
-__all__ = ["Look", "Relation", "column_name"]
+__all__ = ["STORED", "Look", "Relation", "column_name"]
+
+STORED = frozenset({"MANAGED", "EXTERNAL", "MATERIALIZED_VIEW", "STREAMING_TABLE"})
+"""What the catalog calls tables whose cells are there; a view makes those that a question needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +53,15 @@ class Relation:
             seconds: After which that is given up.
 
         Raises:
-            SourceError: It is not there, may not be read, or has two columns of one name.
+            SourceError: It is not there, may not be read, has two columns of one name, or is a
+                view: what it computes could fail at those records alone that a question needs.
         """
         frame, fields = self.session.asked(self._found, seconds)
+        if not self.is_of_files and self.session.asked(self._kind, seconds) not in STORED:
+            raise SourceError(
+                f"{self.session.shown} is a view, which computes cells when they are read: that "
+                "can fail at one record and tell which, so name a table that holds its records"
+            )
         types = {field.name: ColumnType.of_field(field) for field in fields}
         if len(types) < len(fields):
             raise SourceError(f"{self.session.shown} {Fault.TWICE.value}")
@@ -71,6 +80,10 @@ class Relation:
             found = session.table(self.table)
         fields = list(found.schema.fields)
         return found.toDF(*map(column_name, range(len(fields)))), fields
+
+    def _kind(self) -> str:
+        """What the catalog calls it."""
+        return str(self.session.api.session.catalog.getTable(self.table).tableType)
 
 
 def column_name(place: int) -> str:

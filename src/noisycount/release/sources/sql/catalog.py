@@ -9,6 +9,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from noisycount.release.question.schema import Kind
 from noisycount.release.sources.identity import Identity
+from noisycount.release.sources.sql.definitions import computed_columns
 from noisycount.release.sources.sql.kinds import Form, FoundColumn, FoundName
 
 __all__ = ["catalog_columns", "catalog_identity", "catalog_path", "catalog_schema"]
@@ -56,7 +57,11 @@ _COLUMNS = text(
     )
     SELECT f.attname AS name, f.attnotnull AS is_required, f.modifier AS modifier,
            format_type(f.atttypid, f.atttypmod) AS type,
-           t.typname AS base, t.typtype = 'e' AS is_enum, n.nspname = 'pg_catalog' AS is_own
+           t.typname AS base, n.nspname = 'pg_catalog' AS is_own,
+           (t.typtype = 'e' OR t.typtype = 'b' AND t.typname = 'citext') AND NOT EXISTS (
+             SELECT FROM pg_cast AS k
+             WHERE k.castsource = t.oid AND k.casttarget = 'text'::regtype AND k.castmethod = 'f'
+           ) AS is_text
     FROM found AS f
     JOIN pg_type AS t ON t.oid = f.base
     JOIN pg_namespace AS n ON n.oid = t.typnamespace
@@ -64,7 +69,7 @@ _COLUMNS = text(
     ORDER BY f.attnum
     """
 )
-"""A domain is what it is made of, however often."""
+"""A domain is what it is made of, however often; a cast to text may be a function of somebody's."""
 
 _IDENTITY = text(
     "SELECT version(), current_setting('server_version_num'), current_setting('server_encoding')"
@@ -93,9 +98,18 @@ def catalog_columns(connection: Connection, table: FoundName) -> tuple[FoundColu
     Args:
         connection: In a transaction with the search path of ours.
         table: Which it is.
+
+    Raises:
+        SourceError: Which records it has depends on what can fail.
     """
-    rows = connection.execute(_COLUMNS, asdict(table)).mappings()
-    return tuple(_column(dict(row)) for row in rows)
+    rows = [dict(row) for row in connection.execute(_COLUMNS, asdict(table)).mappings()]
+    computed = computed_columns(connection, table.schema or "", table.name)
+    return tuple(
+        FoundColumn(row["name"], row["type"], is_computed=True)
+        if row["name"] in computed
+        else _column(row)
+        for row in rows
+    )
 
 
 def catalog_identity(connection: Connection) -> Identity:
@@ -119,7 +133,7 @@ def _others(words: list[str]) -> bool:
 def _column(row: Mapping[str, Any]) -> FoundColumn:
     """A column as the catalog describes it."""
     kind, form = None, Form.PLAIN
-    if row["is_enum"] or (row["base"] == "citext" and not row["is_own"]):
+    if row["is_text"]:
         kind, form = Kind.TEXT, Form.CAST
     elif row["is_own"]:
         kind, form = _KINDS.get(row["base"], (None, Form.PLAIN))

@@ -7,7 +7,14 @@ from enum import Enum
 from noisycount.errors import SourceError
 from noisycount.release.question.schema import Kind, Schema
 
-__all__ = ["Form", "FoundColumn", "FoundName", "require_unit", "schema_of"]
+__all__ = [
+    "Form",
+    "FoundColumn",
+    "FoundName",
+    "require_stored",
+    "require_unit",
+    "schema_of",
+]
 
 _UNITS = (Kind.INTEGER, Kind.TEXT, Kind.BOOLEAN)
 
@@ -45,6 +52,7 @@ class FoundColumn:
         kind: Of its values; None: no question can use it.
         form: How they are read.
         is_required: Whether the server keeps values from missing.
+        is_computed: Whether they are made when they are read, and that might fail.
     """
 
     name: str
@@ -52,6 +60,12 @@ class FoundColumn:
     kind: Kind | None = None
     form: Form = Form.PLAIN
     is_required: bool = False
+    is_computed: bool = False
+
+    @property
+    def told(self) -> str:
+        """What is said of the type of a column that no question can use."""
+        return f"{self.type} (computed when it is read)" if self.is_computed else self.type
 
     @property
     def reason(self) -> str:
@@ -67,8 +81,22 @@ def schema_of(columns: Sequence[FoundColumn]) -> Schema:
     """The schema of all columns of a table."""
     return Schema(
         {column.name: column.kind for column in columns if column.kind is not None},
-        {column.name: column.type for column in columns if column.kind is None},
+        {column.name: column.told for column in columns if column.kind is None},
     )
+
+
+def require_stored(columns: Sequence[FoundColumn], named: Sequence[str | None]) -> None:
+    """The refusal of columns that the owner names although they are computed when they are read.
+
+    Raises:
+        SourceError: There is such a one.
+    """
+    for column in columns:
+        if column.is_computed and column.name in named:
+            raise SourceError(
+                f"column {column.name!r} is computed when it is read, which can fail at one record "
+                "and tell which: leave it out, or store it in a table or a materialised view"
+            )
 
 
 def require_unit(column: FoundColumn) -> None:

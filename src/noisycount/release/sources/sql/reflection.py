@@ -6,6 +6,7 @@ from sqlalchemy import Boolean, Connection, Date, DateTime, Float, Integer, Nume
 from sqlalchemy.exc import SAWarning, UnsupportedCompilationError
 from sqlalchemy.types import TypeEngine
 
+from noisycount.errors import SourceError
 from noisycount.release.question.schema import Kind
 from noisycount.release.sources.sql.kinds import Form, FoundColumn
 
@@ -25,15 +26,27 @@ _KINDS: tuple[tuple[type, Kind, Form], ...] = (
 def reflected_columns(
     connection: Connection, schema: str | None, name: str
 ) -> tuple[FoundColumn, ...]:
-    """The columns of a table or view.
+    """The columns of a table.
+
+    What a view computes is known of servers whose catalog is read here, and of no other.
 
     Raises:
         NoSuchTableError: There is none.
+        SourceError: It is a view.
     """
     with warnings.catch_warnings(action="ignore", category=SAWarning):  # of types it does not know
-        columns = inspect(connection).get_columns(name, schema)
+        inspector = inspect(connection)
+        views = inspector.get_view_names(schema)
+        columns = inspector.get_columns(name, schema)
+    if name.casefold() in map(str.casefold, views):
+        raise SourceError(
+            f"{name!r} is a view, which computes cells when they are read: that can fail at one "
+            "record and tell which, so name a table"
+        )
     return tuple(
         _column(str(each["name"]), each["type"], is_required=not each["nullable"])
+        if each.get("computed", {"persisted": True}).get("persisted")
+        else FoundColumn(str(each["name"]), _told(each["type"]), is_computed=True)
         for each in columns
     )
 

@@ -23,7 +23,7 @@ from noisycount.release.sources.sql.counted_table import CountedTable
 from noisycount.release.sources.sql.counting import count_statement, require_somebody
 from noisycount.release.sources.sql.failures import without_server_errors
 from noisycount.release.sources.sql.key_counts import key_counts, keys_statement
-from noisycount.release.sources.sql.kinds import schema_of
+from noisycount.release.sources.sql.kinds import require_stored, schema_of
 from noisycount.release.sources.sql.server import Server, Transactions
 from noisycount.release.sources.sql.table_name import table_name
 from noisycount.release.sources.typed import TypedSource
@@ -104,6 +104,7 @@ class SqlSource(TypedSource):
                 name = dialect.found(connection, *table_name(place.table), path)
                 identity = dialect.identity(connection)
                 there = dialect.columns(connection, name)
+                require_stored(there, [unit, *(columns or ())])
                 schema = schema_of(there).for_questions(unit, columns)
                 used = tuple(each for each in there if each.name in schema or each.name == unit)
                 table = CountedTable(dialect, name, used, unit, uses_indexes)
