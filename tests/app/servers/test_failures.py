@@ -153,8 +153,10 @@ def test_no_refusal_finds_a_record_of_a_view(
     assert replies[0].content == replies[1].content
     assert "nothing was asked yet" in run("ledger", "show").output
     clinic.configure(here, "heavy")
-    for words in (("count", "visits", "--where", "town = 'Chur'", "--epsilon", "1"), ("check",)):
-        assert "'heavy' is a view that does more than choose" in line(run(*words, "visits"))
+    for words in (("count", "--where", "town = 'Chur'", "--epsilon", "1"), ("check",)):
+        assert "'heavy' is a view that does more than choose" in line(
+            run(words[0], "visits", *words[1:])
+        )
     (here / "noisycount.toml").unlink()
     assert "'heavy' is a view that does more" in line(run("init", clinic.address("heavy")))
     assert CANARY not in everything(run, here)
