@@ -1,5 +1,6 @@
 import asyncio
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Thread
@@ -9,11 +10,14 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import Message, Receive, Scope, Send
 
+from noisycount.app import server
 from noisycount.app.server.application import application
-from noisycount.app.server.gates.bodies import Bodies, depth_of
+from noisycount.app.server.gates.bodies import SINGLE, Bodies, depth_of
+from noisycount.app.server.gates.crowds import Crowds
 from noisycount.app.server.guard.visiting import visitor_of
 from noisycount.app.server.limits.buckets import Buckets
 from noisycount.app.server.limits.works import Works
+from noisycount.app.server.office import Office
 from noisycount.app.server.refusals import RateError, StoppingError
 from noisycount.release.desk import Desk, Release
 from tests.app.server.callers import ANA, BO, Caller, calling, configured, serving
@@ -137,6 +141,39 @@ def test_who_comes_while_too_many_are_there_is_turned_away(tmp_path: Path, gate:
         assert caller.get("/v1/datasets/stay").json()["remaining"] == "1.9"
 
 
+def test_who_reads_slowly_takes_no_place_of_those_who_are_worked_on() -> None:
+    """A reply that has begun to leave is done; one that has not, and a refusal, count till then."""
+    begun = list[Message]()
+
+    async def application(_: Scope, __: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def send(message: Message) -> None:
+        begun.append(message)
+        if message["status"] == 200:
+            await asyncio.Event().wait()
+
+    async def three() -> int:
+        gate = Crowds(application, most=1)
+        readers = [
+            asyncio.create_task(gate(posted("/"), nowhere_to_receive, send)) for _ in range(3)
+        ]
+        while len(begun) < len(readers):
+            await asyncio.sleep(0)
+        for reader in readers:
+            reader.cancel()
+        await asyncio.gather(*readers, return_exceptions=True)
+        return gate.present
+
+    assert asyncio.run(three()) == 0
+    assert [message["status"] for message in begun] == [200] * 3
+
+
+async def nowhere_to_receive() -> Message:
+    """Receive nothing."""
+    raise AssertionError
+
+
 def test_who_sends_slowly_keeps_nobody_else_waiting(tmp_path: Path) -> None:
     """A body that does not arrive takes no place of those who are worked on, and is given up."""
     with serving(configured(tmp_path, concurrency=1)) as office:
@@ -179,6 +216,68 @@ def test_a_body_that_does_not_arrive_is_given_up() -> None:
     asyncio.run(gate(posted("/v1/refine"), receive, send))
     assert sent[0]["status"] == 408
     assert b"must arrive whole within 0.2 s" in sent[1]["body"]
+
+
+def test_a_body_that_is_cut_off_is_no_request() -> None:
+    """Who is gone in the middle is answered by nobody, though what came could be read."""
+    said: list[Message] = [
+        {"type": "http.request", "body": json.dumps(COUNT).encode(), "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+    sent = list[Message]()
+
+    async def receive() -> Message:
+        return said.pop(0)
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    asyncio.run(Bodies(nowhere_application, most=10**9, depth=4)(posted("/v1"), receive, send))
+    assert (sent[0]["status"], said) == (408, [])
+
+
+def test_what_a_request_says_twice_is_refused(office_of_few: Office) -> None:
+    """In one line that names it, before anything is read, also where both say the same."""
+    caller = calling(office_of_few)
+    for name in sorted(SINGLE):
+        for method in ("GET", "POST"):
+            twice = [(name, "1"), (name.upper(), "1")]
+            reply = caller.request(method, "/v1/datasets", headers=twice)
+            assert (reply.status_code, reply.json()["type"]) == (400, "urn:noisycount:doubled")
+            assert f" {name.title()}, got several" in reply.json()["detail"]
+            assert "\n" not in reply.json()["detail"]
+
+
+def test_two_names_of_a_spend_charge_nothing(office_of_few: Office) -> None:
+    """Nor do two types of a body, one of which no gate would look into."""
+    caller, path = calling(office_of_few), "/v1/datasets/stay/releases"
+    plain = [("Idempotency-Key", "a"), ("Content-Type", "application/json")]
+    for more in (("Idempotency-Key", "b"), ("Content-Type", "multipart/form-data")):
+        for headers in ([*plain, more], [more, *plain]):
+            reply = caller.request("POST", path, content=json.dumps(COUNT), headers=headers)
+            assert (reply.status_code, reply.json()["title"]) == (400, "Said twice")
+    assert caller.get("/v1/datasets/stay").json()["remaining"] == "2"
+
+
+def test_every_header_that_is_looked_at_is_there_once() -> None:
+    """But that of `accept`, which is a list: the sources are searched for all others."""
+    read = re.compile(
+        r"""headers(?:\.get(?:list)?\(|\[)\s*(?:b?["']([\w-]+)|(HEADER))|alias="([\w-]+)\""""
+    )
+    found = {
+        "x-csrf-token" if constant else (name or alias).lower()
+        for path in Path(server.__file__).parent.rglob("*.py")
+        for name, constant, alias in read.findall(path.read_text(encoding="utf-8"))
+    }
+    assert {"idempotency-key", "authorization", "content-type", "origin", "host"} <= found
+    assert found - {"accept", "retry-after"} <= SINGLE
+
+
+@pytest.fixture
+def office_of_few(tmp_path: Path) -> Iterator[Office]:
+    """Give an open office."""
+    with serving(configured(tmp_path)) as office:
+        yield office
 
 
 def posted(path: str) -> Scope:

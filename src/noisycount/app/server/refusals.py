@@ -5,6 +5,7 @@ from noisycount.errors import NoisyCountError
 __all__ = [
     "BusyError",
     "DepthError",
+    "DoubledError",
     "ForbiddenError",
     "ForgedError",
     "InFlightError",
@@ -104,6 +105,17 @@ class DepthError(NoisyCountError):
 
     def __init__(self, most: int) -> None:
         super().__init__(f"JSON may be {most} brackets deep: send what the document describes")
+
+
+class DoubledError(NoisyCountError):
+    """A request that says twice what it may say once.
+
+    Args:
+        name: Of the header.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"a request may have one header {name.title()}, got several: send one")
 
 
 class UnauthenticatedError(NoisyCountError):

@@ -1,5 +1,6 @@
 """The service as a process: it listens, and stops when all that was begun is done."""
 
+import asyncio
 import os
 import signal
 import socket
@@ -8,13 +9,15 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from threading import Thread
 from types import FrameType
+from typing import Any
 
 import uvicorn
 
 from noisycount.app.config.config import Config
 from noisycount.app.server.application import application
+from noisycount.app.server.connections import Connection, accepted_at_once, end_overdue
 from noisycount.app.server.gates.loading import Rest
-from noisycount.app.server.journal import written
+from noisycount.app.server.journal import Lines, faults_written, written
 from noisycount.app.server.office import Office
 from noisycount.app.server.refusals import StoppingError
 from noisycount.errors import NoisyCountError
@@ -22,6 +25,8 @@ from noisycount.errors import NoisyCountError
 __all__ = ["listening", "serve"]
 
 _WAITING = 2048  # connections that nobody took yet
+_LINES = 600  # of the log a minute, beside as many as an analyst may send requests
+_TICKS_OF_A_SECOND = 10  # of uvicorn's
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -40,7 +45,16 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """From here on it answers, and gets ready behind that; the end waits for what was begun."""
         await super().startup(sockets)
+        for place in sockets or ():
+            place.listen(_WAITING)  # more than are accepted at once
         Thread(target=self._get_ready, daemon=True).start()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Once a second, the end of connections whose clients took too long."""
+        if counter % _TICKS_OF_A_SECOND == 0:
+            connections: set[Any] = self.server_state.connections
+            end_overdue(connections, asyncio.get_running_loop().time())
+        return await super().on_tick(counter)
 
     def _get_ready(self) -> None:
         with suppress(StoppingError):  # once it is told to stop, nothing more is begun
@@ -115,18 +129,23 @@ def serve(
     office = Office.open(configuration, slots=slots)
     try:
         service = configuration.service
-        made = application(office)
+        lines = Lines(_LINES + service.rate)
+        made = application(office, lines)
         config = uvicorn.Config(
             made,
             log_config=None,
+            loop="asyncio",
+            http=Connection,
+            ws="none",
+            backlog=accepted_at_once(),
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=round(max(service.deadline, 2 * service.slot)) + 1,
         )
         server = _Server(config, office, made.state.rest)
-        with server.heeding():
+        with server.heeding(), faults_written(lines):
             ready()
-            written({"event": "started"})
+            lines({"event": "started"})
             server.run(sockets=[place])
     finally:
         is_done = office.close()

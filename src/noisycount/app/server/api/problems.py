@@ -14,6 +14,7 @@ from noisycount.app.server.api.faults import fault_words
 from noisycount.app.server.refusals import (
     BusyError,
     DepthError,
+    DoubledError,
     ForbiddenError,
     ForgedError,
     InFlightError,
@@ -97,6 +98,7 @@ PROBLEMS: Mapping[type[Exception], Problem] = {
     LargeError: Problem("large", 413, "Too large"),
     SlowError: Problem("slow", 408, "Too slow"),
     DepthError: Problem("deep", 400, "Too deep"),
+    DoubledError: Problem("doubled", 400, "Said twice"),
     PredicateError: Problem("question", 422, "Outside the question language"),
     BudgetError: Problem("budget", 403, "More than is left"),
     OverrunError: Problem("overrun", 504, "Not ready in time", again=True),

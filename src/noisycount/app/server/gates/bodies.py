@@ -1,14 +1,23 @@
-"""How large a request may be, how long it may take to arrive, and how deep its JSON may be."""
+"""What a head may say once, how large a body is, how long it takes to arrive, how deep it is."""
 
 import re
+from collections import Counter
 
 from anyio import move_on_after
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noisycount.app.server.api.problems import problem_reply
-from noisycount.app.server.refusals import DepthError, LargeError, SlowError
+from noisycount.app.server.refusals import DepthError, DoubledError, LargeError, SlowError
 
-__all__ = ["Bodies", "depth_of"]
+__all__ = ["SINGLE", "Bodies", "depth_of"]
+
+SINGLE = frozenset(
+    {
+        *("authorization", "content-length", "content-type", "cookie", "host", "idempotency-key"),
+        *("origin", "sec-fetch-site", "transfer-encoding", "x-csrf-token"),
+    }
+)
+"""What a request may say once: of two, one gate could look at the first and one at the last."""
 
 _PATIENCE = 30.0  # seconds: a megabyte comes over any line by then
 _OPENING = b"[{"
@@ -37,7 +46,8 @@ def depth_of(body: bytes) -> int:
 class Bodies:
     """Reads a request whole before anybody else sees it.
 
-    What is too large, too deep or too slow is refused; who is slow keeps nobody else waiting.
+    What says something twice, is too large, too deep or too slow is refused; who is slow keeps
+    nobody else waiting.
 
     Args:
         application: What comes after.
@@ -54,34 +64,60 @@ class Bodies:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
-        if scope["type"] != "http" or scope["method"] in {"GET", "HEAD"}:
+        if scope["type"] != "http":
             await self.application(scope, receive, send)
             return
-        body = None
-        with move_on_after(self.patience) as arriving:
-            body = await self._body(receive)
-        if arriving.cancelled_caught:
-            await problem_reply(SlowError(self.patience))(scope, receive, send)
-        elif body is None:
-            await problem_reply(LargeError(self.most))(scope, receive, send)
-        elif not _is_form(scope) and depth_of(body) > self.depth:
-            await problem_reply(DepthError(self.depth))(scope, receive, send)
-        else:
-            await self.application(scope, _Again(body, receive), send)
+        try:
+            whole = await self._whole(scope, receive)
+        except (DoubledError, LargeError, SlowError, DepthError) as refusal:
+            await problem_reply(refusal)(scope, receive, send)
+            return
+        await self.application(scope, whole, send)
 
-    async def _body(self, receive: Receive) -> bytes | None:
-        """All bytes of a request; None where they are too many."""
+    async def _whole(self, scope: Scope, receive: Receive) -> Receive:
+        """A request that is here.
+
+        Raises:
+            DoubledError: It says something twice.
+            SlowError: It did not arrive in time, or not to its end.
+            LargeError: It has too many bytes.
+            DepthError: Its JSON is too deep.
+        """
+        if doubled := _doubled(scope):
+            raise DoubledError(doubled)
+        if scope["method"] in {"GET", "HEAD"}:
+            return receive
+        with move_on_after(self.patience):
+            body = await self._body(receive)
+            if not _is_form(scope) and depth_of(body) > self.depth:
+                raise DepthError(self.depth)
+            return _Again(body, receive)
+        raise SlowError(self.patience)
+
+    async def _body(self, receive: Receive) -> bytes:
+        """All bytes of a request.
+
+        Raises:
+            SlowError: The client is gone, and what came may be a part.
+            LargeError: They are too many.
+        """
         parts, length, more = list[bytes](), 0, True
         while more:
             message = await receive()
             if message["type"] != "http.request":
-                break
+                raise SlowError(self.patience)
             parts.append(message.get("body", b""))
             length += len(parts[-1])
             if length > self.most:
-                return None
+                raise LargeError(self.most)
             more = message.get("more_body", False)
         return b"".join(parts)
+
+
+def _doubled(scope: Scope) -> str:
+    """The name of a header that is there twice and may be there once; empty: there is none."""
+    names = Counter(name.decode("latin-1").lower() for name, _ in scope["headers"])
+    return next((name for name, times in names.items() if times > 1 and name in SINGLE), "")
 
 
 def _is_form(scope: Scope) -> bool:

@@ -1,6 +1,6 @@
 """How many requests are worked on at once."""
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noisycount.app.server.api.problems import problem_reply
 from noisycount.app.server.refusals import BusyError
@@ -12,6 +12,8 @@ _ALWAYS = "/healthz"
 
 class Crowds:
     """Turns away whoever comes while too many others are there.
+
+    Whose reply has begun to leave is there no more: a client may take its time to read it.
 
     Args:
         application: What comes after.
@@ -30,7 +32,15 @@ class Crowds:
             await problem_reply(BusyError())(scope, receive, send)
             return
         self.present += 1
+        is_there = True
+
+        async def leaving(message: Message) -> None:
+            nonlocal is_there
+            self.present -= is_there
+            is_there = False
+            await send(message)
+
         try:
-            await self.application(scope, receive, send)
+            await self.application(scope, receive, leaving)
         finally:
-            self.present -= 1
+            self.present -= is_there
