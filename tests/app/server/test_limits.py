@@ -158,8 +158,7 @@ def test_who_reads_slowly_takes_no_place_of_those_who_are_worked_on() -> None:
         readers = [
             asyncio.create_task(gate(posted("/"), nowhere_to_receive, send)) for _ in range(3)
         ]
-        while len(begun) < len(readers):
-            await asyncio.sleep(0)
+        await asyncio.wait(readers, timeout=0.1)
         for reader in readers:
             reader.cancel()
         await asyncio.gather(*readers, return_exceptions=True)
