@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from noisycount.release.budget.budgets import Budget, budget_of
 from noisycount.release.ledger.arguments import check_text
+from noisycount.shown.told import told_name
 from noisycount.shown.value import Shown
 
 __all__ = ["Dataset", "LateDataset"]
@@ -32,6 +33,11 @@ class Dataset(Shown):
     budget: Budget
     size: int | None = None
     needs_purpose: bool = False
+
+    @property
+    def told(self) -> str:
+        """What it is called to whoever reads an answer."""
+        return told_name(self.name)
 
     def __post_init__(self) -> None:
         check_text("name", self.name)
@@ -63,3 +69,8 @@ class LateDataset(Shown):
         if self._found is None:
             self._found = Dataset(self.finding(), self.budget, self.size, self.needs_purpose)
         return self._found.name
+
+    @property
+    def told(self) -> str:
+        """What it is called to whoever reads an answer."""
+        return told_name(self.name)

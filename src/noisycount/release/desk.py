@@ -282,7 +282,7 @@ class Desk(Shown, Closing):
     def _key_facts(self) -> dict[str, object]:
         """What may be asked, without a look into the ledger."""
         return {
-            "dataset": self.dataset.name,
+            "dataset": self.dataset.told,
             "unit": self.source.unit,
             **({} if self.dataset.size is None else {"size": self.dataset.size}),
             "budget": self.dataset.budget.written,
@@ -315,7 +315,7 @@ class Desk(Shown, Closing):
                 charged=bought.charged.epsilon or Fraction(0),
                 remaining=bought.remains.remaining,
                 remains=bought.remains,
-                dataset=bought.entry.request.dataset,
+                dataset=bought.dataset,
                 where=where,
                 mechanism=mechanism,
                 key=bought.entry.key,
@@ -346,7 +346,7 @@ class Desk(Shown, Closing):
                 charged=bought.charged,
                 remaining=bought.remains.remaining,
                 remains=bought.remains,
-                dataset=bought.entry.request.dataset,
+                dataset=bought.dataset,
                 key=bought.entry.key,
                 where=asked.where,
                 unit=self.source.unit,

@@ -18,6 +18,7 @@ from noisycount.release.ledger.lookup import entry_of_request
 from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.release.remains import Remains
 from noisycount.release.sources.interface import Source
+from noisycount.shown.told import told_name
 
 __all__ = ["Bought", "Purchase", "remaining", "remains_of"]
 
@@ -40,6 +41,11 @@ class Bought:
     entry: Entry
     charged: Loss
     remains: Remains
+
+    @property
+    def dataset(self) -> str:
+        """What the data set is called to whoever reads the answer."""
+        return told_name(self.entry.request.dataset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +109,7 @@ class Purchase:
         if entry is None or entry.answer is None or not self.analyst.may_see(entry):
             raise PurposeError(
                 "purpose is missing: say what the answer is for, such as 'quarterly report', as the"
-                f" owner of data set {self.dataset.name!r} wants to know; nothing was charged"
+                f" owner of data set {self.dataset.told!r} wants to know; nothing was charged"
             )
 
     def _stored(self, entry: Entry, charged: Loss, draw: Draw, enclose: Enclose | None) -> Bought:
@@ -142,7 +148,7 @@ class Purchase:
         answer = _unless_it_fails(draw)
         if answer is None:
             raise SourceError(
-                f"data set {self.dataset.name!r} could not be counted, and why is withheld, as it"
+                f"data set {self.dataset.told!r} could not be counted, and why is withheld, as it"
                 " may quote a record; the debit stays: check that the records can be read, and in"
                 " time, then ask again, which costs nothing more unless they have changed"
             )

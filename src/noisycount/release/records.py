@@ -31,6 +31,7 @@ from noisycount.release.sources.places import files_of
 from noisycount.release.tables.asked.questions import OneCount
 from noisycount.release.tables.asked.table import AskedTable
 from noisycount.release.unreadable import unreadable_as_missing
+from noisycount.shown.told import told_name
 from noisycount.shown.value import Shown
 
 __all__ = ["Records"]
@@ -88,7 +89,7 @@ class Records(Shown, Closing):
         path = Path(place).absolute()
         content = Contents(register.folder).of(files_of(path))
         name = register.name_of(stated, content.digest)
-        former, shown = register.written.get(name), repr(str(place))
+        former, shown = register.written.get(name), repr(told_name(path))
         holding = Holding(shown, path, name, stated, content, former, register.folder)
         return cls._held(holding, name, stated, register)
 

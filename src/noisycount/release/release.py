@@ -23,7 +23,7 @@ class Release(Shown):
         epsilon: What the answer cost once.
         charged: What this call charged for it; 0 for an answer that was paid for before.
         remaining: The largest ε at which this analyst may ask one more question of the data set.
-        dataset: Whose records were counted.
+        dataset: Whose records were counted; a file without a name is told by that of its file.
         where: The canonical text of the predicate's normal form.
         mechanism: The law of the answer given the count.
         key: Under which key the ledger keeps the answer.

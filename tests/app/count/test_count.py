@@ -44,7 +44,7 @@ def test_json_says_everything_in_one_object(run: Run, here: Path) -> None:
     assert type(told["answer"]) is int
     assert (told["epsilon"], told["charged"], told["remaining"]) == ("1/3", "1/3", "5/3")
     assert (told["mechanism"], told["scale"], told["where"]) == ("discrete Laplace", "3", POOR)
-    assert told["dataset"] == str(here / "survey.parquet")
+    assert told["dataset"] == "survey.parquet"
     assert (told["error"], told["confidence"]) == (7, 0.9)
 
 
@@ -120,9 +120,11 @@ def test_budgets_add_up_exactly(run: Run) -> None:
 
 
 def test_without_a_configuration_the_ledger_is_the_users(run: Run, tmp_path: Path) -> None:
-    """Where no file names a ledger, the answer says where it is kept."""
+    """Where no file names a ledger, `ledger show` says where it is; no answer holds a path."""
     told = run("count", "survey.parquet", *ROWS, "--where", POOR, "--epsilon", "0.1")
-    assert re.search(r"^ledger +~/\.config/noisycount/ledger\.db *$", told.output, re.MULTILINE)
+    assert re.search(r"^ledger +ledger\.db *$", told.output, re.MULTILINE)
+    shown = run("ledger", "show").output
+    assert re.search(r"^ledger: ~/\.config/noisycount/ledger\.db *$", shown, re.MULTILINE)
     assert (tmp_path / "home" / ".config" / "noisycount" / "ledger.db").is_file()
 
 
@@ -136,7 +138,8 @@ def test_a_named_data_set_is_its_file(
     for source, left in (("survey", "0.5"), ("../survey.parquet", "0.25")):
         told = run("count", source, "--where", "age > 40", "--epsilon", left, "--json").object
         assert (told["dataset"], told["unit"], told["remaining"]) == ("survey", "person", left)
-    assert told["ledger"] == str(here / "ledger.db")
+    assert told["ledger"] == "ledger.db"
+    assert run("ledger", "show", "--json").object["ledger"] == str(here / "ledger.db")
 
 
 def test_a_configuration_can_be_named(run: Run, here: Path) -> None:
@@ -145,7 +148,8 @@ def test_a_configuration_can_be_named(run: Run, here: Path) -> None:
     (here / "noisycount.toml").rename(here.parent / "other.toml")
     (here / "survey.parquet").rename(here.parent / "survey.parquet")
     words = ("--where", POOR, "--epsilon", "1", "--config", "../other.toml", "--json")
-    assert run("count", "survey", *words).object["ledger"] == str(here.parent / "ledger.db")
+    assert run("count", "survey", *words).object["ledger"] == "ledger.db"
+    assert (here.parent / "ledger.db").is_file()
 
 
 def test_a_terminal_reads_every_fact(run: Run) -> None:

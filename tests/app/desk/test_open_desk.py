@@ -19,7 +19,7 @@ def test_a_file_is_counted_under_the_ledger_of_the_command_line(run: Run, here: 
     """One budget and one answer, whoever asks first."""
     with nc.open_desk("survey.parquet", unit="person", ledger="my.db") as desk:
         first = desk.release(POOR, "0.1")
-        assert first.dataset == str(here / "survey.parquet")
+        assert first.dataset == "survey.parquet"
         assert (desk.remaining, "health" in desk.columns) == (Fraction("1.9"), True)
     (here / "noisycount.toml").write_text('[ledger]\nurl = "sqlite:///my.db"\n')
     told = run("count", "survey.parquet", "--where", POOR, "--epsilon", "0.1", "--json").object

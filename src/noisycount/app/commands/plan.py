@@ -33,6 +33,7 @@ from noisycount.app.terminal.printing import (
     print_text,
 )
 from noisycount.release.budget.budgets import PureBudget
+from noisycount.shown.told import told_name
 
 __all__ = ["command"]
 
@@ -205,7 +206,7 @@ def _paying(budget: Fraction | None, dataset: str | None, configuration: Config)
     from noisycount.app.ledger.old_answer import spent_of  # noqa: PLC0415  (loads SQLAlchemy)
 
     asked = configuration.dataset(dataset)
-    return Paying(asked.budget, spent_of(dataset, configuration), asked.name)
+    return Paying(asked.budget, spent_of(dataset, configuration), told_name(asked.name))
 
 
 def _misused(message: str) -> click.UsageError:

@@ -8,6 +8,7 @@ from noisycount.app.count.trial import Trial
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_of_size
 from noisycount.shown.numbers import odds_sentence
+from noisycount.shown.told import told_name
 
 __all__ = ["NEIGHBOURS", "answer_object", "trial_object"]
 
@@ -45,7 +46,7 @@ def answer_object(answer: Answer, hints: Sequence[str] = ()) -> dict[str, Any]:
         "analyst": answer.analyst.name,
         "repeated": release.repeated,
         "key": release.key,
-        "ledger": None if answer.ledger is None else str(answer.ledger),
+        "ledger": None if answer.ledger is None else told_name(answer.ledger),
         "better": _better(answer),
         "hints": list(hints),
     }
@@ -70,7 +71,7 @@ def trial_object(trial: Trial) -> dict[str, Any]:
         "answer": None,
         "error": trial.error,
         "confidence": trial.confidence,
-        "dataset": trial.dataset.name,
+        "dataset": told_name(trial.dataset.name),
         "where": trial.where,
         "meaning": trial.meaning,
         "unit": trial.unit,

@@ -5,12 +5,13 @@ from fractions import Fraction
 
 from noisycount.app.count.question import Answer
 from noisycount.app.count.trial import Trial
-from noisycount.app.terminal.printing import Facts, seen_from_here
+from noisycount.app.terminal.printing import Facts
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.ledger.entries import ANALYST, Analyst
 from noisycount.shown.numbers import approximately, odds_sentence, percent, plus_minus, signed
+from noisycount.shown.told import told_name
 
 __all__ = ["accepted", "answer_facts", "counted", "left", "trial_facts"]
 
@@ -35,7 +36,7 @@ def answer_facts(answer: Answer, hints: Sequence[str] = ()) -> Facts:
         ("noise", f"{release.mechanism.name}, scale {approximately(release.scale)}"),
         ("privacy", f"ε = {exact_text(release.epsilon)}: {answer.odds}"),
         ("budget", f"charged {paid}; {remaining}"),
-        ("ledger", seen_from_here(answer.ledger) if answer.ledger else "on a server"),
+        ("ledger", told_name(answer.ledger) if answer.ledger else "on a server"),
         *(("hint", hint) for hint in hints),
     ]
 
@@ -86,7 +87,7 @@ def _price(trial: Trial) -> str:
 def counted(dataset: str, unit: str | None) -> str:
     """Whose records are counted, by what."""
     by = f"distinct values of {unit}" if unit else "rows"
-    return f"{seen_from_here(dataset)}, counting {by}"
+    return f"{told_name(dataset)}, counting {by}"
 
 
 def left(largest: Fraction, budget: Budget, analyst: Analyst) -> str:

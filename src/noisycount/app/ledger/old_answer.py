@@ -6,12 +6,12 @@ from noisycount.app.config.config import Config
 from noisycount.app.ledger.access import debits
 from noisycount.app.ledger.asked_words import asked_words
 from noisycount.app.ledger.words import answer_words
-from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import NoisyCountError
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.asked import asks_for_table
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.table_answer import TableAnswer
+from noisycount.shown.told import told_name
 
 __all__ = [
     "SHORTEST_KEY",
@@ -83,7 +83,7 @@ def answered_words(entry: Entry) -> str:
     answered = "nothing" if entry.answer is None else answer_words(entry)
     return (
         f"{answered} was answered on {entry.made:%Y-%m-%d} and is paid for: {asked_words(entry)} "
-        f"in {seen_from_here(entry.request.dataset)}"
+        f"in {told_name(entry.request.dataset)}"
     )
 
 

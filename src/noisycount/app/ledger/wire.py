@@ -1,5 +1,6 @@
 """What a ledger says, as JSON."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,6 +8,7 @@ from noisycount.app.config.config import Config
 from noisycount.app.ledger.accounts import Account, accounts_of_analysts, accounts_of_datasets
 from noisycount.release.budget.exact import exact_text, optional_text
 from noisycount.release.budget.loss import Loss
+from noisycount.release.ledger.asked import asked_of
 from noisycount.release.ledger.book import Verification
 from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.entries import Entry
@@ -93,7 +95,7 @@ def _entry_objects(entries: Sequence[Entry]) -> list[Object]:
             "made": entry.made.isoformat(),
             "key": entry.key,
             "dataset": entry.request.dataset,
-            "question": entry.request.question,
+            "question": _question(entry),
             **price_object(entry),
             **_spent_object(entry.spent),
             "analyst": entry.analyst,
@@ -112,6 +114,12 @@ def repeat_objects(entry: Entry) -> list[Object]:
         {"analyst": each.analyst, "made": each.made.isoformat(), "purpose": each.purpose}
         for each in entry.repeats
     ]
+
+
+def _question(entry: Entry) -> str:
+    """What was asked, as the ledger holds it, without the hash of the records' content."""
+    told = {name: of for name, of in asked_of(entry).items() if name != "version"}
+    return json.dumps(told, sort_keys=True) if told else entry.request.question
 
 
 def price_object(entry: Entry) -> Object:

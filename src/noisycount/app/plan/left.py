@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from noisycount.app.plan.paying import Paying
-from noisycount.app.terminal.printing import seen_from_here
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.tables.plan import TablePlan
 from noisycount.shown.numbers import approximately
@@ -14,7 +13,7 @@ __all__ = ["left_facts", "left_object"]
 
 def left_facts(plans: Sequence[TablePlan], paying: Paying) -> list[tuple[str, str]]:
     """What one more answer may cost now, and after the table with each noise."""
-    owner = seen_from_here(paying.dataset or "the budget")
+    owner = paying.dataset or "the budget"
     now = f"the next may cost up to {approximately(paying.left)} of {owner}"
     return [
         ("budget", f"{now} (budget {paying.budget.text})"),

@@ -4,7 +4,6 @@ from decimal import ROUND_CEILING, Context, Decimal
 
 from noisycount.app.plan.dots import Dots
 from noisycount.app.plan.plan import Plan
-from noisycount.app.terminal.printing import seen_from_here
 from noisycount.release.budget.exact import exact_text
 from noisycount.shown.numbers import (
     approximately,
@@ -113,7 +112,7 @@ def _budget(plan: Plan) -> str:
     paying, left = plan.paying, approximately(plan.paying.left)
     if paying.dataset is None:
         return f"{paying.budget.text} pays for {paid}{missing}"
-    owner = seen_from_here(paying.dataset)
+    owner = paying.dataset
     if paying.budget.is_a_sum:
         return f"{left} is left of {owner}: it pays for {paid}{missing}"
     return (

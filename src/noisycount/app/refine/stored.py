@@ -3,10 +3,10 @@
 from noisycount.app.config.config import Config
 from noisycount.app.ledger.old_answer import entry_under_key
 from noisycount.app.ledger.stored_count import StoredCount
-from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import NoisyCountError
 from noisycount.release.ledger.asked import asks_for_table
 from noisycount.release.ledger.entries import Entry
+from noisycount.shown.told import told_name
 
 __all__ = ["stored_count", "stored_entry"]
 
@@ -25,7 +25,7 @@ def stored_entry(key: str, source: str | None, configuration: Config) -> Entry:
     entry = entry_under_key(key, configuration, "--key")
     if source is not None and configuration.dataset(source).account != entry.request.dataset:
         raise NoisyCountError(
-            f"--key {key!r}: that is an answer about {seen_from_here(entry.request.dataset)}: "
+            f"--key {key!r}: that is an answer about {told_name(entry.request.dataset)}: "
             f"leave {source!r} out"
         )
     return entry

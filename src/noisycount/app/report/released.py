@@ -1,7 +1,8 @@
 """One release of a ledger: what was asked and told, with what noise, at what price, for whom."""
 
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +16,7 @@ from noisycount.model.noises.discrete import DiscreteNoise
 from noisycount.release.ledger.asked import asked_of, asked_part
 from noisycount.release.ledger.entries import Entry
 
-__all__ = ["CONFIDENCE", "Noise", "Released"]
+__all__ = ["CONFIDENCE", "Noise", "Released", "Versions", "releases_of"]
 
 CONFIDENCE = 0.95
 """With which the ± of a report are stated."""
@@ -40,6 +41,29 @@ class Noise:
 
 
 @dataclass(frozen=True, slots=True)
+class Versions:
+    """The numbers of the versions of each data set, from 1 on, in the order in which they come.
+
+    A ledger tells versions apart by hashes of the content, and whoever knows all records but one
+    could try its values: so none of them is told.
+
+    Attributes:
+        known: The versions that came, by the name of the data set.
+    """
+
+    known: dict[str, list[str]] = field(default_factory=dict)
+
+    def number(self, dataset: str, version: str | None) -> str | None:
+        """The number of a version; None where there is none."""
+        if version is None:
+            return None
+        known = self.known.setdefault(dataset, [])
+        if version not in known:
+            known.append(version)
+        return str(known.index(version) + 1)
+
+
+@dataclass(frozen=True, slots=True)
 class Released:
     """A debit of a ledger with what is known of its answer.
 
@@ -48,7 +72,7 @@ class Released:
         question: What was asked, in words.
         noises: Of a count one, of a table that of each level, its cells first; none where no
             noisycount wrote the question.
-        version: Of the records that were counted; None: the question names none.
+        version: The number of the version of the records that were counted; None: none is known.
         priced: For which neighbours its price was made, and what it costs for the others.
     """
 
@@ -59,13 +83,18 @@ class Released:
     priced: Priced
 
     @classmethod
-    def of(cls, entry: Entry) -> "Released":
-        """The release of an entry."""
+    def of(cls, entry: Entry, versions: Versions) -> "Released":
+        """The release of an entry.
+
+        Args:
+            entry: As the ledger holds it.
+            versions: Those of older entries.
+        """
         asked = asked_of(entry)
         noises: tuple[Noise, ...] = ()
         with suppress(*_UNREADABLE):
             noises = _noises(asked)
-        version = asked_part(entry, "version")
+        version = versions.number(entry.request.dataset, asked_part(entry, "version"))
         return cls(entry, _question(entry), noises, version, Priced.of(entry))
 
     @property
@@ -77,6 +106,12 @@ class Released:
     def failed(self) -> bool:
         """Whether it was charged and nothing was told."""
         return self.entry.answer is None
+
+
+def releases_of(entries: Iterable[Entry]) -> list[Released]:
+    """The releases of entries, the oldest first, whose versions are numbered among them."""
+    versions = Versions()
+    return [Released.of(entry, versions) for entry in entries]
 
 
 def _question(entry: Entry) -> str:

@@ -1,14 +1,14 @@
 """All that a ledger tells an officer: each data set, its releases, what is spent and left."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 
 from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.ledger.access import existing_ledger
 from noisycount.app.ledger.accounts import Account, accounts_of_analysts, accounts_of_datasets
-from noisycount.app.report.released import Released
+from noisycount.app.report.released import Released, Versions
 from noisycount.release.budget.loss import Loss
 from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_of_size
 from noisycount.release.ledger.asked import asked_part
@@ -20,6 +20,7 @@ from noisycount.release.ledger.refusals import require_no_row
 from noisycount.release.ledger.rows import entries_of
 from noisycount.release.register.written import Written
 from noisycount.release.tables.odds import odds_of
+from noisycount.shown.told import told_names
 
 __all__ = ["DatasetReport", "Report", "report_of", "report_on"]
 
@@ -29,10 +30,11 @@ class DatasetReport:
     """What is told of one data set.
 
     Attributes:
-        account: Its name, its budget, and what all its answers have cost together.
+        account: Its name as it is told, its budget, and what all its answers have cost together.
         unit: The column that names the person; None: every record is one unit.
         size: The number of units where it is public, else None.
-        version: Of the records as they were written down last; None: they never were.
+        version: The number of that of the records as they were written down last; None: they never
+            were.
         releases: Oldest first.
         is_intact: Whether every row of the ledger is as it was written.
         why: The reason of the budget, in the owner's words; None: none was said.
@@ -183,7 +185,7 @@ def _datasets(
     asked: dict[str, list[Entry]] = {}
     for entry in entries:
         asked.setdefault(entry.request.dataset, []).append(entry)
-    return [
+    found = [
         _dataset(
             account,
             asked.get(account.name, []),
@@ -192,6 +194,10 @@ def _datasets(
             is_intact=is_intact,
         )
         for account in accounts_of_datasets(configuration, entries)
+    ]
+    told = told_names(each.account.name for each in found)
+    return [
+        replace(each, account=replace(each.account, name=told[each.account.name])) for each in found
     ]
 
 
@@ -209,12 +215,15 @@ def _dataset(
         unit = asked_part(entries[-1], "unit")
     else:
         unit = None if configured is None else configured.unit
+    versions = Versions()
+    releases = tuple(Released.of(entry, versions) for entry in entries)
+    version = None if described is None else described.version
     return DatasetReport(
         account=account,
         unit=None if unit == "row" else unit,
         size=None if configured is None else configured.size,
-        version=None if described is None else described.version,
-        releases=tuple(map(Released.of, entries)),
+        version=versions.number(account.name, version),
+        releases=releases,
         is_intact=is_intact,
         why=None if configured is None else configured.why,
     )

@@ -9,6 +9,7 @@ from noisycount.app.report.priced import priced_for
 from noisycount.app.report.released import Released
 from noisycount.app.report.report import DatasetReport, Report
 from noisycount.app.report.rounding import rounded_up
+from noisycount.shown.told import told_name
 
 __all__ = ["as_text", "releases_sheet", "report_sheet"]
 
@@ -35,7 +36,9 @@ def releases_sheet(releases: Iterable[Released]) -> str:
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow((_OF_DATASET[0], *_HEADER))
-    writer.writerows((as_text(each.entry.request.dataset), *_row(each)) for each in releases)
+    writer.writerows(
+        (as_text(told_name(each.entry.request.dataset)), *_row(each)) for each in releases
+    )
     return text.getvalue()
 
 

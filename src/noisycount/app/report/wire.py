@@ -18,6 +18,7 @@ from noisycount.app.report.released import CONFIDENCE, Released
 from noisycount.app.report.report import DatasetReport, Report
 from noisycount.release.budget.exact import exact_text, optional_text
 from noisycount.release.budget.loss import Loss
+from noisycount.shown.told import told_name
 
 __all__ = ["release_object", "report_object"]
 
@@ -26,10 +27,12 @@ Object = dict[str, Any]
 
 def report_object(report: Report, configuration: Config) -> Object:
     """All of a report; prices, sums and scales are exact decimals or fractions, as text."""
+    place = configuration.ledger_file
     return {
         "made": report.made.isoformat(timespec="seconds"),
         "noisycount": version("noisycount"),
         **verification_object(configuration, report.found, report.known_head),
+        "ledger": None if place is None else told_name(place),
         "rows": report.found.head.number,
         "confidence": CONFIDENCE,
         "datasets": [_dataset_object(each) for each in report.datasets],

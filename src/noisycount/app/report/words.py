@@ -4,7 +4,7 @@ from noisycount.app.config.config import Config
 from noisycount.app.count.wire import NEIGHBOURS
 from noisycount.app.ledger.accounts import Account
 from noisycount.app.ledger.asked_words import number_of
-from noisycount.app.ledger.words import answer_words, intact_words, place_words
+from noisycount.app.ledger.words import answer_words, intact_words
 from noisycount.app.report.released import CONFIDENCE, Released
 from noisycount.app.report.report import DatasetReport, Report
 from noisycount.app.report.rounding import rounded_down, rounded_up
@@ -14,6 +14,7 @@ from noisycount.release.ledger.book import Verification
 from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.shown.numbers import percent, plus_minus
+from noisycount.shown.told import told_name
 
 __all__ = [
     "ANALYSTS",
@@ -95,8 +96,8 @@ TERMS = (
     (
         "version",
         (
-            "a hash of the records that were counted and of how they were read, which tells"
-            " whether they have changed."
+            "the records as they were counted and read: another number says that they, or how they"
+            " are read, have changed, and nothing of what they hold."
         ),
     ),
     (
@@ -121,7 +122,6 @@ _CHANGES = {
     NeighbourRelation.REPLACEMENT: "replacing",
 }
 _NOTHING_LEFT = "nothing, until the ledger is restored"
-_SHOWN_VERSION = 23  # characters: "sha256:" and 16 digits
 
 
 def verified_words(found: Verification, known_head: Head | None) -> str:
@@ -142,11 +142,17 @@ def verified_words(found: Verification, known_head: Head | None) -> str:
 def report_facts(report: Report, configuration: Config) -> Facts:
     """What is told of the ledger."""
     return [
-        ("ledger", place_words(configuration)),
+        ("ledger", _ledger_words(configuration)),
         ("made", f"{report.made:%Y-%m-%d %H:%M} UTC"),
         ("verified", verified_words(report.found, report.known_head)),
         *([("head", str(report.found.head))] if report.is_verified else []),
     ]
+
+
+def _ledger_words(configuration: Config) -> str:
+    """The file of the ledger, without its folder."""
+    place = configuration.ledger_file
+    return "on a server" if place is None else told_name(place)
 
 
 def dataset_facts(dataset: DatasetReport) -> Facts:
@@ -205,7 +211,7 @@ def account_cells(account: Account) -> tuple[str, str, str, str]:
 def _version_words(dataset: DatasetReport) -> str:
     if dataset.version is None:
         return "not written down"
-    shown = dataset.version[:_SHOWN_VERSION]
+    shown = dataset.version
     return shown if dataset.is_current else f"{shown}; some releases are of other versions"
 
 

@@ -12,6 +12,7 @@ from noisycount.release.budget.loss import Loss
 from noisycount.release.budget.neighbours import neighbours_of_size
 from noisycount.release.tables.plan import TablePlan
 from noisycount.release.tables.release import TableRelease
+from noisycount.shown.told import told_name
 
 __all__ = ["level_objects", "loss_object", "table_object", "table_trial_object"]
 
@@ -40,7 +41,7 @@ def table_object(table: Table) -> dict[str, Any]:
         "analyst": table.analyst.name,
         "repeated": release.repeated,
         "key": release.key,
-        "ledger": None if table.ledger is None else str(table.ledger),
+        "ledger": None if table.ledger is None else told_name(table.ledger),
         "hints": table.hints,
     }
 
@@ -51,7 +52,7 @@ def table_trial_object(trial: TableTrial) -> dict[str, Any]:
         "dry_run": True,
         "rows": None,
         "confidence": trial.confidence,
-        "dataset": trial.dataset.name,
+        "dataset": told_name(trial.dataset.name),
         "where": trial.where,
         "meaning": trial.meaning,
         "unit": trial.unit,

@@ -15,12 +15,12 @@ from noisycount.app.terminal.printing import (
     print_facts,
     print_table,
     print_text,
-    seen_from_here,
 )
 from noisycount.release.ledger.entries import ANALYST
 from noisycount.release.tables.plan import TablePlan
 from noisycount.release.tables.release import TableRelease
 from noisycount.shown.numbers import percent, plus_minus, signed
+from noisycount.shown.told import told_name
 
 __all__ = ["print_trial", "print_whole", "table_facts", "table_head", "trial_facts", "trial_head"]
 
@@ -175,7 +175,7 @@ def table_facts(table: Table, shown: int) -> Facts:
         *_groups(release.plan, release.unit),
         ("privacy", f"{release.price.text} for the whole table: {release.odds}"),
         ("budget", f"charged {paid}; {left(release.remaining, table.budget, table.analyst)}"),
-        ("ledger", seen_from_here(table.ledger) if table.ledger else "on a server"),
+        ("ledger", told_name(table.ledger) if table.ledger else "on a server"),
         *(("hint", hint) for hint in table.hints),
     ]
 

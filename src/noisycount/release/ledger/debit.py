@@ -8,6 +8,7 @@ from noisycount.release.budget.exact import exact_text
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.book import Book
 from noisycount.release.ledger.entries import Analyst, Request
+from noisycount.shown.told import told_name
 
 __all__ = ["time_of_debit", "totals"]
 
@@ -28,7 +29,7 @@ def totals(book: Book, request: Request, budget: Budget, analyst: Analyst) -> tu
     """
     price = request.price
     spent, own = book.paid_for(request.dataset), book.paid_by(analyst.name)
-    _check_budget(price, budget, spent, repr(request.dataset))
+    _check_budget(price, budget, spent, repr(told_name(request.dataset)))
     if analyst.budget is not None:
         _check_budget(price, analyst.budget, own, f"analyst {analyst.name!r}")
     return spent + price, own + price

@@ -44,7 +44,7 @@ class Content:
             SourceError: They may.
         """
         if state_of(self.files) != self.state:
-            raise SourceError(f"{str(self.files[0])!r} changed while it was open: open it again")
+            raise SourceError(f"{self.files[0].name!r} changed while it was open: open it again")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def _digest(files: tuple[Path, ...]) -> str:
             with file.open("rb") as opened:
                 found.append(hashlib.file_digest(opened, "sha256").hexdigest())
     except OSError:
-        shown = repr(str(files[0]))
+        shown = repr(files[0].name)
         raise SourceError(f"{shown} cannot be read: check its path and permissions") from None
     if len(found) == 1:
         return found[0]

@@ -1,5 +1,6 @@
 """The desk of a table in memory, whose description is written down before its first charge."""
 
+from itertools import count
 from typing import Any
 
 from noisycount.errors import SourceError
@@ -11,11 +12,11 @@ from noisycount.release.register.register import Register, Statement
 from noisycount.release.register.written import ROW, Written
 from noisycount.release.sources.interface import CheckedSource
 from noisycount.release.sources.opening import opened_frame
+from noisycount.shown.told import told_name
 
 __all__ = ["desk_of_frame"]
 
 _SHOWN = "frame"
-_DIGITS = 16  # of a hash: of a million tables, two share them once in 1e7 ledgers
 
 
 def desk_of_frame(
@@ -29,7 +30,7 @@ def desk_of_frame(
 
     Args:
         frame: A table of pandas, Polars, Arrow or DuckDB.
-        stated: What its owner says of it; an empty name: it is called by its content.
+        stated: What its owner says of it; an empty name: it is called by a number.
         paying: Its budget, and its size where that is public.
         register: What was written down before.
         ledger: Where what it is is written down.
@@ -55,12 +56,15 @@ def _described(
 ) -> str:
     """The name of a table in memory, once what it is is written down.
 
+    A table without a name is known again by its content, which only what is written down holds: its
+    name is a number, since a name is told to whoever reads an answer.
+
     Raises:
         SourceError: Columns are not as they were written down.
         ConfigError: The unit is another, or the same table has another name.
     """
     digest = source.version
-    called = Statement(stated.name or f"{_SHOWN} {digest[:_DIGITS]}", is_path=not stated.name)
+    called = Statement(stated.name or _free_name(register), is_path=not stated.name)
     name = register.name_of(called, digest)
     register.unit(name, ROW if unit is None else unit)
     former = register.written.get(name)
@@ -68,8 +72,17 @@ def _described(
         require_described(_SHOWN, former, source)
     whole = source.schema.entire
     written = Written(unit, source.forms, digest, whole.others).after(former)
-    if written != former:
-        text = ledger.describe(name, written.text, None if former is None else former.text)
-        if text != written.text:
-            raise SourceError(f"{name!r} was written down otherwise meanwhile: open it again")
-    return name
+    if written == former:
+        return name
+    text = ledger.describe(name, written.text, None if former is None else former.text)
+    if text == written.text:
+        return name
+    if former is None and not stated.name:  # another process took the number
+        return _described(source, unit, stated, Register.of(ledger, register.folder), ledger)
+    raise SourceError(f"{told_name(name)!r} was written down otherwise meanwhile: open it again")
+
+
+def _free_name(register: Register) -> str:
+    """The first name of a table without one that no other has."""
+    names = (f"{_SHOWN} {number}" for number in count(1))
+    return next(name for name in names if name not in register.written)

@@ -11,6 +11,7 @@ from noisycount.release.ledger.asked import asked_part
 from noisycount.release.ledger.ledger import Entry, Ledger
 from noisycount.release.register.written import ROW, Written
 from noisycount.release.sources.forms import ColumnForm, FileForm
+from noisycount.shown.told import told_name
 
 __all__ = ["Register", "Statement"]
 
@@ -122,8 +123,8 @@ class Register:
         if said is not None and unit != known:
             counted = "rows" if known is None else f"distinct {known!r}"
             raise ConfigError(
-                f"unit {said!r}: data set {name!r} counts {counted} ever since its first answer, "
-                "as rows and persons never share a budget: leave the unit out"
+                f"unit {said!r}: data set {told_name(name)!r} counts {counted} ever since its "
+                "first answer, as rows and persons never share a budget: leave the unit out"
             )
         return known
 

@@ -62,5 +62,5 @@ def state_of(files: tuple[Path, ...]) -> tuple[tuple[int, ...], ...]:
     try:
         found = [file.stat() for file in files]
     except OSError:
-        raise SourceError(f"{str(files[0])!r} cannot be read any more: open it again") from None
+        raise SourceError(f"{files[0].name!r} cannot be read any more: open it again") from None
     return tuple((each.st_size, each.st_mtime_ns, each.st_ctime_ns, each.st_ino) for each in found)

@@ -62,7 +62,7 @@ class TableRelease(Shown):
         labels: The keys of the cells, for a reader.
         charged: What this call charged; nothing for a table that was paid for before.
         remaining: The largest ε at which this analyst may ask one more question of the data set.
-        dataset: Whose records were counted.
+        dataset: Whose records were counted; a file without a name is told by that of its file.
         key: Under which key the ledger keeps the table.
         where: The canonical text of what was counted; None: all records, or several questions.
         unit: The column whose distinct values were counted; None: records.

@@ -9,7 +9,6 @@ import numpy as np
 
 from noisycount.app.refine.tables.asked import AskedTable
 from noisycount.app.refine.tables.published import PublishedLevel, PublishedTable
-from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import NoisyCountError
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.tables.margins import TOTAL
@@ -20,6 +19,7 @@ from noisycount.release.sources.duckdb.noisy_measurements import (
     measurements,
 )
 from noisycount.shown.label import ALL_KEYS
+from noisycount.shown.told import told_name
 
 __all__ = ["census_table"]
 
@@ -63,7 +63,7 @@ def census_table(asked: AskedTable, path: Path) -> PublishedTable:
     cells = _chosen(asked.query, found)
     names = cells.names or (cells.measured.query,)
     queries = [cells, *(each for each in found if _is_sum(each, cells))]
-    return _table(queries, names, f"{cells.measured.query} of {geocode} in {seen_from_here(path)}")
+    return _table(queries, names, f"{cells.measured.query} of {geocode} in {told_name(path)}")
 
 
 def _geocode(asked: AskedTable, path: Path) -> str:

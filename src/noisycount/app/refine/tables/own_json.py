@@ -11,9 +11,9 @@ from noisycount.app.refine.tables.grouped import grouped_by_name
 from noisycount.app.refine.tables.noises import noise_named
 from noisycount.app.refine.tables.published import PublishedTable
 from noisycount.app.refine.tables.stored.table import NO_SUMS
-from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.shown.columns import Cells, free_name
+from noisycount.shown.told import told_name
 
 __all__ = ["own_json"]
 
@@ -67,7 +67,7 @@ def _table(told: dict[str, Any], path: Path) -> PublishedTable:
     answers = [int(row["answer"]) for row in rows]
     published = grouped.with_noises(noises, str(path))
     return PublishedTable(
-        subject=f"{told['where'] or 'all records'} in {told['dataset']}: {seen_from_here(path)}",
+        subject=f"{told['where'] or 'all records'} in {told['dataset']}: {told_name(path)}",
         names=names,
         keys=grouped.keys,
         answers=np.array(answers, dtype=np.float64),

@@ -10,12 +10,12 @@ from noisycount.app.refine.tables.grouped import GroupedRows, grouped_by_empty, 
 from noisycount.app.refine.tables.own_noise import OwnNoise
 from noisycount.app.refine.tables.published import PublishedLevel, PublishedTable
 from noisycount.app.refine.tables.stored.table import NO_SUMS
-from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.release.question.schema import close_names
 from noisycount.release.sources.duckdb.public_table import PublicTable
+from noisycount.shown.told import told_name
 
 __all__ = ["rows_table"]
 
@@ -47,7 +47,7 @@ def rows_table(asked: AskedTable, table: PublicTable) -> PublishedTable:
         _check_whole(table, column, answers, level, noise)
     has_sums = own is None or own.is_sum
     return PublishedTable(
-        subject=seen_from_here(table.path),
+        subject=told_name(table.path),
         names=tuple(names),
         keys=grouped.keys,
         answers=answers,

@@ -13,8 +13,8 @@ import numpy as np
 from noisycount.app.refine.tables.asked import AskedTable
 from noisycount.app.refine.tables.page_noises import published_pages
 from noisycount.app.refine.tables.published import PublishedTable
-from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import SourceError
+from noisycount.shown.told import told_name
 
 __all__ = ["is_wikimedia", "wikimedia_table"]
 
@@ -61,7 +61,7 @@ def wikimedia_table(asked: AskedTable, path: Path) -> PublishedTable:
     levels, notes = published_pages(asked, [row[1] for row in rows], np.array(answers))
     texts = [[str(cell or "") for cell in columns[name]] for name in _KEYS]
     return PublishedTable(
-        subject=f"page views in {seen_from_here(path)}",
+        subject=f"page views in {told_name(path)}",
         names=_KEYS,
         keys=list(zip(*texts, strict=True)),
         answers=np.array(answers, dtype=np.float64),

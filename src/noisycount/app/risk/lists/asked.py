@@ -13,6 +13,7 @@ from noisycount.errors import NoisyCountError
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.asked import asks_for_table
 from noisycount.release.ledger.entries import Entry
+from noisycount.shown.told import told_name
 
 __all__ = ["answers_so_far"]
 
@@ -33,7 +34,7 @@ def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
     counts = [entry for entry in entries if _is_count(entry)]
     questions = tuple(dict.fromkeys(asked_words(entry) for entry in counts))
     return AnswersSoFar(
-        dataset.name,
+        told_name(dataset.name),
         dataset.size,
         questions,
         tuple(questions.index(asked_words(entry)) for entry in counts),

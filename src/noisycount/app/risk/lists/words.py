@@ -6,7 +6,6 @@ from fractions import Fraction
 from noisycount.app.ledger.asked_words import number_of
 from noisycount.app.risk.lists.answers_so_far import AnswersSoFar
 from noisycount.app.risk.lists.risks import ListRisks, Outsider
-from noisycount.app.terminal.printing import seen_from_here
 from noisycount.shown.numbers import approximately, at_most, percent
 
 __all__ = ["list_cautions", "list_facts", "list_header", "list_rows", "promised"]
@@ -26,7 +25,7 @@ def list_facts(risks: ListRisks) -> list[tuple[str, str]]:
     numbers = ", ".join(f"{delta} {name}" for name, _, delta in list_rows(risks))
     return [
         ("reveals", f"{told}: {numbers}"),
-        ("list", f"{_list_words(asked)}, {seen_from_here(asked.dataset)}"),
+        ("list", f"{_list_words(asked)}, {asked.dataset}"),
         *[(str(place), words) for place, words in enumerate(asked.questions, start=1)],
         *[("table", f"{table.words}, {table.price.text}") for table in asked.tables],
         *([] if asked.paid.is_told_as_paid else [("paid", f"{asked.paid.loss.text} together")]),

@@ -9,6 +9,7 @@ from noisycount.app.server.refusals import UnknownReleaseError
 from noisycount.app.server.spending.spend import owner_of_name
 from noisycount.app.show.wire import entry_object
 from noisycount.release.ledger.lookup import entry_of_key
+from noisycount.shown.told import told_name
 
 __all__ = ["found"]
 
@@ -35,7 +36,7 @@ def found(name: str, visitor: Visitor, office: Office) -> bytes:
         raise UnknownReleaseError
     dataset = office.name_of(entry.request.dataset)
     _check(visitor, entry.analyst, dataset)
-    told: dict[str, Any] = {"dataset": dataset, **entry_object(entry)}
+    told: dict[str, Any] = {"dataset": told_name(dataset), **entry_object(entry)}
     return json.dumps(told, ensure_ascii=False).encode()
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from noisycount.errors import SourceError
 from noisycount.release.sources.duckdb.lake import Lake
 from noisycount.release.sources.places import files_of
+from noisycount.shown.told import told_name
 
 __all__ = ["require_state", "state_of"]
 
@@ -22,7 +23,7 @@ def state_of(place: Path | Lake) -> str:
     except (OSError, SourceError):
         states = []
     if not states:
-        raise SourceError(f"{str(place)!r} cannot be read any more: open it again")
+        raise SourceError(f"{told_name(place)!r} cannot be read any more: open it again")
     return " ".join(f"{state.st_size}-{state.st_mtime_ns}" for state in states)
 
 
@@ -38,4 +39,4 @@ def require_state(place: Path | Lake, state: str, while_it: str) -> None:
         SourceError: It may have changed.
     """
     if state_of(place) != state:
-        raise SourceError(f"{str(place)!r} changed while it {while_it}: open it again")
+        raise SourceError(f"{told_name(place)!r} changed while it {while_it}: open it again")

@@ -14,13 +14,13 @@ from noisycount.app.refine.tables.noises import noise_named
 from noisycount.app.refine.tables.published import PublishedLevel, PublishedTable
 from noisycount.app.refine.tables.stored.cells import StoredCells, stored_levels
 from noisycount.app.refine.tables.stored.rows import level_names
-from noisycount.app.terminal.printing import seen_from_here
 from noisycount.errors import NoisyCountError
 from noisycount.model.tables.levels import Level
 from noisycount.release.ledger.asked import asked_of
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.shown.columns import Cells, free_name
+from noisycount.shown.told import told_name
 
 __all__ = ["NO_SUMS", "stored_table", "table_of_entry"]
 
@@ -72,7 +72,7 @@ def _table(entry: Entry, asked: dict[str, Any], answer: TableAnswer, words: str)
     is_sum = not is_hidden and (question["unit"] is None or asked.get("groups_per_unit") == 1)
     answers = np.concatenate(answer.levels)
     return PublishedTable(
-        subject=f"{words} in {seen_from_here(entry.request.dataset)}",
+        subject=f"{words} in {told_name(entry.request.dataset)}",
         names=cells.labels.names,
         keys=[cells.labels.texts(level, node) for level in counted for node in range(level.size)],
         answers=answers.astype(np.float64),

@@ -1,13 +1,14 @@
 """Which entries somebody wants to see, from the address of the page."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Self
 from urllib.parse import urlencode
 
 from noisycount.release.ledger.selection import Selection
+from noisycount.shown.told import told_name
 
 __all__ = ["AT_ONCE", "Filters"]
 
@@ -54,16 +55,19 @@ class Filters:
         """How many newer entries are on earlier pages."""
         return (self.page - 1) * AT_ONCE
 
-    def selection(self, visible: frozenset[str] | None, analyst: str | None) -> Selection:
+    def selection(
+        self, known: Iterable[str], visible: frozenset[str] | None, analyst: str | None
+    ) -> Selection:
         """What is wanted of what may be seen.
 
         Args:
+            known: What the ledger calls data sets, which are told otherwise where that is a path.
             visible: The data sets that may be; None: all.
             analyst: Whose entries alone may be; None: everybody's.
         """
         datasets = visible
         if self.dataset:
-            chosen = frozenset({self.dataset})
+            chosen = frozenset(name for name in known if told_name(name) == self.dataset)
             datasets = chosen if visible is None else chosen & visible
         return Selection(
             datasets=datasets,

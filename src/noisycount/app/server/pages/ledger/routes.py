@@ -19,6 +19,7 @@ from noisycount.app.server.pages.ledger.filters import AT_ONCE, Filters
 from noisycount.app.server.pages.ledger.shown import LedgerShown, releases_for
 from noisycount.app.server.visitors import Asking, Open
 from noisycount.errors import LedgerError
+from noisycount.shown.told import told_name
 
 __all__ = ["router"]
 
@@ -65,7 +66,10 @@ def export(
     name = f"noisycount-ledger-{datetime.now(UTC):%Y-%m-%d}.{form}"
     if form == "csv":
         return download(releases_sheet(releases), "text/csv", name)
-    told = [{"dataset": each.entry.request.dataset, **release_object(each)} for each in releases]
+    told = [
+        {"dataset": told_name(each.entry.request.dataset), **release_object(each)}
+        for each in releases
+    ]
     return download(dumps(told, indent=2, ensure_ascii=False), "application/json", name)
 
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 
 from noisycount.app.access.visitor import Visitor
 from noisycount.app.ledger.accounts import Account
-from noisycount.app.report.released import Released
+from noisycount.app.report.released import Released, releases_of
 from noisycount.app.report.words import account_cells, release_cells, verified_words
 from noisycount.app.server.office import Office
 from noisycount.app.server.pages.ledger.filters import AT_ONCE, Filters
 from noisycount.release.budget.loss import Loss
-from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.selection import Found, Selection, selected
+from noisycount.shown.told import told_name
 
 __all__ = ["LedgerShown", "releases_for"]
 
@@ -59,11 +59,12 @@ class LedgerShown:
         """
         selection = _selection(office, visitor, filters)
         found = selected(office.ledger, selection, filters.first, AT_ONCE)
-        rows = [_row(_released(entry, visitor)) for entry in found.entries]
+        rows = [_row(each) for each in _newest_first(found, visitor)]
         if not visitor.is_owner:
             names = tuple(sorted(_visible(office, visitor)))
             accounts = [*_datasets(office, found, names), _own(office, visitor)]
-            return cls(rows, found.total, names, (), [account_cells(each) for each in accounts])
+            cells: Rows = [account_cells(each) for each in accounts]
+            return cls(rows, found.total, _told(names), (), cells)
         names = tuple(dict.fromkeys([*_configured(office), *found.datasets]))
         shown = [*_datasets(office, found, names), *_analysts(office, found)]
         known_head = office.configuration.known_head
@@ -71,7 +72,7 @@ class LedgerShown:
         return cls(
             rows=rows,
             total=found.total,
-            datasets=names,
+            datasets=_told(names),
             analysts=tuple(found.analysts),
             accounts=[account_cells(each) for each in shown],
             head=str(found.head),
@@ -87,18 +88,22 @@ def releases_for(office: Office, visitor: Visitor, filters: Filters) -> list[Rel
         LedgerError: The ledger cannot be read, or a row is not as it was written.
     """
     found = selected(office.ledger, _selection(office, visitor, filters), 0, None)
-    return [_released(entry, visitor) for entry in found.entries]
+    return _newest_first(found, visitor)
 
 
-def _released(entry: Entry, visitor: Visitor) -> Released:
-    """The release of an entry; that others asked for the same is for owners."""
-    return Released.of(entry if visitor.is_owner else replace(entry, repeats=()))
+def _newest_first(found: Found, visitor: Visitor) -> list[Released]:
+    """The releases of entries; that others asked for the same is for owners."""
+    entries = reversed(found.entries)
+    shown = entries if visitor.is_owner else (replace(each, repeats=()) for each in entries)
+    return releases_of(shown)[::-1]
 
 
 def _selection(office: Office, visitor: Visitor, filters: Filters) -> Selection:
     if visitor.is_owner:
-        return filters.selection(None, None)
-    return filters.selection(_visible(office, visitor), office.analyst(visitor).name)
+        asked = selected(office.ledger, Selection(frozenset()), 0, 0).datasets
+        return filters.selection([*_configured(office), *asked], None, None)
+    visible = _visible(office, visitor)
+    return filters.selection(visible, visible, office.analyst(visitor).name)
 
 
 def _visible(office: Office, visitor: Visitor) -> frozenset[str]:
@@ -111,7 +116,14 @@ def _configured(office: Office) -> Iterator[str]:
 
 def _datasets(office: Office, found: Found, names: tuple[str, ...]) -> Iterator[Account]:
     budgets = {each.account: each.budget for each in office.configuration.datasets.values()}
-    return (Account(name, budgets.get(name), found.datasets.get(name, Loss())) for name in names)
+    return (
+        Account(told_name(name), budgets.get(name), found.datasets.get(name, Loss()))
+        for name in names
+    )
+
+
+def _told(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(told_name, names)))
 
 
 def _analysts(office: Office, found: Found) -> Iterator[Account]:
@@ -130,4 +142,4 @@ def _own(office: Office, visitor: Visitor) -> Account:
 
 def _row(released: Released) -> tuple[str, ...]:
     made, *rest = release_cells(released)
-    return made, released.entry.request.dataset, *rest
+    return made, told_name(released.entry.request.dataset), *rest
