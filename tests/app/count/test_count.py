@@ -36,7 +36,7 @@ def bound(epsilon: float) -> int:
     return math.ceil(math.log(2e9) / epsilon)
 
 
-def test_json_says_everything_in_one_object(run: Run, here: Path) -> None:
+def test_json_says_everything_in_one_object(run: Run) -> None:
     """The object has the promised keys; numbers of the budget are exact texts."""
     words = ("--where", POOR, "--unit", "person", "--epsilon", "1/3", "--confidence", "90%")
     told = run("count", "survey.parquet", *words, "--json").object
