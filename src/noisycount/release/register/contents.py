@@ -104,7 +104,7 @@ def _digest(files: tuple[Path, ...]) -> str:
             with file.open("rb") as opened:
                 found.append(hashlib.file_digest(opened, "sha256").hexdigest())
     except OSError:
-        shown = repr(files[0].name)
+        shown = repr(str(files[0]))
         raise SourceError(f"{shown} cannot be read: check its path and permissions") from None
     if len(found) == 1:
         return found[0]
