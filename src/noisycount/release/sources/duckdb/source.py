@@ -39,7 +39,6 @@ from noisycount.release.sources.duckdb.view import made_view, read_all, type_rea
 from noisycount.release.sources.forms import ColumnForm, FileForm
 from noisycount.release.sources.interface import require_known_columns, require_known_parts
 from noisycount.release.sources.lakes import LakePlace
-from noisycount.shown.told import told_name
 
 __all__ = ["DuckDBSource"]
 
@@ -263,7 +262,7 @@ class DuckDBSource(Closing):
 
     def prepare(self) -> None:
         """The refusal of cells that do not fit; see ``Source.prepare``."""
-        require_readable(repr(told_name(self.path)), self.used())
+        require_readable(repr(str(self.path)), self.used())
 
     @property
     def former_versions(self) -> tuple[str, ...]:
