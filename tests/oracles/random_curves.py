@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 from flint import arb, arb_poly, ctx
 
 import noisycount as nc
-from tests.oracles.enclosed.deltas import NEGLIGIBLE, delta, noise_table, told_pairs
+from tests.oracles.enclosed.deltas import (
+    LEFT_OUT,
+    NEGLIGIBLE,
+    RELATIVE_BITS,
+    delta,
+    noise_table,
+    told_pairs,
+)
 from tests.oracles.enclosed.pairs import EnclosedPair, Outsider, exact
 
 if TYPE_CHECKING:
@@ -17,6 +24,8 @@ if TYPE_CHECKING:
 LARGEST = 24  # records of most databases
 WIDEST_TABLE = 20.0  # records, the scale of discrete Gaussian noise
 MOST_EPSILON = 600.0
+MARGIN = 20.0  # nepers
+LEAST_KNOWN = 1e-250  # δ above which balls judge brackets: far above what underflows
 
 
 @dataclass(frozen=True)
@@ -40,7 +49,10 @@ class Setting:
         value, (lower, upper) = curve.delta(self.epsilon), curve.bracket(self.epsilon)
         exact = delta(self.mechanism, self.outsider, self.epsilon)
         holds = arb(lower) <= exact.upper() and arb(upper) >= exact.lower()
+        least = max(LEAST_KNOWN, math.exp(self.epsilon - LEFT_OUT + MARGIN))
         is_known = exact > NEGLIGIBLE or lower > NEGLIGIBLE
+        if exact.rel_accuracy_bits() > RELATIVE_BITS:  # known far below, but for noise left out
+            is_known = is_known or exact > least or lower > least
         if lower <= value <= upper and (holds or not is_known):
             return ""
         return f"{self}: {value!r} in {lower!r} .. {upper!r}, exactly {exact.str(17, radius=False)}"

@@ -1,6 +1,7 @@
 """Curves compared with sums of another make, in ball arithmetic."""
 
 import random
+from fractions import Fraction
 
 import pytest
 
@@ -57,6 +58,56 @@ BELOW_THE_LARGEST_LOSS = [
     Setting(nc.Laplace(2.28), Outsider(nc.BetaBinomial(8, 7.6, 5.4)), 0.6599725603264879),
     Setting(nc.Laplace(2.82), Outsider(nc.BetaBinomial(5, 5.5, 8.2)), 0.4532719618669471),
 ]
+
+
+ALMOST_CERTAIN = tabulated(0.0, 1.0, 1e-85)
+TENTH = 0.10294453926958513
+WITH_GAPS = [
+    *[TENTH, 0.0, 2.2306581428092494e-250, 0.0717368239216618, 0.01471183126896986],
+    *[9.615320522549282e-200, TENTH, 0.07543820976704871, TENTH, TENTH, TENTH, 0.0],
+    *[2.5002443781604806e-265, 0.0, 0.026777885968644118, 0.0, 0.09072347418657951],
+    *[2.18292e-318, 3.374836305160385e-120, 0.0, TENTH, 2.2849561186128225e-236, TENTH],
+]
+LOST = {
+    "a root next to an integer": Setting(nc.Laplace(2.0), ALMOST_CERTAIN, 0.0),
+    "the same under Gaussian noise": Setting(nc.Gaussian(2.0), ALMOST_CERTAIN, 0.0),
+    "the same under narrow noise": Setting(nc.Gaussian(0.2), tabulated(1e-85, 1.0, 1e-125), 0.0),
+    "a root at a tiny ε": Setting(nc.Laplace(0.0278), tabulated(0.0, 1.0, 0.0, 1.5e-92), 1.2e-61),
+    "a tail that underflows, times e^ε": Setting(
+        nc.Gaussian(0.0728), Outsider(nc.Strata([2], [1.7273e-205])), 471.48338233442416
+    ),
+    "a far count that e^ε brings near": Setting(
+        nc.DiscreteLaplace(Fraction(35184372088832, 7152398380902953)),
+        tabulated(*WITH_GAPS),
+        409.08305667960553,
+    ),
+    "a price that is reached": Setting(
+        nc.DiscreteLaplace(0.0693), Outsider(nc.Binomial(1, 0.9999999999999667)), 0.0118593080429687
+    ),
+    "a rate next to 1": Setting(
+        nc.Laplace(0.001), Outsider(nc.Strata([1, 1, 1], [2.3e-203, 0.267, 1 - 2**-53])), 438.0
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_brackets_hold_delta_where_digits_were_lost(name: str) -> None:
+    """And are narrow there."""
+    assert not LOST[name].fault
+    setting = LOST[name]
+    lower, upper = nc.privacy_curve(setting.mechanism, setting.outsider.told).bracket(
+        setting.epsilon
+    )
+    assert upper - lower <= 1e-8 * upper
+
+
+@pytest.mark.parametrize("noise", [nc.Exact(), nc.Laplace(2.0), nc.Gaussian(0.3)], ids=str)
+@pytest.mark.parametrize("rarest", [1e-12, 1e-60, 1e-85, 1e-200])
+def test_both_directions_agree_at_an_epsilon_of_0(noise: nc.Mechanism, rarest: float) -> None:
+    """There δ is the total variation, which is symmetric."""
+    for table in ([0.0, 1.0, rarest], [rarest, 1.0, 0.0], [rarest, 1.0, rarest**1.2, 0.0]):
+        plus, minus = nc.privacy_curve(noise, nc.Tabulated(table)).directions(0.0)
+        assert plus == pytest.approx(minus, rel=1e-11, abs=0)
 
 
 @pytest.mark.parametrize("setting", BELOW_THE_LARGEST_LOSS)

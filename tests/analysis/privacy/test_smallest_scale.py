@@ -1,5 +1,7 @@
 import math
+from itertools import pairwise
 
+import numpy as np
 import pytest
 from dp_accounting.pld import common, privacy_loss_mechanism
 from hypothesis import example, given
@@ -64,6 +66,52 @@ def test_the_scale_keeps_the_promise_and_none_much_smaller_does(
     assert nc.privacy_curve(noise(scale), population).bracket(epsilon)[1] <= delta
     smaller = nc.privacy_curve(noise(scale * (1 - 3e-9)), population)
     assert smaller.delta(epsilon) > delta * (1 - 1e-9)
+
+
+JAGGED = [
+    (2.0, 0.11, None),
+    (2.0, 0.01, None),
+    (0.3, 0.02, None),
+    (6.0, 0.02, None),
+    (2.0, 0.05, nc.Binomial(4, 0.3)),
+    (3.0, 0.02, nc.Strata([2, 3], [0.2, 0.5])),
+]
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "population"), JAGGED, ids=str)
+def test_the_first_scale_of_discrete_gaussian_noise_is_found_between_its_jumps(
+    epsilon: float, delta: float, population: nc.Population | None
+) -> None:
+    """It keeps delta, and none of 300 smaller scales does."""
+
+    def upper(scale: float) -> float:
+        curve = nc.privacy_curve(nc.DiscreteGaussian(scale), population)
+        return curve.bracket(epsilon)[1]
+
+    found = nc.smallest_scale(nc.DiscreteGaussian, epsilon, delta, population)
+    assert upper(found) <= delta
+    squares = np.linspace(1e-3, found**2 * (1 - 1e-8), 300)
+    assert all(upper(math.sqrt(square)) > delta for square in squares.tolist())
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 2.0, 7.0])
+def test_the_dips_of_discrete_gaussian_noise_fall(epsilon: float) -> None:
+    """δ at the scales where the threshold jumps: a search among them finds the first."""
+    dips = [
+        nc.privacy_curve(nc.DiscreteGaussian(math.sqrt((place + 0.5) / epsilon))).delta(epsilon)
+        for place in range(60)
+    ]
+    assert all(one * (1 + 1e-6) > other for one, other in pairwise(dips) if other > 1e-40)
+
+
+def test_less_discrete_gaussian_noise_can_show_less() -> None:
+    """In the worst case, and to an outsider: so no larger scale follows from one that is enough."""
+    for population, narrow, wide, less, more in (
+        (None, 0.5, 0.65, 0.1048, 0.1533),
+        (nc.Binomial(4, 0.3), 0.55, 0.65, 0.0457, 0.0549),
+    ):
+        curves = [nc.privacy_curve(nc.DiscreteGaussian(one), population) for one in (narrow, wide)]
+        assert [round(curve.delta(2.0), 4) for curve in curves] == [less, more]
 
 
 def test_a_population_that_is_enough_needs_no_noise() -> None:

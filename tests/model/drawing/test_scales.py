@@ -36,6 +36,17 @@ def test_a_scale_of_small_terms_is_kept() -> None:
     assert drawable(Fraction(20, 3)) == Fraction(20, 3)
 
 
+@pytest.mark.parametrize("noise", [nc.DiscreteLaplace, nc.DiscreteGaussian, nc.Gaussian])
+def test_both_ends_of_the_range_of_scales_are_scales(noise: type[nc.Laplace]) -> None:
+    """As floats, whose decimals may lie beyond; what is less or more is refused."""
+    for power in (-52, 52):
+        assert noise(2.0**power).exact_scale == Fraction(2) ** power
+        assert isinstance(noise(2.0**power).release(5), int | float)
+    for scale in (2.0**-52 * (1 - 2.0**-53), 2.0**52 + 1):
+        with pytest.raises(ValueError, match=r"^scale must be between 2\*\*-52 and 2\*\*52 "):
+            noise(scale)
+
+
 @pytest.mark.parametrize(
     "value", ["0.1", "1/10", " .1 ", "1e-1", Decimal("0.1"), 0.1, Fraction(1, 10)]
 )

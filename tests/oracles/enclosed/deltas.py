@@ -243,7 +243,8 @@ def _beyond_threshold(weights: list[arb], law: ContinuousLaw) -> arb:
             high = middle
         elif at_middle < 0:
             low = middle
-        else:
+        else:  # its sign is lost: the place itself, as near as these bits tell
+            high = middle
             break
     answer = high.mid()
     return sum((w * law.exceedance(answer - k) for k, w in enumerate(weights)), arb(0))

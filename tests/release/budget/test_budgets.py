@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize_scalar
 
+from noisycount.model.concentrated import epsilon_of_rho
 from noisycount.release.budget.approximate import ApproximateBudget
 from noisycount.release.budget.budgets import Budget, ConcentratedBudget, PureBudget, budget_of
 from noisycount.release.budget.exact import exact_epsilon
@@ -51,6 +52,18 @@ def test_the_rho_of_an_answer_bounds_its_renyi_divergences(epsilon: Fraction) ->
                 for one, other in [(right, 1 - right), (1 - right, right)]
             ]
             assert mpmath.log(sum(terms)) / (order - 1) <= float(Loss.of(epsilon).rho) * order
+
+
+@pytest.mark.parametrize("for_keys", ["0", "1e-7", "5e-7", "999e-9"])
+def test_the_part_of_delta_for_keys_pays_for_no_noise(for_keys: str) -> None:
+    """The ρ of a budget implies its ε at the rest of δ, and hardly more does: not at all of δ."""
+    budget = ApproximateBudget(Fraction(2), MICRO, Fraction(Decimal(for_keys)))
+    rest = MICRO - Fraction(Decimal(for_keys))
+    assert budget.rho_delta == rest
+    assert epsilon_of_rho(budget.rho, rest) <= 2 < epsilon_of_rho(budget.rho * 10001 / 10000, rest)
+    answer = Loss.concentrated(budget.rho, Fraction(0))
+    assert budget.admits(answer)
+    assert not budget.admits(Loss.concentrated(budget.rho * 10001 / 10000, Fraction(0)))
 
 
 @given(budgets, st.lists(prices, max_size=30))

@@ -11,6 +11,8 @@ from noisycount.model.noises.error.law import CertifiedErrorLaw
 
 __all__ = ["Divergences", "OneAnswer", "largest"]
 
+_ROUNDING = 1e-15  # of a rational as a float
+
 
 class Divergences(Protocol):
     """δ₊ and δ₋ of some answers."""
@@ -35,6 +37,17 @@ class OneAnswer:
 
     pairs: tuple[Pair, ...]
     errors: CertifiedErrorLaw | None
+
+    @property
+    def price(self) -> float | None:
+        """The ε of differential privacy, rounded up, if each record moves the count by one alone.
+
+        None: the noise has none, or a record may tell about others.
+        """
+        steepest = None if self.errors is None else self.errors.steepest
+        if steepest is None or not all(pair.is_shift for pair in self.pairs):
+            return None
+        return float(steepest) * (1 + _ROUNDING)
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """δ₊ and δ₋, for each ε."""

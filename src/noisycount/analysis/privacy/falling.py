@@ -39,7 +39,7 @@ class Falling:
     @classmethod
     def of_one(cls, answer: OneAnswer) -> "Falling":
         """Those of one answer, whose bounds are close up to an ε of some hundreds."""
-        return cls(answer, None, _FAR, _LAST)
+        return cls(answer, answer.price, _FAR, _LAST)
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """Bounds of δ₊ and δ₋, for each ε."""

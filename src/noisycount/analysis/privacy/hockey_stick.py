@@ -5,11 +5,13 @@ import numpy as np
 from noisycount.analysis.privacy.certified import NOTHING, Certified
 from noisycount.analysis.privacy.noisy import WIDEST_MESH, Asked, NoisyPair
 from noisycount.analysis.privacy.pairs.pair import Excess, Pair
+from noisycount.analysis.privacy.terms import LARGEST_EPSILON, complement
 from noisycount.model.noises.error.law import CertifiedErrorLaw
 
 __all__ = ["hockey_sticks"]
 
 _NEGLIGIBLE = -720.0  # the logarithm of a probability below the 1e-301 that brackets allow for
+_LIKELY = 0.5  # from which on δ has more digits as 1 less its complement
 _FAR = 25.0  # standard deviations within which nothing is negligible
 
 
@@ -71,5 +73,11 @@ def _without_noise(pair: Pair, asked: list[Asked]) -> list[Certified]:
             offsets, weights = points.offsets[start:], points.weights[start:]
             value = float(weights @ excess.at(offsets))
             error = pair.rounding * value + excess.uncertainty(offsets, weights)
-            values.append(Certified.probability(value, error))
+            found = Certified(value, error)
+            epsilon = asked[len(values)][0]
+            if value > _LIKELY and epsilon <= LARGEST_EPSILON:
+                chances = (points.offsets >= excess.threshold).astype(np.float64)
+                rest = complement(pair, points, epsilon, 1 - chances, chances)
+                found = min(found, Certified(1 - rest.value, rest.error), key=lambda one: one.error)
+            values.append(Certified.probability(found.value, found.error))
     return values

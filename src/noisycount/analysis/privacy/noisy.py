@@ -33,6 +33,7 @@ _TELLING = 1e-8  # of δ, an error up to which the threshold is known to as many
 _OF_SUMS = 1e-10  # of δ under a sum of noises: measured, with a margin of 2
 _ROUNDED = 2e-12  # log-odds beyond which rounding does not change their sign
 _UNSURE = 0.01  # of δ, from which on an error moves the threshold by more than a little
+_LIKELY = 0.5  # from which on δ has more digits as 1 less its complement
 _UNDECIDED = 1e-11  # log-odds that may be 0, as they are rounded
 
 
@@ -90,7 +91,7 @@ class NoisyPair:
         ends = asked[0], asked[-1]
         first, last = (self._threshold(one, forecast.expected(*one), None) for one in ends)
         low, high = first.passage.answer, last.passage.answer
-        if not math.isfinite(high) or high - low > WIDEST_MESH:
+        if not 0 <= high - low <= WIDEST_MESH:  # nan or infinite where one is beyond all answers
             return None, forecast
         mesh = self._mesh((math.floor(low), math.ceil(high)), self._highest(high, asked[-1][1]))
         return mesh, forecast.after(*asked[0], first.passage)
@@ -283,4 +284,17 @@ class NoisyPair:
             found = Certified(found.value, max(found.error, most))
         if self.errors.is_discrete and abs(passage.at_next) < _UNDECIDED:
             found = self._without_tie(found, threshold)
+        if found.value > _LIKELY and not self.errors.rounding:
+            found = min(found, self._by_complement(threshold), key=lambda one: one.error)
         return Certified.probability(found.value, found.error)
+
+    def _by_complement(self, threshold: Threshold) -> Certified:
+        """δ as 1 less its complement, of which a threshold that is off adds at most a share.
+
+        Between it and the right one the log-odds lie between 0 and what they are at it: the
+        complement there is at most e^|log-odds| times the least one.
+        """
+        passage, terms = threshold.passage, threshold.terms
+        rest = terms.complement(passage.answer)
+        off = terms.slack + _ROUNDED - (0.0 if self.errors.is_discrete else passage.log_odds)
+        return Certified(1 - rest.value, rest.error - math.expm1(-off) * rest.value)

@@ -20,7 +20,7 @@ from noisycount.model.laws.expansion import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise, require_log_concave
 from noisycount.model.populations.population import Population
-from noisycount.model.search import bracketed, root
+from noisycount.model.search import Bracket, bracketed, root
 from noisycount.model.subsampling import Subsample
 from noisycount.shown.value import Shown
 
@@ -72,24 +72,26 @@ def privacy_curve(
     sections 4.1 to 4.3, exactly in place of Lemma 6; Theorems 4.1 and 4.2 with their misprints
     mended.
     Numerical error: 1e-9 relative where δ >= 1e-50; `bracket` bounds it always, from the relative
-    error of a probability (2e-13 to 2e-12; measured, with a margin), so that δ = 1 has
-    the bracket (1 − 2e-13, 1), from 4e-12 of each tail of a sum of noises and 1e-10·δ under it
-    (measured, with a margin of 2), and from what a threshold that is off can miss. It is wider than
-    1e-8·δ where the
-    ratio of dependent records ends within 1e-4 of e^ε, in the last twentieth of the ε of a sum of
-    Laplace noises, where e^ε is a ratio at which narrow discrete noise jumps, and for `Strata` of
-    more than about 1e8 records.
+    error of a probability (2e-13 to 2e-12; measured, with a margin) in δ or in 1 − δ, so that next
+    to 1 it is some units in the last place wide, from 4e-12 of each tail of a sum of noises and
+    1e-10·δ under it (measured, with a margin of 2), and from what a threshold that is off can miss.
+    It is wider than 1e-8·δ where the ratio of dependent records ends within 1e-4 of e^ε, in the
+    last twentieth of the ε of a sum of Laplace noises, where e^ε is a ratio at which narrow
+    discrete noise jumps, where hardly a thousandth of the terms is left of `Strata` or a sample
+    just below its largest loss, and for `Strata` of more than about 1e8 records. From ε = 600 on
+    the lower end is 0, and the upper one that at 600, or 0 from the ε of Laplace noise on. Of two
+    `directions` the smaller may be off by as much as the bracket of the larger is wide.
     Several answers have brackets of at most 1e-10 beside rounding of the number of records, where
     noises are none, discrete Gaussian ones about one count, or on the integers in at most three
     answers to a list; of 1e-6·δ for three to six independent questions with such noises whose
     answers are many; of 5e-4·δ for Laplace noises of one scale about one count, discrete or
-    not, and for noises with a density, whose answers are rounded to a grid for the lower end and
-    told more finely for the upper (about 2e-2·δ for three questions that depend on each other,
-    1e-3·δ from 257 Laplace answers on). Other noises about one count, and longer lists, have true
-    bounds that may be wide; then δ
-    is the upper one. Rounding of several answers is multiplied by e^ε: from ε = 4 on a bracket may
-    be some 1e-10 wide at least. No bracket rises with ε, nor above what the ε of differential
-    privacy of all answers leaves.
+    not, and for noises with a density about it, whose answers are rounded to a grid for the lower
+    end and told more finely for the upper (1e-3·δ from 257 Laplace answers on). Of a list of two or
+    three questions with such noises it is more: 2.5e-2·δ + 5e-8 at most up to ε = 2, measured for
+    two of scales from 0.3 to 5 about up to 1,000 records. Other noises about one count, and longer
+    lists, have true bounds that may be wide; then δ is the upper one. Rounding of several answers
+    is multiplied by e^ε: from ε = 4 on a bracket may be some 1e-10 wide at least. No bracket rises
+    with ε, nor above what the ε of differential privacy of all answers leaves.
 
     Example:
         >>> import noisycount as nc
@@ -213,13 +215,18 @@ class PrivacyCurve(Shown):
     @overload
     def epsilon(self, delta: Sequence[float] | Reals) -> Reals: ...
     def epsilon(self, delta: ArrayLike) -> float | Reals:
-        """The smallest ε with δ(ε) <= delta, never too small and at most 1e-9 too large.
+        """The smallest ε with δ(ε) <= delta, never too small.
+
+        It is the smallest ε at which the upper end of the bracket of δ is at most delta. It is at
+        most 1e-9 too large, absolute or relative, where δ falls by more than its bracket is wide
+        over so short a way. Where the curve is flat, as between the jumps of narrow discrete noise,
+        it may be too large by as much as `epsilon_bracket` tells.
 
         Args:
             delta: δ from 0 to 1, a number or an array of any shape.
 
         Returns:
-            ε; infinite where none up to 700 is enough.
+            ε; infinite where none up to 700 is known to be enough.
 
         Raises:
             ValueError: If a δ is not in that range.
@@ -229,10 +236,38 @@ class PrivacyCurve(Shown):
             >>> nc.privacy_curve(nc.Laplace(4)).epsilon(0)
             0.25
         """
-        goals = np.asarray(delta, dtype=np.float64)
-        if not ((goals >= 0) & (goals <= 1)).all():
-            raise ValueError(f"delta must be from 0 to 1, got {delta!r}")
-        return shaped([self._epsilon(goal) for goal in goals.ravel().tolist()], delta)
+        return shaped([self._epsilon(goal, 1).high for goal in _goals(delta)], delta)
+
+    @overload
+    def epsilon_bracket(self, delta: float) -> tuple[float, float]: ...
+    @overload
+    def epsilon_bracket(self, delta: Sequence[float] | Reals) -> tuple[Reals, Reals]: ...
+    def epsilon_bracket(self, delta: ArrayLike) -> tuple[float | Reals, float | Reals]:
+        """Bounds between which the smallest ε with δ(ε) <= delta lies.
+
+        The upper one is `epsilon(delta)`. At the lower one the lower end of the bracket of δ is
+        above delta still; it is 0 where that is so nowhere.
+
+        Args:
+            delta: As for `epsilon`.
+
+        Raises:
+            ValueError: As for `epsilon`.
+
+        Example:
+            >>> import noisycount as nc
+            >>> low, high = nc.privacy_curve(nc.Gaussian(3)).epsilon_bracket(1e-6)
+            >>> 0 < high - low < 1e-9, round(high, 6)
+            (True, 1.447988)
+            >>> narrow = nc.privacy_curve(nc.DiscreteGaussian(0.1))  # δ is 1 − 4e-22 at ε = 0
+            >>> narrow.bracket(0.0)[1], narrow.epsilon_bracket(1.0)
+            (1.0, (0.0, 0.0))
+            >>> low, high = narrow.epsilon_bracket(1 - 2**-52)
+            >>> low, 0 < high < 20
+            (0.0, True)
+        """
+        pairs = [(self._epsilon(one, 0).low, self._epsilon(one, 1).high) for one in _goals(delta)]
+        return _both_shaped([(max(low, 0.0), high) for low, high in pairs], delta)
 
     def _facts(self) -> dict[str, object]:
         """What it is about, and δ at some ε."""
@@ -247,15 +282,20 @@ class PrivacyCurve(Shown):
             return facts
         return {**facts, "questions": [sorted(question) for question in self.questions]}
 
-    def _epsilon(self, goal: float) -> float:
-        """The smallest ε for one δ."""
+    def _epsilon(self, goal: float, end: int) -> Bracket:
+        """Two ε next to each other: an end of the bracket of δ is above a goal, and is not.
+
+        Args:
+            goal: The goal.
+            end: 0 for the lower end, 1 for the upper one.
+        """
 
         def shortfall(epsilon: float) -> float:
-            upper = self._bounds([epsilon])[0][1]
-            return math.inf if upper == 0 else math.log(max(goal, _UNDERFLOW) / upper)
+            bound = self._bounds([epsilon])[0][end]
+            return math.log(max(goal, _UNDERFLOW) / bound) if bound > _UNDERFLOW else math.inf
 
         bracket = bracketed(shortfall, 0.0, _LEAST_EPSILON, (0.0, _LARGEST_EPSILON))
-        return root(shortfall, bracket).high
+        return root(shortfall, bracket)
 
     def _bounds(self, epsilons: list[float]) -> list[tuple[float, float]]:
         """Below and above δ, for each ε."""
@@ -278,6 +318,19 @@ class PrivacyCurve(Shown):
             [plus[places[epsilon]] for epsilon in epsilons],
             [minus[places[epsilon]] for epsilon in epsilons],
         )
+
+
+def _goals(delta: ArrayLike) -> list[float]:
+    """δ as a list of numbers.
+
+    Raises:
+        ValueError: If one is not from 0 to 1.
+    """
+    goals = np.asarray(delta, dtype=np.float64)
+    if not ((goals >= 0) & (goals <= 1)).all():
+        raise ValueError(f"delta must be from 0 to 1, got {delta!r}")
+    flat: list[float] = goals.ravel().tolist()
+    return flat
 
 
 def _both_shaped(

@@ -14,7 +14,7 @@ from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.mesh import MeshPoints
 from noisycount.model.noises.error.law import CertifiedErrorLaw
 
-__all__ = ["LARGEST_EPSILON", "Terms"]
+__all__ = ["LARGEST_EPSILON", "Terms", "complement"]
 
 LARGEST_EPSILON = 640.0  # beyond which e^ε times a sum could overflow
 _CANCELLED = 100.0  # as much less than its terms a sum may be before another one is tried
@@ -22,6 +22,28 @@ _LEFT_OUT = 60.0  # nepers below the sum at which a count is not reached by nois
 _FLAT = 0.5  # nepers over which a density is taken to be flat
 _MOST_CELLS = 4  # between counts that are tried before a general search
 _SMALL = 1e-250  # below which sums are added in logarithms
+_UNDERFLOWS = 1e-290  # below which a factor has lost digits that e^ε would bring back
+_BOTH_LAWS = 2.0  # rounding of a weight, and of its ratio to it
+_NEXT_TO_1 = 2.0**-52  # what a float next to 1 can be off, and far more than underflows
+_LOST = 1e-305  # as much as thousands of masses that underflow, each below 1e-308
+
+
+def complement(
+    pair: Pair, points: MeshPoints, epsilon: float, missed: Reals, chances: Reals
+) -> Certified:
+    """P₊[no] + e^ε·P₋[yes] for an event: no term is negative.
+
+    Args:
+        pair: The two laws.
+        points: Points that sum over Q.
+        epsilon: ε, at most 640.
+        missed: How likely the event is not to happen at each point.
+        chances: How likely it is to happen there.
+    """
+    plus = points.weights @ (pair.ratio_plus(points.offsets) * missed)
+    minus = points.weights @ (pair.ratio_minus(points.offsets) * chances)
+    found = float(plus + math.exp(epsilon) * minus)
+    return Certified(found, _BOTH_LAWS * pair.rounding * found + _NEXT_TO_1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +75,7 @@ class Terms:
     _offsets: Reals = field(init=False, repr=False)
     _values: Reals = field(init=False, repr=False)
     _logs: Reals = field(init=False, repr=False)
+    _highest: float = field(init=False, repr=False)
     _negative: int = field(init=False, repr=False)
     _flat_scale: float = field(init=False, repr=False)
 
@@ -68,10 +91,16 @@ class Terms:
         highest = float(logs.max(initial=-math.inf))
         if highest > -math.inf:
             logs -= highest
+        weights = self.points.weights[near]
+        products = weights * values
+        lost = weights < _UNDERFLOWS
+        if lost.any() and highest > -math.inf:
+            products[lost] = np.sign(values[lost]) * np.exp(logs[lost] + highest)
         object.__setattr__(self, "_near", near)
         object.__setattr__(self, "_offsets", offsets)
-        object.__setattr__(self, "_values", self.points.weights[near] * values)
+        object.__setattr__(self, "_values", products)
         object.__setattr__(self, "_logs", logs)
+        object.__setattr__(self, "_highest", highest)
         negative = int(values.searchsorted(0.0)) if highest > -math.inf else logs.size
         object.__setattr__(self, "_negative", negative)
         object.__setattr__(
@@ -79,15 +108,20 @@ class Terms:
         )
 
     def _reached(self) -> slice:
-        """The points that noise can bring to answers near `around`, but for e^−60 of the sums."""
+        """The points that noise can bring to answers near `around`, but for e^−60 of the sums.
+
+        w is largest at an end: far below the threshold it is about −e^ε.
+        """
         logs, offsets = self.points.log_weights, self.points.offsets
         least = self.errors.reach(_LEFT_OUT) + self.margin
         if self.around - least <= offsets[0] and offsets[-1] < self.around + least:
             return slice(0, offsets.size)
+        steepest = float(np.abs(self.excess.at(offsets[[0, -1]])).max(initial=1.0))
+        depth = _LEFT_OUT + math.log(steepest)
         nearest = min(int(offsets.searchsorted(self.around)), logs.size - 1)
         distance = np.array(offsets[nearest] - self.around)
         here = float(logs[nearest] + self.errors.log_change(0.0, distance))
-        reach = self.errors.reach(_LEFT_OUT + self.points.highest_log_weight - here) + self.margin
+        reach = self.errors.reach(depth + self.points.highest_log_weight - here) + self.margin
         start = offsets.searchsorted(self.around - reach)
         return slice(int(start), int(offsets.searchsorted(self.around + reach)))
 
@@ -117,7 +151,9 @@ class Terms:
         """The size of the sums under noise that hardly tells one count from another; else 0."""
         if not self.reaches_all:
             return 0.0
-        densities = self.errors.log_density(self.around - self._offsets)
+        low, high = self.around - self._offsets[[-1, 0]]
+        ends = np.array([low, high, min(max(0.0, low), high)])  # the peak lies between, or beyond
+        densities = self.errors.log_density(ends)
         if float(densities.max() - densities.min()) >= _FLAT:
             return 0.0
         width = float(self._offsets[-1] - self._offsets[0])
@@ -189,6 +225,15 @@ class Terms:
                 best = min(best, other(answer), key=lambda one: one.error)
         return best, gains
 
+    def complement(self, answer: float) -> Certified:
+        """P₊[Y < answer] + e^ε·P₋[Y >= answer], which is 1 less δ: no term is negative."""
+        if self.epsilon > LARGEST_EPSILON:
+            return Certified(0.0, math.inf)
+        errors = answer - self.points.offsets
+        missed = self.errors.exceedance(self.errors.first - errors)
+        chances = self.errors.exceedance(errors)
+        return complement(self.pair, self.points, self.epsilon, missed, chances)
+
     def missed(
         self, answer: float, log_odds: float, following: float, gains: float = math.nan
     ) -> float:
@@ -234,9 +279,15 @@ class Terms:
 
     def _plain(self, answer: float) -> tuple[Certified, float]:
         """Σ Q·w·S(answer − k), and its positive terms."""
-        chances = self.errors.exceedance(answer - self._offsets)
-        gains = self._values[self._negative :] @ chances[self._negative :]
-        losses = self._values[: self._negative] @ chances[: self._negative]
+        errors = answer - self._offsets
+        chances = self.errors.exceedance(errors)
+        products = self._values * chances
+        lost = chances < _UNDERFLOWS
+        if lost.any():
+            logs = self._logs[lost] + self.errors.log_exceedance(errors[lost]) + self._highest
+            products[lost] = np.sign(self._values[lost]) * np.exp(logs)
+        gains = np.add.reduce(products[self._negative :])
+        losses = np.add.reduce(products[: self._negative])
         reached = self.points.weights[self._near] * chances
         uncertainty = self.excess.uncertainty(self._offsets, reached)
         if self._near.stop < self.points.offsets.size:  # what is beyond is certain to be exceeded
@@ -266,9 +317,13 @@ class Terms:
         terms = np.where(negative, -values, values) * between
         uncertain = np.abs(values) * self.errors.uncertainty(low, np.abs(distances))
         uncertainty = float(uncertain.sum())
+        uncertainty += _LOST * float(np.abs(values[between < _UNDERFLOWS]).sum())
         uncertainty += self.excess.uncertainty(self.points.offsets, self.points.weights * between)
-        losses = math.expm1(self.epsilon) * self.errors.exceedance(at_threshold)
-        return self._difference(float(terms.sum()), float(losses), uncertainty)
+        chance = float(self.errors.exceedance(at_threshold))
+        losses = math.expm1(self.epsilon) * chance
+        if chance < _UNDERFLOWS:
+            losses = math.exp(self.epsilon + float(self.errors.log_exceedance(at_threshold)))
+        return self._difference(float(terms.sum()), losses, uncertainty)
 
     def _difference(self, gains: float, losses: float, uncertainty: float = 0.0) -> Certified:
         """Gains less losses, each a sum of terms that are not negative."""

@@ -8,11 +8,13 @@ from noisycount.model.noises.additive import SymmetricNoise
 
 __all__ = ["priced_delta", "whole_price"]
 
-_ROUNDING = 1e-15  # relative, of each price and of their sum
+_ROUNDING = 1e-15  # relative, of each price, of their sum, and of a few operations
 
 
 def priced_delta(price: float, epsilon: float) -> float:
     """δ(ε) of whatever has the ε of differential privacy `price`: (e^price − e^ε)/(1 + e^price).
+
+    Rounded up, as discrete Laplace noise has no less in the worst case.
 
     Args:
         price: The ε that was paid.
@@ -27,7 +29,7 @@ def priced_delta(price: float, epsilon: float) -> float:
     """
     if epsilon >= price:
         return 0.0
-    return -math.expm1(epsilon - price) / (1 + math.exp(-price))
+    return min(1.0, -math.expm1(epsilon - price) / (1 + math.exp(-price)) * (1 + _ROUNDING))
 
 
 def whole_price(mechanisms: Sequence[Exact | SymmetricNoise]) -> float | None:

@@ -37,8 +37,11 @@ def price_as_written(value: Exactly, name: str) -> Fraction:
 
 
 def check_range(scale: float | Fraction) -> None:
-    """Refuse, with a ValueError, a scale outside 2^−52..2^52 records."""
-    if not Fraction(1, 2**52) <= scale <= 2**52:
+    """Refuse, with a ValueError, a scale outside 2^−52..2^52 records.
+
+    The decimal that is shown for 2.0**-52 is a little less: it is the float that is compared.
+    """
+    if float(scale) < 2.0**-52 or scale > 2**52:
         raise ValueError(f"scale must be between 2**-52 and 2**52 records, got {float(scale)!r}")
 
 

@@ -1,7 +1,7 @@
 """Two laws of a count whose ratios to their base are straight lines."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -14,6 +14,8 @@ from noisycount.model.laws.expansion import DIGITS, Reals
 __all__ = ["LinearPair"]
 
 _HIGHEST = 1e300  # of w, so that no product with a weight overflows
+_MOST = Fraction(10) ** 305  # a rational that does not overflow as a float
+_SPARE = 40  # of the 60 digits, down to which those of a gap may fall
 _ROUNDING = 2e-13  # of a weight of Q; measured against 75 digits: up to 6e-14 near its peak
 
 
@@ -58,8 +60,11 @@ class LinearPair:
         """The excess w = c·(k − k*) with c = 1/length_plus + e^ε/length_minus, in 60 digits.
 
         k* = top − (length_plus + length_minus)/(length_plus·c) where P₋ ends at top = mean +
-        length_minus. If a length is small, k* is as near to an integer, which takes more digits.
+        length_minus. If a length is small, k* is as near to an integer, which takes more digits,
+        and so it does where k* is next to one: then twice as many. At ε = 0 it is the mean.
         """
+        if epsilon == 0:
+            return self._even
         digits, (per_plus, per_minus) = self._digits, self._slopes
         top, top_part, whole = self._places
         slope = digits.fma(_exponential(epsilon, digits.prec), per_minus, per_plus)
@@ -67,12 +72,41 @@ class LinearPair:
         root = digits.subtract(top_part, below_top)
         above = root.to_integral_value(ROUND_CEILING)
         gap = digits.subtract(above, root)
+        rest = digits.subtract(gap, Decimal(1))
+        if not (gap and rest) or min(gap.adjusted(), rest.adjusted()) < self._nearest:
+            return self._finer.excess(epsilon)
         return LinearExcess(
             float(top + above),
             min(float(digits.multiply(slope, gap)), _HIGHEST),
-            max(float(digits.multiply(slope, digits.subtract(gap, Decimal(1)))), -_HIGHEST),
+            max(float(digits.multiply(slope, rest)), -_HIGHEST),
             min(float(slope), self._steepest),
         )
+
+    @cached_property
+    def _even(self) -> "LinearExcess":
+        """The excess of ε = 0, exactly: P₊ − P₋ has no digits to lose."""
+        slope = 1 / self.length_plus + 1 / self.length_minus
+        above = math.ceil(self.mean)
+        gap = above - self.mean
+        return LinearExcess(
+            float(above),
+            min(float(min(slope * gap, _MOST)), _HIGHEST),
+            max(float(max(slope * (gap - 1), -_MOST)), -_HIGHEST),
+            min(float(min(slope, _MOST)), self._steepest),
+        )
+
+    @cached_property
+    def _finer(self) -> "LinearPair":
+        """The same with twice as many digits."""
+        pair = replace(self)
+        pair.__dict__["_digits"] = Context(prec=2 * self._digits.prec)
+        pair.__dict__["_nearest"] = self._nearest - self._digits.prec
+        return pair
+
+    @cached_property
+    def _nearest(self) -> int:
+        """The power of 10 nearer to which k* does not come to an integer with these digits."""
+        return -_SPARE
 
     @cached_property
     def _steepest(self) -> float:

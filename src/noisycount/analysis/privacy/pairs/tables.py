@@ -28,11 +28,8 @@ def shifted_pair(others: CountDistribution) -> tuple[TablePair, int]:
     first, logs = _table(others)
     logs = logs - logs.max()
     logs = logs - math.log(float(np.exp(logs).sum()))
-    rounding = others.rounding
-    if others.variance > 0:  # a law is found around its mean, which is rounded
-        rounding += 2 * math.ulp(others.mean) / math.sqrt(others.variance)
     more, same = _moved(logs)
-    return _drawn_or_not(first, (more, same, same), Fraction(1), rounding), others.mode
+    return _drawn_or_not(first, (more, same, same), Fraction(1), others.rounding), others.mode
 
 
 def sampled_shift_pair(

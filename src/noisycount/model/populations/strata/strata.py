@@ -119,7 +119,10 @@ class Strata(Population):
             return TableLaw(certain, np.zeros(1))
         first, logs = deep_sum_of_binomials(kinds, depth)
         law = TableLaw(first + certain, logs, depth)
-        return law if law.variance <= WIDE**2 else replace(law, rounding=_ROUNDING_OF_SUMS)
+        if law.variance <= WIDE**2:
+            return law
+        off = 2 * math.ulp(law.mean) / math.sqrt(law.variance)  # found around its mean, rounded
+        return replace(law, rounding=_ROUNDING_OF_SUMS + off)
 
     def given(self, known: ArrayLike, positives: ArrayLike) -> Informed:
         """What somebody knows who holds some records of each group.
