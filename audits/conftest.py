@@ -3,6 +3,9 @@
 from collections.abc import Callable
 
 import pytest
+from tests.layers import pytest_report_header
+
+__all__ = ["pytest_report_header"]
 
 _FINDINGS = pytest.StashKey[list[str]]()
 

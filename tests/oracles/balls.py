@@ -25,6 +25,8 @@ __all__ = [
 DIGITS = 80
 _FEW = 500
 _NOTHING = arb(10) ** -400
+_FAR = 1000  # standard deviations from which on a normal tail is a series
+_FAR_TERMS = 60
 
 ctx.dps = DIGITS
 
@@ -76,7 +78,19 @@ def normal_density(error: arb, scale: arb) -> arb:
 
 def normal_tail(deviations: arb) -> arb:
     """P[Z >= deviations] of the standard normal law."""
+    if deviations > _FAR:
+        return _far_normal_tail(deviations)
     return (deviations / arb(2).sqrt()).erfc() / 2
+
+
+def _far_normal_tail(deviations: arb) -> arb:
+    """The same by the asymptotic series, which errs by less than the first term left out."""
+    square_of, term, value = square(deviations), arb(1), arb(0)
+    for order in range(1, _FAR_TERMS, 2):
+        value += term
+        term *= -order / square_of
+    top = (-square_of / 2).exp() / (deviations * (2 * arb.pi()).sqrt())
+    return top * (value + arb(0, abs(term).upper()))
 
 
 def certified(value: arb, digits: int = 20) -> mpf:

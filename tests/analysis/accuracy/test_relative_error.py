@@ -102,3 +102,20 @@ def test_a_confidence_outside_the_unit_interval_is_refused(bad: float) -> None:
     """A confidence lies strictly between 0 and 1."""
     with pytest.raises(ValueError, match=r"^confidence must lie strictly between 0 and 1, got "):
         iso_epsilon_curves(100, [0.1], [0.5, bad])
+
+
+@pytest.mark.parametrize("count", [5e-324, 1e-300, 1e300])
+@pytest.mark.parametrize("width", [1e-310, 1e-300, 1e300])
+def test_what_is_a_double_is_found_though_a_step_to_it_is_none(count: float, width: float) -> None:
+    """Neither products nor quotients leave the doubles on the way to a result that does not."""
+    for other in (1e-300, 1.0, 1e300):
+        quotient = -mp.log1p(-mpf(0.5)) / count / width
+        power = other * mpf(count) * width
+        for found, exact in (
+            (epsilon_for_relative_error(count, width, 0.5), quotient),
+            (relative_error(count, 0.5, width), quotient),
+            (count_for_relative_error(width, 0.5, count), quotient),
+            (relative_confidence(count, width, other), -mp.expm1(-power)),
+        ):
+            if 1e-307 < exact < 1e308:
+                assert abs(found / exact - 1) <= CLOSE

@@ -347,3 +347,14 @@ def test_arguments_of_another_kind_are_named(arguments: tuple[object, ...], name
     for metric in METRICS:
         with pytest.raises(ValueError, match=f"^{name}"):
             metric(*arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("by", ESTIMATES)
+@pytest.mark.parametrize(
+    "noise", [nc.DiscreteLaplace, nc.DiscreteGaussian, nc.Laplace, nc.Gaussian]
+)
+def test_the_narrowest_noise_overflows_nowhere(by: str, noise: type) -> None:
+    """No warning of numbers: tails are asked for at answers that are far, not at infinite ones."""
+    population = nc.Binomial(1, 0.027)
+    assert 0 <= nc.improvement_probability(population, noise(1e-9), by) <= 1
+    assert 0 <= nc.mean_absolute_error(population, noise(1e-9), by) <= 1.01e-9

@@ -114,12 +114,8 @@ def relative_confidence(count: Values, within: Values, epsilon: Values) -> float
         >>> round(nc.relative_confidence(100, 0.2, 0.1), 6)
         0.864665
     """
+    reach = _product({"epsilon": epsilon, "within": within, "count": count})
     with np.errstate(over="ignore", under="ignore"):
-        reach = (
-            _each(epsilon, "epsilon", positive_number)
-            * _each(within, "within", positive_number)
-            * _each(count, "count", positive_number)
-        )
         return _plain(-np.expm1(-reach))
 
 
@@ -184,12 +180,25 @@ def iso_epsilon_curves(count: float, epsilons: Values, confidences: Values) -> R
 
 
 def _surprisal_over(confidence: Values, **divisors: Values) -> float | Reals:
-    """−ln(1 − confidence), divided step by step so that no product underflows."""
-    quotient: Reals = -np.log1p(-_each(confidence, "confidence", fraction_of_one))
+    """−ln(1 − confidence), divided by the others."""
+    surprisal: Reals = -np.log1p(-_each(confidence, "confidence", fraction_of_one))
+    return _plain(_product(divisors, surprisal, -1))
+
+
+def _product(values: dict[str, Values], start: Reals | float = 1.0, power: int = 1) -> Reals:
+    """The start times each of the values, or divided by each (power −1).
+
+    Exponents are added up by themselves, so that nothing overflows on the way to a result that does
+    not.
+    """
+    product, exponent = np.frexp(start)
+    join = np.multiply if power > 0 else np.divide
+    for name, given in values.items():
+        mantissas, exponents = np.frexp(_each(given, name, positive_number))
+        product, exponent = join(product, mantissas), exponent + power * exponents
     with np.errstate(over="ignore", under="ignore"):
-        for name, values in divisors.items():
-            quotient = quotient / _each(values, name, positive_number)
-    return _plain(quotient)
+        found: Reals = np.ldexp(product, exponent)
+    return found
 
 
 def _each(values: Values, name: str, check: Callable[[float, str], float]) -> Reals:

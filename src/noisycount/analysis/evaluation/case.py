@@ -16,8 +16,8 @@ from noisycount.model.populations.population import Population
 
 __all__ = ["FAR", "Case", "believed_table", "case_of", "table_of"]
 
-FAR = 1e300
-"""An answer beyond all others."""
+FAR = 1e100
+"""An answer beyond all others; in the narrowest scales, and squared, it is a double still."""
 
 _WIDEST = 4_000_000  # counts, for which tables take some hundred megabytes
 
