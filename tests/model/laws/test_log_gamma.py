@@ -2,13 +2,15 @@ import math
 
 import numpy as np
 import pytest
+from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
+import noisycount as nc
 from noisycount.model.laws.log_gamma import binomial_expansion, log_gamma_bend
 from noisycount.model.populations.binomial import Binomial
-from tests.oracles.posterior import binomial_law
+from tests.oracles.posterior import beta_binomial_law, binomial_law
 
 RATES = st.sampled_from([1e-12, 1e-4, 0.017, 0.3, 0.5, 0.999, 1 - 1e-12])
 
@@ -75,3 +77,26 @@ def test_a_rate_outside_the_unit_interval_is_refused(rate: object) -> None:
     """The refusal names the rate and its value."""
     with pytest.raises(ValueError, match=r"^rate must be a probability between 0 and 1, got "):
         Binomial(10, rate)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "shapes", [(5e-324, 1.0), (1e-320, 1e-300), (1.0, 5e-324), (1e300, 1e-310)]
+)
+@pytest.mark.parametrize("size", [1, 2, 20])
+def test_shapes_whose_inverse_is_no_double_have_a_law(
+    shapes: tuple[float, float], size: int
+) -> None:
+    """Where 1/shape overflows logarithms are taken apart: no warning, and the digits are there."""
+    law, exact = nc.BetaBinomial(size, *shapes).law(), beta_binomial_law(size, *shapes)
+    logs = [float((weight / exact.total).log()) for weight in exact.weights]
+    assert law.log_pmf(np.arange(size + 1)) == pytest.approx(logs, rel=1e-13, abs=1e-12)
+
+
+@pytest.mark.parametrize("shapes", [(1e-308, 2.0), (2.0, 1e-308), (1e308, 1e308), (3.0, 7.0)])
+def test_unlike_pairs_are_there_though_a_quotient_of_shapes_is_none(
+    shapes: tuple[float, float],
+) -> None:
+    """E[K(n − K)] = n(n − 1)·αβ/((α + β)(α + β + 1))."""
+    alpha, beta = map(arb, shapes)
+    exact = 380 * alpha * beta / ((alpha + beta) * (alpha + beta + 1))
+    assert nc.BetaBinomial(20, *shapes).moments.discordant == pytest.approx(float(exact), rel=1e-14)

@@ -19,6 +19,7 @@ _SHIFT = 16  # from which on the series below has the digits of a double
 _STEPS = np.arange(float(_SHIFT))
 # Bernoulli's B_2k/(2k·(2k − 1)), the coefficients of x^(1−2k) in Stirling's error
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+_SMALLEST = 2.0**-1022  # the smallest double of full precision
 _SMALL = 0.1  # up to which the series below has the digits of a double
 _LEAST_RATIO = 2.0**-53 - 1  # a ratio of −1 comes from rounding alone
 # of u^18 to u^2 in (1 + u)·ln(1 + u) − u; the next term is below 1e-19 of u²/2
@@ -41,8 +42,16 @@ def stirling_error(points: Reals) -> Reals:
     error *= inverse
     if small.any():
         raised = points[small][:, None] + _STEPS
-        error[small] += ((raised + 0.5) * np.log1p(1 / raised) - 1).sum(axis=1)
+        error[small] += ((raised + 0.5) * _log_growth(raised) - 1).sum(axis=1)
     return error
+
+
+def _log_growth(points: Reals) -> Reals:
+    """ln(1 + 1/x) for x > 0, also where 1/x is no double."""
+    large = np.maximum(points, 1.0)
+    less = points / large  # x below 1, else 1
+    growth: Reals = np.where(points < 1, np.log1p(less) - np.log(less), np.log1p(1 / large))
+    return growth
 
 
 def _deviance(ratios: Reals) -> Reals:
@@ -145,11 +154,13 @@ def _gamma_ratio_change(count: int, shape: float, offsets: Reals) -> Reals:
 def _log_ratio(upper: Reals, lower: float | Reals, difference: float | Reals) -> Reals:
     """The logarithm of upper/lower, from their difference where they are nearly equal."""
     near = 2 * upper > lower
-    change: Reals = np.where(
-        near,
-        np.log1p(np.where(near, difference / lower, 0.0)),
-        np.log(np.where(near, 1.0, upper / lower)),
-    )
+    with np.errstate(over="ignore", divide="ignore"):
+        ratios = np.where(near, 1.0, upper / lower)
+        change: Reals = np.where(near, np.log1p(np.where(near, difference / lower, 0.0)), 0.0)
+    change += np.log(np.maximum(ratios, _SMALLEST))
+    far = (ratios < _SMALLEST) | np.isinf(change)
+    if far.any():
+        change = np.where(far, np.log(upper) - np.log(lower), change)
     return change
 
 

@@ -98,7 +98,7 @@ class BetaBinomial(BetaBinomialFactor, SmoothPopulation):
     @property
     def moments(self) -> Moments:
         """The means of the count and of its pairs of unlike records."""
-        rate, complement = 1 / (1 + self.beta / self.alpha), 1 / (1 + self.alpha / self.beta)
+        rate, complement = _share(self.alpha, self.beta), _share(self.beta, self.alpha)
         return Moments.of_equals(
             self.size, rate, complement, 1 / (1 + 1 / (self.alpha + self.beta))
         )
@@ -107,3 +107,10 @@ class BetaBinomial(BetaBinomialFactor, SmoothPopulation):
         """Counts drawn for a simulation, shape (runs,)."""
         rates = generator.beta(self.alpha, self.beta, runs)
         return generator.binomial(self.size, rates).astype(np.float64)
+
+
+def _share(one: float, other: float) -> float:
+    """one/(one + other), of numbers whose sum or quotient may be no double."""
+    if one >= other:
+        return 1 / (1 + other / one)
+    return one / other / (1 + one / other)
