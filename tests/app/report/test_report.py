@@ -345,11 +345,16 @@ def test_the_counts_of_a_table_stand_beside_their_keys(tmp_path: Path) -> None:
         assert table["rows"] == [
             {"level": "town", "keys": {"town": "Bern"}, "answer": 3},
             {"level": "town", "keys": {"town": "Genf"}, "answer": -4},
-            {"level": "total", "keys": {"town": None}, "answer": -1},
+            {
+                "level": "total",
+                "keys": {"town": None},
+                "answer": -1,
+                "sum_of": "all of Bern, Genf",
+            },
         ]
     text = report(tmp_path, "md")
     assert text.count("| town | Genf | −4 ±") == len(tables)
-    assert text.count("| total | all | −1 ±") == len(tables)
+    assert text.count("| total | all of Bern, Genf | −1 ±") == len(tables)
     assert report(tmp_path, "html").count("<td>Genf</td>") == len(tables)
 
 

@@ -1,5 +1,8 @@
 import json
+import random
+import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
@@ -182,8 +185,8 @@ def test_files_hold_all_rows(counted: Run, here: Path, name: str) -> None:
         table = duckdb.sql(f"FROM '{name}'").pl()
     assert isinstance(table, pl.DataFrame)
     assert table.columns == [
-        *("site", "level", "answer", "error", "error_of_all", "mechanism", "scale", "combined"),
-        "combined_standard_error",
+        *("site", "level", "answer", "error", "error_of_all", "sum_of", "mechanism", "scale"),
+        *("combined", "combined_standard_error"),
     ]
     assert all(each > 0 for each in table["combined_standard_error"])
     rows = [(*row["keys"].values(), row["answer"]) for row in told["rows"]]
@@ -198,7 +201,7 @@ def test_no_column_hides_another(run: Run, here: Path) -> None:
     assert run("count", "odd.csv", *words, *more).status == 0
     names = (here / "rows.csv").read_text("utf-8").splitlines()[0].split(",")
     assert names[:2] == ["combined", "level"]
-    assert len(names) == len(set(names)) == 10
+    assert len(names) == len(set(names)) == 11
 
 
 def test_arrow_files_say_what_to_install(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -416,3 +419,159 @@ def test_names_of_margins_stand_once(refused: Refused) -> None:
     """Twice is a mistake."""
     told = refused("count", "nowhere.csv", *LISTED, "--margins", "total,total", "--epsilon", "1")
     assert "names 'total' twice" in told
+
+
+TOWNS = ("München", "Köln", "Berlin", None)
+TOWN_KEYS = "Ort=München,Köln"
+PAIRS = "Ort,Aktiv,Stufe\nMünchen,true,1\nMünchen,false,1\nKöln,true,2\n,true,1\n"
+NOBODY = 100_000  # ε at which five thousand people have no noise over nine levels
+
+
+@pytest.fixture
+def people(here: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
+    """Five thousand rows with towns, truth values and grades, some of each missing."""
+    monkeypatch.setenv("COLUMNS", "200")
+    drawn = random.Random(17)  # noqa: S311 - made-up people
+    rows: list[dict[str, object]] = [
+        {
+            "Ort": drawn.choice(TOWNS),
+            "Aktiv": drawn.choices((True, False, None), (9, 9, 2))[0],
+            "Stufe": drawn.choice((1, 2, 3, None)),
+        }
+        for _ in range(5000)
+    ]
+    pl.DataFrame(rows).write_parquet(here / "people.parquet")
+    (here / "noisycount.toml").write_text(
+        '[ledger]\nurl = "sqlite:///ledger.db"\n'
+        '[datasets.people]\nsource = "people.parquet"\nunit = "row"\n'
+        'budget = {epsilon = "1000000", delta = "1e-3", for_keys = "1e-3"}\n',
+        encoding="utf-8",
+    )
+    (here / "pairs.csv").write_text(PAIRS, encoding="utf-8")
+    return rows
+
+
+def named(value: object) -> str:
+    """A value as people read it."""
+    return (
+        "(missing)"
+        if value is None
+        else str(value).lower()
+        if value in {True, False}
+        else str(value)
+    )
+
+
+def truth(
+    people: Sequence[dict[str, object]],
+    names: Sequence[str],
+    labels: Sequence[str],
+    cells: Sequence[Sequence[str]],
+) -> int:
+    """How many people the labels of a row are of, read word by word; `cells` has all the others."""
+    listed = {tuple(cell) for cell in cells}
+
+    def is_meant(row: dict[str, object]) -> bool:
+        keys = tuple(named(row[name]) for name in names)
+        if set(labels) == {"(other)"}:
+            return keys not in listed
+        if "all listed" in labels and keys not in listed:
+            return False
+        return all(map(fits, labels, keys, range(len(keys))))
+
+    def fits(label: str, key: str, at: int) -> bool:
+        if label in {"all", "all listed"}:
+            return True
+        if label.startswith("all of "):
+            return key in label.removeprefix("all of ").split(", ")
+        if re.fullmatch("all [0-9]+ listed", label):
+            met = {cell[at] for cell in cells}
+            assert label == f"all {len(met)} listed"
+            return key in met
+        return key == label
+
+    return sum(map(is_meant, people))
+
+
+def printed(output: str) -> list[list[str]]:
+    """The cells of the table on a terminal, row by row."""
+    return [
+        [cell.strip() for cell in line.strip("│").split("│")]
+        for line in output.splitlines()
+        if line.startswith("│")
+    ]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("--by", "Ort,Aktiv", "--margins", "all", "--keys", TOWN_KEYS, "--other"),
+        ("--by", "Ort,Aktiv", "--margins", "all", "--keys", TOWN_KEYS),
+        ("--by", "Ort,Aktiv", "--margins", "all", "--keys", TOWN_KEYS, "--keys", "Aktiv=null"),
+        ("--by", "Ort", "--margins", "total", "--keys", "Ort=null,Köln", "--other"),
+        ("--by", "Aktiv", "--margins", "total"),
+        ("--by", "Ort,Stufe", "--margins", "all", "--keys", "Ort=null", "--keys", "Stufe=1..9"),
+        (
+            "--by",
+            "Ort,Stufe",
+            "--margins",
+            "all",
+            "--keys",
+            "Ort=null",
+            "--keys",
+            "Stufe=1",
+            "--other",
+        ),
+        ("--by", "Ort,Aktiv,Stufe", "--margins", "all", "--keys-from", "pairs.csv"),
+        ("--by", "Ort,Aktiv,Stufe", "--margins", "all", "--keys-from", "pairs.csv", "--other"),
+        ("--by", "Ort,Stufe", "--margins", "total", "--delta", "1e-6"),
+    ],
+    ids=str,
+)
+def test_every_printed_sum_is_of_whom_its_labels_say(
+    run: Run, here: Path, people: list[dict[str, object]], asked: tuple[str, ...]
+) -> None:
+    """With the noise off: on the terminal, in JSON, in a file, and refined from each of them."""
+    names, price = asked[1].split(","), ("--epsilon", str(NOBODY))
+    told = run("count", "people", *asked, *price, "--output", "t.csv")
+    rows = printed(told.output)
+    keys = [row[: len(names)] for row in rows]
+    counts = [int(row[len(names)].split(" ±")[0].replace(",", "")) for row in rows]
+    object_ = run("count", "people", *asked, *price, "--json").object
+    number = sum(row["level"] == object_["rows"][0]["level"] for row in object_["rows"])
+    cells = keys[:number]
+    assert counts == [truth(people, names, labels, cells) for labels in keys]
+    sums = [row.get("sum_of") for row in object_["rows"]]
+    is_cell = [row["level"] in {",".join(names), "other"} for row in object_["rows"]]
+    said = ["all" if set(labels) == {"all"} else "; ".join(labels) for labels in keys]
+    assert sums == [None if own else text for own, text in zip(is_cell, said, strict=True)]
+    written = pl.read_csv(here / "t.csv", schema_overrides={"sum_of": pl.String})
+    assert written["sum_of"].to_list() == sums
+    (here / "t.json").write_text(json.dumps(object_), encoding="utf-8")
+    for table in (("--key", object_["key"]), ("--table", "t.json"), ("--table", "t.csv")):
+        refined = [
+            (row["mean"] or row["answer"], list(row["keys"].values()))
+            for row in run("refine", *table, "--json").object["rows"]
+        ]
+        own = [labels for _, labels in refined[:number]]
+        expected = [truth(people, names, labels, own) for _, labels in refined]
+        assert [round(mean, 6) for mean, _ in refined] == expected, table
+        if "--key" not in table:  # a ledger keeps keys in an order of its own
+            assert [labels for _, labels in refined] == keys, table
+
+
+def test_a_column_called_as_a_row_is_a_column(run: Run, here: Path) -> None:
+    """The chart, the report and a refined table tell its keys, not "(other)"."""
+    (here / "odd.csv").write_text("other,x\na,1\nb,2\nb,1\n", "utf-8")
+    words = ("--by", "other,x", "--keys", "other=a,b", "--keys", "x=1,2", "--margins", "other")
+    price = ("--epsilon", "90", "--output", "t.csv", "--plot", "t.svg")
+    configure(here, 'unit = "row"\nbudget = "1000"')
+    text = (here / "noisycount.toml").read_text("utf-8").replace("survey.parquet", "odd.csv")
+    (here / "noisycount.toml").write_text(text, "utf-8")
+    found = run("count", "survey", *words, *price, "--json").object
+    assert "(other)" not in (here / "t.svg").read_text("utf-8")
+    for table in (("--key", found["key"]), ("--table", "t.csv")):
+        rows = run("refine", *table, "--json").object["rows"]
+        assert [(row["keys"]["other"], row["mean"]) for row in rows[4:]] == [("a", 1), ("b", 2)]
+    assert run("ledger", "report", "--out", "r.md").status == 0
+    assert "| other | b | all of 1, 2 | 2 ±0 |" in (here / "r.md").read_text("utf-8")

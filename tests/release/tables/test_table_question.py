@@ -114,7 +114,8 @@ def test_what_is_no_margin_is_refused_in_one_line(written: object, words: str) -
     assert "\n" not in str(refused.value)
 
 
-KEYS = {"town": ["a", "b"], "sex": ["f", "m"], "year": ["1"]}
+KEYS = {"town": ["a", "b"], "sex": ["f", "m"], "year": ["1"], "total": ["a"], "other": ["a"]}
+TOTAL, OTHER = Plain(Column("total", Kind.TEXT)), Plain(Column("other", Kind.TEXT))
 
 
 @pytest.mark.parametrize(
@@ -128,6 +129,9 @@ KEYS = {"town": ["a", "b"], "sex": ["f", "m"], "year": ["1"]}
         ((TOWN,), KEYS, {"is_cumulative": True, "margins": ((),)}, "one column"),
         ((TOWN,), KEYS, {"most": 0}, "from 1"),
         ((TOWN,), KEYS, {"most": True}, "from 1"),
+        ((TOTAL, SEX), KEYS, {"margins": (("total",), ())}, "called 'total'"),
+        ((OTHER,), KEYS, {"has_other": True}, "called 'other'"),
+        ((OTHER, SEX), KEYS, {"margins": (("other",),), "has_other": True}, "called 'other'"),
     ],
 )
 def test_what_does_not_go_together_is_refused(

@@ -31,7 +31,7 @@ def test_a_notebook_shows_its_rows(table: TableRelease) -> None:
     assert told.count("<tr>") == 1 + 4
     assert "<td>&lt;Biel&gt;</td>" in told
     assert "<td>(missing)</td>" in told
-    assert "<td>total</td><td>all</td>" in told
+    assert "<td>total</td><td>all of Bern, &lt;Biel&gt;, (missing)</td>" in told
     assert "charged ε = 1; ε = 1 for the whole table: a 50:50 guess" in told
 
 

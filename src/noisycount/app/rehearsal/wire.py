@@ -59,4 +59,5 @@ def _rows(rehearsal: TableRehearsal) -> Iterator[dict[str, Any]]:
             "answer": row.answer,
             "error": row.error,
             "error_of_all": row.error_of_all,
+            **({} if row.sum_of is None else {"sum_of": row.sum_of}),
         }

@@ -1,10 +1,11 @@
 """The appendix of a report: the counts of each table with their keys."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from noisycount.app.refine.tables.stored.rows import StoredRow
+from noisycount.app.refine.tables.stored.rows import StoredRows
 from noisycount.app.report.released import Released
 from noisycount.app.report.report import Report
+from noisycount.model.tables.margins import OTHER
 from noisycount.shown.numbers import plus_minus, signed
 
 __all__ = ["appendix"]
@@ -23,12 +24,13 @@ def appendix(report: Report) -> Iterator[tuple[str, tuple[str, ...], Rows]]:
                 made = f"{released.entry.made:%Y-%m-%d %H:%M} UTC"
                 title = f"{dataset.account.name}: {released.question}, {made}"
                 header = ("counts by", *found.names, "answer")
-                yield title, header, _rows(released, found.rows)
+                yield title, header, _rows(released, found)
 
 
-def _rows(released: Released, rows: Sequence[StoredRow]) -> Rows:
+def _rows(released: Released, found: StoredRows) -> Rows:
     """The first rows, each with the error of its level."""
-    names = list(dict.fromkeys(row.level for row in rows if row.level != "other"))
+    rows, other = found.rows, None if OTHER in found.names else OTHER
+    names = list(dict.fromkeys(row.level for row in rows if row.level != other))
     errors = dict(zip(names, released.noises, strict=False))
     told = []
     for row in rows[:_MOST]:

@@ -20,7 +20,7 @@ __all__ = ["level_objects", "loss_object", "table_object", "table_trial_object"]
 def table_object(table: Table) -> dict[str, Any]:
     """A table; budgets, shares and scales are exact decimals or fractions, as text.
 
-    A key is null where the level sums over it, and for missing values.
+    A key is null where the level sums over it, and for missing values; `sum_of` tells which.
     """
     release = table.release
     return {
@@ -120,6 +120,8 @@ def _rows(release: TableRelease) -> Iterator[dict[str, Any]]:
             "error": row.error,
             "error_of_all": row.error_of_all,
         }
+        if row.sum_of is not None:
+            told["sum_of"] = row.sum_of
         if best:
             told["combined"] = best[place]
         if place < len(sums):

@@ -16,9 +16,12 @@ from noisycount.app.terminal.printing import (
     print_table,
     print_text,
 )
+from noisycount.model.tables.margins import TOTAL
+from noisycount.model.tables.ranges import RANGES
 from noisycount.release.ledger.entries import ANALYST
 from noisycount.release.tables.plan import TablePlan
 from noisycount.release.tables.release import TableRelease
+from noisycount.shown.label import OTHER_KEYS
 from noisycount.shown.numbers import percent, plus_minus, signed
 from noisycount.shown.told import told_name
 
@@ -76,6 +79,7 @@ def trial_facts(trial: TableTrial) -> Facts:
         ("noise", noise_words(shown_levels(plan, trial.confidence))),
         *_keys(plan, trial.confidence, trial.unit),
         *_groups(plan, trial.unit),
+        *_sums(plan, has_other=trial.asked.other),
         ("privacy", f"{trial.loss.text}: {trial.odds}"),
         ("price", price),
         ("budget", f"charged nothing: this was a dry run; {remaining}"),
@@ -173,6 +177,7 @@ def table_facts(table: Table, shown: int) -> Facts:
         ("noise", noise_words(levels)),
         *_keys(release.plan, release.confidence, release.unit),
         *_groups(release.plan, release.unit),
+        *_sums(release.plan, has_other=release.has_other),
         ("privacy", f"{release.price.text} for the whole table: {release.odds}"),
         ("budget", f"charged {paid}; {left(release.remaining, table.budget, table.analyst)}"),
         ("ledger", told_name(table.ledger) if table.ledger else "on a server"),
@@ -238,3 +243,16 @@ def _groups(plan: TablePlan, unit: str | None) -> Iterator[tuple[str, str]]:
     if unit is not None and plan.groups is not None:
         kept = "one of them" if plan.groups == 1 else f"{plan.groups:,} of them at most"
         yield "groups", f"a person in several groups counts in {kept}, always the same"
+
+
+def _sums(plan: TablePlan, *, has_other: bool) -> Iterator[tuple[str, str]]:
+    """Of whom sums are, and who is in the row of all others."""
+    names = [one.name for one in plan.levels[1:] if not one.name.startswith(RANGES)]
+    is_whole = TOTAL in names and (has_other or plan.threshold is not None)
+    told = [f"the {TOTAL} is of all that match"] * is_whole
+    if len(names) > is_whole:
+        told.append(f"{'the others' if told else 'they'} are of the listed keys alone")
+    if told:
+        yield "sums", "; ".join(told)
+    if has_other:
+        yield "other", f"{OTHER_KEYS} is whoever is in no other row, missing keys too"

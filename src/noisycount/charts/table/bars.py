@@ -140,7 +140,7 @@ class TableBars:
 
 def _labels(row: Any, names: Sequence[str]) -> list[str]:  # noqa: ANN401 - a row of a table
     """What stands for each key of a row."""
-    if row.level == "other":
+    if row.level == "other" and "other" not in names:
         return [OTHER_KEYS] if len(names) == 1 else [OTHER_KEYS, ""]
     return [label_text(label) for label in row.labels]
 

@@ -6,10 +6,13 @@ import numpy as np
 
 from noisycount.model.tables.levels import Codes, Level
 
-__all__ = ["TOTAL", "cell_level", "margin_levels"]
+__all__ = ["OTHER", "TOTAL", "cell_level", "margin_levels"]
 
 TOTAL = "total"
 """What a reader calls the sum of all cells."""
+
+OTHER = "other"
+"""What a reader calls the row of all other keys."""
 
 
 def cell_level(codes: Codes, names: Sequence[str], *, has_other: bool = False) -> Level:

@@ -5,7 +5,10 @@ from numpy.typing import NDArray
 
 from noisycount.model.tables.levels import Level
 
-__all__ = ["range_bounds", "range_levels"]
+__all__ = ["RANGES", "range_bounds", "range_levels"]
+
+RANGES = "ranges of "
+"""How the names of such levels begin."""
 
 
 def range_levels(cells: int) -> tuple[Level, ...]:
@@ -22,7 +25,7 @@ def range_levels(cells: int) -> tuple[Level, ...]:
     """
     places = np.arange(cells, dtype=np.int32)
     return tuple(
-        Level(f"ranges of {1 << power}", places >> power, (cells - 1 >> power) + 1)
+        Level(f"{RANGES}{1 << power}", places >> power, (cells - 1 >> power) + 1)
         for power in range(1, (cells - 1).bit_length() + 1)
     )
 

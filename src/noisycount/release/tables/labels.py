@@ -1,14 +1,17 @@
 """What a reader sees of the keys of a table."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
+from math import prod
 from typing import Self, TypeAlias
 
-from noisycount.model.tables.levels import Level
+import numpy as np
+
+from noisycount.model.tables.levels import Codes, Level
 from noisycount.model.tables.ranges import range_bounds
 from noisycount.release.question.keys import KeySet
-from noisycount.shown.label import ALL_KEYS, OTHER_KEYS, label_text
+from noisycount.shown.label import ALL_KEYS, OTHER_KEYS, label_text, listed_text, summed_texts
 
 __all__ = ["Label", "TableLabels"]
 
@@ -22,13 +25,18 @@ class TableLabels:
     Attributes:
         names: What the table is grouped by.
         values: The labels of the keys of each part.
+        cells: The places of each cell's keys among them, shape (cells, parts); None: there are no
+            sums over parts.
+        is_hidden: Whether only the records know the keys, so that the total is of them all.
     """
 
     names: tuple[str, ...]
     values: tuple[tuple[Label, ...], ...]
+    cells: Codes | None = field(default=None, repr=False, compare=False)
+    is_hidden: bool = False
 
     @classmethod
-    def of_keys(cls, keys: KeySet) -> Self:
+    def of_keys(cls, keys: KeySet, *, is_hidden: bool = False) -> Self:
         """The labels of the keys of a table."""
         return cls(
             tuple(part.column.name for part in keys.parts),
@@ -36,6 +44,8 @@ class TableLabels:
                 tuple(part.label(key) for key in values)
                 for part, values in zip(keys.parts, keys.values, strict=True)
             ),
+            keys.codes,
+            is_hidden,
         )
 
     def of(self, level: Level) -> Iterator[tuple[Label, ...]]:
@@ -54,12 +64,61 @@ class TableLabels:
             yield (None,) * len(self.names)
 
     def texts(self, level: Level, node: int) -> tuple[str, ...]:
-        """What people read for the keys of one node: "all" where a part is summed over."""
+        """What people read for the keys of one node; where a part is summed over, of which keys."""
         if level.codes is None:
             return tuple(map(str, next(islice(self.of(level), node, None))))
-        if node >= len(level.codes):
-            return (OTHER_KEYS,) * len(self.names)
-        return tuple(
-            ALL_KEYS if code < 0 else label_text(values[code])
-            for values, code in zip(self.values, level.codes[node].tolist(), strict=True)
+        return self._texts(level, level.codes, [node])[0]
+
+    def all_texts(self, level: Level) -> list[tuple[str, ...]]:
+        """The same of each node."""
+        if level.codes is None:
+            return [tuple(map(str, labels)) for labels in self.of(level)]
+        return self._texts(level, level.codes, range(level.size))
+
+    def sums(self, level: Level) -> list[str | None]:
+        """Of whom each node of a level is the sum; None of cells, and of ranges, which say it."""
+        if level.codes is None or not _summed(level.codes):
+            return [None] * level.size
+        told = self.all_texts(level)
+        return [ALL_KEYS if set(texts) == {ALL_KEYS} else "; ".join(texts) for texts in told]
+
+    def _texts(self, level: Level, codes: Codes, nodes: Sequence[int]) -> list[tuple[str, ...]]:
+        """What people read for the keys of some nodes."""
+        found = []
+        for node, sums in zip(nodes, self._sums(level, _summed(codes), nodes), strict=True):
+            summed = iter(sums)
+            listed = codes[node].tolist() if node < len(codes) else []
+            found.append(
+                tuple(
+                    next(summed) if code < 0 else label_text(values[code])
+                    for values, code in zip(self.values, listed, strict=True)
+                )
+                if listed
+                else (OTHER_KEYS,) * len(self.names)
+            )
+        return found
+
+    def _sums(
+        self, level: Level, summed: Sequence[int], nodes: Sequence[int]
+    ) -> list[tuple[str, ...]]:
+        """What stands for the parts over which nodes of a level sum."""
+        cells = self.cells
+        if not summed or cells is None:
+            return [()] * len(nodes)
+        if self.is_hidden or (level.of_cell[len(cells) :] >= 0).any():
+            return [(ALL_KEYS,) * len(summed)] * len(nodes)
+        if len(cells) == prod(map(len, self.values)):
+            return [tuple(listed_text(self.values[part]) for part in summed)] * len(nodes)
+        own = level.of_cell[: len(cells)]
+        rows = np.flatnonzero(own == nodes[0]) if len(nodes) == 1 else np.arange(len(cells))
+        keys = zip(own[rows].tolist(), cells[rows][:, summed].tolist(), strict=True)
+        found = summed_texts(
+            (node, [self.values[part][code] for part, code in zip(summed, codes, strict=True)])
+            for node, codes in keys
         )
+        return [found[node] for node in nodes]
+
+
+def _summed(codes: Codes) -> list[int]:
+    """The parts over which a level sums."""
+    return np.flatnonzero((codes < 0).all(axis=0)).tolist() if len(codes) else []

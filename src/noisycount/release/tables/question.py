@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from noisycount.errors import PredicateError
 from noisycount.model.tables.levels import Level
-from noisycount.model.tables.margins import TOTAL, cell_level, margin_levels
+from noisycount.model.tables.margins import OTHER, TOTAL, cell_level, margin_levels
 from noisycount.model.tables.ranges import range_levels
 from noisycount.release.question.grouping import Part
 from noisycount.release.question.keys import CellQuestion, KeyQuestion, KeySet
@@ -68,6 +68,18 @@ class TableQuestion:
                 "cumulative needs one column in order, without margins and without other: "
                 "group by that column alone"
             )
+        self._require_names()
+
+    def _require_names(self) -> None:
+        """The refusal of two kinds of rows of one name, which nobody could tell apart."""
+        told = [self.name, *(",".join(each) or TOTAL for each in self.margins)]
+        told += [OTHER] * self.has_other
+        for name in told:
+            if told.count(name) > 1:
+                raise PredicateError(
+                    f"by, margins and other make two kinds of rows called {name!r}: leave one out,"
+                    " or give the column another name"
+                )
 
     @property
     def columns(self) -> set[Column]:

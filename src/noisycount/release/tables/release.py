@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from noisycount.model.tables.combined import combined
 from noisycount.model.tables.combined_errors import prefix_errors, standard_errors
 from noisycount.model.tables.levels import Level
+from noisycount.model.tables.margins import OTHER
 from noisycount.release.budget.loss import Loss
 from noisycount.release.remains import Remains
 from noisycount.release.tables.labels import Label, TableLabels
@@ -27,7 +28,6 @@ __all__ = ["TableRelease", "TableRow"]
 Counts: TypeAlias = NDArray[np.int64]
 Estimates: TypeAlias = NDArray[np.float64]
 
-OTHER = "other"
 _NUMBERS = ("level", "answer", "error", "error_of_all")
 _LEAST_VARIANCE = 1e-100  # below, there is no noise, and weights would underflow
 
@@ -42,6 +42,7 @@ class TableRow(Shown):
         answer: The noisy count, in units; it may be negative.
         error: The count lies within ±error of the answer with the confidence of the table.
         error_of_all: All counts of the table lie within these with that confidence.
+        sum_of: Of whom it is the sum, such as "Bern; all of false, true" or "all"; None of a cell.
     """
 
     level: str
@@ -49,6 +50,7 @@ class TableRow(Shown):
     answer: int
     error: int
     error_of_all: int
+    sum_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -87,7 +89,9 @@ class TableRelease(Shown):
         >>> table.price.text, table.remaining, [(row.level, row.labels) for row in table.rows]
         ('ε = 1', Fraction(1, 1), [('town', ('Bern',)), ('town', ('Genf',)), ('total', (None,))])
         >>> pl.DataFrame(table).columns
-        ['town', 'level', 'answer', 'error', 'error_of_all']
+        ['town', 'level', 'answer', 'error', 'error_of_all', 'sum_of']
+        >>> table.rows[-1].sum_of
+        'all of Bern, Genf'
         >>> towns, total = table.combined
         >>> bool(abs(towns.sum() - total.sum()) < 1e-9)
         True
@@ -146,7 +150,12 @@ class TableRelease(Shown):
     @property
     def rows(self) -> tuple[TableRow, ...]:
         """Every count, the cells first, in the order in which they were asked."""
-        return tuple(map(TableRow, *self._told()))
+        return tuple(map(TableRow, *self._told(), self._sums))
+
+    @property
+    def _sums(self) -> list[str | None]:
+        """Of whom each row is the sum."""
+        return [sum_of for level in self.levels for sum_of in self.labels.sums(level)]
 
     def _told(self) -> tuple[list[str], list[tuple[Label, ...]], list[int], list[int], list[int]]:
         """The names of levels, the labels, the answers and both errors, row by row."""
@@ -163,7 +172,10 @@ class TableRelease(Shown):
 
     @property
     def columns(self) -> dict[str, list[Label]]:
-        """The rows as columns: the labels by their names, then level, answer and errors."""
+        """The rows as columns: the labels by their names, then level, answer and errors.
+
+        Where there are margins `sum_of` says last of whom each of them is the sum.
+        """
         names, labels, answers, errors, errors_of_all = self._told()
         told: dict[str, list[Label]] = {
             name: [row[place] for row in labels] for place, name in enumerate(self.labels.names)
@@ -171,6 +183,8 @@ class TableRelease(Shown):
         others: tuple[Sequence[Label], ...] = (names, answers, errors, errors_of_all)
         for name, values in zip(_NUMBERS, others, strict=True):
             told[free_name(name, told)] = [*values]
+        if any(sums := self._sums):
+            told[free_name("sum_of", told)] = [*sums]
         return told
 
     @property
@@ -258,6 +272,7 @@ class TableRelease(Shown):
                     "answer": row.answer,
                     "error": row.error,
                     "error_of_all": row.error_of_all,
+                    **({} if row.sum_of is None else {"sum_of": row.sum_of}),
                 }
                 for row in self.rows
             ],

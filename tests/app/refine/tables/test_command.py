@@ -151,7 +151,7 @@ def test_a_table_of_the_ledger_is_read_free(run: Run, counted: str) -> None:
     assert run("ledger", "show", "--json").object["datasets"] == before
     assert len(found["rows"]) == 12 + 6 + 1
     assert found["rows"][0]["keys"] == {"site": "1", "female": "false"}
-    assert found["rows"][-1]["keys"] == {"site": "all", "female": "all"}
+    assert found["rows"][-1]["keys"] == {"site": "all 6 listed", "female": "all of false, true"}
     assert [row["median"] for row in found["rows"]] == [row["answer"] for row in found["rows"]]
 
 
@@ -162,7 +162,8 @@ def test_a_picture_says_who_was_counted(run: Run, here: Path, counted: str) -> N
         drawn = (here / "t.svg").read_text()
         assert ">persons</text>" in drawn
         assert "1, false" in drawn
-        assert "all, all" not in drawn
+        assert "1, all of false, true" in drawn
+        assert "all 6 listed, all of false, true" in drawn
 
 
 def test_files_of_a_table_say_what_its_key_says(run: Run, counted: str) -> None:

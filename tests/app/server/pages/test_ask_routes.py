@@ -113,6 +113,7 @@ def test_table_is_told_as_it_was_asked(office: Office) -> None:
     assert "--keys town=Bern,Zwitscherstadt,null" in page
     assert "--margins total" in page
     assert "--groups-per-unit 1" in page
+    assert '<th scope="row">all 3 listed</th><td>all 3 listed</td>' in page
 
 
 def test_own_repetition_is_shown_as_the_first(office: Office) -> None:

@@ -2,21 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 
 from noisycount.app.refine.tables.published import PublishedLevel, Rows
 from noisycount.errors import NoisyCountError
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.tables.margins import TOTAL
-from noisycount.shown.label import ALL_KEYS, OTHER_KEYS, label_text
+from noisycount.model.tables.margins import OTHER, TOTAL
+from noisycount.model.tables.ranges import RANGES
+from noisycount.shown.label import ALL_KEYS, OTHER_KEYS, label_text, summed_texts
 
-__all__ = ["OTHER", "GroupedRows", "grouped_by_empty", "grouped_by_name"]
+__all__ = ["GroupedRows", "grouped_by_empty", "grouped_by_name"]
 
-OTHER = "other"
-"""What `count --by` calls the level of the cell of all other keys."""
-
-_RANGES = "ranges of "
 Key = int | float | str | bool | None
 
 
@@ -59,42 +57,62 @@ class GroupedRows:
         )
 
 
-def grouped_by_name(keys: Sequence[Sequence[Key]], names: Sequence[str]) -> GroupedRows:
+def grouped_by_name(
+    keys: Sequence[Sequence[Key]],
+    levels: Sequence[str],
+    columns: Sequence[str],
+    *,
+    is_hidden: bool = False,
+) -> GroupedRows:
     """Rows by the names of their levels, as `count --by` writes them.
 
     Args:
         keys: Those of each row; None where its level sums over the column, and for missing values.
-        names: The level of each row, that of the cells first.
+        levels: The level of each row, that of the cells first.
+        columns: The names of the key columns.
+        is_hidden: Whether only the records know the keys, so that the total is of all of them.
 
     Example:
-        >>> found = grouped_by_name([("a",), (None,), (None,)], ["town", "town", "total"])
+        >>> rows = [("a",), (None,), (None,)]
+        >>> found = grouped_by_name(rows, ["town", "town", "total"], ["town"])
         >>> found.keys, [name for name, _, _ in found.levels]
-        ([('a',), ('(missing)',), ('all',)], ['town', 'total'])
+        ([('a',), ('(missing)',), ('all of a, (missing)',)], ['town', 'total'])
     """
-    first = names[0] if names else ""
+    first, other = levels[0] if levels else "", None if OTHER in columns else OTHER
     places: dict[str, list[int]] = {}
-    for row, name in enumerate(names):
-        places.setdefault(first if name == OTHER else name, []).append(row)
-    levels: list[tuple[str, Rows, tuple[int, ...]]] = []
-    texts: list[tuple[str, ...]] = [()] * len(keys)
+    for row, name in enumerate(levels):
+        places.setdefault(first if name == other else name, []).append(row)
+    cells = [row for row in places.get(first, []) if levels[row] != other]
+    is_whole = is_hidden or len(cells) < len(places.get(first, []))
+    found: list[tuple[str, Rows, tuple[int, ...]]] = []
+    texts = [(OTHER_KEYS,) * len(columns) for _ in keys]
     ranges: dict[str, Rows] = {}
     for name, rows in places.items():
-        is_range = name.startswith(_RANGES) and name != first
-        kept = () if is_range else _kept([keys[row] for row in rows], is_cells=name == first)
-        for row in rows:
-            texts[row] = _texts(keys[row], kept, is_other=names[row] == OTHER, is_range=is_range)
-        if is_range:
-            ranges[name] = np.arange(len(places[first])) // int(name.removeprefix(_RANGES))
-        levels.append((name, np.array(rows, dtype=np.int64), kept))
-    return GroupedRows(texts, levels, ranges)
+        named = tuple(range(len(columns))) if name == first else _kept(name, columns)
+        kept = named or ()
+        own = cells if name == first else rows
+        told = [tuple(map(label_text, keys[row])) for row in own]
+        if named is None and name.startswith(RANGES):
+            ranges[name] = np.arange(len(cells)) // int(name.removeprefix(RANGES))
+        elif name != first:
+            kept = _differing([keys[row] for row in rows]) if named is None else named
+            below = [] if is_whole and not kept else [keys[row] for row in cells]
+            told = _sums([keys[row] for row in rows], below, kept)
+        for row, text in zip(own, told, strict=True):
+            texts[row] = text
+        found.append((name, np.array(rows, dtype=np.int64), kept))
+    return GroupedRows(texts, found, ranges)
 
 
-def grouped_by_empty(keys: Sequence[Sequence[str | None]], names: Sequence[str]) -> GroupedRows:
+def grouped_by_empty(
+    keys: Sequence[Sequence[str | None]], names: Sequence[str], *, is_hidden: bool = False
+) -> GroupedRows:
     """Rows by the columns in which they have keys: a sum runs over what is empty.
 
     Args:
         keys: Those of each row.
         names: Of the key columns.
+        is_hidden: Whether only the records know the keys, so that the total is of all of them.
 
     Raises:
         NoisyCountError: No row has all keys.
@@ -116,24 +134,44 @@ def grouped_by_empty(keys: Sequence[Sequence[str | None]], names: Sequence[str])
         (",".join(names[at] for at in kept) or TOTAL, np.array(rows, dtype=np.int64), kept)
         for kept, rows in found.items()
     ]
-    texts = [tuple(ALL_KEYS if key is None else key for key in cells) for cells in keys]
+    listed = [keys[row] for row in levels[0][1].tolist()]
+    texts: list[tuple[str, ...]] = [()] * len(keys)
+    for _, rows, kept in levels:
+        below = [] if is_hidden and not kept else listed
+        for row, text in zip(
+            rows.tolist(), _sums([keys[at] for at in rows], below, kept), strict=True
+        ):
+            texts[row] = text
     return GroupedRows(texts, levels)
 
 
-def _kept(keys: Sequence[Sequence[Key]], *, is_cells: bool) -> tuple[int, ...]:
-    """The columns that tell the counts of a level apart."""
-    columns = range(len(keys[0]))
-    if is_cells:
-        return tuple(columns)
-    return tuple(at for at in columns if any(row[at] is not None for row in keys))
+def _kept(level: str, columns: Sequence[str]) -> tuple[int, ...] | None:
+    """The columns that a level of sums keeps, by its name; None where it is called otherwise."""
+    if level == TOTAL and TOTAL not in columns:
+        return ()
+    for number in range(1, len(columns)):
+        for kept in combinations(range(len(columns)), number):
+            if ",".join(columns[at] for at in kept) == level:
+                return kept
+    return None
 
 
-def _texts(
-    keys: Sequence[Key], kept: Sequence[int], *, is_other: bool, is_range: bool
-) -> tuple[str, ...]:
-    """What people read for the keys of one row."""
-    if is_other:
-        return (OTHER_KEYS,) * len(keys)
-    if is_range:
-        return tuple(map(label_text, keys))
-    return tuple(label_text(key) if at in kept else ALL_KEYS for at, key in enumerate(keys))
+def _differing(keys: Sequence[Sequence[Key]]) -> tuple[int, ...]:
+    """The columns in which a level has keys."""
+    return tuple(at for at in range(len(keys[0])) if any(row[at] is not None for row in keys))
+
+
+def _sums(
+    sums: Sequence[Sequence[Key]], cells: Sequence[Sequence[Key]], kept: Sequence[int]
+) -> list[tuple[str, ...]]:
+    """What people read for the keys of each sum of a level; of no listed cell "all"."""
+    over = [at for at in range(len(sums[0])) if at not in kept]
+    found = summed_texts(
+        (tuple(cell[at] for at in kept), [cell[at] for at in over]) for cell in cells
+    )
+    told = []
+    for own in sums:
+        texts = found.get(tuple(own[at] for at in kept), (ALL_KEYS,) * len(over))
+        both = {at: label_text(own[at]) for at in kept} | dict(zip(over, texts, strict=True))
+        told.append(tuple(both[at] for at in range(len(own))))
+    return told

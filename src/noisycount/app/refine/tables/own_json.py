@@ -59,10 +59,10 @@ def _table(told: dict[str, Any], path: Path) -> PublishedTable:
     names, rows = tuple(told["by"]), told["rows"]
     keys = [tuple(row["keys"][name] for name in names) for row in rows]
     levels = [row["level"] for row in rows]
-    grouped = grouped_by_name(keys, levels)
+    is_hidden = told["threshold"] is not None
+    grouped = grouped_by_name(keys, levels, names, is_hidden=is_hidden)
     scales = {level["level"]: level["scale"] for level in told["levels"]}
     noises = [noise_named(told["mechanism"], scales[name]) for name, _, _ in grouped.levels]
-    is_hidden = told["threshold"] is not None
     is_sum = not is_hidden and told["groups_per_unit"] == 1
     answers = [int(row["answer"]) for row in rows]
     published = grouped.with_noises(noises, str(path))

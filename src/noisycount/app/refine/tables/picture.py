@@ -10,6 +10,7 @@ from noisycount.app.terminal.files import draft
 from noisycount.charts.files import save_file
 from noisycount.charts.table.dots import RefinedDot, RefinedDots, RefinedSums, answer_error
 from noisycount.charts.table.refined_chart import refined_chart
+from noisycount.shown.label import ALL_KEYS
 
 __all__ = ["save_plot"]
 
@@ -57,8 +58,13 @@ def _level(refined: RefinedTable, level: PublishedLevel) -> list[RefinedDot]:
 
 
 def _label(table: PublishedTable, level: PublishedLevel, row: int) -> str:
-    """The keys of a count, without those that a sum runs over."""
+    """The keys of a count; of sums of a hierarchy, or over all keys of a column, those it keeps."""
     keys = table.keys[row]
     if level.of_cell is not None or level is table.cells:
         return ", ".join(keys)
-    return ", ".join(keys[at] for at in level.columns) or level.name
+    kept = [
+        at in level.columns or not (table.is_hierarchy or key == ALL_KEYS)
+        for at, key in enumerate(keys)
+    ]
+    told = [key for key, is_kept in zip(keys, kept, strict=True) if is_kept]
+    return ", ".join(told) or level.name

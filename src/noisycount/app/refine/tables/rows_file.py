@@ -37,7 +37,8 @@ def rows_table(asked: AskedTable, table: PublicTable) -> PublishedTable:
     names, column = _columns(asked, table.columns)
     keys = table.texts(names)
     is_own, own = not asked.by, OwnNoise.of(table)
-    grouped = _grouped(table, keys, names, is_own=is_own)
+    is_hidden = own is not None and own.is_hidden
+    grouped = _grouped(table, keys, names, is_own=is_own, is_hidden=is_hidden)
     answers = table.numbers(column)
     if own is not None:
         _check_own(asked, column)
@@ -55,7 +56,7 @@ def rows_table(asked: AskedTable, table: PublicTable) -> PublishedTable:
         below=_below(asked, table, answers),
         columns={},
         is_hierarchy=not is_own,
-        is_selected=own is not None and own.is_hidden,
+        is_selected=is_hidden,
         notes=() if has_sums or len(levels) == 1 else (NO_SUMS,),
     )
 
@@ -114,13 +115,15 @@ def _grouped(
     names: Sequence[str],
     *,
     is_own: bool,
+    is_hidden: bool,
 ) -> GroupedRows:
     """The rows by their levels."""
     if not keys:
         raise SourceError(f"{str(table.path)!r} has no row: there is nothing to refine")
     if is_own:
-        return grouped_by_name(keys, [level or "" for (level,) in table.texts(["level"])])
-    return grouped_by_empty(keys, names)
+        levels = [level or "" for (level,) in table.texts(["level"])]
+        return grouped_by_name(keys, levels, names, is_hidden=is_hidden)
+    return grouped_by_empty(keys, names, is_hidden=is_hidden)
 
 
 def _below(asked: AskedTable, table: PublicTable, answers: Reals) -> Reals:

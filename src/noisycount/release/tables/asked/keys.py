@@ -77,5 +77,5 @@ class AskedKeys(AskedTable):
         return PublishedCounts(
             answer.levels,
             (cell_level(keys.codes, names), *margins),
-            TableLabels.of_keys(keys),
+            TableLabels.of_keys(keys, is_hidden=True),
         )

@@ -47,7 +47,8 @@ class StoredCells:
         labels = tuple(
             tuple(map(part.label, keys)) for part, keys in zip(parts, values, strict=True)
         )
-        return cls(TableLabels(tuple(part.column.name for part in parts), labels), codes)
+        names = tuple(part.column.name for part in parts)
+        return cls(TableLabels(names, labels, codes, is_hidden=asked["keys"] is None), codes)
 
 
 def stored_levels(asked: dict[str, Any], cells: StoredCells) -> list[Level]:

@@ -8,14 +8,12 @@ from typing import Any
 from noisycount.app.refine.tables.stored.cells import StoredCells, stored_levels
 from noisycount.model.tables.levels import Level
 from noisycount.release.ledger.asked import asked_of
+from noisycount.model.tables.margins import OTHER
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.release.tables.labels import Label
 
-__all__ = ["OTHER", "StoredRow", "StoredRows", "level_names", "rows_member", "stored_rows"]
-
-OTHER = "other"
-"""What `count --by` calls the level of the cell of all other keys."""
+__all__ = ["StoredRow", "StoredRows", "level_names", "rows_member", "stored_rows"]
 
 _UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError)
 
@@ -29,12 +27,14 @@ class StoredRow:
         keys: None where the level sums over them, and for missing values.
         texts: The same as people read them.
         answer: The noisy count, in units.
+        sum_of: Of whom it is the sum; None of a cell.
     """
 
     level: str
     keys: tuple[Label, ...]
     texts: tuple[str, ...]
     answer: int
+    sum_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,7 @@ def rows_member(entry: Entry) -> dict[str, Any]:
         "rows": [
             {"level": row.level, "keys": dict(zip(found.names, row.keys, strict=True))}
             | {"answer": row.answer}
+            | ({} if row.sum_of is None else {"sum_of": row.sum_of})
             for row in found.rows
         ]
     }
@@ -101,6 +102,12 @@ def _rows(cells: StoredCells, answer: TableAnswer, asked: dict[str, Any]) -> Ite
     levels = stored_levels(asked, cells)
     names = iter(level_names(levels, has_other=bool(asked.get("other"))))
     for level, counts in zip(levels, answer.levels, strict=True):
-        keys = cells.labels.of(level)
-        for node, (key, count) in enumerate(zip(keys, counts.tolist(), strict=True)):
-            yield StoredRow(next(names), tuple(key), cells.labels.texts(level, node), count)
+        told = zip(
+            cells.labels.of(level),
+            cells.labels.all_texts(level),
+            cells.labels.sums(level),
+            counts.tolist(),
+            strict=True,
+        )
+        for keys, texts, sum_of, count in told:
+            yield StoredRow(next(names), tuple(keys), texts, count, sum_of)

@@ -74,7 +74,7 @@ def _table(entry: Entry, asked: dict[str, Any], answer: TableAnswer, words: str)
     return PublishedTable(
         subject=f"{words} in {told_name(entry.request.dataset)}",
         names=cells.labels.names,
-        keys=[cells.labels.texts(level, node) for level in counted for node in range(level.size)],
+        keys=[texts for level in counted for texts in cells.labels.all_texts(level)],
         answers=answers.astype(np.float64),
         levels=levels if is_sum else levels[:1],
         below=np.full(answers.size, np.nan),

@@ -10,6 +10,7 @@ from typing import Any, Self
 from markupsafe import Markup
 
 from noisycount.app.access.visitor import Visitor
+from noisycount.app.refine.tables.grouped import grouped_by_name
 from noisycount.app.server.office import Office
 from noisycount.app.server.pages.ask.estimates import CountEstimate, RowEstimates
 from noisycount.app.server.pages.ask.picture import bar_picture
@@ -17,7 +18,6 @@ from noisycount.app.server.spending.found import found
 from noisycount.app.terminal.printing import Facts
 from noisycount.errors import NoisyCountError
 from noisycount.release.ledger.lookup import entry_of_key
-from noisycount.shown.label import label_text
 from noisycount.shown.numbers import approximately, percent, plus_minus, signed
 
 __all__ = ["Released", "ReleasedRow"]
@@ -176,16 +176,22 @@ class Released:
         rows = self.told["rows"]
         ends = _ends(rows)
         estimates = {} if self.estimates is None else self.estimates.rows
-        names = ((row["level"], *row["keys"].values()) for row in rows)
-        return [_row(row, estimates.get(name), ends) for row, name in zip(rows, names, strict=True)]
+        keys = [tuple(row["keys"].values()) for row in rows]
+        levels = [row["level"] for row in rows]
+        is_hidden = self.told.get("threshold") is not None
+        texts = grouped_by_name(keys, levels, self.header, is_hidden=is_hidden).keys
+        return [
+            _row(row, text, estimates.get((row["level"], *own)), ends)
+            for row, text, own in zip(rows, texts, keys, strict=True)
+        ]
 
 
 def _row(
-    row: Mapping[str, Any], estimate: tuple[float, int, int] | None, ends: tuple[float, float]
+    row: Mapping[str, Any],
+    keys: Sequence[str],
+    estimate: tuple[float, int, int] | None,
+    ends: tuple[float, float],
 ) -> ReleasedRow:
-    keys = [label_text(key) for key in row["keys"].values()]
-    if row["level"] in {"total", "other"}:
-        keys = [row["level"], *[""] * (len(keys) - 1)]
     refined = ""
     if estimate is not None:
         refined = f"{signed(estimate[0], 1)} ({signed(estimate[1])} to {signed(estimate[2])})"
