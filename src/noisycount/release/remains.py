@@ -1,13 +1,20 @@
-"""What is left of the two budgets that pay for an answer: the data set's, and the asker's own."""
+"""What is left of the budgets that pay for an answer, and in words what that pays for."""
 
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from noisycount.model.search import first_true
 from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.exact import exact_text
+from noisycount.release.budget.loss import Loss
+from noisycount.shown.numbers import approximately
+from noisycount.shown.rounding import rounded_down
 
-__all__ = ["Remains"]
+__all__ = ["Remains", "affordable", "left_words", "next_words"]
+
+_MOST = 10**25  # more answers than any budget pays for: 1e6 over half the square of 1e-9
+_CHEAP = Fraction(1, 10**9)  # the least price
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +67,47 @@ class Remains:
             "quota_remaining": None if self.of_quota is None else exact_text(self.of_quota),
             "quota": None if self.quota is None else self.quota.written,
         }
+
+
+def affordable(budget: Budget, spent: Loss, epsilon: Fraction) -> int:
+    """How many answers at an ε a budget pays for, on top of what was spent."""
+
+    def is_refused(answers: int) -> bool:
+        more = Loss(answers * epsilon, answers * epsilon**2 / 2)
+        return not budget.admits(spent + more)
+
+    return first_true(lambda answers: is_refused(answers + 1), 0, _MOST)
+
+
+def left_words(budget: Budget, spent: Loss) -> str:
+    """What is left of a budget: the largest price of one answer, and how many cheap ones it pays.
+
+    Example:
+        >>> from noisycount.release.budget.budgets import ConcentratedBudget, PureBudget
+        >>> left_words(PureBudget(Fraction(2)), Loss.of(Fraction("1.55")))
+        'ε = 0.45 for one answer, or 45 answers at ε = 0.01'
+        >>> left_words(ConcentratedBudget(Fraction("0.1")), Loss())
+        'ε = 0.447 for one answer, or 2,000 answers at ε = 0.01'
+    """
+    largest = budget.left(spent)
+    if not largest:
+        return "nothing"
+    one, cheap = f"ε = {rounded_down(largest)} for one answer", _cheap(largest)
+    if cheap < _CHEAP:
+        return one
+    return f"{one}, or {affordable(budget, spent, cheap):,} answers at ε = {exact_text(cheap)}"
+
+
+def next_words(largest: Fraction) -> str:
+    """What the next answer may cost; of prices that do not add up nothing else is left over."""
+    return f"the next may cost up to {approximately(largest)}"
+
+
+def _cheap(largest: Fraction) -> Fraction:
+    """A price of one digit, from a hundredth to a tenth of the largest."""
+    power = Fraction(10)
+    while power * 10 <= largest:
+        power *= 10
+    while power > largest:
+        power /= 10
+    return power / 10

@@ -81,7 +81,7 @@ def test_a_data_set_shows_its_tables(run: Run, keys: list[str]) -> None:
     shown = run("show", "survey").output
     assert "persons by year" in shown
     assert "price" in shown
-    assert "left of ε = 2 at δ = 1e-06" in " ".join(shown.split())
+    assert "(budget ε = 2 at δ = 1e-06" in " ".join(shown.split())
     assert "7 counts" in shown
     asked = run("show", "survey", "--json").object["asked"]
     assert [entry["key"] for entry in asked] == keys

@@ -16,13 +16,15 @@ from noisycount.app.config.file import load
 from noisycount.app.report.forms import FORMS, written_report
 from noisycount.app.report.markdown import as_inline
 from noisycount.app.report.report import Report, report_of
-from noisycount.app.report.rounding import rounded_down, rounded_up
 from noisycount.app.report.sheet import as_text
+from noisycount.app.report.words import dataset_facts
 from noisycount.model.concentrated import epsilon_of_rho
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.release.ledger.entries import Analyst
 from noisycount.release.ledger.ledger import Ledger, Request
+from noisycount.shown.rounding import rounded_down, rounded_up
 from tests.app.conftest import Refused, Run
 from tests.app.report.ledgers import BUDGET, HOSTILE, NAMES, asked, configured, filled
 from tests.release.ledger.ledgers import change
@@ -224,7 +226,8 @@ def test_a_broken_chain_is_told_first(tmp_path: Path, requests: list[Request]) -
         assert text.index("NOT VERIFIED") < text.index("survey")
         accounts = len(found.datasets) + len(found.analysts)
         assert text.count("nothing, until the ledger is restored") == accounts
-        assert "one more question" not in text
+        assert "for one answer" not in text
+        assert "if all is spent" not in text
         assert len(re.findall("at least [ερ] = ", text)) == accounts
         assert "50:50" not in text
         assert str(found.found.head) not in text
@@ -413,3 +416,86 @@ def test_the_command_ends_as_verify_does(run: Run, here: Path) -> None:
     shown = run("ledger", "report")
     assert shown.status == 5
     assert "NOT VERIFIED: row 3" in shown.output
+
+
+WORTH = (
+    '[ledger]\nurl = "sqlite:///ledger.db"\n[datasets.survey]\nsource = "s.csv"\nunit = "person"\n'
+)
+
+
+def worth(folder: Path, budget: str, *requests: Request) -> dict[str, str]:
+    """The facts of the one data set of a report, after requests."""
+    (folder / "noisycount.toml").write_text(f"{WORTH}budget = {budget}\n", encoding="utf-8")
+    configuration = load(folder / "noisycount.toml")
+    dataset = configuration.datasets["survey"]
+    with Ledger.open(configuration.ledger_url) as ledger:
+        for number, request in enumerate(requests):
+            ledger.reserve(f"key {number}", request, dataset.budget, Analyst("ana"))
+    (reported,) = report_of(configuration).datasets
+    return dict(dataset_facts(reported))
+
+
+@pytest.mark.parametrize(
+    ("budget", "spent", "left"),
+    [
+        ('"2"', "1.55", "ε = 0.45 for one answer, or 45 answers at ε = 0.01"),
+        ('"1"', "1/3", "ε = 0.666 for one answer, or 66 answers at ε = 0.01"),
+        ('"1"', "1", "nothing"),
+        ('{rho = "0.1"}', "0.2", "ε = 0.4 for one answer, or 1,600 answers at ε = 0.01"),
+        ('{rho = "0.1"}', "0.1", "ε = 0.435 for one answer, or 1,900 answers at ε = 0.01"),
+    ],
+)
+def test_what_is_left_is_what_it_pays_for(
+    tmp_path: Path, budget: str, spent: str, left: str
+) -> None:
+    """One large answer or many small ones, and never more of either than the budget admits."""
+    assert worth(tmp_path, budget, asked(1, "survey", Fraction(spent)))["left"] == left
+
+
+@pytest.mark.parametrize(
+    ("budget", "whole"),
+    [
+        ('"3"', ["at most 96:4", "at most 99.76:0.24"]),
+        ('"0.01"', ["at most 51:49", "at most 51:49"]),
+        ('{epsilon = "3", delta = "1e-3"}', ["96:4", "99.76:0.24", "with probability 0.001"]),
+        ('{rho = "0.5"}', ["at most 99.47:0.53", "99.958:0.042", "probability 1e-06"]),
+    ],
+)
+def test_what_a_budget_may_tell_follows_from_it(
+    tmp_path: Path, budget: str, whole: list[str]
+) -> None:
+    """The odds of its ε, of twice that where somebody is known to be in the records, and its δ."""
+    told = worth(tmp_path, budget)["if all is spent"]
+    assert all(words in told for words in whole), told
+
+
+def test_the_odds_of_a_rho_are_at_the_delta_of_the_budget(tmp_path: Path) -> None:
+    """By the least ε over all orders, and not at the usual δ, which belongs to no budget."""
+    delta = "0.001"
+    request = asked(3, "survey", Fraction("0.02"))
+    told = worth(tmp_path, f'{{epsilon = "3", delta = "{delta}", for_keys = "0"}}', request)[
+        "meaning"
+    ]
+    orders = (1 + 10 ** (each / 1000) for each in range(-2000, 4000))
+    least = min(
+        0.02 * order + math.log(1 / (float(delta) * order)) / (order - 1) + math.log(1 - 1 / order)
+        for order in orders
+    )
+    share = math.floor(100 / (1 + math.exp(least)))
+    assert f"becomes at most {100 - share}:{share}" in told
+    assert f"given away with probability {delta}" in told
+
+
+@pytest.mark.parametrize("form", ["html", "md"])
+def test_nothing_is_called_verified_that_was_compared_with_nothing(
+    tmp_path: Path, form: str
+) -> None:
+    """A box is green only where a head was written down and found again."""
+    configuration = configured(tmp_path)
+    empty = written_report(report_of(configuration), configuration, form)
+    filled(configuration, 6)
+    alone = report_of(configuration)
+    compared = report_of(configuration, alone.found.head)
+    texts = [empty, *(written_report(each, configuration, form) for each in (alone, compared))]
+    assert ["notice good" in text for text in texts] == [False, False, form == "html"]
+    assert not any("**verified**" in text for text in texts)

@@ -10,6 +10,7 @@ from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.ledger.entries import ANALYST, Analyst
+from noisycount.release.remains import next_words
 from noisycount.shown.numbers import approximately, odds_sentence, percent, plus_minus, signed
 from noisycount.shown.told import told_name
 
@@ -92,8 +93,8 @@ def counted(dataset: str, unit: str | None) -> str:
 
 def left(largest: Fraction, budget: Budget, analyst: Analyst) -> str:
     """What one more question may cost, of which budget."""
-    remaining, own = approximately(largest), analyst.budget
+    own = analyst.budget
     if own is None and budget.is_a_sum:
-        return f"{remaining} of {budget.text} left"
+        return f"{approximately(largest)} of {budget.text} left"
     budgets = budget.text if own is None else f"{budget.text}, and {analyst.name}'s own {own.text}"
-    return f"the next may cost up to {remaining} (budget {budgets})"
+    return f"{next_words(largest)} (budget {budgets})"

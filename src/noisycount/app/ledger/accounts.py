@@ -9,6 +9,7 @@ from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.budget.loss import Loss
 from noisycount.release.ledger.entries import Entry
+from noisycount.release.remains import left_words
 
 __all__ = ["Account", "accounts_of_analysts", "accounts_of_datasets"]
 
@@ -44,7 +45,7 @@ class Account:
             return "none", self._spent, "-"
         if self.in_epsilon:
             return self.budget.text, self._spent, exact_text(self.left)
-        return self.budget.text, self._spent, f"one more of ε = {float(self.left):.4g}"
+        return self.budget.text, self._spent, left_words(self.budget, self.spent)
 
     @property
     def _spent(self) -> str:

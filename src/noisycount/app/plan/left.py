@@ -5,6 +5,7 @@ from typing import Any
 
 from noisycount.app.plan.paying import Paying
 from noisycount.release.budget.exact import exact_text
+from noisycount.release.remains import next_words
 from noisycount.release.tables.plan import TablePlan
 from noisycount.shown.numbers import approximately
 
@@ -14,7 +15,7 @@ __all__ = ["left_facts", "left_object"]
 def left_facts(plans: Sequence[TablePlan], paying: Paying) -> list[tuple[str, str]]:
     """What one more answer may cost now, and after the table with each noise."""
     owner = paying.dataset or "the budget"
-    now = f"the next may cost up to {approximately(paying.left)} of {owner}"
+    now = f"{next_words(paying.left)} of {owner}"
     return [
         ("budget", f"{now} (budget {paying.budget.text})"),
         *(("", f"after this table with {_left_words(plan, paying)}") for plan in plans),

@@ -4,13 +4,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from noisycount.app.config.config import DEFAULT_BUDGET
-from noisycount.model.search import first_true
 from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.loss import Loss
+from noisycount.release.remains import affordable
 
 __all__ = ["Paying"]
-
-_MOST = 10**25  # more answers than any budget pays for: 1e6 over half the square of 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +32,7 @@ class Paying:
 
     def affordable(self, epsilon: Fraction) -> int:
         """How many answers at an ε the budget pays for, on top of what was spent."""
-
-        def is_refused(answers: int) -> bool:
-            more = Loss(answers * epsilon, answers * epsilon**2 / 2)
-            return not self.budget.admits(self.spent + more)
-
-        return first_true(lambda answers: is_refused(answers + 1), 0, _MOST)
+        return affordable(self.budget, self.spent, epsilon)
 
     def admits(self, price: Loss) -> bool:
         """Whether it pays for one more answer."""

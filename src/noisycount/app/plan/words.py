@@ -5,6 +5,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from noisycount.app.plan.dots import Dots
 from noisycount.app.plan.plan import Plan
 from noisycount.release.budget.exact import exact_text
+from noisycount.release.remains import next_words
 from noisycount.shown.numbers import (
     approximately,
     at_most,
@@ -116,7 +117,7 @@ def _budget(plan: Plan) -> str:
     if paying.budget.is_a_sum:
         return f"{left} is left of {owner}: it pays for {paid}{missing}"
     return (
-        f"the next may cost up to {left} of {owner} (budget {paying.budget.text}): it pays for "
+        f"{next_words(paying.left)} of {owner} (budget {paying.budget.text}): it pays for "
         f"{paid}{missing}"
     )
 
@@ -128,7 +129,7 @@ def _hint(plan: Plan) -> str:
         return ""
     return (
         "an answer with Gaussian noise, however cheap, would leave less: after it the ρ of all "
-        f"answers count, not their ε, and the next may cost up to {approximately(least)} at most"
+        f"answers count, not their ε, and {next_words(least)} at most"
     )
 
 

@@ -9,6 +9,7 @@ from noisycount.app.report.appendix import appendix
 from noisycount.app.report.report import DatasetReport, Report
 from noisycount.app.report.words import (
     ANALYSTS,
+    CHECKED,
     HEADER,
     NOTES,
     SIGNED,
@@ -16,6 +17,7 @@ from noisycount.app.report.words import (
     TITLE,
     analyst_rows,
     dataset_facts,
+    notice_kind,
     release_cells,
     report_facts,
 )
@@ -24,7 +26,6 @@ __all__ = ["report_fragment", "report_page"]
 
 _STYLE = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-_WARNED = "verified"
 
 
 def report_page(report: Report, configuration: Config) -> str:
@@ -41,13 +42,13 @@ def report_page(report: Report, configuration: Config) -> str:
 
 def report_fragment(report: Report, configuration: Config) -> str:
     """The report below its title, escaped, for a page that has a frame of its own."""
-    kind = "good" if report.is_verified else "refused"
+    kind = notice_kind(report.found, report.known_head)
     facts = report_facts(report, configuration)
-    verified = next(words for name, words in facts if name == _WARNED)
+    verified = next(words for name, words in facts if name == CHECKED)
     told = appendix(report)
     parts = [
         f'<p class="notice {kind}">{escape(verified)}.</p>\n',
-        _facts([fact for fact in facts if fact[0] != _WARNED]),
+        _facts([fact for fact in facts if fact[0] != CHECKED]),
         *map(_dataset, report.datasets),
         *_analysts(report),
         *(_section(title, _table(title, "", header, rows)) for title, header, rows in told),

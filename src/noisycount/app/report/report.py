@@ -19,7 +19,7 @@ from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.ledger.refusals import require_no_row
 from noisycount.release.ledger.rows import entries_of
 from noisycount.release.register.written import Written
-from noisycount.release.tables.odds import odds_of
+from noisycount.release.tables.odds import odds_of, odds_of_all
 from noisycount.shown.told import told_names
 
 __all__ = ["DatasetReport", "Report", "report_of", "report_on"]
@@ -88,6 +88,15 @@ class DatasetReport:
             return None
         told = odds_of(self.lost_now, self.protected, self.replaced, self.rho_delta)
         return f"all together, {told}"
+
+    @property
+    def whole(self) -> str | None:
+        """What all of the budget would mean for one person or row; None: there is none."""
+        budget = self.account.budget
+        if budget is None or not self.is_intact:
+            return None
+        is_replacement = self.neighbours is NeighbourRelation.REPLACEMENT
+        return odds_of_all(budget, self.protected, is_replacement=is_replacement)
 
     @property
     def failures(self) -> tuple[Released, ...]:

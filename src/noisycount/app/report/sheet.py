@@ -8,7 +8,7 @@ from noisycount.app.ledger.words import answer_words
 from noisycount.app.report.priced import priced_for
 from noisycount.app.report.released import Released
 from noisycount.app.report.report import DatasetReport, Report
-from noisycount.app.report.rounding import rounded_up
+from noisycount.shown.rounding import rounded_up
 from noisycount.shown.told import told_name
 
 __all__ = ["as_text", "releases_sheet", "report_sheet"]

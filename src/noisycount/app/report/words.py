@@ -7,17 +7,19 @@ from noisycount.app.ledger.asked_words import number_of
 from noisycount.app.ledger.words import answer_words, intact_words
 from noisycount.app.report.released import CONFIDENCE, Released
 from noisycount.app.report.report import DatasetReport, Report
-from noisycount.app.report.rounding import rounded_down, rounded_up
 from noisycount.release.budget.loss import Loss
 from noisycount.release.budget.neighbours import NeighbourRelation
 from noisycount.release.ledger.book import Verification
 from noisycount.release.ledger.chain import Head
 from noisycount.release.ledger.table_answer import TableAnswer
+from noisycount.release.remains import left_words
 from noisycount.shown.numbers import percent, plus_minus
+from noisycount.shown.rounding import rounded_up
 from noisycount.shown.told import told_name
 
 __all__ = [
     "ANALYSTS",
+    "CHECKED",
     "HEADER",
     "NOTES",
     "SIGNED",
@@ -28,6 +30,7 @@ __all__ = [
     "dataset_facts",
     "loss_words",
     "neighbours_words",
+    "notice_kind",
     "release_cells",
     "report_facts",
     "verified_words",
@@ -36,6 +39,8 @@ __all__ = [
 Facts = list[tuple[str, str]]
 
 TITLE = "Report on private counts"
+CHECKED = "checked"
+"""The name of what is told of the rows of the ledger."""
 HEADER = ("when (UTC)", "who asked", "question", "what for", "answer", "noise", "price")
 """The names of the columns of a table of releases."""
 
@@ -139,12 +144,19 @@ def verified_words(found: Verification, known_head: Head | None) -> str:
     )
 
 
+def notice_kind(found: Verification, known_head: Head | None) -> str:
+    """The kind of the box of `verified_words`: good only where a head was compared with."""
+    if found.broken is not None:
+        return "refused"
+    return "note" if known_head is None or not found.head.number else "good"
+
+
 def report_facts(report: Report, configuration: Config) -> Facts:
     """What is told of the ledger."""
     return [
         ("ledger", _ledger_words(configuration)),
         ("made", f"{report.made:%Y-%m-%d %H:%M} UTC"),
-        ("verified", verified_words(report.found, report.known_head)),
+        (CHECKED, verified_words(report.found, report.known_head)),
         *([("head", str(report.found.head))] if report.is_verified else []),
     ]
 
@@ -173,6 +185,7 @@ def dataset_facts(dataset: DatasetReport) -> Facts:
         ("spent", spent if dataset.is_intact else f"at least {spent}"),
         *([] if dataset.odds is None else [("meaning", dataset.odds)]),
         ("left", left if dataset.is_intact else _NOTHING_LEFT),
+        *([] if dataset.whole is None else [("if all is spent", dataset.whole)]),
         *_failure_facts(dataset),
     ]
 
@@ -204,8 +217,12 @@ def account_cells(account: Account) -> tuple[str, str, str, str]:
         return account.name, "none", loss_words(account.spent), "no budget of its own"
     text = account.budget.text
     budget = f"ε = {text}" if account.in_epsilon else text
-    left = f"one more question of at most ε = {rounded_down(account.left)}"
-    return account.name, budget, loss_words(account.spent), left
+    return (
+        account.name,
+        budget,
+        loss_words(account.spent),
+        left_words(account.budget, account.spent),
+    )
 
 
 def _version_words(dataset: DatasetReport) -> str:

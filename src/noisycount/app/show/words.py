@@ -14,6 +14,7 @@ from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.table_answer import TableAnswer
+from noisycount.release.remains import next_words
 from noisycount.shown.numbers import approximately, plus_minus, signed
 
 __all__ = [
@@ -102,7 +103,7 @@ def budget_words(view: View) -> str:
 def _left(budget: Budget, largest: Fraction) -> str:
     """What is left of a budget."""
     if not budget.is_a_sum:
-        return f"one more of ε = {approximately(largest)} left of {budget.text}"
+        return f"{next_words(largest)} (budget {budget.text})"
     return f"{approximately(largest)} of {budget.text} left"
 
 

@@ -7,6 +7,7 @@ from noisycount.app.plan.paying import Paying
 from noisycount.app.table.asked import Asked
 from noisycount.app.table.one_group import one_group_words
 from noisycount.release.budget.loss import Loss
+from noisycount.release.remains import next_words
 from noisycount.release.tables.plan import TablePlan
 from noisycount.shown.numbers import approximately
 
@@ -51,14 +52,14 @@ def hints_after(spent: Spent, price: Loss) -> Iterator[str]:
     """
     if price.epsilon is not None:
         return
-    left = approximately(spent.with_more(price).remains.remaining)
+    left = next_words(spent.with_more(price).remains.remaining)
     accounts = [(spent.dataset.budget, spent.of_dataset), (spent.analyst.budget, spent.of_analyst)]
     payings = [Paying(budget, paid) for budget, paid in accounts if budget is not None]
     if any(paying.left_in_rho is not None for paying in payings):
         now = approximately(spent.remains.remaining)
         yield (
             "this would be the first answer with Gaussian noise: after it the ρ of all answers"
-            f" count, not their ε, and the next may cost up to {left}, not {now}"
+            f" count, not their ε, and {left}, not {now}"
         )
     else:
-        yield f"after it the next may cost up to {left}"
+        yield f"after it {left}"

@@ -78,6 +78,11 @@ class ApproximateBudget(Budget):
         return {name: exact_text(value) for name, value in parts.items()}
 
     @property
+    def whole(self) -> Loss:
+        """Its ε and its δ."""
+        return Loss.of(self.epsilon, self.delta)
+
+    @property
     def rho_delta(self) -> Fraction | None:
         """The part of δ that is not for hidden keys, at which ρ implies ε; None: there is none."""
         return self.delta - self.for_keys or None

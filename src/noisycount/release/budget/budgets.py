@@ -30,6 +30,11 @@ class Budget(Shown, ABC):
         """The budget as an owner writes it, in exact texts."""
 
     @property
+    @abstractmethod
+    def whole(self) -> Loss:
+        """What is lost where all of it is spent."""
+
+    @property
     def is_a_sum(self) -> bool:
         """Whether it is a sum of ε, of which what was spent leaves the rest."""
         return False
@@ -93,6 +98,11 @@ class PureBudget(Budget):
         return exact_text(self.epsilon)
 
     @property
+    def whole(self) -> Loss:
+        """Its ε."""
+        return Loss.of(self.epsilon)
+
+    @property
     def is_a_sum(self) -> bool:
         """Always: prices are subtracted from it."""
         return True
@@ -152,6 +162,11 @@ class ConcentratedBudget(Budget):
     def written(self) -> dict[str, str]:
         """The exact text of ρ."""
         return {"rho": exact_text(self.rho)}
+
+    @property
+    def whole(self) -> Loss:
+        """Its ρ."""
+        return Loss.concentrated(self.rho)
 
     def admits(self, total: Loss) -> bool:
         """Whether answers of this loss together keep to the budget."""

@@ -3,10 +3,11 @@
 from fractions import Fraction
 
 from noisycount.model.concentrated import epsilon_of_rho
+from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.loss import Loss
 from noisycount.shown.numbers import odds_bound, odds_sentence
 
-__all__ = ["USUAL_DELTA", "approximate_loss", "odds_of"]
+__all__ = ["USUAL_DELTA", "approximate_loss", "odds_of", "odds_of_all"]
 
 USUAL_DELTA = Fraction(1, 10**6)
 """The δ at which ρ is told in ε where nobody named one."""
@@ -51,6 +52,31 @@ def odds_of(
     if not chance:
         return sentence
     return f"{sentence}, or the {protected} is given away with probability {float(chance):.3g}"
+
+
+def odds_of_all(budget: Budget, protected: str, *, is_replacement: bool) -> str:
+    """The odds that a guess about one person or row may become where all of a budget is spent.
+
+    Args:
+        budget: What answers may cost together.
+        protected: What is guessed about: "person" or "row".
+        is_replacement: Whether prices are of one unit in the place of another; else somebody who
+            is known to be in the records may lose twice as much by tables.
+
+    Example:
+        >>> from noisycount.release.budget.budgets import PureBudget
+        >>> odds_of_all(PureBudget(Fraction(3)), "person", is_replacement=True)
+        'a 50:50 guess about one person becomes at most 96:4'
+    """
+    whole = budget.whole
+    return odds_of(whole, protected, None if is_replacement else _twice(whole))
+
+
+def _twice(loss: Loss) -> Loss:
+    """Twice what is lost, at the same δ."""
+    if loss.epsilon is None:
+        return Loss.concentrated(2 * loss.rho, loss.delta)
+    return Loss.of(2 * loss.epsilon, loss.delta)
 
 
 def approximate_loss(loss: Loss, delta: Fraction | None = None) -> _Told:

@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -342,7 +343,13 @@ def test_shares_and_ranks_stand_in_a_table_of_their_own(run: Run) -> None:
     ]
     assert max(map(len, shown)) <= 80
     second = shown[max(place for place, line in enumerate(shown) if "┃" in line) :]
-    assert sum(line.startswith("│") for line in second) == 5
+    cells = [line.strip("│").split("│")[2] for line in second if line.startswith("│")]
+    assert len(cells) == 5
+    found = run("refine", "--table", "towns.csv", *words, "--json").object["rows"]
+    names = ("share", "share_low", "share_high")
+    assert [list(map(float, re.findall(r"[0-9.]+", cell))) for cell in cells] == [
+        [round(100 * row[name], 1) for name in names] for row in found[:5]
+    ]
 
 
 def test_a_picture_has_the_sums_too(run: Run, here: Path) -> None:

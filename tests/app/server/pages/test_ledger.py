@@ -127,7 +127,11 @@ def test_a_broken_chain_is_told(tmp_path: Path) -> None:
     configuration = configured(tmp_path)
     filled(configuration, 12)
     office = Office.open(configuration, slots=False)
-    assert "consistent in themselves" in page(office, "/ledger?check=1").text
+    for path in ("/ledger?check=1", "/report"):
+        told = page(office, path).text
+        assert "consistent in themselves" in told
+        assert "notice note" in told
+        assert "notice good" not in told
     change(office.ledger, "UPDATE ledger SET answer = '1' WHERE number = 4")
     for path in ("/ledger?check=1", "/report"):
         assert "NOT VERIFIED: row 4 " in page(office, path).text

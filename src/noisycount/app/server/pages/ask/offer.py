@@ -12,6 +12,7 @@ from noisycount.app.terminal.printing import Facts
 from noisycount.release.ledger.entries import Analyst
 from noisycount.release.question.schema import Kind
 from noisycount.release.question.text import written_name
+from noisycount.release.tables.odds import odds_of_all
 from noisycount.shown.numbers import signed
 
 __all__ = ["Offer", "OfferedColumn"]
@@ -82,7 +83,13 @@ class Offer:
         size = counter.dataset.size
         public = "" if size is None else f"; everybody knows that there are {signed(size)}"
         columns = {name: OfferedColumn(name, form.kind) for name, form in view.columns.items()}
-        facts = [("counts", f"{counts}{public}"), ("budget", budget_words(view))]
+        protected = "row" if view.unit is None else "person"
+        whole = odds_of_all(view.remains.dataset_budget, protected, is_replacement=size is not None)
+        facts = [
+            ("counts", f"{counts}{public}"),
+            ("budget", budget_words(view)),
+            ("if all is spent", whole),
+        ]
         wants_purpose = counter.dataset.needs_purpose
         return cls(counter.dataset.name, view.unit, facts, columns, wants_purpose)
 

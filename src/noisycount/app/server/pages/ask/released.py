@@ -18,6 +18,7 @@ from noisycount.app.server.spending.found import found
 from noisycount.app.terminal.printing import Facts
 from noisycount.errors import NoisyCountError
 from noisycount.release.ledger.lookup import entry_of_key
+from noisycount.release.remains import next_words
 from noisycount.shown.numbers import approximately, percent, plus_minus, signed
 
 __all__ = ["Released", "ReleasedRow"]
@@ -154,8 +155,7 @@ class Released:
         if "charged" in told:
             is_free = told["repeated"]
             charged = "nothing: it was asked before" if is_free else _charge(told["charged"])
-            left = approximately(Fraction(told["remaining"]))
-            yield "budget", f"charged {charged}; after it the next could cost up to ε = {left}"
+            yield "budget", f"charged {charged}; after it {next_words(Fraction(told['remaining']))}"
         yield "key", self.key
         for hint in told.get("hints", []):
             yield "hint", hint

@@ -28,7 +28,7 @@ router = APIRouter(include_in_schema=False)
 Result = TypeVar("Result")
 
 _HEADER = (HEADER[0], "data set", *HEADER[1:])
-_NOTHING = LedgerShown([], 0, (), (), [], is_verified=False)
+_NOTHING = LedgerShown([], 0, (), (), [])
 
 
 @router.get("/ledger")

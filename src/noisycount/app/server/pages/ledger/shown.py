@@ -6,7 +6,12 @@ from dataclasses import dataclass, replace
 from noisycount.app.access.visitor import Visitor
 from noisycount.app.ledger.accounts import Account
 from noisycount.app.report.released import Released, releases_of
-from noisycount.app.report.words import account_cells, release_cells, verified_words
+from noisycount.app.report.words import (
+    account_cells,
+    notice_kind,
+    release_cells,
+    verified_words,
+)
 from noisycount.app.server.office import Office
 from noisycount.app.server.pages.ledger.filters import AT_ONCE, Filters
 from noisycount.release.budget.loss import Loss
@@ -30,7 +35,7 @@ class LedgerShown:
         accounts: What data sets, and for an owner analysts, have spent and have left.
         head: The newest row; empty for analysts.
         verified: What a check of every row has found; empty where none was wanted.
-        is_verified: Whether it found nothing wrong.
+        kind: Of the box that says so.
     """
 
     rows: Rows
@@ -40,7 +45,7 @@ class LedgerShown:
     accounts: Rows
     head: str = ""
     verified: str = ""
-    is_verified: bool = True
+    kind: str = "note"
 
     @classmethod
     def of(
@@ -77,7 +82,7 @@ class LedgerShown:
             accounts=[account_cells(each) for each in shown],
             head=str(found.head),
             verified="" if checked is None else verified_words(checked, known_head),
-            is_verified=checked is None or checked.broken is None,
+            kind="note" if checked is None else notice_kind(checked, known_head),
         )
 
 
