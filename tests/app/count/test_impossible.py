@@ -2,9 +2,11 @@ from pathlib import Path
 
 import pytest
 
+from noisycount.app.count import question
 from noisycount.app.count.impossible import impossible_hints
+from noisycount.app.table import question as tables
 from noisycount.release.question.schema import Kind
-from tests.app.conftest import Run, configure
+from tests.app.conftest import Refused, Run, configure
 
 COLUMNS = {"age": Kind.INTEGER, "health": Kind.TEXT}
 REVERSED = "age between 64 and 1"
@@ -40,15 +42,22 @@ def test_few_of_many_questions_are_told() -> None:
         ["--where", REVERSED, *BY_HEALTH],
     ],
 )
-@pytest.mark.parametrize("trial", [[], ["--dry-run"]])
 def test_a_question_that_matches_nothing_says_so(
-    run: Run, here: Path, asked: list[str], trial: list[str]
+    run: Run, refused: Refused, here: Path, monkeypatch: pytest.MonkeyPatch, asked: list[str]
 ) -> None:
-    """Before it is paid for and after, in counts and in tables, for people and for machines."""
+    """Before it is paid for, in counts and in tables; what was paid for once is free for ever."""
     configure(here, 'unit = "person"')
-    assert HINT in run(*COUNT, *asked, *trial).object["hints"]
-    shown = " ".join(run(*COUNT[:-1], *asked, *trial).output.split())
-    assert f"hint {HINT}" in shown
+    told = run(*COUNT, *asked, "--dry-run").object
+    assert (told["hints"][0], told["affordable"]) == (HINT, True)
+    assert f"hint {HINT}" in " ".join(run(*COUNT[:-1], *asked, "--dry-run").output.split())
+    assert f"where asks in vain: {HINT}" in refused(*COUNT[:-1], *asked)
+    assert not (here / "ledger.db").exists()
+    with monkeypatch.context() as before:
+        for module in (question, tables):
+            before.setattr(module, "impossible_hints", lambda *_: [])
+        paid = run(*COUNT, *asked).object
+    again = run(*COUNT, *asked).object
+    assert (again["key"], again["repeated"], HINT in again["hints"]) == (paid["key"], True, True)
 
 
 def test_a_question_that_may_match_says_nothing(run: Run, here: Path) -> None:

@@ -334,8 +334,10 @@ def test_a_budget_that_pays_for_half_of_a_table_pays_for_none(run: Run) -> None:
     assert run(*words, "--epsilon", "2", "--json").object["remaining"] == "0"
 
 
-def test_sums_stand_beside_the_answers_and_in_the_file(run: Run, here: Path) -> None:
-    """The ranges that they come from are in the file alone."""
+def test_sums_stand_beside_the_answers_and_in_the_file(
+    run: Run, refused: Refused, here: Path
+) -> None:
+    """The ranges that they come from are in the file alone; there are none without its limit."""
     configure(here, 'unit = "person"')
     words = ("--by", "age:0,18,65", "--cumulative", "--groups-per-unit", "1", "--epsilon", "1")
     told = run("count", "survey", *words, "--output", "rows.csv").output
@@ -344,9 +346,10 @@ def test_sums_stand_beside_the_answers_and_in_the_file(run: Run, here: Path) -> 
     lines = (here / "rows.csv").read_text("utf-8").splitlines()
     assert lines[0].endswith("combined,combined_standard_error,sum_so_far")
     assert len(lines) == 1 + 3 + 2 + 1
-    several = run("count", "survey", *words[:3], "--epsilon", "0.5", "--json").object
-    assert any("there are no sums so far" in hint for hint in several["hints"])
-    assert "sum_so_far" not in several["rows"][0]
+    for groups in ((), ("--groups-per-unit", "2")):
+        for trial in ((), ("--dry-run",)):
+            told = refused("count", "survey", *words[:3], *groups, "--epsilon", "0.5", *trial)
+            assert "--groups-per-unit 1" in told
 
 
 def test_hints_say_why_a_table_costs_what_it_does(run: Run, here: Path) -> None:
@@ -575,3 +578,31 @@ def test_a_column_called_as_a_row_is_a_column(run: Run, here: Path) -> None:
         assert [(row["keys"]["other"], row["mean"]) for row in rows[4:]] == [("a", 1), ("b", 2)]
     assert run("ledger", "report", "--out", "r.md").status == 0
     assert "| other | b | all of 1, 2 | 2 ±0 |" in (here / "r.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (("--by", "Umsatz:0,1.000,2.000"), "by has 1.000 for 'Umsatz'"),
+        (("--by", "Umsatz:-2.500,0"), "by has -2.500 for 'Umsatz'"),
+        (("--by", "Stück:0,5", "--where", "Stück >= 1.000"), "where has 1.000 for 'Stück'"),
+        (("--where", "Umsatz >= 1.000"), "write 1000 for the whole number, or 1.0000"),
+        (("--where", "2.500 < Umsatz"), "write 2500 for the whole number, or 2.5000"),
+        (("--where", "Umsatz between -1.500 and 7"), "where has 1.500 for 'Umsatz'"),
+        (("--where", "not (Umsatz in (1.0, 12.345))"), "where has 12.345 for 'Umsatz'"),
+    ],
+    ids=str,
+)
+def test_a_number_that_means_two_things_is_refused_before_the_charge(
+    run: Run, refused: Refused, here: Path, asked: tuple[str, ...], told: str
+) -> None:
+    """1.000 beside a column with decimal commas: in counts, tables and their trials."""
+    sales = "Umsatz;Stück\n12,50;3\n1.200,00;1.500\n999,99;2.000.000\n2.500,10;7\n"
+    (here / "sales.csv").write_text(sales, encoding="utf-8")
+    words = ("count", "sales.csv", "--unit", "row", "--epsilon", "0.1")
+    for trial in ((), ("--dry-run",)):
+        assert told in refused(*words, *asked, *trial)
+    clear = ("0,1000,2000", "0,1000.0,2000.0", "0,0.125,1.0000")
+    for edges in clear:
+        assert run(*words, "--by", f"Umsatz:{edges}", "--dry-run").status == 0
+    assert run(*words, "--where", "Umsatz >= 0.125 and Umsatz < 1234.5", "--dry-run").status == 0

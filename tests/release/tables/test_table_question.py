@@ -147,6 +147,14 @@ def test_what_does_not_go_together_is_refused(
         TableQuestion(parts, cells, **others)  # type: ignore[arg-type]  # of their kinds
 
 
+@pytest.mark.parametrize("most", [None, 2])
+def test_sums_from_the_first_group_on_need_one_group_a_person(most: int | None) -> None:
+    """Before anything is charged: ranges of persons who are in several are no sums."""
+    question = TableQuestion((TOWN,), key_set((TOWN,), ["a"]), most=most, is_cumulative=True)
+    with pytest.raises(PredicateError, match="groups_per_unit = 1"):
+        question.groups("person")
+
+
 def test_persons_with_hidden_keys_need_a_bound() -> None:
     """Nobody knows in how many groups a person can be that nobody has listed."""
     with pytest.raises(PredicateError, match="groups_per_unit is missing"):

@@ -1,14 +1,15 @@
 """What a question says of itself: that no record can satisfy a part of it."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from noisycount.errors import PredicateError
 from noisycount.release.question.contradictions import contradictions
 from noisycount.release.question.reading import read
 from noisycount.release.question.schema import Kind
 from noisycount.release.question.text import canonical_text
 from noisycount.release.question.tree import And, Predicate, Range
 
-__all__ = ["impossible_hints"]
+__all__ = ["impossible_hints", "in_vain"]
 
 _SHOWN = 3  # of a table of many questions
 
@@ -32,6 +33,15 @@ def impossible_hints(wheres: Iterable[str], schema: Mapping[str, Kind]) -> list[
     )
     told = [f"no record can satisfy {canonical_text(part)}{_remedy(part)}" for part in parts]
     return [*told[:_SHOWN], *_others(len(told) - _SHOWN)]
+
+
+def in_vain(hints: Sequence[str]) -> PredicateError:
+    """The refusal of a question that cannot mean what it says, before anything is charged.
+
+    Args:
+        hints: What no record can satisfy.
+    """
+    return PredicateError(f"where asks in vain: {'; '.join(hints)}")
 
 
 def _others(number: int) -> Iterator[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.count.counter import Counter, counter_of
-from noisycount.app.count.impossible import impossible_hints
+from noisycount.app.count.impossible import impossible_hints, in_vain
 from noisycount.app.ledger.stored_count import StoredCount
 from noisycount.errors import ConfigError
 from noisycount.release.budget.budgets import Budget
@@ -103,7 +103,7 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
         NoisyCountError: The question, the file, the budget or the ledger refuses it.
     """
     with counter_of(dataset, configuration, makes=True) as counter:
-        counter.records.meaning(where)  # a refused question makes no ledger
+        _possible(counter, where, epsilon, analyst)  # a refused question makes no ledger
         with counter.charging() as charged:
             answer = answer_at(charged, where, epsilon, confidence, analyst, slot, purpose=purpose)
             return replace(answer, better=_better(charged, where, epsilon, analyst))
@@ -138,7 +138,7 @@ def answer_at(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
         NoisyCountError: The question, the file, the budget or the ledger refuses it.
     """
     meaning = counter.records.meaning(where)
-    impossible = impossible_hints([where], counter.records.schema)
+    impossible = _possible(counter, where, epsilon, analyst)
 
     def told(release: Release) -> Answer:
         return Answer(
@@ -158,6 +158,14 @@ def answer_at(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
     enclosed = None if enclose is None else lambda release: enclose(told(release))
     desk = counter.desk(analyst, slot, enclosed)
     return told(desk.release(where, epsilon, confidence=confidence, key=key, purpose=purpose))
+
+
+def _possible(counter: Counter, where: str, epsilon: Fraction, analyst: Analyst) -> list[str]:
+    """What no record can satisfy of a question that the analyst paid for; else its refusal."""
+    hints = impossible_hints([where], counter.records.schema)
+    if hints and not counter.is_free(analyst, counter.records.count_requests(where, epsilon)):
+        raise in_vain(hints)
+    return hints
 
 
 def _better(

@@ -29,12 +29,7 @@ def hints(plan: TablePlan, unit: str | None, asked: Asked) -> Iterator[str]:
         yield (
             f"one person may be in all {cells.size:,} groups, which the noise must hide; with "
             "--groups-per-unit 1 each person counts in one of their groups only"
-            f"{'' if asked.cumulative else one_group_words(plan)}"
-        )
-    if asked.cumulative and plan.groups != 1:
-        yield (
-            "there are no sums so far, as one person may be in several groups: add "
-            "--groups-per-unit 1"
+            f"{one_group_words(plan)}"
         )
     if plan.is_replacement and plan.groups is not None and cells.sensitivity == 2 * plan.groups:
         yield (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.count.counter import Counter, counter_of
-from noisycount.app.count.impossible import impossible_hints
+from noisycount.app.count.impossible import impossible_hints, in_vain
 from noisycount.app.plan.plan import planned
 from noisycount.app.table.asked import Asked
 from noisycount.app.table.hint import hints
@@ -120,7 +120,7 @@ def table_of(  # noqa: PLR0913, PLR0917 - all that decides a table and its charg
     """
     check_public(asked, dataset)
     with counter_of(dataset, configuration, makes=True) as counter:
-        wish = _wished(counter, asked, pay)  # a refused table makes no ledger
+        wish = _wished(counter, asked, pay, analyst)  # a refused table makes no ledger
         with counter.charging() as charged:
             return _table(charged, asked, wish, pay.confidence, analyst, slot, purpose=purpose)
 
@@ -152,16 +152,20 @@ def table_at(  # noqa: PLR0913, PLR0917 - all that decides a table and its charg
         NoisyCountError: The question, the file, the budget or the ledger refuses it.
     """
     check_public(asked, counter.dataset)
-    wish = _wished(counter, asked, pay)
+    wish = _wished(counter, asked, pay, analyst)
     sure = pay.confidence
     return _table(counter, asked, wish, sure, analyst, slot, key, purpose=purpose, enclose=enclose)
 
 
-def _wished(counter: Counter, asked: Asked, pay: Pay) -> Wish:
+def _wished(counter: Counter, asked: Asked, pay: Pay, analyst: Analyst) -> Wish:
     """What was typed, priced and understood."""
     view = viewed(counter.records, counter.dataset)
     wish = wish_of(asked, view, pay.epsilon, pay.goal)
-    check_drawable(asked, view.understood(wish).plan)
+    table = view.understood(wish)
+    check_drawable(asked, table.plan)
+    hints = impossible_hints(wish.questions, counter.records.schema)
+    if hints and not counter.is_free(analyst, counter.records.requests(table)):
+        raise in_vain(hints)
     return wish
 
 

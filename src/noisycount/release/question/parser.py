@@ -4,7 +4,7 @@ The tokens are bounded first; sqlglot then sees their grammar only: every name a
 goes in as the number of its token, so that no text can be read as anything but itself.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from reprlib import repr as shortened
 from typing import Any
@@ -216,6 +216,7 @@ class _TypedSyntax:
             literals = [side for side in (left, right) if isinstance(side, Literal)]
             raise PredicateError(f"where compares two literals: {self.column_remedy(literals)}")
         if isinstance(right, Literal):
+            self.require_clear(left, parts.values())
             (right,) = beside(left, [right])
         return Comparison(left, operator, right)
 
@@ -229,12 +230,21 @@ class _TypedSyntax:
     def range(self, parts: dict[str, Any]) -> Range:
         column = self.column(parts["this"])
         low, high = beside(column, [self.literal(parts[end]) for end in ("low", "high")])
+        self.require_clear(column, [parts["low"], parts["high"]])
         return Range(column, low, high)
 
     def membership(self, parts: dict[str, Any]) -> Membership:
         listed = [self.literal(node) for node in parts.get("expressions", ())]
         column = self.column(parts["this"])
+        self.require_clear(column, parts.get("expressions", ()))
         return Membership(column, beside(column, listed))
+
+    def require_clear(self, column: Column, nodes: Iterable[object]) -> None:
+        """The refusal of a number that a column may mean otherwise."""
+        bare = [_bare(node) for node in nodes]
+        bare = [_bare(_arguments(node)["this"]) if type(node) is exp.Neg else node for node in bare]
+        places = [int(_arguments(node)["this"]) for node in bare if type(node) is exp.Literal]
+        self.schema.require_clear(column.name, (self.found[at].text for at in places), "where")
 
     def pattern(self, parts: dict[str, Any]) -> Pattern:
         column, pattern = self.column(parts["this"]), self.literal(parts["expression"])

@@ -1,13 +1,15 @@
 """What a question may be about: named columns, each of one kind."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
 from heapq import nsmallest
 from itertools import takewhile
+from reprlib import repr as shortened
 
-from noisycount.errors import SourceError
+from noisycount.errors import PredicateError, SourceError
 
 __all__ = ["Kind", "Schema", "close_names"]
 
@@ -16,6 +18,7 @@ LISTED_NAMES = 8
 COMPARED_NAMES = 200
 COMPARED_CHARACTERS = 40
 SHOWN_CHARACTERS = 80  # of a listed name: as much as fits a line
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
 
 
 class Kind(Enum):
@@ -58,6 +61,7 @@ class Schema(Mapping[str, Kind]):
         others: the engine's type of each column that exists but no question can use.
         whole: all columns of the records, where these are those that their owner chose.
         unit: the column that names the person, which no question may use; None: not known here.
+        commas: the columns whose numbers have a decimal comma where they are written.
 
     Example:
         >>> schema = Schema({"person": Kind.INTEGER, "age": Kind.INTEGER}, {"scan": "blob"})
@@ -69,6 +73,7 @@ class Schema(Mapping[str, Kind]):
     others: Mapping[str, str] = field(default_factory=dict)
     whole: "Schema | None" = None
     unit: str | None = None
+    commas: frozenset[str] = frozenset()
 
     def __getitem__(self, name: str) -> Kind:
         return self.kinds[name]
@@ -110,7 +115,29 @@ class Schema(Mapping[str, Kind]):
             {name: type_ for name, type_ in self.others.items() if name in chosen},
             self.entire,
             unit,
+            self.commas,
         )
+
+    def require_clear(self, name: str, numerals: Iterable[str], argument: str) -> None:
+        """The refusal of 1.000 for a column where that is a thousand, as in questions it is 1.
+
+        Args:
+            name: the column that numbers are beside.
+            numerals: as they are typed.
+            argument: where they stand.
+
+        Raises:
+            PredicateError: one of them may be meant either way.
+        """
+        if name not in self.commas:
+            return
+        for numeral in filter(_THOUSANDS.fullmatch, map(str.strip, numerals)):
+            whole, thousandths = numeral.lstrip("+-").split(".")
+            raise PredicateError(
+                f"{argument} has {numeral} for {shortened(name)}, whose numbers have a decimal "
+                f"comma: write {whole}{thousandths} for the whole number, or {whole}.{thousandths}0"
+                " with the decimal point of questions"
+            )
 
 
 def close_names(

@@ -147,7 +147,8 @@ class Written:
         kinds = {name: form.kind for name, form in self.columns.items()}
         if self.unit is not None:
             kinds.setdefault(self.unit, Kind.TEXT)
-        return Schema(kinds, self.others).for_questions(self.unit, columns)
+        commas = frozenset(name for name, form in self.columns.items() if form.decimal == ",")
+        return Schema(kinds, self.others, commas=commas).for_questions(self.unit, columns)
 
 
 def _form(parts: Mapping[str, Any] | None) -> FileForm | None:

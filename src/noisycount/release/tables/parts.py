@@ -85,6 +85,8 @@ def _part(item: str, schema: Mapping[str, Kind], unit: str | None) -> Part:
         close = close_names(name, list(schema))
         raise PredicateError(f"by names {name[:80]!r}, {why}: use {close}")
     column = Column(name, schema[name])
+    if isinstance(schema, Schema):
+        schema.require_clear(name, how.split(","), "by")
     if how.strip().lower() in _SPANS:
         return Period(column, _SPANS[how.strip().lower()])
     return Edges(column, _edges(how, column))

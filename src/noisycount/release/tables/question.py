@@ -104,6 +104,12 @@ class TableQuestion:
             )
         if unit is None:
             return 1
+        if self.is_cumulative and self.most != 1:
+            raise PredicateError(
+                "cumulative needs groups_per_unit = 1 where persons are counted: one who is in "
+                "several groups would be in a sum several times; on the command line "
+                "--groups-per-unit 1"
+            )
         if self.keys is None and self.most is None:
             raise PredicateError(
                 "groups_per_unit is missing: of hidden keys nobody knows how many a person can "

@@ -120,7 +120,7 @@ def _shown_labels(entry: Entry, columns: Mapping[str, Kind]) -> dict[str, dict[o
     question = asked_of(entry)
     if "by" not in question["table"]:
         return {}
-    parts = parts_of(question["table"]["by"], columns, question["unit"])
+    parts = parts_of(question["table"]["by"], dict(columns), question["unit"])
     told: dict[str, dict[object, Label]] = {}
     for part in parts:
         if isinstance(part, Edges):
