@@ -7,8 +7,8 @@ from typing import Any
 
 from noisycount.app.refine.tables.stored.cells import StoredCells, stored_levels
 from noisycount.model.tables.levels import Level
-from noisycount.release.ledger.asked import asked_of
 from noisycount.model.tables.margins import OTHER
+from noisycount.release.ledger.asked import asked_of
 from noisycount.release.ledger.entries import Entry
 from noisycount.release.ledger.table_answer import TableAnswer
 from noisycount.release.tables.labels import Label
