@@ -28,12 +28,7 @@ def hints(answer: Answer, guess: float | None = None, within: float | None = Non
     if guess and within:
         found.extend(_about_guess(answer, guess, within))
     if answer.better is not None:
-        error = plus_minus(answer.better.error(answer.confidence))
-        price = exact_text(answer.better.epsilon)
-        found.append(
-            f"a better answer to this question is stored, and free with --epsilon {price}: "
-            f"{signed(answer.better.answer)} {error}"
-        )
+        found.append(answer.better.words(answer.confidence))
     return found
 
 

@@ -19,7 +19,7 @@ from noisycount.release.register.written import ROW
 from noisycount.release.remains import Remains
 from noisycount.release.slot import Slot
 
-__all__ = ["Answer", "answer_at", "answer_to", "dataset_asked"]
+__all__ = ["Answer", "answer_at", "answer_to", "better_answer", "dataset_asked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
         _possible(counter, where, epsilon, analyst)  # a refused question makes no ledger
         with counter.charging() as charged:
             answer = answer_at(charged, where, epsilon, confidence, analyst, slot, purpose=purpose)
-            return replace(answer, better=_better(charged, where, epsilon, analyst))
+            return replace(answer, better=better_answer(charged, where, epsilon, analyst))
 
 
 def answer_at(  # noqa: PLR0913, PLR0917 - all that decides an answer and its charge
@@ -168,7 +168,7 @@ def _possible(counter: Counter, where: str, epsilon: Fraction, analyst: Analyst)
     return hints
 
 
-def _better(
+def better_answer(
     counter: Counter, where: str, epsilon: Fraction, analyst: Analyst
 ) -> StoredCount | None:
     """An analyst's answer to the same question at the largest ε above this one, if there is one."""

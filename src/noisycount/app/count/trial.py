@@ -7,6 +7,7 @@ from fractions import Fraction
 from noisycount.app.config.config import Config, DatasetConfig
 from noisycount.app.count.counter import Counter, counter_of
 from noisycount.app.count.impossible import impossible_hints
+from noisycount.app.count.question import better_answer
 from noisycount.app.count.spent import Spent
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
@@ -79,6 +80,7 @@ class Trial:
         """
         records, dataset = counter.records, counter.account
         text, meaning = records.text(where), records.meaning(where)
+        better = better_answer(counter, where, epsilon, analyst)
         return cls(
             dataset=dataset,
             unit=records.unit,
@@ -91,7 +93,10 @@ class Trial:
             remains=Spent.of(dataset, analyst, counter.ledger).remains,
             repeated=counter.is_free(analyst, records.count_requests(where, epsilon)),
             unreadable_as_missing=records.unreadable_as_missing(where),
-            hints=impossible_hints([where], records.schema),
+            hints=[
+                *impossible_hints([where], records.schema),
+                *([] if better is None else [better.words(confidence)]),
+            ],
         )
 
     @property

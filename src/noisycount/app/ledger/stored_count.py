@@ -5,8 +5,10 @@ from fractions import Fraction
 
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.release.budget.exact import exact_text
 from noisycount.release.ledger.asked import asks_for_table
 from noisycount.release.ledger.entries import Entry
+from noisycount.shown.numbers import plus_minus, signed
 
 __all__ = ["StoredCount"]
 
@@ -36,3 +38,11 @@ class StoredCount:
     def error(self, confidence: float) -> int:
         """The true count lies within ±error of the answer with the confidence, in units."""
         return error_within(DiscreteLaplace.for_epsilon(self.epsilon), confidence)
+
+    def words(self, confidence: float) -> str:
+        """Where the count is better known than by an answer at a lower price."""
+        price, error = exact_text(self.epsilon), plus_minus(self.error(confidence))
+        return (
+            f"a better answer to this question is stored, and free with --epsilon {price}: "
+            f"{signed(self.answer)} {error}"
+        )
