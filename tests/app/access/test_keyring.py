@@ -1,4 +1,5 @@
 import hmac
+import json
 import os
 import subprocess
 import sys
@@ -91,16 +92,15 @@ def test_a_key_that_was_revoked_opens_nothing_anywhere_at_once(ring: Keyring, cl
 
 
 def test_a_change_of_the_same_size_is_seen(ring: Keyring) -> None:
-    """Neither size nor time of the file decides whether it is read: its bytes do."""
+    """Neither size nor time of the file decides whether it is read: its bytes do, and its seal."""
     key, issued = ring.issue("ana", Role.ANALYST, ["survey"])
     before = ring.file.path.stat()
     content = ring.file.path.read_bytes()
     assert ring.holder(key.text) == issued
     ring.file.path.write_bytes(content.replace(b'"ana"', b'"eve"'))
     os.utime(ring.file.path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    found = ring.holder(key.text)
-    assert found is not None
-    assert found.name == "eve"
+    with pytest.raises(ConfigError, match="is damaged or of a later version"):
+        ring.holder(key.text)
 
 
 def wrong_keys(key: Key) -> Iterator[str]:
@@ -244,3 +244,36 @@ def test_processes_that_issue_and_revoke_at_once_lose_nothing(ring: Keyring) -> 
     assert len(ring.issued()) == 30
     for keys in told:
         assert [ring.holder(key) is not None for key in keys] == [True, False] * 5
+
+
+def test_no_byte_of_the_keys_changes_in_silence(ring: Keyring) -> None:
+    """Another name, role, data set or time is refused; a new file is sealed, whatever it was."""
+    ring.issue("ana", Role.ANALYST, ["survey"], timedelta(days=1))
+    issued, content = ring.issued(), ring.file.path.read_bytes()
+    refused = 0
+    for place in range(len(content)):
+        for bit in (1, 2, 32):
+            changed = bytearray(content)
+            changed[place] ^= bit
+            ring.file.path.write_bytes(changed)
+            try:
+                assert KeysFile(ring.file.folder).keys() == issued, bytes(changed[place - 9 :])
+            except ConfigError as error:
+                refused += "restore it from a copy" in str(error)
+    assert refused > 2.5 * len(content)
+
+
+def test_keys_of_an_older_file_are_sealed_with_the_next(ring: Keyring) -> None:
+    """One of 0.2 has no seal, and is read; the next key that is issued makes one."""
+    ring.issue("ana", Role.ANALYST, ["survey"])
+    sealed = json.loads(ring.file.path.read_bytes())
+    older = {name: sealed[name] for name in ("version", "keys")}
+    ring.file.path.write_text(json.dumps(older), encoding="ascii")
+    assert [key.name for key in ring.issued()] == ["ana"]
+    ring.issue("bo", Role.ANALYST, ["survey"])
+    again = json.loads(ring.file.path.read_bytes())
+    assert len(again["seal"]) == 64
+    again["keys"][0]["name"] = "bo"
+    ring.file.path.write_text(json.dumps(again), encoding="ascii")
+    with pytest.raises(ConfigError, match="is damaged or of a later version"):
+        ring.issued()

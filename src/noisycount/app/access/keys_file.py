@@ -1,5 +1,6 @@
 """The private file of keys beside a ledger: written whole, one writer at a time."""
 
+import hmac
 import json
 import os
 import secrets
@@ -18,6 +19,7 @@ Keys = tuple[IssuedKey, ...]
 
 _VERSION = 1
 _SECRET_BYTES = 32
+_MEMBERS = {"version", "keys", "seal"}
 
 
 @dataclass(slots=True)
@@ -85,8 +87,8 @@ class KeysFile:
             with _alone(self.folder / "access.lock"):
                 if not self.secret():
                     write_private(self._secret_path, secrets.token_bytes(_SECRET_BYTES))
-                keys = changed(self.keys(), self.secret())
-                parts = {"version": _VERSION, "keys": [key.parts for key in keys]}
+                keys = [key.parts for key in changed(self.keys(), self.secret())]
+                parts = {"version": _VERSION, "keys": keys, "seal": _seal(keys, self.secret())}
                 write_private(self.path, json.dumps(parts, indent=1).encode("ascii"))
         except OSError as error:
             raise ConfigError(
@@ -108,11 +110,16 @@ class KeysFile:
         """The keys that bytes are.
 
         Raises:
-            ConfigError: They are not of the form in which they were written.
+            ConfigError: They are not as they were written, as far as the seal tells; the files of
+                0.2 and before have none.
         """
+        secret = self._content(self._secret_path) or b""
+        is_secret = len(secret) == _SECRET_BYTES  # else `secret` refuses it, and no key opens
         try:
             said = json.loads(content)
-            if said["version"] == _VERSION:
+            seal = _seal(said["keys"], secret)
+            is_sealed = not is_secret or said.get("seal", seal) == seal
+            if said["version"] == _VERSION and said.keys() <= _MEMBERS and is_sealed:
                 return tuple(map(IssuedKey.of_parts, said["keys"]))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             pass
@@ -120,6 +127,12 @@ class KeysFile:
             f"{self.path} is damaged or of a later version: restore it from a copy, or remove it "
             "and issue new keys"
         )
+
+
+def _seal(keys: Sequence[object], secret: bytes) -> str:
+    """The keyed hash of all that is kept of keys: whose they are, what they open, until when."""
+    said = json.dumps(keys, sort_keys=True).encode("ascii")
+    return hmac.digest(secret, said, "sha256").hex()
 
 
 @contextmanager
