@@ -76,6 +76,23 @@ def test_what_is_remembered_is_the_owners_alone(
     assert [found[1] for found in json.loads(remembered.read_bytes()).values()] == [digest]
 
 
+def test_no_byte_of_what_is_remembered_makes_other_records(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A digest that was changed would make a question a new one, to be paid and answered again."""
+    settled(monkeypatch)
+    contents = Contents(file.parent / "data")
+    first, remembered = contents.of((file,)), file.parent / "data" / "contents.json"
+    content = remembered.read_bytes()
+    for place in range(len(content)):
+        changed = bytearray(content)
+        changed[place] ^= 1
+        remembered.write_bytes(changed)
+        assert contents.of((file,)) == first
+    remembered.write_text(json.dumps({str(file): 5, "other": [[], "digest"]}), encoding="ascii")
+    assert contents.of((file,)) == first
+
+
 def test_the_oldest_are_forgotten(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So many places are remembered, and no more."""
     settled(monkeypatch)

@@ -69,14 +69,18 @@ class Contents:
         state, now = state_of(files), time.time()
         known = self._remembered()
         place = "\n".join(map(str, files))
-        if (found := known.get(place)) and found[0] == [list(each) for each in state]:
-            return Content(files, state, str(found[1]))
+        match known.get(place):
+            case [_, str(digest), _] as found if found == _remembering(place, state, digest):
+                return Content(files, state, digest)
         content = Content(files, state, _digest(files))
         content.require_same()
         newest = max(max(each[1], each[2]) for each in state) / 1e9
         if self.folder is not None and newest + _SETTLED < now:
             known.pop(place, None)
-            kept = {**dict(list(known.items())[-_KEPT:]), place: [state, content.digest]}
+            kept = {
+                **dict(list(known.items())[-_KEPT:]),
+                place: _remembering(place, state, content.digest),
+            }
             with suppress(OSError):  # what cannot be remembered is read again
                 write_private(self.folder / _FILE, json.dumps(kept).encode())
         return content
@@ -90,6 +94,12 @@ class Contents:
         except (OSError, ValueError):
             return {}
         return known if isinstance(known, dict) else {}
+
+
+def _remembering(place: str, state: tuple[tuple[int, ...], ...], digest: str) -> list[object]:
+    """What is kept of a place, with a sum that tells where a byte of it changed."""
+    said = [[list(each) for each in state], digest]
+    return [*said, hashlib.sha256(json.dumps([place, *said]).encode("ascii")).hexdigest()]
 
 
 def _digest(files: tuple[Path, ...]) -> str:
