@@ -39,7 +39,7 @@ def open_desk(  # noqa: PLR0913 - all that is said once of records
             {"epsilon": "2", "delta": "1e-6"}, which pays for Gaussian noise and hidden keys too.
         ledger: The file of the ledger, or its address, such as
             `postgresql+psycopg://user@host/name`; None: that of `noisycount.toml` in this folder
-            or above it, else one of the user.
+            or above it, else one of the user. A data set of `noisycount.toml` has its own alone.
         name: What the ledger calls the records; None: their path, or their content.
         size: The number of units where everybody may know it; else None.
         columns: What questions may use; None: all but the unit.

@@ -91,3 +91,31 @@ def test_a_dry_run_refuses_what_a_count_refuses(refused: Refused, where: str) ->
     """A question outside the language or about another column, in the same words."""
     words = ("count", "survey.parquet", "--where", where, "--epsilon", "0.1")
     assert refused(*words, "--dry-run") == refused(*words)
+
+
+@pytest.mark.parametrize("is_file_first", [False, True])
+def test_a_file_of_one_question_is_that_question(
+    run: Run, here: Path, *, is_file_first: bool
+) -> None:
+    """Asked by --where or from a file: one price, one answer; and a dry run of both knows it."""
+    configure(here, 'unit = "person"')
+    (here / "one.txt").write_text("# one\nnot age < 40\n", encoding="utf-8")
+    words = [("--where", "age >= 40"), ("--questions", "one.txt")]
+    words = words[::-1] if is_file_first else words
+    asked = ("count", "survey", "--epsilon", "0.3", "--json")
+    first = run(*asked, *words[0]).object
+    for each in words:
+        assert run(*asked, *each, "--dry-run").object["repeated"]
+    second = run(*asked, *words[1]).object
+    assert (first["repeated"], second["repeated"]) == (False, True)
+    answers = {
+        told.get("answer", told.get("rows", [{}])[0].get("answer")) for told in (first, second)
+    }
+    assert len(answers) == 1
+    errors = {
+        told["error"] if "error" in told else told["rows"][0]["error"] for told in (first, second)
+    }
+    assert len(errors) == 1
+    (entry,) = run("ledger", "show", "--json").object["entries"]
+    assert [entry["answer"]] == [*answers]
+    assert run("refine", "--key", entry["key"][:8], "--size", "5912").status == 0

@@ -1,4 +1,5 @@
 import os
+import shutil
 from fractions import Fraction
 from pathlib import Path
 
@@ -106,6 +107,34 @@ def test_nothing_else_is_asked_at_the_budget_of_a_configured_data_set(here: Path
             nc.open_desk(source, unit="person", name="old", budget="50")
     with nc.open_desk("survey", name="old") as desk:
         assert (desk.remaining, list(desk.columns)) == (Fraction(1, 10), ["age"])
+
+
+def test_a_configured_data_set_is_asked_under_its_own_ledger(here: Path) -> None:
+    """Another would have the whole budget again; and the head that its owner wrote down is held."""
+    configure(here, 'unit = "person"\nbudget = "0.5"')
+    with nc.open_desk("survey", ledger=here / "ledger.db") as desk:
+        desk.release(POOR, "0.1")
+        head = str(desk.ledger.verify().head)
+    for source in ("survey", "survey.parquet"):
+        for other in ("other.db", "sqlite:///other.db", "postgresql://ward:secret@db/clinic"):
+            with pytest.raises(ConfigError, match=r"^ledger '.*': data set 'survey' has") as error:
+                nc.open_desk(source, ledger=other)
+            assert "secret" not in str(error.value)
+    assert not (here / "other.db").exists()
+    shutil.copy("ledger.db", "older.db")
+    with nc.open_desk("survey") as desk:
+        desk.release(POOR, "0.2")
+        newest = str(desk.ledger.verify().head)
+    assert newest != head
+    configure(here, 'unit = "person"')
+    text = (here / "noisycount.toml").read_text("utf-8")
+    (here / "noisycount.toml").write_text(
+        text.replace('db"\n', f'db"\nhead = "{newest}"\n'), "utf-8"
+    )
+    shutil.copy("older.db", "ledger.db")
+    for ledger in (None, "ledger.db", f"sqlite:///{here}/ledger.db"):
+        with pytest.raises(LedgerError, match="it is an older copy, or another ledger"):
+            nc.open_desk("survey", ledger=ledger)
 
 
 def test_a_path_has_what_is_said_of_it(here: Path) -> None:

@@ -1,5 +1,6 @@
 """What is said of records on opening them from Python, and the desk that comes of it."""
 
+import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -8,7 +9,7 @@ from typing import Any
 
 from noisycount.app.config.config import DEFAULT_BUDGET, Config, DatasetConfig
 from noisycount.app.config.file import find, load, without_file
-from noisycount.app.config.ledger_url import sqlite_url
+from noisycount.app.config.ledger_url import sqlite_file, sqlite_url
 from noisycount.app.count.opening import as_configured, records_of
 from noisycount.app.count.question import dataset_asked
 from noisycount.app.options.dataset import of_table
@@ -20,6 +21,7 @@ from noisycount.release.desk import Desk
 from noisycount.release.ledger.ledger import Ledger
 from noisycount.release.register.frames import desk_of_frame
 from noisycount.release.register.register import Register, Statement
+from noisycount.shown.passwords import without_passwords
 
 __all__ = ["Wish"]
 
@@ -44,11 +46,13 @@ class Wish:
             ValueError: A budget, name or size is out of range.
             NoisyCountError: The configuration, the records or the ledger refuse it.
         """
-        configuration = self._configuration()
+        found = find(Path.cwd())
+        configuration = without_file() if found is None else load(found)
         is_place = isinstance(source, str | Path)
         asked = self._asked(str(source), configuration) if is_place else None
         analyst = configuration.analyst(self.analyst, "analyst")
         self._check_name(configuration, asked)
+        configuration = self._with_ledger(configuration, asked)
         if self.ledger is None:
             configuration.make_ledger_folder()
         with ExitStack() as opened:
@@ -65,14 +69,23 @@ class Wish:
             opened.pop_all()
         return desk
 
-    def _configuration(self) -> Config:
-        """The configuration that there is, with the ledger that is named."""
-        found = find(Path.cwd())
-        configuration = without_file() if found is None else load(found)
+    def _with_ledger(self, configuration: Config, asked: DatasetConfig | None) -> Config:
+        """The configuration with the ledger that is named.
+
+        Raises:
+            ConfigError: The owner of the data set configured another one.
+        """
         if self.ledger is None:
             return configuration
         text = str(self.ledger)
         url = text if "://" in text else sqlite_url(Path(text).absolute())
+        if _place_of(url) == _place_of(configuration.ledger_url):
+            return configuration  # with the head that its owner wrote down
+        if asked is not None and not asked.is_path:
+            raise ConfigError(
+                f"ledger {without_passwords(text)!r}: data set {asked.name!r} has another, as its "
+                "owner configured it: leave ledger out"
+            )
         return replace(configuration, ledger_url=url, known_head=None)
 
     def _check_name(self, configuration: Config, asked: DatasetConfig | None) -> None:
@@ -149,6 +162,12 @@ def _shown(value: object) -> str:
     if isinstance(value, Budget):
         return repr(value.written)
     return repr(list(value) if isinstance(value, tuple) else value)
+
+
+def _place_of(url: str) -> str:
+    """Where a ledger is: the file itself, links followed, or the address of a server."""
+    file = sqlite_file(url)
+    return url if file is None else os.path.realpath(file)
 
 
 def _tuple(columns: Sequence[str] | None) -> tuple[str, ...] | None:
