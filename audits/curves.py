@@ -102,7 +102,7 @@ def _fault(name: str, source: Source) -> Setting:
     return Setting(line, directions if name == "directions" else judge)
 
 
-def _epsilon(source: Source) -> Setting:
+def _epsilon(name: str, source: Source) -> Setting:
     """The smallest ε with a δ, at the δ of a hard ε, at random, or at an end."""
     curve = random_setting(source)
 
@@ -114,7 +114,20 @@ def _epsilon(source: Source) -> Setting:
         [hard, hard * source.random(), source.random() ** 4, 0.0, 1.0, 1e-300, 1 - 1e-12]
     )
     goal = min(max(goal, 0.0), 1.0)
-    line = f"{_curve_line(curve)}.epsilon({goal!r})"
+
+    def both(value: Any) -> str:  # noqa: ANN401
+        low, high = value
+        if not 0 <= low <= high:
+            return f"{value!r} is no bracket"
+        if 0 < low < math.inf and not at(low) >= ball(goal) * (1 - arb("1e-13")) - _UNKNOWN:
+            return f"{value!r}: δ is {at(low).str(17, radius=False)} at the lower end already"
+        if high < math.inf and not at(high) <= ball(goal) * (1 + arb("1e-13")) + _UNKNOWN:
+            return f"{value!r}: δ is {at(high).str(17, radius=False)} at the upper end still"
+        return ""
+
+    line = f"{_curve_line(curve)}.{name}({goal!r})"
+    if name == "epsilon_bracket":
+        return Setting(line, both)
     return Setting(line, lambda value: _is_least_epsilon(at, goal, value))
 
 
@@ -213,6 +226,9 @@ def _smallest_scale(source: Source) -> Setting:
         reached = at(less)
         if not reached >= ball(goal) * (1 - _LOOSE):
             return f"{value!r} is too large: δ({less!r}) = {reached.str(17, radius=False)}"
+        for share in (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99):  # δ need not fall in the scale
+            if not at(value * share) >= ball(goal) * (1 - _LOOSE):
+                return f"{value!r} is too large: {value * share!r} is enough"
         return ""
 
     reachable = epsilon > 0 and goal > 0 and epsilon * goal > 1e-9
@@ -507,7 +523,8 @@ CURVES: dict[str, Draw] = {
     **{
         f"PrivacyCurve.{name}": partial(_fault, name) for name in ("bracket", "delta", "directions")
     },
-    "PrivacyCurve.epsilon": _epsilon,
+    "PrivacyCurve.epsilon": partial(_epsilon, "epsilon"),
+    "PrivacyCurve.epsilon_bracket": partial(_epsilon, "epsilon_bracket"),
     "privacy_curve": _worst,
     "privacy_curve of arrays": _agree,
     "privacy_curve of lists": _list,
