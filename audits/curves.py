@@ -194,6 +194,19 @@ def worst_case_proven(kind: str, scale: Fraction, epsilon: float) -> arb:
     return proven(lambda: worst_case(kind, scale, epsilon))
 
 
+def _is_smallest_scale(at: Callable[[float], arb], goal: float, value: float) -> str:
+    """What is wrong with the smallest scale that keeps a δ, though δ need not fall in the scale."""
+    reached = at(value)
+    if not reached <= ball(goal) * (1 + arb("1e-13")):
+        return f"{value!r} is too small: δ = {reached.str(17, radius=False)}"
+    if value <= 2.0**-47:
+        return ""
+    for share in (1 - 2e-9, 0.99, 0.95, 0.9, 0.8, 0.7, 0.5, 0.3, 0.1):
+        if not at(value * share) >= ball(goal) * (1 - _LOOSE):
+            return f"{value!r} is too large: {value * share!r} is enough"
+    return ""
+
+
 def _smallest_scale(source: Source) -> Setting:
     kind = corners.noise_class(source)
     epsilon = source.choice([0.0, 0.1, 1.0, 2.0, corners.between(source, 1e-3, 20)])
@@ -217,19 +230,7 @@ def _smallest_scale(source: Source) -> Setting:
             return "" if exact <= ball(goal) else f"0, but δ = {exact.str(17)} without noise"
         if value > 100 and outsider.population is not None:
             return ""
-        reached = at(value)
-        if not reached <= ball(goal) * (1 + arb("1e-13")):
-            return f"{value!r} is too small: δ = {reached.str(17, radius=False)}"
-        less = value * (1 - 2e-9)
-        if value <= 2.0**-49:
-            return ""
-        reached = at(less)
-        if not reached >= ball(goal) * (1 - _LOOSE):
-            return f"{value!r} is too large: δ({less!r}) = {reached.str(17, radius=False)}"
-        for share in (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99):  # δ need not fall in the scale
-            if not at(value * share) >= ball(goal) * (1 - _LOOSE):
-                return f"{value!r} is too large: {value * share!r} is enough"
-        return ""
+        return _is_smallest_scale(at, goal, value)
 
     reachable = epsilon > 0 and goal > 0 and epsilon * goal > 1e-9
     line = f"nc.smallest_scale({kind}, {epsilon!r}, {goal!r}, {population})"
