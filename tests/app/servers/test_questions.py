@@ -84,7 +84,11 @@ def test_an_address_is_a_data_set(run: Run, here: Path, clinic: Clinic) -> None:
     assert (first.status, first.errors) == (0, "")
     assert "1.5 of 2 left" in first.output
     told = run("count", clinic.address("public.visits"), *words, "--json").object
-    assert (told["charged"], told["unit"], told["dataset"]) == ("0", "person", clinic.shown())
+    assert (told["charged"], told["unit"], told["dataset"]) == (
+        "0",
+        "person",
+        f"{clinic.database}#visits",
+    )
     (entry,) = run("ledger", "show", "--json").object["entries"]
     assert entry["dataset"] == clinic.shown()
     shown = run("show", clinic.address(), "--json").object
