@@ -1,23 +1,47 @@
 import math
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from flint import arb
 from scipy import stats
 
 import noisycount as nc
 from noisycount.analysis.posterior.posterior import Posterior
+from tests.oracles.balls import ball
 
 TOLD: dict[str, Callable[[], Posterior]] = {
     "smooth": lambda: nc.posterior(35.2, nc.Binomial(100, 0.3), nc.Laplace(10)),
     "table": lambda: nc.posterior(2, nc.Strata([3, 4, 5], [0.2, 0.5, 0.9]), nc.Gaussian(2)),
     "one count": lambda: nc.posterior(3, nc.Binomial(10, 0.3), nc.Exact()),
     "gaps": lambda: nc.posterior(1, nc.Tabulated([0.5, 0.0, 0.0, 0.5]), nc.Laplace(2)),
+    "certain but for what underflows": lambda: nc.posterior(
+        30.0, nc.Binomial(100, 0.3), nc.Laplace(0.001)
+    ),
+    "subnormal": lambda: nc.posterior(2.5, nc.BetaBinomial(10, 1e-310, 5), nc.Laplace(1)),
     "informed": lambda: nc.posterior(
         40, nc.BetaBinomial(100, 3, 7).given(30, 9), nc.DiscreteLaplace(5)
     ),
 }
 TOLD_BY_NAME = pytest.mark.parametrize("told", [made() for made in TOLD.values()], ids=TOLD)
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """A TimeoutError in place of what never ends."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def masses(told: Posterior) -> tuple[np.ndarray, np.ndarray]:
@@ -120,3 +144,59 @@ def test_draws_come_from_a_seed_in_any_shape() -> None:
     assert np.ndim(told.rvs()) == 0
     generator = np.random.default_rng(1)
     assert told.rvs(50, generator).tolist() != told.rvs(50, generator).tolist()
+
+
+CERTAIN: dict[str, tuple[nc.Posterior, int]] = {
+    "narrow noise": (nc.posterior(30.0, nc.Binomial(100, 0.3), nc.Laplace(0.001)), 30),
+    "far below": (nc.posterior(-1e6, nc.Binomial(100, 0.3), nc.Gaussian(3)), 0),
+    "far above": (nc.posterior(1e15, nc.Binomial(100, 0.3), nc.DiscreteGaussian(3)), 100),
+    "subnormal rate": (nc.posterior(0.5, nc.BetaBinomial(10, 1e-320, 5), nc.Laplace(1)), 0),
+    "the largest count": (nc.posterior(2.0**53, nc.Binomial(2**53, 1), nc.Gaussian(10)), 2**53),
+}
+
+
+@pytest.mark.filterwarnings("ignore:an answer this far")
+@pytest.mark.parametrize("name", CERTAIN)
+def test_all_is_known_of_a_count_that_is_certain(name: str) -> None:
+    """Where the variance underflows too: nothing searches by steps of a standard deviation of 0."""
+    told, count = CERTAIN[name]
+    with time_limit(20):
+        assert told.cdf([count - 1, count, count + 0.5]).tolist() == pytest.approx([0, 1, 1])
+        assert told.sf([count - 1, count]).tolist() == pytest.approx([1, 0])
+        assert told.ppf([1e-9, 0.5, 0.999]).tolist() == told.rvs(3).tolist() == [count] * 3
+        assert told.isf([1e-9, 0.5]).tolist() == [count] * 2
+        assert told.cdf(np.arange(40.0) + count).tolist() == [1.0] * 40
+        other = nc.posterior(8, nc.Binomial(20, 0.4), nc.DiscreteLaplace(2))
+        assert nc.difference(told, other).mean == pytest.approx(count - other.mean)
+        assert nc.difference(other, told).mean == pytest.approx(other.mean - count)
+        assert nc.difference(told, told).interval() == (0, 0)
+        assert nc.probability_greater(told, other) == pytest.approx(other.cdf(count - 1))
+        assert nc.probability_greater(told, told) == pytest.approx(0)
+        assert nc.ratio(other, told).infinite == (1 if count == 0 else 0)
+        if count:
+            assert nc.ratio(told, told).median == pytest.approx(1)
+
+
+@pytest.mark.parametrize("alpha", [5e-324, 1e-320, 1e-308, 1e-290])
+def test_a_subnormal_shape_is_told_by_the_definition(alpha: float) -> None:
+    """The odds of a count above 0 are in proportion to a shape that small: here in 80 digits."""
+    told = nc.posterior(2.5, nc.BetaBinomial(10, alpha, 5), nc.Laplace(1))
+    weights = posterior_weights(10, alpha, 5, 2.5)
+    for count in (1, 2, 7):
+        exact = float(weights[count] / sum(weights, arb(0)))
+        assert float(told.pmf(count)) == pytest.approx(exact, rel=1e-11, abs=5e-324)
+
+
+def posterior_weights(size: int, alpha: float, beta: float, answer: float) -> list[arb]:
+    """C(n, k)·(alpha)_k·(beta)_(n−k)·e^−|y − k| for each count k."""
+
+    def rising(shape: float, count: int) -> arb:
+        return math.prod((ball(shape) + step for step in range(count)), start=arb(1))
+
+    return [
+        math.comb(size, k)
+        * rising(alpha, k)
+        * rising(beta, size - k)
+        * (-abs(ball(answer) - k)).exp()
+        for k in range(size + 1)
+    ]

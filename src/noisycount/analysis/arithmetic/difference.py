@@ -21,6 +21,7 @@ __all__ = ["Difference", "difference"]
 _DEPTH = 50.0  # nats below the top of each law to which the products reach
 _FEW_PRODUCTS = 1 << 26  # they take some milliseconds
 _MOST_PRODUCTS = 1 << 30  # they take about a second
+_MOST_COUNTS = 1 << 24  # of one law: 128 MB
 _POINTS_A_DEVIATION = 8  # sums of a smooth law with this stride err by less than e^−1000
 _SMOOTH = 1e-11  # what sums over two strides that lie between each other may differ by
 
@@ -61,8 +62,8 @@ def difference(a: Operand, b: Operand) -> Difference:
             noise of a scale of thousands: `probability_greater` compares those too.
 
     Numerical error: 1e-10 standard deviations in the mean, 1e-9 relative in the variance. Laws that
-    are not smooth are summed product by product, at most 2^30 of them. What is e^−50 of the largest
-    probability or less is left out.
+    are not smooth are summed product by product, at most 2^30 of them of laws of at most 2^24
+    counts. What is e^−50 of the largest probability or less is left out.
 
     Example:
         >>> import noisycount as nc
@@ -73,9 +74,14 @@ def difference(a: Operand, b: Operand) -> Difference:
     """
     one, other = law_of(a, "a"), law_of(b, "b")
     ends, others = window(one, _DEPTH), window(other, _DEPTH)
-    products = (ends[1] - ends[0] + 1) * (others[1] - others[0] + 1)
+    if ends[0] == ends[1]:  # a count that is certain
+        return Difference(other.mirrored.moved(ends[0]))
+    if others[0] == others[1]:
+        return Difference(one.moved(-others[0]))
+    counts = ends[1] - ends[0] + 1, others[1] - others[0] + 1
+    products = counts[0] * counts[1]
     law = None if products <= _FEW_PRODUCTS else _smooth(one, other, ends, others)
-    if law is None and products <= _MOST_PRODUCTS:
+    if law is None and products <= _MOST_PRODUCTS and max(counts) <= _MOST_COUNTS:
         first, chances = _products(one, other, ends, others, 1)
         with np.errstate(divide="ignore"):
             law = TableLaw(first, np.log(chances), _DEPTH)

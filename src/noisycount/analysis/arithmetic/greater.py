@@ -11,6 +11,7 @@ __all__ = ["law_is_greater", "probability_greater"]
 _DEPTH = 60.0  # nats of the narrower law: enough for every probability that is not tiny
 _DEEPEST = 750.0  # below e^−745 there is no double
 _LEFT_OUT = 34.0  # nats: e^−34 of a sum is 2e-15 of it
+_ROUNDS = 3  # the third is as deep as any: what is found only grows, so that no depth is met again
 
 
 def probability_greater(a: Operand, b: Operand) -> float:
@@ -40,14 +41,21 @@ def probability_greater(a: Operand, b: Operand) -> float:
 def law_is_greater(a: CountDistribution, b: CountDistribution) -> float:
     """P[A > B] from the two laws; of mirrored laws where B is the narrower."""
     inner, outer = (a, b) if a.deviation <= b.deviation else (b.mirrored, a.mirrored)
-    depth, found = _DEPTH, 0.0
-    while True:
+    found, depth = 0.0, _DEPTH
+    for _ in range(_ROUNDS):
         first, last = window(inner, depth)
         found = sum_below(inner, outer, first, last)
-        left_out = max(
-            inner.log_probability(-math.inf, first - 1), inner.log_probability(last + 1, math.inf)
-        )
         log_found = math.log(found) if found > 0 else -_DEEPEST
-        if left_out <= log_found - _LEFT_OUT or depth >= _DEEPEST + _DEPTH:
-            return min(1.0, found)
-        depth = min(_DEEPEST, -log_found) + _DEPTH if depth == _DEPTH else _DEEPEST + _DEPTH
+        if _log_left_out(inner, first, last) <= log_found - _LEFT_OUT:
+            break
+        deeper = min(_DEEPEST, -log_found) + _DEPTH
+        depth = deeper if depth < deeper else _DEEPEST + _DEPTH
+    return min(1.0, found)
+
+
+def _log_left_out(law: CountDistribution, first: int, last: int) -> float:
+    """The logarithm of the larger of the probabilities before and behind a run of counts."""
+    smallest, largest = law.support
+    before = law.log_probability(-math.inf, first - 1) if first > smallest else -math.inf
+    behind = law.log_probability(last + 1, math.inf) if last < largest else -math.inf
+    return max(before, behind)

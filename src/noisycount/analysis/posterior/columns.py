@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from noisycount.model.laws.count_law import TIE, CountDistribution
 from noisycount.model.laws.expansion import Reals
 
-__all__ = ["quantiles", "quantiles_from_above", "up_to"]
+__all__ = ["above", "quantiles", "quantiles_from_above", "up_to"]
 
 _FEW = 16  # different values: more of them share a table of the law
 _DEPTH = 80.0  # nats below the mode at which a table ends
@@ -20,8 +20,16 @@ _LONGEST = 1 << 22  # counts of a table, 32 MB; a wider law is asked value by va
 def up_to(law: CountDistribution, counts: ArrayLike) -> Reals:
     """P[K <= k] for each k, shape as given, to full relative precision; nan for nan."""
     low, high = law.support
-    asked = np.clip(np.asarray(counts, dtype=np.float64), low - 1, high)
-    return _each(np.floor(asked), law, _one_up_to, _all_up_to)
+    floors = np.floor(np.asarray(counts, dtype=np.float64))
+    found = _each(np.clip(floors, low, high), law, _one_up_to, _all_up_to)
+    return np.where(floors < low, 0.0, found)
+
+
+def above(law: CountDistribution, counts: ArrayLike) -> Reals:
+    """P[K > k] for each k, shape as given, to full relative precision; nan for nan."""
+    floors = np.floor(np.asarray(counts, dtype=np.float64))
+    found = up_to(law.mirrored, -floors - 1)
+    return np.where(floors >= law.support[1], 0.0, found)  # 2^53 + 1 is no double
 
 
 def quantiles(law: CountDistribution, levels: ArrayLike) -> Reals:

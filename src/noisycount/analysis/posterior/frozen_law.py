@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisycount.analysis.posterior.columns import quantiles, quantiles_from_above, up_to
+from noisycount.analysis.posterior.columns import above, quantiles, quantiles_from_above, up_to
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.expansion import Reals
 
@@ -36,7 +36,7 @@ class FrozenLaw:
 
     def sf(self, counts: ArrayLike) -> Reals:
         """P[K > k | Y] for each number k, to full relative precision."""
-        return up_to(self.law.mirrored, -np.floor(np.asarray(counts, dtype=np.float64)) - 1)[()]
+        return above(self.law, counts)[()]
 
     def ppf(self, levels: ArrayLike) -> Reals:
         """The smallest k with P[K <= k | Y] >= level, for each level.

@@ -115,6 +115,8 @@ def _far(
     The law proportional to the terms has Q[m] = P[m]·T(m)/Σ, so Σ = P[m]·T(m)/Q[m].
     """
     tail = mechanism.tail(answer, population.size, upper=upper)
+    if max(map(tail.log_value, prior.support)) == -math.inf:  # at one of its ends a tail is largest
+        return 0.0
     try:
         terms = population.law(tail)
     except ValueError:

@@ -102,7 +102,8 @@ def log_gamma_bends(points: Sequence[float], offsets: Reals) -> Reals:
     rows = offsets.reshape(len(points), -1)
     starts = np.array(points, dtype=np.float64)[:, None]
     ratios = np.maximum(rows / starts, _LEAST_RATIO)
-    errors = stirling_error(np.concatenate([starts + rows, starts], axis=1))
+    # a point is 1 at least, also where 2^53 + 1 was rounded before 2^53 was taken from it
+    errors = stirling_error(np.concatenate([np.maximum(starts + rows, 1.0), starts], axis=1))
     changes: Reals = starts * _deviance(ratios) - np.log1p(ratios) / 2
     changes += errors[:, :-1] - errors[:, -1:]
     total: Reals = np.add.reduce(changes, axis=0)

@@ -173,7 +173,7 @@ class SmoothLaw(CountDistribution):
     def _fallen(self, start: float, limit: float, depth: float) -> float:
         """Where the law has fallen by e^depth on the way from an offset to that of the limit."""
         way, side = abs(limit - start), math.copysign(1.0, limit - start)
-        step = math.ceil(self.deviation)
+        step = max(1, math.ceil(self.deviation))  # the variance of a certain count is 0
         while step < way:
             offsets = start + side * np.minimum(np.ceil(step * _STRIDES), way)
             logs = self.log_weight(np.append(offsets, start))

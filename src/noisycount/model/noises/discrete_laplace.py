@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
+import numpy as np
+
 from noisycount.model.drawing.many import discrete_laplace_array
 from noisycount.model.drawing.one import discrete_laplace
 from noisycount.model.drawing.scales import price_as_written
@@ -103,7 +105,8 @@ class DiscreteLaplaceErrors(LaplaceShape):
 
     def log_tail(self, distances: Reals) -> Reals:
         """−z/scale − ln((1 + q)/2), also where 1/scale is tiny."""
-        return -self._rate * distances - math.log1p(math.expm1(-self._rate) / 2)
+        with np.errstate(over="ignore"):  # farther out than a double tells
+            return -self._rate * distances - math.log1p(math.expm1(-self._rate) / 2)
 
     def between(self, low: Reals, widths: Reals) -> Reals:
         """From the integers from 1 on and those up to 0."""

@@ -101,7 +101,8 @@ class LaplaceErrors(LaplaceShape):
 
     def log_tail(self, distances: Reals) -> Reals:
         """−z/scale."""
-        return -self._rate * distances
+        with np.errstate(over="ignore"):  # farther out than a double tells
+            return -self._rate * distances
 
     def between(self, low: Reals, widths: Reals) -> Reals:
         """From the parts on each side of 0."""
