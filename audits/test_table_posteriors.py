@@ -1,12 +1,13 @@
-"""The simulation of tables at length: are refined tables worth it, and do their intervals cover?
+"""Tables at length: all random small trees are exact; refined tables are worth it, and cover.
 
-`docs/table-posteriors.md` has the same of ten releases each.
+`docs/table-posteriors.md` has the simulation of ten releases each.
 """
 
 from collections.abc import Callable
 from functools import cache
 
 import pytest
+from tests.analysis.tables.test_crossing_sums import check_tables
 
 from noisycount.study.tables.measured import EPSILONS, Measured
 from noisycount.study.tables.simulation import measured
@@ -15,6 +16,7 @@ from noisycount.study.tables.true_table import TrueTable, true_tables
 RUNS = 60
 LEAST_COVERED = 0.93
 MORE_IN_SUMS = 1.05
+TREES, PARTS = 10_000, 20
 
 Tell = Callable[[str], None]
 
@@ -59,3 +61,13 @@ def test_refined_tables_are_never_further_off(
     )
     assert cells <= 1
     assert sums <= MORE_IN_SUMS
+
+
+@pytest.mark.filterwarnings("ignore:sums of some cells")  # of a flat table, which is meant
+@pytest.mark.parametrize("part", range(PARTS))
+def test_random_small_trees_are_exact(part: int, tell: Tell) -> None:
+    """Evidence, means, quantiles and sums of cells of 10,000 trees, against all tables."""
+    each = TREES // PARTS
+    for seed in range(1000 + part * each, 1000 + (part + 1) * each):
+        check_tables(seed)
+    tell(f"trees {part * each} to {(part + 1) * each - 1}: exact")

@@ -8,13 +8,25 @@ from functools import cache, cached_property
 
 import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
-from noisycount import Exact, Mechanism, NoiseSum, Population, Tree
+from noisycount import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Exact,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    NoiseSum,
+    Population,
+    Splits,
+    Tree,
+)
 from tests.oracles.balls import ball, total
 from tests.oracles.noises import Noise, noise_of, sum_of_discrete
 from tests.oracles.posterior import Law
 
-__all__ = ["Division", "EnumeratedTables", "Told"]
+__all__ = ["Division", "EnumeratedTables", "SummedTables", "Told", "random_tables"]
 
 _REACH = 400  # records: of a sum of discrete noises, whose scales are a few records
 
@@ -172,3 +184,132 @@ def _factorial(count: int) -> int:
 def _rising(start: Fraction, count: int) -> Fraction:
     """start·(start + 1)···(start + count − 1)."""
     return (start + count - 1) * _rising(start, count - 1) if count else Fraction(1)
+
+
+@dataclass(frozen=True)
+class SummedTables:
+    """All tables on a tree of few cells, weighed in doubles: positive terms, so that digits stay.
+
+    Attributes:
+        tree: Of few cells.
+        prior: How counts divide: concentrations or rates of the cells.
+        answers: About any nodes, none of them suppressed.
+        total: The count of the root; None: nothing is known of it.
+        largest: The largest count of a cell that is looked at.
+    """
+
+    tree: Tree
+    prior: Splits
+    answers: tuple[Told, ...]
+    total: int | None
+    largest: int
+
+    @cached_property
+    def tables(self) -> NDArray[np.int64]:
+        """Every table, shape (tables, cells)."""
+        cells = self.tree.cells
+        if self.total is not None:
+            shape = (self.total + 1,) * (cells - 1)
+            first = np.indices(shape).reshape(cells - 1, int(np.prod(shape))).T
+            rest = self.total - first.sum(axis=1, keepdims=True)
+            return np.hstack([first, rest])[rest[:, 0] >= 0]
+        return np.indices((self.largest + 1,) * cells).reshape(cells, -1).T
+
+    @cached_property
+    def logs(self) -> NDArray[np.float64]:
+        """The logarithm of the weight of each table."""
+        counts = [_added(level, self.tables) for level in self.tree.levels]
+        logs = np.zeros(len(self.tables))
+        own = np.array(self.prior.concentrations, dtype=np.float64)
+        weights = [np.bincount(level, own) for level in self.tree.levels]
+        for level in range(1, self.tree.depth):
+            parents = self.tree.parents(level)
+            for parent in range(self.tree.sizes[level - 1]):
+                children = parents == parent
+                logs += self._division(
+                    weights[level][children],
+                    counts[level][:, children],
+                    counts[level - 1][:, parent],
+                )
+        for told in self.answers:
+            asked, places = np.unique(counts[told.level][:, told.position], return_inverse=True)
+            logs += np.asarray(told.mechanism.logpmf(told.answer, asked))[places]  # type: ignore[attr-defined]
+        return logs
+
+    def _division(
+        self, weights: NDArray[np.float64], counts: NDArray[np.int64], whole: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """The logarithm of the probability of counts given their sum."""
+        last = int(whole.max())
+        steps = np.arange(last)
+        found = _cumulated(np.log1p(steps))[whole]
+        if not self.prior.is_multinomial:
+            found = found - _cumulated(np.log(weights.sum() + steps))[whole]
+        for weight, count in zip(weights, counts.T, strict=True):
+            known = np.log(weight / weights.sum()) + np.zeros(last)
+            rises = known if self.prior.is_multinomial else np.log(weight + steps)
+            found = found + _cumulated(rises - np.log1p(steps))[count]
+        return found
+
+    @cached_property
+    def chances(self) -> NDArray[np.float64]:
+        """The probability of each table given all answers."""
+        weights = np.exp(self.logs - self.logs.max())
+        chances: NDArray[np.float64] = weights / weights.sum()
+        return chances
+
+    @property
+    def evidence(self) -> float:
+        """The logarithm of the probability of the answers."""
+        peak = float(self.logs.max())
+        return peak + float(np.log(np.exp(self.logs - peak).sum()))
+
+    def law(self, cells: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """P[the sum of some cells is k] for k = 0 and so on."""
+        return np.bincount(self.tables[:, cells].sum(axis=1), self.chances)
+
+
+def _added(level: NDArray[np.int64], tables: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The counts of the nodes of a level, shape (tables, nodes)."""
+    return np.stack([tables[:, level == node].sum(axis=1) for node in range(level.max() + 1)], 1)
+
+
+def _cumulated(steps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sums of the first 0, 1, and so on."""
+    return np.append(0.0, np.cumsum(steps))
+
+
+_MADE = Laplace, DiscreteLaplace, Gaussian, DiscreteGaussian
+_TOTALS = {2: 400, 3: 200, 4: 60}  # the largest of so many cells
+_SPREAD = {2: (12.0, 120, 700), 3: (1.6, 25, 90), 4: (0.45, 9, 26)}
+"""Without a total: the largest scale, the largest count, and up to where a cell is enumerated."""
+
+
+def random_tables(seed: int) -> SummedTables:
+    """A tree of two to four cells, answers of any noise at some nodes, a stated prior."""
+    random = np.random.default_rng(seed)
+    cells, has_total = int(random.integers(2, 5)), bool(random.random() < 0.5)
+    widest, most, largest = _SPREAD[cells]
+    tree = Tree.flat(cells) if random.random() < 0.5 else Tree.binary(cells)
+    if random.random() < 0.3:
+        groups = np.unique(random.integers(0, 2, cells), return_inverse=True)[1]
+        tree = Tree((np.zeros(cells, np.int64), groups, np.arange(cells)))
+    whole = int(random.integers(0, _TOTALS[cells] if has_total else most))
+    table = random.multinomial(whole, random.dirichlet(np.full(cells, random.choice([0.2, 1, 5]))))
+    told: list[Told] = []
+    for level, size in enumerate(tree.sizes):
+        may_miss = has_total or level < tree.depth - 1
+        for position in range(size):
+            if may_miss and random.random() < 0.25 and (told or level < tree.depth - 1):
+                continue
+            count = int(table[tree.levels[level] == position].sum())
+            for _ in range(int(random.integers(1, 3)) if random.random() < 0.4 else 1):
+                scale = np.exp(random.uniform(np.log(0.2), np.log(60 if has_total else widest)))
+                noise = _MADE[int(random.integers(4))](float(scale))
+                error = float(noise.draws(1, random)[0]) * int(
+                    random.choice([1, 1, 1 + 2 * has_total])
+                )
+                told.append(Told(level, position, count + error, noise))
+    weights = np.exp(random.uniform(-3, 3, cells)).tolist()
+    prior = Splits(weights, is_multinomial=bool(random.random() < 0.5))
+    return SummedTables(tree, prior, tuple(told), whole if has_total else None, largest)

@@ -1,9 +1,15 @@
+from collections import defaultdict
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from noisycount import DiscreteGaussian, Gaussian, Splits
 from noisycount.analysis.tables.table_posterior import table_posterior
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.model.tables.tree import Tree
+from tests.oracles.tables import SummedTables, Told, random_tables
 
 COUNTS = np.array([[645, 446, 80, 15], [770, 370, 90, 20], [440, 240, 50, 10], [560, 300, 45, 3]])
 TREE = Tree.of_keys([np.repeat(range(4), 4), np.tile(range(4), 4)])
@@ -23,3 +29,88 @@ def test_a_sum_across_a_tree_has_the_mean_of_its_cells(seed: int) -> None:
     found = told.sum(range(3, 16, 4))
     assert found.mean == pytest.approx(told.mean[3::4].sum(), abs=1e-6 * found.std)
     assert found.std**2 == pytest.approx((told.std[3::4] ** 2).sum(), rel=0.5)
+
+
+flat_sums = pytest.mark.filterwarnings("ignore:sums of some cells")  # which are meant
+
+
+def posterior_of(case: SummedTables) -> Any:  # noqa: ANN401
+    """What is judged."""
+    answers, laws = defaultdict[Any, list[Any]](list), defaultdict[Any, list[Any]](list)
+    for told in case.answers:
+        answers[told.level, told.position].append(told.answer)
+        laws[told.level, told.position].append(told.mechanism)
+    return table_posterior(answers, laws, case.tree, case.total, case.prior)
+
+
+def check_sum(found: Any, law: NDArray[np.float64]) -> None:  # noqa: ANN401
+    """Mean, deviation, quantiles and every probability of a sum of cells, against all tables."""
+    counts = np.arange(law.size)
+    mean = float(law @ counts)
+    deviation = float(np.sqrt(law @ (counts - mean) ** 2))
+    assert abs(found.mean - mean) <= 1e-9 * (deviation + 0.01)
+    assert abs(found.std - deviation) <= 1e-8 * (deviation + 0.01)
+    assert np.abs(found.pmf(counts) - law).max() <= 1e-10
+    below = law.cumsum()
+    for level in (0.025, 0.5, 0.975):
+        quantile = found.law.quantile(level)
+        assert below[quantile] >= level - 1e-10
+        assert quantile == 0 or below[quantile - 1] < level + 1e-10
+
+
+def check_tables(seed: int) -> None:
+    """Evidence, all cells, all sums of all but one, and two random ones."""
+    case = random_tables(seed)
+    told, random = posterior_of(case), np.random.default_rng(seed)
+    assert told.evidence == pytest.approx(case.evidence, rel=1e-10, abs=1e-10)
+    one = np.eye(case.tree.cells, dtype=np.bool_)
+    for is_in in [*one, *~one, *(random.random((2, case.tree.cells)) < 0.5)]:
+        if is_in.any():
+            check_sum(told.sum(is_in), case.law(is_in))
+    for level in range(1, case.tree.depth):
+        sums = np.bincount(case.tree.parents(level), told.level(level).mean)
+        assert np.allclose(sums, told.level(level - 1).mean, rtol=0, atol=1e-9)
+
+
+@flat_sums
+@pytest.mark.few(40)
+@pytest.mark.parametrize("seed", range(300))
+def test_sums_in_random_trees_are_those_of_all_tables(seed: int) -> None:
+    """Also where the sums of the children are far from what the answers say of them."""
+    check_tables(seed)
+
+
+@flat_sums
+def test_a_sum_is_not_the_noise_of_a_transform() -> None:
+    """Where a product of generating functions is e^−270 of its largest at the likely counts."""
+    free = table_posterior(
+        [7, 7, 7], DiscreteLaplace(1.5), Tree.flat(3), prior=Splits.multinomial([1, 1, 1])
+    )
+    rates = Splits.multinomial([1.094, 0.146, 0.897])
+    whole = table_posterior(
+        [20.0, 1.0, 78.0], DiscreteLaplace(10.0), Tree.binary(3), total=78, prior=rates
+    )
+    assert free.sum([0, 1]).mean == pytest.approx(13.86516042868810, rel=1e-12)
+    assert free.mean[:2].sum() == pytest.approx(13.86516042868810, rel=1e-12)
+    assert whole.sum([1, 2]).mean == pytest.approx(41.46731521870194, rel=1e-12)
+    assert whole.mean[1:].sum() == pytest.approx(41.46731521870194, rel=1e-12)
+
+
+def test_the_guess_of_an_unanswered_part_does_not_exceed_its_sum() -> None:
+    """An exact sum of a known and an unknown cell is no reason to refuse the answers."""
+    case = SummedTables(
+        Tree([[0, 0, 0], [1, 0, 1], [0, 1, 2]]),
+        Splits([0.355295, 0.989984, 0.052608]),
+        (
+            Told(0, 0, 97.0, DiscreteLaplace(38.95)),
+            Told(1, 0, -2.0, DiscreteLaplace(18.25)),
+            Told(2, 0, 15.2, Gaussian(0.85)),
+            Told(2, 1, 11.0, DiscreteGaussian(0.37)),
+        ),
+        117,
+        0,
+    )
+    told = posterior_of(case)
+    for cell in range(3):
+        is_in = np.arange(3) == cell
+        check_sum(told.node((2, cell)), case.law(is_in))

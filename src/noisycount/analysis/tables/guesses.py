@@ -63,7 +63,7 @@ def estimates(
 def guesses(tree: Tree, told: Estimates) -> list[Reals]:
     """An estimate of each count from all answers, on which no law rests.
 
-    What is missing or too much in a sum is shared in proportion to variances.
+    What is missing or too much in a sum is shared in proportion to variances. They add up.
     """
     found = [told.value[0]]
     for level in range(1, tree.depth):
@@ -71,7 +71,10 @@ def guesses(tree: Tree, told: Estimates) -> list[Reals]:
         value, variance = told.value[level], told.deviation[level] ** 2
         missing = found[-1] - np.bincount(parents, value, size)
         shares = variance / np.maximum(np.bincount(parents, variance, size), 1e-300)[parents]
-        found.append(_positive(value + shares * missing[parents], variance))
+        parts = _positive(value + shares * missing[parents], variance)
+        # made positive, parts of which little is told would add up to far more than their sum
+        whole = np.bincount(parents, parts, size)
+        found.append(parts * (found[-1] / np.maximum(whole, 1e-300))[parents])
     return found
 
 

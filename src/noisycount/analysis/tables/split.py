@@ -1,15 +1,15 @@
 """Nodes and their children: the messages up, and the laws of the children down."""
 
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.analysis.tables.divisions import Division, LogWeights
-from noisycount.analysis.tables.sums.fast import FastSum, folded, transform_length
+from noisycount.analysis.tables.sums.crossing import Crossing
+from noisycount.analysis.tables.sums.fast import FastSum
 from noisycount.analysis.tables.sums.positive import PositiveSum
 from noisycount.analysis.tables.sums.tails import log_bounds, moments, sum_of_logs
 from noisycount.analysis.tables.tilts import Tilted, tilted_to
@@ -25,7 +25,6 @@ _MOST_ZONES = 128
 _LITTLE = 1e-12  # of a law: so little need not be bounded better
 
 Counts = NDArray[np.int64]
-Complexes = NDArray[np.complex128]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,30 +196,19 @@ class Split:
         found = kind(self._parts[0].laws[:, :, children])
         return int(found.first[0]), found.law[0]
 
-    def turned(self, parts: Sequence[tuple[int, Complexes]]) -> Complexes:
-        """The sum of parts of one node that are weighed by complex numbers of modulus 1 at most.
+    def crossing(self, parts: Sequence[tuple[int, Reals]], laws: Reals) -> "Crossing":
+        """What tells of weights on parts of the sum of one node, given the node's count.
 
         Args:
-            parts: The first place of each, and the law of the part with those weights, shape
-                (angles, sets, width). Without weights their sum is that of the children.
-
-        Returns:
-            At the counts of `messages`, averaged over the sets of parameters given the count, shape
-            (angles, counts).
+            parts: The first place of each part and its law, shape (sets, width). The sum of the
+                parts is that of the children.
+            laws: Probabilities of the counts of `messages`, shape (counts,).
         """
         law = self._sum.law[0]
-        widths = [values.shape[-1] for _, values in parts]
-        full = sum(widths) - len(widths) + 1
-        length = transform_length(min(full, law.shape[-1] + max(widths)))
-        spectra = (np.fft.fft(folded(values, length), length, axis=-1) for _, values in parts)
-        product = reduce(operator.mul, spectra)
-        first = int(self._sum.first[0]) - sum(start for start, _ in parts)
-        places = (first + np.arange(law.shape[-1])) % length
-        sums = np.fft.ifft(product, axis=-1)[..., places]
         logs = self._weighed[0][0] - _finite(self.messages)[0]
-        shares = np.where(law > 0, np.exp(np.where(law > 0, logs, 0.0)), 0.0)
-        averaged: Complexes = np.einsum("asn,sn->an", sums, shares)
-        return averaged
+        shares = law * np.exp(np.where(law > 0, logs, -np.inf))
+        first = int(self._sum.first[0]) - sum(start for start, _ in parts)
+        return Crossing.of(law, shares, first, [part for _, part in parts], laws)
 
     def _lost(self, laws: Reals, logs: Reals) -> Reals:
         """At most how much of the laws belongs to sums that were too rare to be kept."""

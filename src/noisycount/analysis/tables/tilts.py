@@ -9,7 +9,8 @@ from noisycount.model.laws.expansion import Reals
 
 __all__ = ["Tilted", "tilted_to"]
 
-_STEPS = 40
+_STEPS = 80
+_QUICK = 12  # of Newton's steps, which are enough where laws are smooth
 _NEAR = 0.2  # standard deviations of the sum: what the error of a transform hardly notices
 _ROOM = 0.25  # records that the wanted sum keeps from the ends, where tilts are infinite
 
@@ -32,7 +33,8 @@ class Tilted(NamedTuple):
 def tilted_to(logs: Reals, wanted: Reals, start: Reals) -> Tilted:
     """Weights tilted so that the mean sum of places is about a wanted one.
 
-    Newton's steps, kept within what is known to be too low and too high.
+    Newton's steps, kept within what is known to be too low and too high. None is longer than what
+    moves the widest summand by about a standard deviation.
 
     Args:
         logs: Logarithms of weights, shape (nodes, sets, summands, width); −inf for 0.
@@ -44,7 +46,7 @@ def tilted_to(logs: Reals, wanted: Reals, start: Reals) -> Tilted:
     goal = np.clip(wanted, least + room, most - room)
     low, high = np.full_like(start, -np.inf), np.full_like(start, np.inf)
     tilts = start
-    for _ in range(_STEPS):
+    for step in range(_STEPS):
         found = _tilted(logs, tilts)
         known = moments(found.laws)
         missing = goal - known.mean.sum(axis=-1)
@@ -54,7 +56,11 @@ def tilted_to(logs: Reals, wanted: Reals, start: Reals) -> Tilted:
         low = np.where(missing > 0, np.maximum(low, tilts), low)
         high = np.where(missing < 0, np.minimum(high, tilts), high)
         widest = known.variance.max(axis=-1)
-        tilts = _next(tilts, missing / np.maximum(variance, 1e-12), widest, low, high)
+        reach = 1 / np.sqrt(np.maximum(widest, 1e-6))
+        steps = np.clip(missing / np.maximum(variance, 1e-12), -reach, reach)
+        if step > _QUICK and step % 2:  # between jumps of a mean Newton's steps lead nowhere
+            steps = np.where(np.isfinite(high - low), np.inf, steps)
+        tilts = _next(tilts, steps, low, high)
     return found
 
 
@@ -77,13 +83,9 @@ def _tilted(logs: Reals, tilts: Reals) -> Tilted:
     return Tilted(tilts, leaning, (peaks + np.log(sums))[..., 0].sum(axis=-1))
 
 
-def _next(tilts: Reals, steps: Reals, widest: Reals, low: Reals, high: Reals) -> Reals:
-    """Newton's step, or the middle of the bracket where it leads out of it.
-
-    No step is longer than what moves the widest summand by about a standard deviation.
-    """
-    reach = 1 / np.sqrt(np.maximum(widest, 1e-6))
-    stepped = tilts + np.clip(steps, -reach, reach)
+def _next(tilts: Reals, steps: Reals, low: Reals, high: Reals) -> Reals:
+    """A step, or the middle of the bracket where it leads out of it."""
+    stepped = tilts + steps
     is_held = np.isfinite(low) & np.isfinite(high)
     middle = np.where(
         is_held, (np.where(is_held, low, 0) + np.where(is_held, high, 0)) / 2, stepped

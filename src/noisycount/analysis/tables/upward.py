@@ -124,7 +124,7 @@ def _messages(
     messages = []
     for place, children in enumerate(some.children.tolist()):
         start = int(split.low[place])
-        own = logs[place, first[place] - start : last[place] + 1 - start]
+        own = logs[place, first[place] - start : max(last[place] + 1 - start, 0)]
         peak = float(own.max(initial=-math.inf))
         if not math.isfinite(peak):
             raise ValueError(_IMPOSSIBLE)

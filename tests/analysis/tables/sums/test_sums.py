@@ -1,9 +1,12 @@
 """Sums of independent counts: transforms beside sums of positive terms."""
 
+import math
+
 import numpy as np
 import pytest
 
 from noisycount.analysis.tables.sums.characteristic import law_by_characteristic
+from noisycount.analysis.tables.sums.crossing import Crossing
 from noisycount.analysis.tables.sums.fast import FastSum
 from noisycount.analysis.tables.sums.positive import PositiveSum
 from noisycount.analysis.tables.sums.tails import log_bounds, moments, sum_bounds
@@ -88,6 +91,50 @@ def test_a_law_comes_back_from_its_characteristic_function() -> None:
         def turned(angles: Reals, law: Reals = law, centre: int = centre) -> Reals:
             return np.exp(1j * angles[:, None] * (places - centre)) @ law
 
-        low, found = law_by_characteristic(turned, deviation, (-300 - centre, 300 - centre))
+        reach = -300 - centre, 300 - centre
+        low, found = law_by_characteristic(turned, float(law @ places) - centre, deviation, reach)
         start = centre + low + 300
         assert np.abs(found - law[start : start + found.size]).max() < 5e-15
+
+
+def test_mass_far_beyond_the_deviation_is_not_folded_back() -> None:
+    """Of a law with a rare part far away, or with a deviation that was said too small."""
+    places = np.arange(0, 4001)
+    near, far = (np.exp(-np.abs(places - at) / 2.0) for at in (100, 3900))
+    law = near / near.sum() + 1e-5 * far / far.sum()
+    law /= law.sum()
+
+    def turned(angles: Reals) -> Reals:
+        return np.exp(1j * angles[:, None] * (places - 100)) @ law
+
+    low, found = law_by_characteristic(turned, float(law @ places) - 100, 3.0, (-100, 3900))
+    start = 100 + low
+    assert np.abs(found - law[start : start + found.size]).max() < 5e-15
+    assert found @ np.arange(start, start + found.size) == pytest.approx(law @ places, rel=1e-12)
+
+
+def test_what_is_no_characteristic_function_is_refused() -> None:
+    """Where it is not 1 at 0, or beyond 1 anywhere, nothing is made of it."""
+    for wrong in (-1.4e117, 1.001, math.nan):
+        with pytest.raises(ArithmeticError, match="must be 1 at 0"):
+            law_by_characteristic(lambda t, w=wrong: np.full(t.size, w + 0j), 0.0, 1.0, (-50, 50))
+
+
+@pytest.mark.parametrize("distance", [0, 30, 60])
+def test_averages_given_a_sum_keep_within_1_however_rare_it_is(distance: int) -> None:
+    """Where the sum is known to be e^−distance less likely than its most likely value, and less."""
+    places = np.arange(400)
+    law = np.exp(-np.abs(places - 60) / 1.0)[None]
+    law /= law.sum()
+    whole = np.convolve(law[0], law[0])[None]
+    given = np.where(np.arange(whole.size) == 120 + distance, 1.0, 0.0)
+    parts = [(0, law), (0, law)]
+    crossing = Crossing.of(whole, np.ones_like(whole), 0, [part for _, part in parts], given)
+    angles = np.linspace(0, math.pi, 16)
+    turned = law * np.exp(1j * angles[:, None] * places)[:, None]
+    found = crossing.averages([turned, np.broadcast_to(law, turned.shape)])[:, 120 + distance]
+    assert bool(crossing.length) == (distance == 0)
+    first = np.arange(distance + 121)
+    weights = law[0][first] * law[0][120 + distance - first]
+    exact = np.exp(1j * angles[:, None] * first) @ (weights / weights.sum())
+    assert np.abs(found - exact).max() <= 1e-12

@@ -89,7 +89,8 @@ class CellSolution:
 
         least, most = (sum(number * law.support[end] for number, law in kinds) for end in (0, 1))
         reach = least - centre, most - centre
-        low, law = law_by_characteristic(characteristic, deviation, reach)
+        mean = float(self.estimates.mean[is_in].sum()) - centre
+        low, law = law_by_characteristic(characteristic, mean, deviation, reach)
         return table_law(NodeLaw(centre + low, law))
 
     def draws(self, number: int, random: np.random.Generator) -> NDArray[np.int64]:

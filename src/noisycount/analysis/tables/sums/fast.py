@@ -12,13 +12,13 @@ from noisycount.analysis.tables.sums.rests import Rests
 from noisycount.analysis.tables.sums.tails import moments, sum_bounds
 from noisycount.model.laws.expansion import Reals
 
-__all__ = ["FastSum", "folded", "transform_length"]
+__all__ = ["ERROR", "FastSum", "folded", "transform_length"]
 
 _GROUP = 32  # summands of one transform: more would have windows wider than the sum needs
 _CHUNK = 1 << 22  # numbers that are transformed at a time
-# of a transform there and back, over the roots of summed squares and the logarithm of the length:
-# four units in the last place, where one to two are met
-_ERROR = 2.0**-50
+ERROR = 2.0**-50
+"""Of a transform there and back, over the roots of summed squares and the logarithm of the length:
+four units in the last place, where one to two are met."""
 
 Places = NDArray[np.int64]
 _Part = tuple[slice, slice]
@@ -165,7 +165,7 @@ class _Groups:
             turned *= np.fft.rfft(spread, axis=-1)[..., None, :]
             wide = np.fft.irfft(turned, self.length, axis=-1)
             inside[part[0], :, part[1]] = np.maximum(_unfolded(wide, width), 0.0)
-        rounding = _ERROR * math.log2(self.length) * np.sqrt(squares)
+        rounding = ERROR * math.log2(self.length) * np.sqrt(squares)
         values = inside.reshape(nodes, sets, count * members, width)[:, :, : self.summands]
         return Rests(values, rounding)
 

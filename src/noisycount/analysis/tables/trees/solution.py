@@ -18,6 +18,7 @@ from noisycount.analysis.tables.split import Split
 from noisycount.analysis.tables.summary import Summary
 from noisycount.analysis.tables.trees.draws import tree_draws
 from noisycount.analysis.tables.trees.sums import tree_sum
+from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.table_law import TableLaw
 
 __all__ = ["TreeSolution"]
@@ -73,7 +74,7 @@ class TreeSolution:
             return table_law(laws[level][position])
         parent = int(self.model.tree.parents(level)[position])
         split = self.split(level - 1, parent)
-        above = placed(laws[level - 1], np.array([parent]), split)
+        above = self.placed(level - 1, parent, split)[None]
         child = int(np.flatnonzero(self.model.children(level - 1, parent) == position)[0])
         return table_law(NodeLaw(int(split.lows[0, child]), split.descent(above).laws[0, child]))
 
@@ -94,6 +95,11 @@ class TreeSolution:
         divisions, settings = divisions_of(self.levels), self.solved.settings
         for some, kept in self.solved.up.branches[level]:
             yield some, kept or resplit(self.model, settings, divisions, self.solved.up, some)
+
+    def placed(self, level: int, position: int, split: Split) -> Reals:
+        """The law of a node above the cells, at the counts of its split."""
+        row: Reals = placed(self.solved.down.laws[level], np.array([position]), split)[0]
+        return row
 
     def split(self, level: int, position: int) -> Split:
         """A node and its children."""
