@@ -155,7 +155,6 @@ CERTAIN: dict[str, tuple[nc.Posterior, int]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:an answer this far")
 @pytest.mark.parametrize("name", CERTAIN)
 def test_all_is_known_of_a_count_that_is_certain(name: str) -> None:
     """Where the variance underflows too: nothing searches by steps of a standard deviation of 0."""

@@ -1,11 +1,15 @@
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from noisycount.analysis.posterior.posterior import posterior
+import noisycount as nc
+from noisycount.analysis.posterior.posterior import posterior, posterior_of
+from noisycount.analysis.posterior.predictive import SURPRISING
 from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
@@ -148,3 +152,61 @@ def test_a_likely_answer_is_no_surprise_and_an_impossible_rate_a_great_one() -> 
     assert posterior(301, Binomial(1000, 0.3), Laplace(10)).surprise > 0.9
     assert posterior(450, Binomial(1000, 0.3), Laplace(10)).surprise < 1e-3
     assert posterior(450, BetaBinomial.from_rate(1000, 0.3, 0.1), Laplace(10)).surprise > 0.1
+
+
+LIKELY, ODD = (100.0, 97.0, 120.0), (1081.0, -60.0)
+HEALTH, PRICED = nc.Binomial(5912, 0.017), nc.DiscreteLaplace.for_epsilon("0.15")
+
+
+@pytest.mark.parametrize("answer", [ODD[0], [*LIKELY, ODD[1]], nc.below(-50)], ids=repr)
+def test_an_answer_that_contradicts_the_population_warns_once(answer: Any) -> None:  # noqa: ANN401
+    """Where it is asked, in words and numbers, and in what the result shows of itself."""
+    laws = [PRICED] * len(answer) if isinstance(answer, list) else PRICED
+    with pytest.warns(UserWarning, match="this far from the 101 expected has a prob") as caught:
+        told = nc.posterior(answer, HEALTH, laws)
+    assert [one.filename for one in caught] == [__file__]
+    assert told.surprise < 1e-3
+    assert repr(told).startswith(f"Posterior(warning='surprise {told.surprise:.0e}', mean=")
+    assert str(caught[0].message) == told.to_dict()["warning"] == told.warning
+    assert str(told.warning) in told._repr_html_()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert nc.difference(told, told).mean == pytest.approx(0)
+        assert nc.probability_greater(told, told) < 0.5
+
+
+@pytest.mark.parametrize("answer", LIKELY)
+def test_an_answer_as_expected_says_nothing(answer: float) -> None:
+    """Neither at once nor in what the result shows of itself."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        told = nc.posterior(answer, HEALTH, PRICED)
+    assert told.warning is None
+    assert "warning" not in told.to_dict()
+    assert "warning" not in repr(told)
+
+
+def test_refining_warns_once_of_all_answers_that_contradict() -> None:
+    """With their number, also beside missing ones; of none it says nothing."""
+    answers = np.array([*LIKELY, *ODD, np.nan, -61.0])
+    with pytest.warns(UserWarning, match="3 of 6 answers contradict the population") as caught:
+        nc.refine(answers, HEALTH, PRICED)
+    assert [one.filename for one in caught] == [__file__]
+    with pytest.warns(UserWarning, match="1 of 1 answers contradicts the population"):
+        nc.refine(1081, HEALTH, PRICED, by="median")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nc.refine(np.array([*LIKELY, np.nan]), HEALTH, PRICED)
+
+
+@pytest.mark.parametrize(
+    "noise", [nc.Laplace(3), nc.DiscreteLaplace(0.3), nc.Gaussian(40)], ids=repr
+)
+@pytest.mark.parametrize("population", [HEALTH, nc.BetaBinomial(60, 0.3, 2)], ids=repr)
+def test_a_warning_is_there_where_the_surprise_is_small(
+    noise: nc.Mechanism, population: nc.Population
+) -> None:
+    """What is quick to know passes over no answer whose surprise is below the threshold."""
+    for answer in range(-40, 260, 7):
+        told = posterior_of(answer, population, noise)
+        assert (told.warning is not None) == (told.surprise < SURPRISING)

@@ -6,7 +6,7 @@ import numpy as np
 
 from noisycount.analysis.evaluation.case import believed_table, table_of
 from noisycount.analysis.posterior.count_table import DEPTH, CountTable
-from noisycount.analysis.posterior.refine import refine
+from noisycount.analysis.posterior.refine import refined
 from noisycount.model.laws.count_law import LOG_TIE, TIE
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.laws.smooth_law import smooth_law
@@ -104,7 +104,7 @@ def sampled_estimate(
     counts = np.arange(start, stop + 1, dtype=np.float64)
     estimates = _estimates(by, scaled, counts, told, size)
     if by == "mode" and noise is None:  # two counts are often as likely: their order is exact there
-        estimates = refine(answers[possible], assumed or population, mechanism, "mode")
+        estimates = refined(answers[possible], assumed or population, mechanism, "mode")
     unsure = _deviations(counts, told, estimates) * _EQUAL if by == "mean" else 0 * estimates
     return SampledEstimate(counts, joint[possible], scaled, estimates, unsure)
 

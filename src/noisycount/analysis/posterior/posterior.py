@@ -1,19 +1,27 @@
 """What is the count, given the answer?"""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from noisycount.analysis.posterior.estimates import LEVEL, Estimates
 from noisycount.analysis.posterior.observed import Answer, Answers, observed
-from noisycount.analysis.posterior.predictive import farthest, two_sided
+from noisycount.analysis.posterior.predictive import (
+    SURPRISING,
+    contradiction,
+    farthest,
+    surely_expected,
+    two_sided,
+)
 from noisycount.analysis.posterior.windows import law_given
+from noisycount.model.below import Below
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.populations.population import Population
 from noisycount.model.validation import instance_of
 from noisycount.shown.value import Shown
 
-__all__ = ["Posterior", "posterior"]
+__all__ = ["Posterior", "posterior", "posterior_of"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -45,9 +53,27 @@ class Posterior(Shown, Estimates):
         least = min(two_sided(self.population, prior, *pair) for pair in farthest(self.observed))
         return min(1.0, len(self.observed) * least)
 
+    @property
+    def warning(self) -> str | None:
+        """What is odd about the answers, in words; None where the surprise is 1e-3 or more."""
+        if all(self._is_surely_expected(*pair) for pair in self.observed):
+            return None
+        surprise = self.surprise
+        if surprise >= SURPRISING:
+            return None
+        mean = self.population.law().mean
+        odd = contradiction(surprise, mean, len(self.observed), "under the assumed population")
+        return f"{odd}: check the population and the noise"
+
+    def _is_surely_expected(self, answer: Answer, mechanism: Mechanism) -> bool:
+        """Whether an answer is no surprise by what is quick to know."""
+        low, high = surely_expected(self.population, mechanism)
+        return not isinstance(answer, Below) and low <= answer <= high
+
     def _facts(self) -> dict[str, object]:
         """The estimates, what they rest on, and whether that fits."""
         return {
+            **self._odd,
             "mean": self.mean,
             "median": self.median,
             "mode": self.mode,
@@ -64,7 +90,14 @@ class Posterior(Shown, Estimates):
         """The estimates and the answers."""
         estimates = {"mean": self.mean, "median": self.median, "std": self.std}
         answers = [answer for answer, _ in self.observed]
-        return {**estimates, "interval": self.interval(), "answers": answers}
+        odd = {"warning": f"surprise {self.surprise:.0e}"} if self._odd else {}
+        return {**odd, **estimates, "interval": self.interval(), "answers": answers}
+
+    @property
+    def _odd(self) -> dict[str, object]:
+        """The warning, if there is one."""
+        warning = self.warning
+        return {} if warning is None else {"warning": warning}
 
 
 def posterior(
@@ -86,6 +119,9 @@ def posterior(
         ValueError: If a mechanism cannot give its answer, the numbers of answers and mechanisms
             differ, or the population or a mechanism is something else.
 
+    Warns:
+        UserWarning: If the answers contradict the population: their `surprise` is below 1e-3.
+
     Source: Naldi and D'Acquisto (2014), eq. (8)-(11); the mean is their Bayes estimator.
     Numerical error: below 1e-10 posterior standard deviations plus 4 units in the last place in the
     mean, 1e-9 relative in the variance.
@@ -96,6 +132,18 @@ def posterior(
         >>> round(told.mean, 6), told.median, told.interval(0.95)
         (31.351086, 32, (23, 39))
     """
+    told = posterior_of(answer, population, mechanism)
+    if (odd := told.warning) is not None:
+        warnings.warn(odd, UserWarning, stacklevel=2)
+    return told
+
+
+def posterior_of(
+    answer: Answers,
+    population: Population,
+    mechanism: Mechanism | Sequence[Mechanism] | None = None,
+) -> Posterior:
+    """The same as `posterior` without a warning, for whoever warns in words of their own."""
     instance_of(population, Population, "population")
     told = observed(answer, mechanism)
     return Posterior(law_given(population, told), population, told)

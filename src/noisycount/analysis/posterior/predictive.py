@@ -3,6 +3,8 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from functools import lru_cache
 
 import numpy as np
 
@@ -13,9 +15,16 @@ from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.population import Population
+from noisycount.shown.numbers import signed
 
-__all__ = ["farthest", "two_sided"]
+__all__ = ["SURPRISING", "contradiction", "farthest", "surely_expected", "two_sided"]
 
+SURPRISING = 1e-3
+"""The surprise below which answers contradict what was assumed."""
+
+
+_ROUNDING = 1e-6  # relative: more than that of the distance at which noise has a probability
+_READABLE = 1e-6  # probabilities from there on are not in scientific notation
 _DEPTH = 60.0  # nats: noise that is farther out decides whether a count reaches the answer
 _DOUBLE = 40.0  # nats: e^−40 of a sum is beyond a double
 _WIDEST = 1 << 12  # counts: their tails take less than a search for the largest term
@@ -38,6 +47,46 @@ def two_sided(
         return _beyond(population, prior, answer.last(mechanism), mechanism, upper=False)
     sides = (_beyond(population, prior, answer, mechanism, upper=upper) for upper in (False, True))
     return min(1.0, 2 * min(sides))
+
+
+def contradiction(surprise: float, expected: float, answers: int, known: str) -> str | None:
+    """What is odd about answers, in words; None where their surprise is not small.
+
+    Args:
+        surprise: That of the answers.
+        expected: The mean of the count before any answer.
+        answers: How many there are.
+        known: What was assumed, such as "if the rate is 1.7%".
+    """
+    if surprise >= SURPRISING:
+        return None
+    one = "an answer" if answers == 1 else "one of several answers"
+    mean = signed(expected, 0 if expected >= 10 else 2)  # noqa: PLR2004  (two digits tell enough)
+    return (
+        f"{one} this far from the {mean} expected has a probability of {_chance(surprise)} {known}"
+    )
+
+
+def _chance(probability: float) -> str:
+    """A small probability in one digit, readable where it is not tiny."""
+    if not probability:
+        return "less than 1e-300"
+    text = f"{probability:.0e}"
+    return f"{Decimal(text):f}" if probability >= _READABLE else text
+
+
+@lru_cache(maxsize=256)
+def surely_expected(population: Population, mechanism: Mechanism) -> tuple[float, float]:
+    """Two answers between which none has a small surprise; farther out one may or may not.
+
+    P[Y >= y] >= P[K >= m]·P[Z >= y − m] for symmetric noise Z, with m the median of K, or y itself.
+    """
+    if not isinstance(mechanism, SymmetricNoise):
+        return math.inf, -math.inf
+    law = population.law()
+    far = mechanism.smallest_error(2 * SURPRISING) * (1 - _ROUNDING) - mechanism.is_discrete
+    low, high = law.quantile(SURPRISING), law.quantile(1 - SURPRISING)
+    return min(low, law.median - far), max(high, law.median + far)
 
 
 def farthest(

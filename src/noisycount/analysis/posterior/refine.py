@@ -1,5 +1,6 @@
 """The best estimate of the count for each of many answers."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any, Literal, cast, overload
@@ -14,15 +15,17 @@ from noisycount.analysis.posterior.observed import (
     checked_mechanism,
     values_and_mechanism,
 )
-from noisycount.analysis.posterior.posterior import Posterior, posterior
+from noisycount.analysis.posterior.posterior import Posterior, posterior_of
+from noisycount.analysis.posterior.predictive import SURPRISING, surely_expected
 from noisycount.analysis.posterior.wide_cells import WideCells, wide_cells
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.population import Population
+from noisycount.model.search import first_true
 from noisycount.model.validation import instance_of
 
-__all__ = ["Estimate", "posterior_values", "refine"]
+__all__ = ["Estimate", "posterior_values", "refine", "refined"]
 
 Estimate = Literal["mean", "median", "mode"]
 
@@ -88,6 +91,9 @@ def refine(
         ValueError: If an answer is infinite, no number, or impossible under the mechanism, `by` is
             none of the three, or the population or the mechanism is something else.
 
+    Warns:
+        UserWarning: If answers contradict the population: how many have a surprise below 1e-3.
+
     Source: Naldi and D'Acquisto (2014), eq. (11), for whole columns of answers.
     Numerical error: as for `posterior`.
 
@@ -104,10 +110,39 @@ def refine(
     checked_mechanism(law)
     column = column_in(values)
     asked = _as_reals(values if column is None else column.values)
-    shaped = _estimates(asked.reshape(-1), population, law, by).reshape(asked.shape)
+    shaped = refined(asked.reshape(-1), population, law, by).reshape(asked.shape)
+    _warn(asked.reshape(-1), population, law)
     if column is not None:
         return cast("Contained", column.container(shaped))
     return float(shaped) if asked.ndim == 0 else shaped
+
+
+def _warn(answers: Reals, population: Population, mechanism: Mechanism) -> None:
+    """One warning for all answers that contradict the population.
+
+    Those that are too low come before all others, those that are too high after them.
+    """
+    low, high = surely_expected(population, mechanism)
+    given = np.sort(answers[(answers < low) | (answers > high)])
+    if not given.size:
+        return
+
+    def is_odd(place: int) -> bool:
+        told = posterior_of(float(given[place]), population, mechanism)
+        return told.warning is not None
+
+    middle = int(np.searchsorted(given, population.law().median))
+    too_low = first_true(lambda place: not is_odd(place), 0, middle)
+    number = too_low + given.size - first_true(is_odd, middle, given.size)
+    if number:
+        all_given = int((~np.isnan(answers)).sum())
+        verb = "contradicts" if number == 1 else "contradict"
+        warnings.warn(
+            f"{number:,} of {all_given:,} answers {verb} the population: their surprise is below "
+            f"{SURPRISING:g}",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def posterior_values(
@@ -131,7 +166,7 @@ def posterior_values(
     last = different.size - 1
 
     def at(place: int) -> float:
-        return value(posterior(float(different[place]), population, mechanism))
+        return value(posterior_of(float(different[place]), population, mechanism))
 
     open_runs = [(0, last, at(0), at(last))] if last >= 0 else []
     while open_runs:
@@ -169,8 +204,10 @@ def _holds_numbers(given: NDArray[Any]) -> bool:
     return all(issubclass(kind, Real) and not issubclass(kind, bool) for kind in kinds)
 
 
-def _estimates(answers: Reals, population: Population, mechanism: Mechanism, by: Estimate) -> Reals:
-    """The estimates of answers, nan for nan."""
+def refined(
+    answers: Reals, population: Population, mechanism: Mechanism, by: Estimate = "mean"
+) -> Reals:
+    """The same as `refine` of an array, shape (answers,), without a warning."""
     if np.isnan(answers).all():
         return answers.copy()
     _check_all(answers, population, mechanism)
@@ -218,7 +255,7 @@ def _one_by_one(
 ) -> Reals:
     """The estimates of different answers, which need not rise with the answer."""
     different, places = np.unique(answers, return_inverse=True)
-    found = [getattr(posterior(y, population, mechanism), by) for y in different.tolist()]
+    found = [getattr(posterior_of(y, population, mechanism), by) for y in different.tolist()]
     return np.array(found, dtype=np.float64)[places]
 
 
@@ -246,7 +283,7 @@ def _means(answers: Reals, population: Population, mechanism: Mechanism) -> Real
     found = np.empty_like(different)
 
     def told(answer: float) -> Posterior:
-        return posterior(answer, population, mechanism)
+        return posterior_of(answer, population, mechanism)
 
     smooth = not _is_discrete(mechanism)
     open_runs = [(0, different.size)]

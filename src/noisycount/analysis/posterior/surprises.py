@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from noisycount.analysis.posterior.posterior import posterior
+from noisycount.analysis.posterior.posterior import posterior_of
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.populations.population import Population
@@ -36,7 +36,7 @@ def surprises(answers: Reals, population: Population, noise: AdditiveNoise) -> R
     prior = population.law()
     low, high = prior.quantile(_LEFT_OUT), prior.quantile(1 - _LEFT_OUT)
     if high - low > _WIDEST:
-        found = [posterior(float(each), population, noise).surprise for each in different]
+        found = [posterior_of(float(each), population, noise).surprise for each in different]
         return np.array(found, dtype=np.float64)[places]
     counts = np.arange(low, high + 1, dtype=np.float64)
     masses = np.exp(prior.log_pmf(counts))

@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from noisycount.analysis.posterior.posterior import Posterior, posterior
+from noisycount.analysis.posterior.posterior import Posterior, posterior_of
 from noisycount.app.explore.sliders import Sliders
 from noisycount.charts.refinement.curves import RefinementCurves
 
@@ -32,7 +32,7 @@ class Told:
     @classmethod
     def of(cls, sliders: Sliders) -> Self:
         """What the answer tells."""
-        told = posterior(sliders.answer, sliders.counted, sliders.made_noise)
+        told = posterior_of(sliders.answer, sliders.counted, sliders.made_noise)
         return cls(sliders, told, RefinementCurves.of(told))
 
     @property

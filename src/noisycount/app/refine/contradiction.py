@@ -2,17 +2,14 @@
 
 import math
 from collections.abc import Iterator
-from decimal import Decimal
 
+from noisycount.analysis.posterior.predictive import contradiction
 from noisycount.app.refine.assumption import Assumed, Rate
 from noisycount.app.refine.estimate import Refinement
-from noisycount.shown.numbers import signed
 
-__all__ = ["SURPRISING", "warning"]
+__all__ = ["warning"]
 
-SURPRISING = 1e-3
 _UNSURPRISING = 0.05
-_READABLE = 1e-6
 
 
 def warning(refinement: Refinement) -> str | None:
@@ -28,26 +25,12 @@ def warning(refinement: Refinement) -> str | None:
         'check the rate, or say how uncertain it is, such as --rate 1.7%±0.7%'
     """
     surprise, assumed = refinement.told.surprise, refinement.assumed
-    if surprise >= SURPRISING:
-        return None
     rate, mean = assumed.rate, assumed.population.law().mean
-    one = "an answer" if len(refinement.answers) == 1 else "one of several answers"
-    expected = signed(mean, 0 if mean >= 10 else 2)  # noqa: PLR2004  (two digits tell enough)
     known = "if the rates hold" if rate is None else f"if the rate is {rate}"
     if assumed.is_flat:
         known = "if all counts are as likely"
-    return (
-        f"{one} this far from the {expected} expected has a probability of {_chance(surprise)} "
-        f"{known}: {_remedy(refinement)}"
-    )
-
-
-def _chance(probability: float) -> str:
-    """A small probability in one digit, readable where it is not tiny."""
-    if not probability:
-        return "less than 1e-300"
-    text = f"{probability:.0e}"
-    return f"{Decimal(text):f}" if probability >= _READABLE else text
+    odd = contradiction(surprise, mean, len(refinement.answers), known)
+    return None if odd is None else f"{odd}: {_remedy(refinement)}"
 
 
 def _remedy(refinement: Refinement) -> str:

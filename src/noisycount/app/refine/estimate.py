@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from operator import mul
 
-from noisycount.analysis.posterior.posterior import Posterior, posterior
+from noisycount.analysis.posterior.posterior import Posterior, posterior_of
 from noisycount.app.refine.assumption import Assumed, Rate
 from noisycount.errors import NoisyCountError
 from noisycount.model.drawing.scales import as_written
@@ -66,7 +66,7 @@ class Refinement:
             ValueError: If a noise cannot give its answer.
         """
         noises = noise if isinstance(noise, Sequence) else [noise] * len(answers)
-        told = posterior(answers, assumed.population, noises)
+        told = posterior_of(answers, assumed.population, noises)
         return cls(tuple(answers), assumed, tuple(noises), told, level)
 
     @property

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisycount.analysis.posterior.posterior import Posterior
-from noisycount.analysis.posterior.refine import posterior_values, refine
+from noisycount.analysis.posterior.predictive import SURPRISING
+from noisycount.analysis.posterior.refine import posterior_values, refined
 from noisycount.analysis.posterior.surprises import surprises
 from noisycount.app.refine.answer_table import AnswerTable, RefinedTable, RowLaws
-from noisycount.app.refine.contradiction import SURPRISING
 from noisycount.app.refine.estimate import continuous_words
 from noisycount.app.refine.rows import row_groups
 from noisycount.app.refine.tables.files import check_out
@@ -108,7 +108,7 @@ class _Part:
             return {}
         whole = _quantiles(self.answers, self.population, self.noise, self.level, done)
         return {
-            "mean": refine(self.answers, self.population, self.noise),
+            "mean": refined(self.answers, self.population, self.noise),
             **dict(zip(_WHOLE, whole, strict=True)),
             "surprise": surprises(self.answers, self.population, self.noise),
         }

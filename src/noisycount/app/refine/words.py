@@ -1,7 +1,8 @@
 """A Bayes estimate in words."""
 
+from noisycount.analysis.posterior.predictive import SURPRISING
 from noisycount.app.refine.answer_table import RefinedTable
-from noisycount.app.refine.contradiction import SURPRISING, warning
+from noisycount.app.refine.contradiction import warning
 from noisycount.app.refine.estimate import Refinement, scale_of
 from noisycount.app.terminal.printing import Facts, seen_from_here
 from noisycount.model.noises.additive import AdditiveNoise

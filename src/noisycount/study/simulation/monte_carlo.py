@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisycount.analysis.evaluation.averages import ESTIMATES, Estimated
-from noisycount.analysis.posterior.refine import refine
+from noisycount.analysis.posterior.refine import refined
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
@@ -118,7 +118,7 @@ def _estimates(answers: Reals, believed: Population, mechanism: Mechanism, by: E
         return answers
     if by == "rounded":
         return np.clip(np.floor(answers + 0.5), 0, believed.records)
-    return refine(answers, believed, mechanism, by)
+    return refined(answers, believed, mechanism, by)
 
 
 def _sums(counts: Reals, answers: Reals, estimates: Reals) -> Reals:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from noisycount.analysis.posterior.refine import refine
+from noisycount.analysis.posterior.refine import refined
 from noisycount.analysis.tables.table_estimates import TablePosterior
 from noisycount.analysis.tables.table_posterior import table_posterior
 from noisycount.model.populations.beta_binomial import BetaBinomial
@@ -35,7 +35,7 @@ def estimates(release: SimulatedRelease) -> Iterator[tuple[str, Estimate]]:
 def _simple(release: SimulatedRelease) -> Iterator[tuple[str, Estimate]]:
     table, cells, noise = release.table, release.answers[-1], release.noise
     yield "clamped", Estimate.added(table, np.maximum(cells, 0.0))
-    flat = refine(cells, BetaBinomial(table.total, 1, 1), noise)
+    flat = refined(cells, BetaBinomial(table.total, 1, 1), noise)
     yield "flat posterior", Estimate.added(table, flat)
     if len(release.levels) > 1:
         fitted = combined(release.levels[::-1], release.answers[::-1], release.variances[::-1])[0]
