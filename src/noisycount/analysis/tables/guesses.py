@@ -19,6 +19,7 @@ __all__ = ["Estimates", "estimates", "guesses"]
 _WIDE = 1e30  # records²: the variance of a count of which nothing is told
 _LITTLE = 0.01  # records
 _TOLD = 1e25  # records²: less than that, and more than that of any noise
+_LEAST = 1 / 8  # of a part that was made positive: so much of it is left
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +64,7 @@ def estimates(
 def guesses(tree: Tree, told: Estimates) -> list[Reals]:
     """An estimate of each count from all answers, on which no law rests.
 
-    What is missing or too much in a sum is shared in proportion to variances. They add up.
+    What is missing or too much in a sum is shared in proportion to variances.
     """
     found = [told.value[0]]
     for level in range(1, tree.depth):
@@ -72,9 +73,9 @@ def guesses(tree: Tree, told: Estimates) -> list[Reals]:
         missing = found[-1] - np.bincount(parents, value, size)
         shares = variance / np.maximum(np.bincount(parents, variance, size), 1e-300)[parents]
         parts = _positive(value + shares * missing[parents], variance)
-        # made positive, parts of which little is told would add up to far more than their sum
-        whole = np.bincount(parents, parts, size)
-        found.append(parts * (found[-1] / np.maximum(whole, 1e-300))[parents])
+        # made positive, parts of which little is told may add up to far more than their sum
+        excess = np.maximum(np.bincount(parents, parts, size) - found[-1], 0.0)
+        found.append(np.maximum(parts - shares * excess[parents], _LEAST * parts))
     return found
 
 
