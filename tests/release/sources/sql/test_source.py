@@ -9,7 +9,7 @@ import pytest
 from psycopg import sql
 
 from noisycount.errors import SourceError
-from noisycount.release.question.keys import KeyQuestion
+from noisycount.release.question.keys import CellQuestion, KeyQuestion
 from noisycount.release.question.operands import Column, Literal, Operator
 from noisycount.release.question.parser import parse
 from noisycount.release.question.schema import Kind
@@ -21,6 +21,7 @@ from noisycount.release.sources.sql.source import SqlSource
 from noisycount.release.tables.parts import parts_of
 from tests.postgresql import Server
 from tests.release.sources.sql.tables import made_by, place_of, table_of
+from tests.release.sources.tables import grid, identity
 
 
 def opened(place: ServerPlace, unit: str | None = None, **options: object) -> SqlSource:
@@ -205,17 +206,23 @@ def test_a_source_says_what_it_is(postgresql: Server) -> None:
         assert source.version != version
 
 
-def test_missing_units_are_refused(postgresql: Server) -> None:
-    """At the opening, and at every count where they came later; none is counted for nobody."""
+@pytest.mark.parametrize("uses_indexes", [False, True], ids=["all", "indexed"])
+def test_missing_units_are_refused(postgresql: Server, uses_indexes: bool) -> None:  # noqa: FBT001 - a case
+    """At the opening, and at every count where they came later, also of other records alone."""
     table = made_by(postgresql, "who int, age int", "1, 31")
     questions = parts_of("age", {"age": Kind.INTEGER}, "who")
-    with opened(place_of(postgresql, table), "who") as source:
+    with opened(place_of(postgresql, table), "who", uses_indexes=uses_indexes) as source:
         with postgresql.shell("postgres") as shell:
             shell.execute(f"INSERT INTO {table} VALUES (NULL, 99)".encode())
+        young = parse("age = 31", source.schema)
+        listed = grid(questions, [[31]])
+        cells = CellQuestion(listed, young, (identity(1),))
         for ask in (
             lambda: counted(source, "age = 31"),
-            lambda: counted(source, "age = 31", "true"),
+            lambda: counted(source, "age = 31", "age = 32"),
             lambda: [*source.count_keys(KeyQuestion(questions, None))],
+            lambda: [*source.count_keys(KeyQuestion(questions, young))],
+            lambda: source.count_cells(cells),
         ):
             require_refused(ask, "records of no unit are there since the opening")
     require_refused(

@@ -173,7 +173,7 @@ def _truth(node: exp.Expr, scope: Mapping[str, Types]) -> str:
         case exp.Is(expression=exp.Boolean()) | exp.Not():
             require_truth(node.this, scope)
         case exp.And() | exp.Or():
-            for each in (node.left, node.right):
+            for each in node.flatten():
                 require_truth(each, scope)
         case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
             right = node.right

@@ -124,7 +124,8 @@ class CountedTable:
         """Who a record is of, by a column that names persons."""
         value = self._column(found)
         is_text = found.kind is Kind.TEXT and found.form is not Form.NAMED
-        return Person(self.dialect.text(value) if is_text else value, found.kind, self.dialect)
+        told = self.dialect.text(value) if is_text else value
+        return Person(told, found.kind, self.dialect, found.is_required)
 
     @property
     def _clause(self) -> TableClause:

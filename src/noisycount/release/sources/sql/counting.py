@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, func, or_, select
+from sqlalchemy import Select, func, select
 
 from noisycount.errors import SourceError
 from noisycount.release.question.tree import Predicate
@@ -39,7 +39,7 @@ def count_statement(predicates: Sequence[Predicate], records: Records) -> Select
 
 def _records_matching(predicates: Sequence[Predicate], records: Records) -> Select[Any]:
     counts = [number_where(condition(each, records.algebra)) for each in predicates]
-    return _read(select(*counts, NOTHING), predicates, records)
+    return records.read(select(*counts, NOTHING), predicates)
 
 
 def _persons_matching(predicate: Predicate, records: Records, person: Person) -> Select[Any]:
@@ -50,7 +50,7 @@ def _persons_matching(predicate: Predicate, records: Records, person: Person) ->
         distinct_elsewhere(matches, unit),
         number_where(unit.is_(None)),
     ]
-    return _read(select(*columns), [predicate], records)
+    return records.read(select(*columns), [predicate])
 
 
 def _persons_of_many(
@@ -59,18 +59,10 @@ def _persons_of_many(
     """The persons of records that match each of some, who are grouped once for all."""
     summands = [one_or_nothing(each, records.algebra) for each in predicates]
     matches = [func.max(each).label(f"m{n}") for n, each in enumerate(summands)]
-    found = _read(select(person.value.label("u"), *matches), predicates, records)
+    found = records.read(select(person.value.label("u"), *matches), predicates)
     units = found.group_by(person.value).subquery("units")
     counts = [number_of(units.c[f"m{n}"]) for n in range(len(summands))]
     return select(*counts, number_where(units.c.u.is_(None)))
-
-
-def _read(columns: Select[Any], predicates: Sequence[Predicate], records: Records) -> Select[Any]:
-    """Columns of all records, or of those that match, where the owner chose so."""
-    whole = columns.select_from(records.table)
-    if not records.uses_indexes:
-        return whole
-    return whole.where(or_(*(condition(each, records.algebra) for each in predicates)))
 
 
 def require_somebody(of_nobody: Iterable[Any]) -> None:

@@ -9,6 +9,7 @@ from sqlalchemy import (
     ColumnElement,
     FromClause,
     Integer,
+    Select,
     Subquery,
     case,
     cast,
@@ -65,10 +66,21 @@ class Records:
         shown.append(matches.label("m"))
         if self.person is not None:
             shown.append(self.person.value.label("u"))
-        records = select(*shown).select_from(self.table)
-        if self.uses_indexes and where is not None:
-            records = records.where(condition(where, self.algebra))
-        return records.subquery("records")
+        wanted = [] if where is None else [where]
+        return self.read(select(*shown), wanted).subquery("records")
+
+    def read(self, columns: Select[Any], predicates: Sequence[Predicate]) -> Select[Any]:
+        """Columns of all records, or of those that match one of some, where the owner chose so.
+
+        Records of nobody are read all the same: they are refused whichever records match.
+        """
+        whole = columns.select_from(self.table)
+        if not self.uses_indexes or not predicates:
+            return whole
+        wanted = [condition(each, self.algebra) for each in predicates]
+        if self.person is not None and not self.person.is_required:
+            wanted.append(self.person.value.is_(None))
+        return whole.where(or_(*wanted))
 
     def _key(self, part: Part) -> Expression:
         """The key of a record in a part; among many edges as the server finds it, if it does."""

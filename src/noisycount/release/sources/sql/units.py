@@ -39,11 +39,13 @@ class Person:
         value: Who a record is of.
         kind: Of the values; None: they are kept as something that has one text.
         dialect: What the server says in its own way.
+        is_required: Whether the server keeps values from missing.
     """
 
     value: Expression
     kind: Kind | None
     dialect: Dialect
+    is_required: bool = False
 
     def text(self, unit: Expression) -> Expression:
         """The text of a unit, as `truncation.unit_text` has it; of none an empty one."""
