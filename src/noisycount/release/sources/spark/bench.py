@@ -60,6 +60,6 @@ class SparkBench:
 
         try:
             session.asked(view)
-            yield SparkSource.of_session(session, place, unit=unit)
+            yield SparkSource.of_session(session, place, unit=unit, is_made_here=True)
         finally:
             session.close()

@@ -36,10 +36,12 @@ class Relation:
     Attributes:
         session: Reads them.
         table: A table of the catalog, or a path or an address of Parquet files.
+        is_made_here: Whether it is a view that the session itself made of records of its own.
     """
 
     session: Session
     table: str
+    is_made_here: bool = False
 
     @property
     def is_of_files(self) -> bool:
@@ -57,11 +59,7 @@ class Relation:
                 view: what it computes could fail at those records alone that a question needs.
         """
         frame, fields = self.session.asked(self._found, seconds)
-        if not self.is_of_files and self.session.asked(self._kind, seconds) not in STORED:
-            raise SourceError(
-                f"{self.session.shown} is a view, which computes cells when they are read: that "
-                "can fail at one record and tell which, so name a table that holds its records"
-            )
+        self._require_stored(seconds)
         types = {field.name: ColumnType.of_field(field) for field in fields}
         if len(types) < len(fields):
             raise SourceError(f"{self.session.shown} {Fault.TWICE.value}")
@@ -80,6 +78,20 @@ class Relation:
             found = session.table(self.table)
         fields = list(found.schema.fields)
         return found.toDF(*map(column_name, range(len(fields)))), fields
+
+    def _require_stored(self, seconds: float | None) -> None:
+        """The refusal of views of others.
+
+        Raises:
+            SourceError: It is one.
+        """
+        if self.is_of_files or self.is_made_here:
+            return
+        if self.session.asked(self._kind, seconds) not in STORED:
+            raise SourceError(
+                f"{self.session.shown} is a view, which computes cells when they are read: that "
+                "can fail at one record and tell which, so name a table that holds its records"
+            )
 
     def _kind(self) -> str:
         """What the catalog calls it."""

@@ -98,6 +98,7 @@ class SparkSource(TypedSource):
         columns: Sequence[str] | None = None,
         seconds: float | None = None,
         uses_indexes: bool = False,
+        is_made_here: bool = False,
     ) -> Self:
         """The records that a session of our own reads, which ends with them.
 
@@ -108,11 +109,12 @@ class SparkSource(TypedSource):
             columns: What questions may use.
             seconds: After which a count is given up.
             uses_indexes: Whether a count may leave out records.
+            is_made_here: Whether the session made them itself, as a view.
 
         Raises:
             SourceError: As for `open`.
         """
-        relation = Relation(session, place.table)
+        relation = Relation(session, place.table, is_made_here)
         types = relation.look(seconds or _SECONDS_TO_ANSWER).types
         schema = schema_of(types).for_questions(unit, columns)
         if unit is not None and types[unit].kind not in _UNITS:
