@@ -334,9 +334,7 @@ def test_a_budget_that_pays_for_half_of_a_table_pays_for_none(run: Run) -> None:
     assert run(*words, "--epsilon", "2", "--json").object["remaining"] == "0"
 
 
-def test_sums_stand_beside_the_answers_and_in_the_file(
-    run: Run, refused: Refused, here: Path
-) -> None:
+def test_sums_stand_beside_the_answers_and_in_the_file(run: Run, here: Path) -> None:
     """The ranges that they come from are in the file alone; there are none without its limit."""
     configure(here, 'unit = "person"')
     words = ("--by", "age:0,18,65", "--cumulative", "--groups-per-unit", "1", "--epsilon", "1")
@@ -348,7 +346,7 @@ def test_sums_stand_beside_the_answers_and_in_the_file(
     assert len(lines) == 1 + 3 + 2 + 1
     for groups in ((), ("--groups-per-unit", "2")):
         for trial in ((), ("--dry-run",)):
-            told = refused("count", "survey", *words[:3], *groups, "--epsilon", "0.5", *trial)
+            told = run("count", "survey", *words[:3], *groups, "--epsilon", "0.5", *trial).errors
             assert "--groups-per-unit 1" in told
 
 
