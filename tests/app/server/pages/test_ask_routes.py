@@ -1,6 +1,7 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -114,6 +115,16 @@ def test_table_is_told_as_it_was_asked(office: Office) -> None:
     assert "--margins total" in page
     assert "--groups-per-unit 1" in page
     assert '<th scope="row">all 3 listed</th><td>all 3 listed</td>' in page
+
+
+def test_an_answer_finds_its_data_set_by_its_account(tmp_path: Path) -> None:
+    """Refined rows stand beside the answer also where the ledger books under another name."""
+    configuration = configured(tmp_path)
+    renamed = replace(configuration.datasets["stay"], account="the book of stays")
+    datasets = {**configuration.datasets, "stay": renamed}
+    with serving(replace(configuration, datasets=datasets)) as office:
+        _, page = paid(office, TABLE)
+    assert page.count('class="estimate"') == 10
 
 
 def test_own_repetition_is_shown_as_the_first(office: Office) -> None:

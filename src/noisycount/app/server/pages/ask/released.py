@@ -67,7 +67,7 @@ class Released:
         told = json.loads(found(name, visitor, office))
         entry = entry_of_key(office.ledger, told.get("first") or name)
         purpose = "" if entry is None else entry.purpose or ""
-        dataset = office.configuration.datasets.get(told["dataset"])
+        dataset = office.configuration.datasets.get(office.name_of(told["dataset"]))
         if "rows" not in told and "error" in told:
             size = None if dataset is None else dataset.size
             return cls(told, purpose, CountEstimate.of(told, size))
