@@ -154,7 +154,7 @@ def _average(name: str, source: Source) -> Setting:
 def _continuous(name: str, source: Source) -> Setting:
     """An average under continuous noise, by quadrature."""
     size, rate = source.randint(1, 6), source.uniform(0.05, 0.95)
-    scale, by = round(source.uniform(0.3, 2), 2), source.choice(_BY)
+    scale, by = round(source.uniform(0.8, 2), 2), source.choice(_BY)
     kind = source.choice(["Laplace", "Gaussian"])
 
     def shape(z: Any) -> Any:  # noqa: ANN401

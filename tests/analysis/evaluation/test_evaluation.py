@@ -358,3 +358,17 @@ def test_the_narrowest_noise_overflows_nowhere(by: str, noise: type) -> None:
     population = nc.Binomial(1, 0.027)
     assert 0 <= nc.improvement_probability(population, noise(1e-9), by) <= 1
     assert 0 <= nc.mean_absolute_error(population, noise(1e-9), by) <= 1.01e-9
+
+
+def test_a_belief_in_other_counts_keeps_its_own_samples() -> None:
+    """All records are positive; who believes in fewer weighs samples that never come.
+
+    Of two records one is drawn: Y = 1 + Z. At Y = 0 the mode of the belief is 0, as far off as 2·Y.
+    Nearer it is at Y < 0, where it is 0, and at Y > 1, where it is 2.
+    """
+    population, noise = nc.Tabulated([0.0, 0.0, 1.0]), nc.DiscreteLaplace(1)
+    found = nc.improvement_probability(
+        population, nc.Subsample(1, noise), "mode", nc.Binomial(2, 0.318)
+    )
+    tails = (math.exp(-1) + math.exp(-2)) / (1 + math.exp(-1))
+    assert found == pytest.approx(tails, abs=1e-12)

@@ -89,6 +89,9 @@ def sampled_estimate(
     span = (float(answers[0]), float(answers[-1]))
     believed = table if assumed is None else believed_table(assumed, mechanism, span)
     start, stop = min(table.first, believed.first), max(table.last, believed.last)
+    if noise is not None:  # what is believed may draw other samples than there are
+        ends = _drawn_ends(believed, drawn, size)
+        first, last = min(first, ends[0]), max(last, ends[1])
     _check_entries(max(answers.size, last - first + 1) * (stop - start + 1))
     positives = np.arange(first, last + 1, dtype=np.float64)
     logs = _log_likelihoods(positives, range(start, stop + 1), drawn, size)
