@@ -387,8 +387,8 @@ def _asked(name: str, source: Source, size: int) -> tuple[str, Callable[[Law, An
 def _posterior(name: str, source: Source) -> Setting:
     population, told = _drawn(source)
     size = made(population).size  # type: ignore[attr-defined]
-    if name == "surprise":
-        return _surprise(population, told)
+    if name in ("surprise", "warning"):
+        return _surprise(name, population, told)
     text, judge = _asked(
         source.choice([*_ESTIMATES]) if name == "posterior" else name, source, size
     )
@@ -397,9 +397,16 @@ def _posterior(name: str, source: Source) -> Setting:
     )
 
 
-def _surprise(population: str, told: tuple[Told, ...]) -> Setting:
+def _surprise(name: str, population: str, told: tuple[Told, ...]) -> Setting:
     """The least prior predictive probability of an answer at least as far out."""
     one = told[0]
+
+    def said(value: Any, exact: arb) -> str:  # noqa: ANN401
+        if name == "surprise":
+            return close(value, exact, 1e-10, 1e-300)
+        is_odd = bool(exact < arb("1e-3"))
+        is_even = abs(exact * 1000 - 1) < arb("1e-9")
+        return "" if isinstance(value, str) == is_odd or is_even else f"{value!r} at {exact.str(5)}"
 
     def judge(_: Law, value: Any) -> str:  # noqa: ANN401
         law = law_of(population)
@@ -413,16 +420,16 @@ def _surprise(population: str, told: tuple[Told, ...]) -> Setting:
         is_whole = noise is None or isinstance(noise, nc.Exact) or noise.is_discrete
         least = _sum(law, below)
         if is_below:
-            return close(value, least, 1e-10, 1e-300)
+            return said(value, least)
         at = Told(one.text, one.noise).likelihood(size) if is_whole else (lambda _: arb(0))
         low = least + _sum(law, at)
         two = 2 * low.min(_above(law, one, number, size))
-        return close(value, two.min(arb(1)), 1e-10, 1e-300)
+        return said(value, two.min(arb(1)))
 
     if made(population).size > 300 or "Sub" in one.noise:  # type: ignore[attr-defined]
         return _posterior("mean", Source(repr((population, told))))
     return _judged(
-        f"{_line(population, told[:1])}.surprise",
+        f"{_line(population, told[:1])}.{name}",
         lambda: posterior_law(population, told[:1]),
         judge,
     )
@@ -695,7 +702,7 @@ _LAW_NAMES = "mean variance std median mode interval probability pmf logpmf cdf 
 
 COUNTS: dict[str, Draw] = {
     "posterior": partial(_posterior, "posterior"),
-    **_many(_posterior, "Posterior", f"{_LAW_NAMES} surprise"),
+    **_many(_posterior, "Posterior", f"{_LAW_NAMES} surprise warning"),
     "refine": _refine,
     "difference": partial(_difference, "difference"),
     **_many(_difference, "Difference", _LAW_NAMES),
