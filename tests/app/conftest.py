@@ -83,7 +83,7 @@ def refused(run: Run, tmp_path: Path) -> Refused:
 
 
 def contents(folder: Path) -> dict[Path, bytes]:
-    """Every file below a folder, and what it holds, but what is remembered of files that are old."""
+    """Every file below a folder, and what it holds, but what is remembered of old files."""
     files = (path for path in folder.rglob("*") if path.is_file() and path.name != "contents.json")
     return {path: path.read_bytes() for path in files}
 
