@@ -84,7 +84,7 @@ def _tree(source: Source) -> tuple[str, Any]:
 def _mechanism(source: Source, *, is_narrow: bool) -> str:
     if is_narrow:
         kind = source.choice(["Laplace", "DiscreteLaplace", "DiscreteGaussian", "Gaussian"])
-        return f"nc.{kind}({source.choice([0.01, 0.1, source.uniform(0.05, 0.35)])!r})"
+        return f"nc.{kind}({source.choice([0.01, 0.1, source.uniform(0.05, 0.12)])!r})"
     wide = max(1e-6, corners.scale(source, 1e6))
     return source.choice([
         f"nc.{source.choice(['Laplace', 'DiscreteLaplace'])}({wide!r})",
@@ -113,7 +113,7 @@ def _drawn(source: Source) -> Drawn:
     """A table with a stated prior."""
     text, tree = _tree(source)
     kind = source.choice(["known", "known", "population", "free"])
-    most = {"known": source.randint(0, 7), "population": source.randint(0, 6), "free": 3}[kind]
+    most = {"known": source.randint(0, 7), "population": source.randint(0, 6), "free": 1}[kind]
     is_free = kind == "free"
     levels = sorted({tree.depth - 1, *source.sample(range(tree.depth), 1)})
     answers, mechanisms, told = [], [], []

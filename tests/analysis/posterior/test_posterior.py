@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
+import noisycount as nc
 from noisycount.analysis.posterior.posterior import Posterior, posterior
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.model.noises.gaussian import Gaussian
@@ -180,3 +181,13 @@ def test_arguments_of_another_kind_are_named(arguments: tuple[object, ...], mess
     """A number or a class is neither a population nor a mechanism."""
     with pytest.raises(ValueError, match=message):
         posterior(*arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("level", [1 - 2.0**-53, 1 - 2.0**-52, 5e-324])
+def test_intervals_of_any_level_are_told(level: float) -> None:
+    """Where half of what is left out is lost beside 1 the end is that of the largest level."""
+    told = nc.posterior(3.0, nc.Binomial(9, 0.4), nc.DiscreteLaplace(2))
+    low, high = told.interval(level)
+    assert (low, high) == ((0, 9) if level > 0.5 else (told.median, told.median))
+    shares = nc.ratio(told, nc.posterior(9.0, nc.Binomial(9, 0.4), nc.Exact())).interval(level)
+    assert shares == pytest.approx((low / 9, high / 9), rel=1e-12)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from noisycount import DiscreteLaplace, Tree, table_posterior
+from noisycount import DiscreteGaussian, DiscreteLaplace, Tree, table_posterior
 from noisycount.analysis.tables.prior_splits import CellLevel
 from noisycount.model.laws.expansion import Reals
 
@@ -61,3 +61,13 @@ def test_a_mean_of_cells_is_told_in_digits() -> None:
     for mean, told in ((1570.4, "1,570"), (2.344, "2.34"), (0.0123, "0.0123")):
         level = CellLevel(SimpleNamespace(mean=mean), is_given=True)  # type: ignore[arg-type]
         assert level.words == f"as independent counts of {told} on average"
+
+
+@pytest.mark.parametrize("total", [None, 40])
+def test_answers_far_below_zero_leave_the_others_alone(total: int | None) -> None:
+    """No count is negative, so none is weighed: its likelihood beside that of 0 is no double."""
+    far, near = (
+        table_posterior([26.0, low, 24.0], DiscreteGaussian(1.0), Tree.flat(3), total=total)
+        for low in (-982.0, -20.0)
+    )
+    assert far.mean == pytest.approx(near.mean, abs=1e-3)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from noisycount.analysis.arithmetic.operand import Operand, law_of, window
-from noisycount.analysis.posterior.estimates import LEVEL
+from noisycount.analysis.posterior.estimates import LEVEL, tail_levels
 from noisycount.model.laws.count_law import TIE, CountDistribution
 from noisycount.model.laws.expansion import Reals
 from noisycount.model.search import bracketed_by_factors, root
@@ -95,8 +95,8 @@ class Ratio(Shown):
         Raises:
             ValueError: If the level is not in (0, 1).
         """
-        tail = (1 - fraction_of_one(level, "level")) / 2
-        return self.quantile(tail), self.quantile(1 - tail)
+        low, high = tail_levels(level)
+        return self.quantile(low), self.quantile(high)
 
     def probability(self, low: float, high: float) -> float:
         """P[low <= A/B <= high]; a high of infinity takes what is infinite in."""

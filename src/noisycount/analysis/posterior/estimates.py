@@ -3,10 +3,22 @@
 from noisycount.analysis.posterior.frozen_law import FrozenLaw
 from noisycount.model.validation import fraction_of_one
 
-__all__ = ["LEVEL", "Estimates"]
+__all__ = ["LEVEL", "Estimates", "tail_levels"]
 
 LEVEL = 0.95
 """Of the interval that is shown."""
+
+_NEXT_TO_ONE = 1 - 2.0**-53
+
+
+def tail_levels(level: float) -> tuple[float, float]:
+    """The levels of the ends of an equal-tailed interval, both in (0, 1).
+
+    Raises:
+        ValueError: If the level is not in (0, 1).
+    """
+    tail = (1 - fraction_of_one(level, "level")) / 2
+    return tail, min(1 - tail, _NEXT_TO_ONE)
 
 
 class Estimates(FrozenLaw):
@@ -48,8 +60,8 @@ class Estimates(FrozenLaw):
         Raises:
             ValueError: If the level is not in (0, 1).
         """
-        tail = (1 - fraction_of_one(level, "level")) / 2
-        return self.law.quantile(tail), self.law.quantile(1 - tail)
+        low, high = tail_levels(level)
+        return self.law.quantile(low), self.law.quantile(high)
 
     def probability(self, low: float, high: float) -> float:
         """P[low <= K <= high | Y]."""

@@ -128,7 +128,7 @@ def _likelihoods(rows: _Rows, means: Reals) -> Reals:
             found[:, number] = np.exp(logs) @ (chances / chances.sum())
         else:
             counts = nearest[:, None] + by_noise.counts
-            logs = level.log_likelihood(places, counts) - peaks
+            logs = np.where(counts < 0, -np.inf, level.log_likelihood(places, counts) - peaks)
             densities = np.exp(logs) * _chances(counts.astype(np.float64), mean)
             found[:, number] = densities.sum(axis=1) * by_noise.run
     return found
