@@ -14,29 +14,56 @@ GROUPS = Outsider(nc.Strata([1, 1, 1], [2.3e-203, 0.267, 1 - 2**-53]))
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "outsider", "goal", "right", "most"),
+    ("mechanism", "outsider", "goal", "right", "wide"),
     [
         (
             nc.Subsample(4, nc.DiscreteGaussian(0.1149977554888559)),
             NEARLY_KNOWN,
             0.9983491075929792,
-            2.19985,
-            5.0,
+            2.1998548347159,
+            0.018,
         ),
-        (nc.Laplace(0.001), GROUPS, 1 - 1e-12, 438.96071, 438.961),
-        (nc.DiscreteLaplace(0.05), Outsider(None), 1 - 1e-8, 1.348502, 1.348504),
+        (nc.Laplace(0.001), GROUPS, 1 - 1e-12, 438.96071, 5e-4),
+        (nc.DiscreteGaussian(0.1), Outsider(None), 1 - 2.0**-52, 13.956346, 1e-10),
+        (nc.DiscreteLaplace(0.05), Outsider(None), 1 - 1e-8, 1.348502, 1e-9),
     ],
 )
 def test_epsilon_is_safe_where_curves_are_flat(
-    mechanism: nc.Mechanism, outsider: Outsider, goal: float, right: float, most: float
+    mechanism: nc.Mechanism, outsider: Outsider, goal: float, right: float, wide: float
 ) -> None:
-    """It keeps the goal, and the right one lies in its bracket."""
+    """It keeps the goal, and the right one lies in its bracket, which is as narrow as can be."""
     curve = nc.privacy_curve(mechanism, outsider.told)
     low, high = curve.epsilon_bracket(goal)
     assert high == curve.epsilon(goal)
     assert low <= right + 1e-5 <= high + 2e-5
-    assert high <= most
+    assert high - low <= wide
     assert delta(mechanism, outsider, high) <= goal
+    assert low == 0 or delta(mechanism, outsider, low) > goal
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 2.0, 6.0])
+@pytest.mark.parametrize(
+    ("mechanism", "outsider"),
+    [
+        (nc.Exact(), Outsider(nc.Binomial(5, 1e-5))),
+        (nc.DiscreteLaplace(0.06), Outsider(nc.Binomial(5, 1e-5), known=2)),
+        (nc.Gaussian(0.1), Outsider(nc.Binomial(3, 1 - 1e-4))),
+        (nc.Subsample(59, nc.Exact()), Outsider(nc.Binomial(60, 1e-6))),
+        (nc.Subsample(7, nc.DiscreteGaussian(0.2)), Outsider(nc.Binomial(8, 1e-6))),
+        (nc.DiscreteGaussian(0.12), Outsider(nc.Binomial(300, 1e-4))),
+        (nc.Laplace(0.05), Outsider(None)),
+    ],
+    ids=str,
+)
+def test_what_is_left_to_1_is_enclosed(
+    mechanism: nc.Mechanism, outsider: Outsider, epsilon: float
+) -> None:
+    """Where a δ above 1/2 is asked for, it is kept, and no ε below the bracket would do."""
+    curve = nc.privacy_curve(mechanism, outsider.told)
+    goal = curve.delta(epsilon)
+    assert 0.5 < goal < 1
+    low, high = curve.epsilon_bracket(goal)
+    assert math.isinf(high) or delta(mechanism, outsider, high) <= goal
     assert low == 0 or delta(mechanism, outsider, low) > goal
 
 

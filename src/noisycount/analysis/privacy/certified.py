@@ -7,6 +7,7 @@ from typing import Protocol
 __all__ = ["NOTHING", "Between", "Bounded", "Certified"]
 
 _UNDERFLOW = 1e-301  # as much as 1e7 terms that underflow, each below 1e-308
+_NEXT_TO_1 = 2.0**-53  # twice what a float next to 1 is off, as it and a bound of it are rounded
 _ROUNDED_EXPONENT = 2e-15  # of an exponent: 9 roundings of 2^−52 in the sum that it is
 
 
@@ -28,6 +29,11 @@ class Bounded(Protocol):
         """The most that it can be."""
         ...
 
+    @property
+    def below_1(self) -> tuple[float, float]:
+        """The least and the most that it can be less 1, with the digits it loses next to 1."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Certified:
@@ -36,10 +42,12 @@ class Certified:
     Attributes:
         value: The number.
         error: How far the exact number may lie from it, not negative.
+        rest: 1 less it, with an error of its own; None: that has no more digits.
     """
 
     value: float
     error: float
+    rest: "Certified | None" = None
 
     @classmethod
     def probability(cls, value: float, error: float) -> "Certified":
@@ -51,6 +59,11 @@ class Certified:
             error -= _ROUNDED_EXPONENT * math.log(value) * value
         return cls(min(1.0, max(0.0, value)), error + _UNDERFLOW)
 
+    @classmethod
+    def all_but(cls, rest: "Certified") -> "Certified":
+        """1 less a number in [0, 1]."""
+        return cls(max(0.0, 1 - rest.value), rest.error + _NEXT_TO_1, rest)
+
     @property
     def lower(self) -> float:
         """The least that it can be, not negative."""
@@ -60,6 +73,13 @@ class Certified:
     def upper(self) -> float:
         """The most that it can be, at most 1."""
         return min(1.0, self.value + self.error)
+
+    @property
+    def below_1(self) -> tuple[float, float]:
+        """The least and the most that it can be less 1."""
+        if self.rest is None:
+            return self.lower - 1, self.upper - 1
+        return -self.rest.upper, -self.rest.lower
 
 
 NOTHING = Certified(0.0, 0.0)
@@ -74,11 +94,13 @@ class Between:
         value: What it is about, between the bounds.
         lower: The least that it can be.
         upper: The most that it can be.
+        below_1: The least and the most that it can be less 1.
     """
 
     value: float
     lower: float
     upper: float
+    below_1: tuple[float, float]
 
     @classmethod
     def of_bounds(cls, lower: float, upper: float, share: float = 1.0) -> "Between":
@@ -91,4 +113,4 @@ class Between:
         """
         low = min(1.0, max(0.0, lower))
         high = max(low, min(1.0, upper))
-        return cls(min(high, low + share * (high - low)), low, high)
+        return cls(min(high, low + share * (high - low)), low, high, (low - 1, high - 1))

@@ -61,4 +61,7 @@ class OneAnswer:
 
 def largest(curves: Iterable[Sequence[Bounded]]) -> list[Bounded]:
     """At each ε that of the largest upper end."""
-    return [max(at_one, key=lambda one: one.upper) for at_one in zip(*curves, strict=True)]
+    return [
+        max(at_one, key=lambda one: (one.below_1[1], one.upper))
+        for at_one in zip(*curves, strict=True)
+    ]

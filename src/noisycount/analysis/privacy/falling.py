@@ -54,20 +54,37 @@ class Falling:
         self, epsilons: list[float], asked: list[float], found: Sequence[Bounded]
     ) -> list[Bounded]:
         """The bounds of one direction at each ε, from those at the ε that were looked at."""
-        uppers = list(accumulate((one.upper for one in found), min))
-        lowers = list(accumulate((one.lower for one in reversed(found)), max))[::-1]
+        bounds = _falling([(one.lower, one.upper) for one in found])
+        below_1 = _falling([one.below_1 for one in found])
         place = {epsilon: number for number, epsilon in enumerate(asked)}
         told: list[Bounded] = []
         for epsilon in epsilons:
             number = place[min(epsilon, self.largest)]
-            upper = min(uppers[number], self._most(epsilon))
-            lower = min(upper, lowers[number]) if epsilon <= self.largest else 0.0
-            if (lower, upper) == (found[number].lower, found[number].upper):
-                told.append(found[number])
+            one, most = found[number], self._most(epsilon)
+            lower, upper = _at_most(bounds[number], most)
+            least, largest = _at_most(below_1[number], most - 1)
+            if epsilon > self.largest:
+                lower, least = 0.0, -1.0
+            if (lower, upper, (least, largest)) == (one.lower, one.upper, one.below_1):
+                told.append(one)
             else:
-                told.append(Between(min(max(found[number].value, lower), upper), lower, upper))
+                value = min(max(one.value, lower), upper)
+                told.append(Between(value, lower, upper, (least, largest)))
         return told
 
     def _most(self, epsilon: float) -> float:
         """What the price leaves at most."""
         return 1.0 if self.price is None else priced_delta(self.price, epsilon)
+
+
+def _falling(bounds: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The bounds of what falls, each as close as those before and after it allow."""
+    uppers = accumulate((upper for _, upper in bounds), min)
+    lowers = list(accumulate((lower for lower, _ in reversed(bounds)), max))[::-1]
+    return list(zip(lowers, uppers, strict=True))
+
+
+def _at_most(bounds: tuple[float, float], most: float) -> tuple[float, float]:
+    """The bounds of what is at most this, the lower one not above the upper one."""
+    upper = min(bounds[1], most)
+    return min(bounds[0], upper), upper

@@ -78,6 +78,8 @@ def _without_noise(pair: Pair, asked: list[Asked]) -> list[Certified]:
             if value > _LIKELY and epsilon <= LARGEST_EPSILON:
                 chances = (points.offsets >= excess.threshold).astype(np.float64)
                 rest = complement(pair, points, epsilon, 1 - chances, chances)
-                found = min(found, Certified(1 - rest.value, rest.error), key=lambda one: one.error)
+                if rest.error < found.error:
+                    values.append(Certified.all_but(rest))
+                    continue
             values.append(Certified.probability(found.value, found.error))
     return values

@@ -285,11 +285,13 @@ class NoisyPair:
         if self.errors.is_discrete and abs(passage.at_next) < _UNDECIDED:
             found = self._without_tie(found, threshold)
         if found.value > _LIKELY and not self.errors.rounding:
-            found = min(found, self._by_complement(threshold), key=lambda one: one.error)
+            rest = self._rest(threshold)
+            if rest.error < found.error:
+                return Certified.all_but(rest)
         return Certified.probability(found.value, found.error)
 
-    def _by_complement(self, threshold: Threshold) -> Certified:
-        """δ as 1 less its complement, of which a threshold that is off adds at most a share.
+    def _rest(self, threshold: Threshold) -> Certified:
+        """1 less δ, of which a threshold that is off adds at most a share.
 
         Between it and the right one the log-odds lie between 0 and what they are at it: the
         complement there is at most e^|log-odds| times the least one.
@@ -297,4 +299,11 @@ class NoisyPair:
         passage, terms = threshold.passage, threshold.terms
         rest = terms.complement(passage.answer)
         off = terms.slack + _ROUNDED - (0.0 if self.errors.is_discrete else passage.log_odds)
-        return Certified(1 - rest.value, rest.error - math.expm1(-off) * rest.value)
+        if self.errors.is_discrete and not terms.slack and _is_decided(passage):
+            off = 0.0
+        return Certified(rest.value, rest.error - math.expm1(-off) * rest.value)
+
+
+def _is_decided(passage: Passage) -> bool:
+    """Whether the first integer is right, however log-odds are rounded."""
+    return passage.log_odds < -_UNDECIDED and passage.at_next > _UNDECIDED

@@ -23,7 +23,8 @@ _FLAT = 0.5  # nepers over which a density is taken to be flat
 _MOST_CELLS = 4  # between counts that are tried before a general search
 _SMALL = 1e-250  # below which sums are added in logarithms
 _UNDERFLOWS = 1e-290  # below which a factor has lost digits that e^ε would bring back
-_BOTH_LAWS = 2.0  # rounding of a weight, and of its ratio to it
+_TWICE = 2.0  # rounding of a weight, and of its ratio to it; of the tails on both sides
+_FEW = 2.0**-50  # 8 roundings: of e^ε, of 1 less a tail, of products and sums
 _NEXT_TO_1 = 2.0**-52  # what a float next to 1 can be off, and far more than underflows
 _LOST = 1e-305  # as much as thousands of masses that underflow, each below 1e-308
 
@@ -33,6 +34,8 @@ def complement(
 ) -> Certified:
     """P₊[no] + e^ε·P₋[yes] for an event: no term is negative.
 
+    A chance next to 1 is 1 less a tail, which alone can be off by more than a rounding.
+
     Args:
         pair: The two laws.
         points: Points that sum over Q.
@@ -40,10 +43,14 @@ def complement(
         missed: How likely the event is not to happen at each point.
         chances: How likely it is to happen there.
     """
-    plus = points.weights @ (pair.ratio_plus(points.offsets) * missed)
-    minus = points.weights @ (pair.ratio_minus(points.offsets) * chances)
-    found = float(plus + math.exp(epsilon) * minus)
-    return Certified(found, _BOTH_LAWS * pair.rounding * found + _NEXT_TO_1)
+    plus, minus = pair.masses(points)
+    grown = math.exp(epsilon) * minus
+    found = math.fsum([*(plus * missed).tolist(), *(grown * chances).tolist()])
+    tails = Certified.probability(float((plus + grown) @ (missed * chances)), 0.0)
+    error = _TWICE * (pair.rounding * tails.value + tails.error)
+    if pair.precision is None:
+        return Certified(found, error + _TWICE * pair.rounding * found + _NEXT_TO_1)
+    return Certified(found, error + (pair.precision + _FEW) * found)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,6 +6,7 @@ from fractions import Fraction
 from noisycount.analysis.privacy.pairs.linear_pair import LinearPair
 from noisycount.analysis.privacy.pairs.pair import Pair
 from noisycount.analysis.privacy.pairs.tables import sampled_pair, sampled_shift_pair
+from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.exchangeable import Exchangeable, ExchangeableNeighbours, Sample
 
 __all__ = ["exchangeable_pair"]
@@ -46,9 +47,8 @@ def _sample_pair(population: Exchangeable, sample: Sample) -> tuple[Pair, int]:
     rate = population.expected_positives / size
     if population.are_independent and _is_best_as_table(rate, size, drawn):
         others = population.sample(drawn - 1)
-        if others is not None:
-            share = Fraction(drawn, size)
-            return sampled_shift_pair(float(rate), others.population.law(), share)
+        if others is not None and isinstance(others.population, Binomial):
+            return sampled_shift_pair(others.population, Fraction(drawn, size))
     law = sample.population.law()
     pair = LinearPair(
         law.for_ratios(math.log(min(rate, 1 - rate))).moved(-law.mode),

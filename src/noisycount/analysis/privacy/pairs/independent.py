@@ -15,6 +15,8 @@ from noisycount.model.subsampling import DrawnPositives
 
 __all__ = ["independent_pair", "known_count_pair"]
 
+_ROUNDING_OF_HALF = 2.0**-51  # the exponential of its logarithm
+
 
 def independent_pair(neighbours: IndependentNeighbours, size: int, sample_size: int | None) -> Pair:
     """The laws of the count of the others moved by one, and not; or of those in a sample.
@@ -43,7 +45,7 @@ def known_count_pair() -> LinearPair:
     """The laws of the last record alone, all others being known: 1, and 0."""
     half = Fraction(1, 2)
     base = TableLaw(0, np.log([0.5, 0.5]))
-    return LinearPair(base, half, half, half, is_shift=True)
+    return LinearPair(base, half, half, half, is_shift=True, precision=_ROUNDING_OF_HALF)
 
 
 def _known_sample_pair(size: int, count: int, sample_size: int) -> LinearPair:

@@ -10,6 +10,7 @@ import numpy as np
 
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.expansion import DIGITS, Reals
+from noisycount.model.laws.mesh import MeshPoints
 
 __all__ = ["LinearPair"]
 
@@ -32,6 +33,7 @@ class LinearPair:
         length_minus: In records, exactly.
         is_shift: Whether P₊ is P₋, moved up by one record.
         rounding: The relative error of a term of a sum, measured, with a margin of 3.
+        precision: That of a mass; None: the same, or points leave out some.
     """
 
     base: CountDistribution
@@ -40,6 +42,7 @@ class LinearPair:
     length_minus: Fraction
     is_shift: bool = False
     rounding: float = _ROUNDING
+    precision: float | None = None
 
     @cached_property
     def mirrored(self) -> "LinearPair":
@@ -51,6 +54,7 @@ class LinearPair:
             self.length_plus,
             self.is_shift,
             self.rounding,
+            self.precision,
         )
         pair.__dict__["_digits"] = self._digits
         pair.__dict__["_slopes"] = self._slopes[::-1]
@@ -150,6 +154,11 @@ class LinearPair:
     def ratio_minus(self, offsets: Reals) -> Reals:
         """P₋/Q at offsets."""
         return -_from(self.mean + self.length_minus, offsets) / float(self.length_minus)
+
+    def masses(self, points: MeshPoints) -> tuple[Reals, Reals]:
+        """What points that sum over Q add to sums over P₊ and over P₋."""
+        weights, offsets = points.weights, points.offsets
+        return weights * self.ratio_plus(offsets), weights * self.ratio_minus(offsets)
 
     def difference(self, offsets: Reals) -> Reals:
         """(P₊ − P₋)/Q at offsets, without cancellation."""

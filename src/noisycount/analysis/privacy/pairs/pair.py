@@ -4,6 +4,7 @@ from typing import Protocol
 
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.mesh import MeshPoints
 
 __all__ = ["Excess", "Pair"]
 
@@ -52,6 +53,11 @@ class Pair(Protocol):
         ...
 
     @property
+    def precision(self) -> float | None:
+        """The relative error of a mass; None: that of a term, or points leave out some."""
+        ...
+
+    @property
     def mirrored(self) -> "Pair":
         """The laws of the negative count if the record is negative, and if it is positive."""
         ...
@@ -70,6 +76,10 @@ class Pair(Protocol):
 
     def ratio_minus(self, offsets: Reals) -> Reals:
         """P₋/Q at offsets."""
+        ...
+
+    def masses(self, points: MeshPoints) -> tuple[Reals, Reals]:
+        """What points that sum over Q add to sums over P₊ and over P₋."""
         ...
 
     def difference(self, offsets: Reals) -> Reals:

@@ -1,19 +1,28 @@
 """Two laws of a count as tables."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.mesh import MeshPoints
 from noisycount.model.laws.table_law import TableLaw
 
 __all__ = ["TablePair"]
 
 _LARGEST_EPSILON = 640.0  # beyond which e^ε times the rounding of w would overflow
 _LARGEST_EXPONENT = 700.0  # whose exponential does not overflow, and is all beside 1
+_FEW = 2.0**-50  # 8 roundings
 _BOTH_LAWS = 4.0  # w is twice a difference of two rounded terms
+
+Masses = tuple[Reals, Reals]
+
+
+def _unknown() -> None:
+    """No laws that are known better than by their logarithms."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +38,7 @@ class TablePair:
             shape.
         is_shift: Whether P₊ is P₋, moved up by one record.
         rounding: The relative error of a term of a sum, measured, with a margin.
+        exact: Makes P₊ and P₋, same shape, each mass within 8 roundings; None: they are not known.
     """
 
     first: float
@@ -38,6 +48,7 @@ class TablePair:
     difference_errors: Reals
     is_shift: bool
     rounding: float
+    exact: Callable[[], Masses | None] = _unknown
 
     @classmethod
     def of_laws(
@@ -103,9 +114,33 @@ class TablePair:
             self.difference_errors[::-1],
             self.is_shift,
             self.rounding,
+            self._turned,
         )
         pair.__dict__["base"] = self.base.mirrored
         return pair
+
+    @cached_property
+    def _masses(self) -> Masses | None:
+        """P₊ and P₋ to a few roundings, if they are known."""
+        return self.exact()
+
+    def _turned(self) -> Masses | None:
+        """The same from the other side."""
+        known = self._masses
+        return None if known is None else (known[1][::-1], known[0][::-1])
+
+    @property
+    def precision(self) -> float | None:
+        """The relative error of a mass, if that is a few roundings."""
+        return None if self._masses is None else _FEW
+
+    def masses(self, points: MeshPoints) -> Masses:
+        """What points that sum over Q add to sums over P₊ and over P₋."""
+        weights, offsets = points.weights, points.offsets
+        if self._masses is None:
+            return weights * self.ratio_plus(offsets), weights * self.ratio_minus(offsets)
+        plus, minus = (_values_at(offsets, law, self.first) for law in self._masses)
+        return plus, minus
 
     @cached_property
     def _halves(self) -> Reals:

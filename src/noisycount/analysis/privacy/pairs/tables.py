@@ -1,8 +1,10 @@
 """Pairs of laws that are known as tables: records of unequal rates, and samples of any records."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
+from functools import reduce
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +13,8 @@ from numpy.typing import NDArray
 from noisycount.analysis.privacy.pairs.pair import Pair
 from noisycount.analysis.privacy.pairs.table_pair import TablePair
 from noisycount.model.laws.count_law import CountDistribution
-from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.expansion import DIGITS, Reals, decimal_ratio
+from noisycount.model.populations.binomial import Binomial
 
 __all__ = ["sampled_pair", "sampled_shift_pair", "shifted_pair"]
 
@@ -32,25 +35,43 @@ def shifted_pair(others: CountDistribution) -> tuple[TablePair, int]:
     return _drawn_or_not(first, (more, same, same), Fraction(1), others.rounding), others.mode
 
 
-def sampled_shift_pair(
-    rate: float, others: CountDistribution, share: Fraction
-) -> tuple[TablePair, int]:
+def sampled_shift_pair(population: Binomial, share: Fraction) -> tuple[TablePair, int]:
     """The laws of the number S of positive records among m of n, and the number that is offset 0.
 
     With the share λ = m/n the record is drawn, so that P₊ = (λ + (1 − λ)·p)·B(s − 1) +
     (1 − λ)·(1 − p)·B(s) for the law B of m − 1 records; P₋ likewise.
 
     Args:
-        rate: The rate p of all records.
-        others: The law B.
+        population: The others that are drawn with the record, whose law is B.
         share: λ.
     """
+    others, rate = population.law(), population.rate
     first, logs = _table(others)
     more, same = _moved(logs)
     with np.errstate(divide="ignore"):
         another = np.logaddexp(more + np.log(rate), same + math.log1p(-rate))
     pair = _drawn_or_not(first, (more, same, another), share, others.rounding)
+    if logs.size == population.size + 1:  # no count is left out
+        pair = replace(pair, exact=lambda: _exact(population, share))
     return pair, others.mode
+
+
+def _exact(population: Binomial, share: Fraction) -> tuple[Reals, Reals]:
+    """The laws of `sampled_shift_pair`, each mass within 7 roundings."""
+    law, rate = _probabilities(population), population.rate
+    more, same = np.append(0.0, law), np.append(law, 0.0)
+    rest = float(1 - share) * (rate * more + (1 - rate) * same)
+    return float(share) * more + rest, float(share) * same + rest
+
+
+def _probabilities(population: Binomial) -> Reals:
+    """P[K = k] for k = 0..size, each the float next to it, from its exact steps."""
+    weights = [Decimal(1)]
+    for count in range(population.size):
+        step = decimal_ratio(population.exact_log_step(count).ratio)
+        weights.append(DIGITS.multiply(weights[-1], step))
+    total = reduce(DIGITS.add, weights)
+    return np.array([float(DIGITS.divide(weight, total)) for weight in weights])
 
 
 def _table(law: CountDistribution) -> tuple[float, Reals]:
