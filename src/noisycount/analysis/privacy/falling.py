@@ -54,8 +54,8 @@ class Falling:
         self, epsilons: list[float], asked: list[float], found: Sequence[Bounded]
     ) -> list[Bounded]:
         """The bounds of one direction at each ε, from those at the ε that were looked at."""
-        bounds = _falling([(one.lower, one.upper) for one in found])
-        below_1 = _falling([one.below_1 for one in found])
+        known = [((one.lower, one.upper), one.below_1) for one in found]
+        bounds, below_1 = (_falling(ends) for ends in zip(*known, strict=True))
         place = {epsilon: number for number, epsilon in enumerate(asked)}
         told: list[Bounded] = []
         for epsilon in epsilons:
@@ -65,7 +65,7 @@ class Falling:
             least, largest = _at_most(below_1[number], most - 1)
             if epsilon > self.largest:
                 lower, least = 0.0, -1.0
-            if (lower, upper, (least, largest)) == (one.lower, one.upper, one.below_1):
+            if ((lower, upper), (least, largest)) == known[number]:
                 told.append(one)
             else:
                 value = min(max(one.value, lower), upper)
@@ -77,7 +77,7 @@ class Falling:
         return 1.0 if self.price is None else priced_delta(self.price, epsilon)
 
 
-def _falling(bounds: list[tuple[float, float]]) -> list[tuple[float, float]]:
+def _falling(bounds: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     """The bounds of what falls, each as close as those before and after it allow."""
     uppers = accumulate((upper for _, upper in bounds), min)
     lowers = list(accumulate((lower for lower, _ in reversed(bounds)), max))[::-1]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from noisycount.analysis.privacy.pairs.pair import Pair
 from noisycount.analysis.privacy.pairs.table_pair import TablePair
 from noisycount.model.laws.count_law import CountDistribution
-from noisycount.model.laws.expansion import DIGITS, Reals, decimal_ratio
+from noisycount.model.laws.expansion import DIGITS, Reals
 from noisycount.model.populations.binomial import Binomial
 
 __all__ = ["sampled_pair", "sampled_shift_pair", "shifted_pair"]
@@ -65,11 +65,12 @@ def _exact(population: Binomial, share: Fraction) -> tuple[Reals, Reals]:
 
 
 def _probabilities(population: Binomial) -> Reals:
-    """P[K = k] for k = 0..size, each the float next to it, from its exact steps."""
-    weights = [Decimal(1)]
+    """P[K = k] for k = 0..size, each the float next to it, in 60 digits."""
+    rate, weights = Decimal(population.rate), [Decimal(1)]
+    odds = DIGITS.divide(rate, DIGITS.subtract(Decimal(1), rate))
     for count in range(population.size):
-        step = decimal_ratio(population.exact_log_step(count).ratio)
-        weights.append(DIGITS.multiply(weights[-1], step))
+        step = DIGITS.divide(Decimal(population.size - count), Decimal(count + 1))
+        weights.append(DIGITS.multiply(DIGITS.multiply(weights[-1], odds), step))
     total = reduce(DIGITS.add, weights)
     return np.array([float(DIGITS.divide(weight, total)) for weight in weights])
 
