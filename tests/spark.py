@@ -167,7 +167,7 @@ def require_spark() -> None:
     if lacks and os.environ.get(REQUIRED):
         pytest.fail(f"{lacks}, though {REQUIRED} is set")
     if lacks:
-        pytest.skip(f'{lacks}, so no test of Spark can run: pip install "noisycount[spark]"')
+        pytest.skip(f"{lacks}, so no test of Spark can run: pip install '.[spark]'")
 
 
 @contextmanager

@@ -1,18 +1,32 @@
 """Whatever the pages show is executed, and whatever they name is there."""
 
 import json
+import math
 import re
 import shlex
 import tomllib
 from collections.abc import Iterator
+from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 
+from noisycount import DiscreteGaussian, DiscreteLaplace
 from noisycount.app.cli import COMMANDS
 from noisycount.app.config.file import load
+from noisycount.model.half_width import error_within
+from noisycount.model.tables.combined_errors import prefix_errors
+from noisycount.model.tables.margins import cell_level
+from noisycount.model.tables.ranges import range_levels
+from noisycount.model.tables.shares import shares
+from noisycount.release.budget.loss import Loss
+from noisycount.release.budget.parts import budget_from
+from noisycount.release.question.schema import Kind
+from noisycount.release.remains import affordable
+from noisycount.release.tables.wishes import TableWish
 from tests.transcripts import (
     BUILT,
     PROJECT,
@@ -207,3 +221,130 @@ def test_llms_txt_has_every_page_of_the_site_once() -> None:
     site = {path.relative_to(DOCS) for path in sources if BUILT not in path.parents}
     assert sorted(listed) == sorted(path.with_suffix(".html").as_posix() for path in site)
     assert text.startswith("# noisycount\n\n> ")
+
+
+def told_rows(text: str, mark: str) -> dict[tuple[str, ...], set[str]]:
+    """The answers of a page's tables by their keys, of those on the screen or of a report."""
+    found: dict[tuple[str, ...], set[str]] = {}
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip(f"{mark} ").split(mark)]
+        places = [n for n, cell in enumerate(cells) if re.fullmatch(r"[−-]?[\d,]+ ±\d+", cell)]
+        if line.startswith(mark) and len(places) == 1:
+            keys = cells[1 if mark == "|" else 0 : places[0]]
+            found.setdefault(tuple(keys), set()).add(cells[places[0]])
+    return found
+
+
+def disputed(text: str) -> list[str]:
+    """What a report of a page tells otherwise than the answers before it, and times after it."""
+    screen, report = told_rows(text, "│"), told_rows(text, "|")
+    wrong = [
+        f"{keys}: {told} in the report, {screen[keys]} on the screen"
+        for keys, told in report.items()
+        if keys in screen and not told & screen[keys]
+    ]
+    answers = set(re.findall(r"^answer +(\S+ ±\d+)", text, re.MULTILINE))
+    for block in blocks(text):
+        made = re.search(r"\*\*made\*\*: (\S+ \S+) UTC", block.text)
+        rows = re.findall(r"^\| (\d{4}-\S+ \d\d:\d\d) \|.*", block.text, re.MULTILINE)
+        wrong += [
+            f"a row of {row} in a report of {made[1]}" for row in rows if made and row > made[1]
+        ]
+        single = re.findall(r"^\| \d{4}-\S+ \S+ \|.*\| (\S+ ±\d+) \|", block.text, re.MULTILINE)
+        wrong += [
+            f"{one} is no answer of the page" for one in single if {one} - answers and answers
+        ]
+    return wrong
+
+
+@every_page
+def test_a_report_tells_the_answers_of_its_page(page: Path) -> None:
+    """What was stored is told again as it was answered, and by nobody before it was."""
+    assert disputed(page.read_text(encoding="utf-8")) == []
+
+
+def test_a_report_that_tells_something_else_is_found() -> None:
+    """Another count, another single answer, a row that is later than its report."""
+    screen = "```text\nanswer  96 ±9\n│ 0 to 17 │ 2,444 ±6 │\n```\n"
+    report = (
+        "```text\n- **made**: 2026-01-02 10:00 UTC\n| 2026-01-02 09:59 | a | b | 96 ±9 | c |\n"
+        "| age | 0 to 17 | 2,444 ±6 |\n```\n"
+    )
+    assert disputed(screen + report) == []
+    assert len(disputed(screen + report.replace("2,444", "2,445"))) == 1
+    assert len(disputed(screen + report.replace("96", "97"))) == 1
+    assert len(disputed(screen + report.replace("09:59", "10:01"))) == 1
+
+
+def read_page(name: str) -> str:
+    """The text of a page, in one line."""
+    return " ".join((DOCS / name).read_text(encoding="utf-8").split())
+
+
+def sums_of_cells(cells: int, noise: type[DiscreteLaplace | DiscreteGaussian]) -> list[str]:
+    """The root mean squared error of sums of the first cells: from rows alone, and as shared."""
+
+    def variances(parts: list[float]) -> list[float]:
+        return [1 / part if noise is DiscreteGaussian else 2 / part**2 for part in parts]
+
+    levels = cell_level(np.arange(cells)[:, None], ["age"]), *range_levels(cells)
+    ours = [float(part) for part in shares(levels, [1] * len(levels), noise)]
+    rows = np.sqrt(variances([1.0])[0] * np.arange(1, cells + 1))
+    both = (rows, prefix_errors(cells, variances(ours)))
+    return [f"{math.sqrt(float(np.mean(np.square(errors)))):#.3g}" for errors in both]
+
+
+def test_the_errors_of_sums_are_those_of_the_product() -> None:
+    """At its own shares, under both noises; and a sum that is shown is nearer than adding up."""
+    told = read_page("tables.md")
+    rows, ours = sums_of_cells(2048, DiscreteGaussian)
+    assert f"squared error of the sums is {ours} " in told
+    assert f"adding up rows has {rows}; under Laplace noise " in told
+    rows, ours = sums_of_cells(2048, DiscreteLaplace)
+    assert f"under Laplace noise {ours} against {rows}." in told
+    small = [sums_of_cells(cells, DiscreteLaplace) for cells in (64, 128)]
+    assert [float(rows) > float(ours) for rows, ours in small] == [False, True]
+    scale = math.sqrt(1 / (2 * 0.05))
+    (shown,) = re.findall(r"│ 60 or more +│ \S+ ±(\d+) +│ +\S+ \(s\.e\. (\S+)\) │", told)
+    assert f"noise of scale {scale:.3f} and be within ±6, not ±{shown[0]}; " in told
+    assert f"standard error of {scale * math.sqrt(13):.1f}, not {shown[1]}." in told
+    assert error_within(DiscreteGaussian(round(scale, 3)), 0.95) == 6
+
+
+def test_the_answers_that_a_budget_pays_for_are_those_of_the_product() -> None:
+    """At ε = 0.01, with the part for keys that a budget has by itself, and without one."""
+    parts = {"epsilon": "2", "delta": "1e-6"}
+    default, all_of_it, pure = (
+        affordable(budget_from(budget), Loss(), Fraction("0.01"))
+        for budget in (parts, {**parts, "for_keys": "0"}, "2")
+    )
+    ledger = read_page("mathematics/ledger.md")
+    assert f"{all_of_it:,} fit a budget of" in ledger
+    assert f"{default:,} fit. The sum of ε pays for {pure}." in ledger
+    assert f"{default:,} answers at 0.01" in read_page("security.md")
+    assert f"{default:,} answers at 0.01, where a budget of ε = 2 alone pays for {pure}" in (
+        read_page("guides/choosing-epsilon.md")
+    )
+
+
+def test_the_noise_beside_hidden_keys_is_that_of_the_page() -> None:
+    """It is g / ε where a person comes or goes; twice as much where their number is public."""
+    wish = TableWish(by="town", epsilon=Fraction(1, 2), delta=Fraction(1, 10**6), groups_per_unit=3)
+    scales = [
+        level.mechanism.exact_scale
+        for is_replacement in (False, True)
+        for level in wish.asked(
+            {"town": Kind.TEXT}, "person", is_replacement=is_replacement
+        ).plan.levels
+    ]
+    assert scales == [6, 12]
+    assert "the scale $g/\\varepsilon$, or $2g/\\varepsilon$ where their number is public" in (
+        read_page("mathematics/trees.md")
+    )
+
+
+def test_every_audit_is_named_to_the_auditor() -> None:
+    """In one of the tables of attacks, or above them."""
+    told = read_page("security.md") + read_page("security/threats.md")
+    files = {path.name for path in (PROJECT / "audits").glob("test_*.py")}
+    assert {name for name in files if f"`audits/{name}" not in told} == set()

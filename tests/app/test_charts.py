@@ -11,7 +11,10 @@ import pytest
 from noisycount.data import survey_path
 from tests.app.conftest import Told
 
-REFUSAL = "charts need the packages altair and vl-convert-python: pip install 'noisycount[charts]'"
+REFUSAL = (
+    "charts need the packages altair and vl-convert-python: install noisycount's extra charts: pip "
+    "install '.[charts]' in the folder of its sources, or 'PATH.whl[charts]' from a wheel of it"
+)
 ASKED = "count survey.parquet --where age>40 --epsilon 0.5"
 TABLE = "count survey.parquet --by age:0,18,65 --epsilon 0.5"
 FORECAST = "plan --cells town=16 --epsilon 1"

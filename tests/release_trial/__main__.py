@@ -3,7 +3,7 @@
 The wheel and the sdist are built in FOLDER, which is `dist` if left out. From the sdist the very
 same wheel can be made; so the wheel is tried on every Python, and the sdist on one. Spark, which is
 many times as large as the rest, is installed on one Python too, and its parts are loaded there.
-It is on PyPI as an sdist alone; the wheel that pip made of it for the tests is taken.
+PySpark is on PyPI as an sdist alone; the wheel that pip made of it for the tests is taken.
 """
 
 import sys

@@ -89,7 +89,7 @@ def _refused(environment: Environment, extra: str) -> None:
     """In one line that says what to install."""
     status, printed, errors = environment.run("noisycount", *MISSING[extra])
     lines = (printed + errors).splitlines()
-    if not status or len(lines) != 1 or f"noisycount[{extra}]" not in lines[0]:
+    if not status or len(lines) != 1 or f"pip install '.[{extra}]'" not in lines[0]:
         raise TrialError(f"{' '.join(MISSING[extra])} ended with {status}: {printed}{errors}")
 
 

@@ -1,6 +1,6 @@
 """The extra `charts`: the packages that draw, without which all else works."""
 
-from noisycount.errors import NoisyCountError
+from noisycount.errors import NoisyCountError, extra_words
 
 __all__ = ["check_charts"]
 
@@ -16,6 +16,5 @@ def check_charts() -> None:
         import vl_convert  # noqa: F401, PLC0415  (the same)
     except ImportError:
         raise NoisyCountError(
-            "charts need the packages altair and vl-convert-python: "
-            "pip install 'noisycount[charts]'"
+            f"charts need the packages altair and vl-convert-python: {extra_words('charts')}"
         ) from None

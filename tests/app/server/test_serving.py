@@ -168,4 +168,4 @@ def test_a_missing_extra_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "noisycount.app.server.serving", None)
     refused = run("serve", "--demo")
     assert refused.status == 2
-    assert "pip install 'noisycount[server]'" in refused.errors
+    assert "pip install '.[server]'" in refused.errors

@@ -209,7 +209,8 @@ def test_arrow_files_say_what_to_install(refused: Refused, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     words = ("count", "survey.parquet", "--unit", "row", *LISTED, "--epsilon", "1")
     told = refused(*words, "--output", "rows.arrow")
-    assert "pip install 'noisycount[frames]'; .parquet needs none" in told
+    assert "pip install '.[frames]' in the folder of its sources" in told
+    assert "; .parquet needs none" in told
 
 
 def test_a_picture_is_drawn(counted: Run, here: Path) -> None:
@@ -295,7 +296,6 @@ def test_what_makes_no_sense_is_refused_first(
     ("words", "why"),
     [
         (("--by", "health"), "keys of health are missing: list them, --keys health=a,b,c"),
-        (("--by", "health"), "or show only the keys of many, --delta 1e-6"),
         (("--by", "helth", "--keys", "helth=a"), "use 'health'"),
         (("--by", "person", "--keys", "person=1"), "the unit"),
         (("--by", "health", "--keys", "health=a,a"), "'a' twice"),
@@ -323,6 +323,31 @@ def test_what_cannot_be_asked_makes_no_ledger(
     (here / "site.csv").write_text("site\n1\n", "utf-8")
     price = () if "--epsilon" in words else ("--epsilon", "0.5")
     assert why in refused("count", "survey.parquet", "--unit", "person", *words, *price)
+
+
+@pytest.mark.parametrize(
+    ("budget", "unit", "offered"),
+    [
+        ('"2"', "person", ""),
+        ('{ rho = "1" }', "person", ""),
+        ('{ epsilon = "2", delta = "1e-6", for_keys = "0" }', "person", ""),
+        ('{ epsilon = "2", delta = "1e-6" }', "person", "--delta 5e-08 --groups-per-unit 1"),
+        ('{ epsilon = "2", delta = "1e-6" }', "row", "--delta 5e-08"),
+    ],
+)
+def test_without_keys_only_what_works_is_offered(
+    run: Run, here: Path, budget: str, unit: str, offered: str
+) -> None:
+    """Hidden keys where the budget pays for them, by words that are answered as they stand."""
+    configure(here, f'unit = "{unit}"\nbudget = {budget}')
+    words = ("count", "survey", "--by", "health", "--epsilon", "0.5")
+    told = run(*words)
+    assert told.status == 2
+    assert "list them, --keys health=a,b,c" in told.errors
+    found = told.errors.partition("only the keys of many, ")[2].strip()
+    assert found == offered
+    listed = found.split() or ["--keys", HEALTH]
+    assert run(*words, *listed).status == 0
 
 
 def test_a_budget_that_pays_for_half_of_a_table_pays_for_none(run: Run) -> None:

@@ -197,7 +197,9 @@ def test_a_server_without_its_driver_is_refused(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     message = refusal(lambda: Ledger.open("postgresql://me:secret@host/ledger"))
     assert message == (
-        "ledger 'host/ledger' needs the package psycopg; install noisycount[postgres]"
+        "ledger 'host/ledger' needs the package psycopg; install noisycount's extra postgres: "
+        "pip install '.[postgres]' in the folder of its sources, or 'PATH.whl[postgres]' from a "
+        "wheel of it"
     )
 
 

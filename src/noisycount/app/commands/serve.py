@@ -9,11 +9,11 @@ import click
 from noisycount.app.config.config import Config
 from noisycount.app.options.common import config_option
 from noisycount.app.terminal.printing import print_facts, print_text
-from noisycount.errors import ConfigError, NoisyCountError
+from noisycount.errors import ConfigError, NoisyCountError, extra_words
 
 __all__ = ["command"]
 
-_NEEDED = "the service needs more packages: pip install 'noisycount[server]'"
+_NEEDED = f"the service needs more packages: {extra_words('server')}"
 
 
 @click.command(

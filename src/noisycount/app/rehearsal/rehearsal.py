@@ -103,7 +103,7 @@ def rehearsal_of(counter: Counter, asked: Asked, pay: Pay) -> Rehearsal:
         NoisyCountError: It cannot be asked of these columns.
     """
     check_public(asked, counter.dataset)
-    view, size = viewed(counter.records, counter.dataset), counter.dataset.size
+    view, size = viewed(counter.records, counter.dataset, None), counter.dataset.size
     if asked.is_table:
         return TableRehearsal.of(asked, view, pay, size)
     (where,) = asked.wheres

@@ -83,6 +83,12 @@ class Asked:
         return self.delta is not None and not is_listed
 
     @property
+    def may_hide_keys(self) -> bool:
+        """Whether no key is listed, and nothing is asked for that needs listed ones."""
+        needs = self.other or self.cumulative or self.is_gaussian or {*self.margins} - {"total"}
+        return self.delta is None and not (self.keys or self.keys_from or needs)
+
+    @property
     def where(self) -> str | None:
         """The one question that all groups share."""
         return self.wheres[0] if self.wheres else None

@@ -10,7 +10,7 @@ from noisycount.app.table.question import Table
 from noisycount.app.table.wire import table_object
 from noisycount.app.terminal.files import check_regular, writing
 from noisycount.app.terminal.printing import json_text
-from noisycount.errors import NoisyCountError
+from noisycount.errors import NoisyCountError, extra_words
 from noisycount.release.budget.exact import exact_text
 from noisycount.release.sources.duckdb.public_columns import PublicColumns
 from noisycount.release.tables.release import TableRelease
@@ -109,7 +109,7 @@ def _arrow() -> Any:  # noqa: ANN401 - a package
         import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415 - only for such files
     except ImportError:
         raise NoisyCountError(
-            "files that end in .arrow need the package pyarrow: pip install 'noisycount[frames]'; "
+            f"files that end in .arrow need the package pyarrow: {extra_words('frames')}; "
             ".parquet needs none"
         ) from None
     return pa

@@ -15,6 +15,7 @@ from noisycount.app.table.pricing import RowGoal
 from noisycount.app.table.wish import Viewed, wish_of
 from noisycount.charts.table.bars import MOST_ROWS
 from noisycount.errors import ConfigError, NoisyCountError
+from noisycount.release.budget.approximate import ApproximateBudget
 from noisycount.release.budget.budgets import Budget
 from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_of_size
 from noisycount.release.desk import Desk
@@ -159,7 +160,7 @@ def table_at(  # noqa: PLR0913, PLR0917 - all that decides a table and its charg
 
 def _wished(counter: Counter, asked: Asked, pay: Pay, analyst: Analyst) -> Wish:
     """What was typed, priced and understood."""
-    view = viewed(counter.records, counter.dataset)
+    view = viewed(counter.records, counter.dataset, analyst)
     wish = wish_of(asked, view, pay.epsilon, pay.goal)
     table = view.understood(wish)
     check_drawable(asked, table.plan)
@@ -203,11 +204,15 @@ def _table(  # noqa: PLR0913, PLR0917 - all that decides a table and its charge
     return told(_released(desk, wish, confidence, key, purpose))
 
 
-def viewed(records: Records, dataset: DatasetConfig) -> Viewed:
-    """What is public of open records."""
+def viewed(records: Records, dataset: DatasetConfig, analyst: Analyst | None) -> Viewed:
+    """What is public of open records, and which hidden keys the budgets pay for."""
     relation = neighbours_of_size(dataset.size)
     is_replacement = relation is NeighbourRelation.REPLACEMENT
-    return Viewed(records.schema, records.unit, is_replacement)
+    budgets = [dataset.budget, *filter(None, [analyst and analyst.budget])]
+    for_keys = min(
+        each.for_keys if isinstance(each, ApproximateBudget) else Fraction(0) for each in budgets
+    )
+    return Viewed(records.schema, records.unit, is_replacement, for_keys)
 
 
 def check_public(asked: Asked, dataset: DatasetConfig) -> None:

@@ -117,7 +117,7 @@ class TableTrial:
         """
         check_public(asked, counter.dataset)
         records, account = counter.records, counter.account
-        view = viewed(records, counter.dataset)
+        view = viewed(records, counter.dataset, analyst)
         wish = wish_of(asked, view, pay.epsilon, pay.goal)
         table = view.understood(wish)
         check_drawable(asked, table.plan)

@@ -29,11 +29,13 @@ class Viewed:
         columns: What questions may use.
         unit: The column that names the person; None: every record is one unit.
         is_replacement: Whether neighbours differ by a replaced unit.
+        for_keys: The part of the budget's δ that hidden keys may use.
     """
 
     columns: Mapping[str, Kind]
     unit: str | None
     is_replacement: bool
+    for_keys: Fraction = Fraction(0)
 
     def understood(self, wish: Wish) -> AskedTable:
         """What a wish means for these records, with its noise.
@@ -43,6 +45,12 @@ class Viewed:
             NoisyCountError: It cannot be asked of them.
         """
         return wish.asked(self.columns, self.unit, is_replacement=self.is_replacement)
+
+    @property
+    def of_many(self) -> str:
+        """What is typed in place of keys, where the budget pays for it: at a tenth of its δ."""
+        groups = "" if self.unit is None else " --groups-per-unit 1"
+        return f"--delta {float(self.for_keys / 10):.1g}{groups}"
 
 
 def wish_of(asked: Asked, view: Viewed, epsilon: Fraction | None, goal: RowGoal | None) -> Wish:
@@ -91,12 +99,18 @@ def _unpriced(asked: Asked, view: Viewed) -> ManyWish | TableWish:
 
 
 def _check_groups(asked: Asked, view: Viewed, parts: Sequence[Part]) -> None:
-    """The refusal of hidden keys of which nobody knows how many a person has.
+    """The refusal of keys that nobody lists, or of which nobody knows how many a person has.
 
     Raises:
-        NoisyCountError: Nobody said how many count.
+        NoisyCountError: Keys may stay hidden, but nobody said so; or not how many count.
     """
-    is_hidden = asked.has_hidden_keys and any(part.implied is None for part in parts)
+    unknown = next((part for part in parts if part.implied is None), None)
+    if unknown is not None and view.for_keys and asked.may_hide_keys:
+        raise NoisyCountError(
+            f"keys of {unknown.text} are missing: list them, --keys {unknown.column.name}=a,b,c, "
+            f"or show only the keys of many, {view.of_many}"
+        )
+    is_hidden = asked.has_hidden_keys and unknown is not None
     if is_hidden and view.unit is not None and asked.groups_per_unit is None:
         raise NoisyCountError(
             "--groups-per-unit is missing: nobody knows in how many hidden groups a person is, so "

@@ -12,7 +12,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from noisycount.errors import LedgerError
+from noisycount.errors import LedgerError, extra_words
 
 __all__ = ["Address"]
 
@@ -133,7 +133,7 @@ class Address:
             )
         except ImportError:
             raise LedgerError(
-                f"{self.place} needs the package psycopg; install noisycount[postgres]"
+                f"{self.place} needs the package psycopg; {extra_words('postgres')}"
             ) from None
         event.listen(engine, "begin", _begin)
         milliseconds = round(float(self.wait) * 1000)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from noisycount.errors import SourceError
+from noisycount.errors import SourceError, extra_words
 from noisycount.release.question.schema import Kind, Schema
 from noisycount.release.sources.check import Check
 from noisycount.release.sources.conformance.bench import Bench
@@ -207,7 +207,7 @@ def _spark(place: ServerPlace) -> "type[SparkSource]":
     except ImportError:
         raise SourceError(
             f"{place.shown!r} is counted by Spark, of which a part is missing: "
-            'pip install "noisycount[spark]"'
+            f"{extra_words('spark')}"
         ) from None
     return SparkSource
 

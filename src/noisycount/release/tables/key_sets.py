@@ -82,7 +82,7 @@ def _values(part: Part, listed: Iterable[object] | None) -> tuple[Key, ...]:
     if listed is None or isinstance(listed, str | bytes):
         raise PredicateError(
             f"keys of {part.text} are missing: list them, --keys {part.column.name}=a,b,c (in "
-            "Python keys=), or show only the keys of many, --delta 1e-6 (in Python delta=)"
+            "Python keys=)"
         )
     values = [part.checked(_plain(key)) for key in listed]
     if values == [None] and part.implied is not None:

@@ -127,7 +127,7 @@ def test_the_extra_is_named_where_it_is_missing(
     """With what installs it."""
     path = write_workbook(tmp_path / "x.xlsx", {"a": ROWS})
     monkeypatch.setitem(sys.modules, "python_calamine", None)
-    with pytest.raises(SourceError, match=r'pip install "noisycount\[excel\]", or save it as CSV'):
+    with pytest.raises(SourceError, match=r"pip install '\.\[excel\]' in .*; or save it as CSV"):
         DuckDBSource.open(path)
 
 

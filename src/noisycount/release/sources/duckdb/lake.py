@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
 
-from noisycount.errors import SourceError
+from noisycount.errors import SourceError, extra_words
 from noisycount.release.sources.duckdb.paths import Connection
 from noisycount.release.sources.lakes import LakePlace
 
@@ -46,8 +46,9 @@ class Lake:
 
             store, path = url_to_fs(place.url)
         except ImportError:
-            needed = " ".join(["'noisycount[lake]'", *filter(None, [_BEYOND.get(scheme)])])
-            refusal = f"{place.shown!r} needs packages that are not here: pip install {needed}"
+            refusal = f"{place.shown!r} needs packages that are not here: {extra_words('lake')}"
+            if scheme in _BEYOND:
+                refusal = f"{refusal}, and the package {_BEYOND[scheme]}"
         except Exception:  # noqa: BLE001 - its text could hold a signature
             refusal = _unreached(place)
         else:

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from noisycount.errors import SourceError
+from noisycount.errors import SourceError, extra_words
 from noisycount.release.question.schema import Kind, close_names
 from noisycount.release.sources.duckdb.names import require_single_names
 from noisycount.release.sources.duckdb.paths import Connection
@@ -83,8 +83,7 @@ def _rows(place: Path, table: str | None) -> list[list[Any]]:
         import python_calamine as calamine  # noqa: PLC0415 - an extra, and only for workbooks
     except ImportError:
         raise SourceError(
-            f'{str(place)!r} needs a reader of workbooks: pip install "noisycount[excel]", or save '
-            "it as CSV"
+            f"{str(place)!r} needs a reader of workbooks: {extra_words('excel')}; or save it as CSV"
         ) from None
     refusal = (
         f"{str(place)!r} cannot be read as a workbook: save it as .xlsx again, without a password"

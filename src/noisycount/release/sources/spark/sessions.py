@@ -8,7 +8,7 @@ from threading import Event, Thread
 from typing import TypeVar, cast
 from uuid import uuid4
 
-from noisycount.errors import NoisyCountError, SourceError
+from noisycount.errors import NoisyCountError, SourceError, extra_words
 from noisycount.release.sources.spark.api import Api, Functions
 from noisycount.release.sources.spark.failures import Fault, Late, fault_of
 from noisycount.release.sources.spark.silence import silenced
@@ -181,7 +181,7 @@ def _asked(
         except NoisyCountError:
             raise
         except ImportError:
-            refusal = 'needs a part of Spark that is missing: pip install "noisycount[spark]"'
+            refusal = f"needs a part of Spark that is missing: {extra_words('spark')}"
         except Exception as error:  # noqa: BLE001 - Spark, its bridges and servers raise anything
             fault = fault_of(error)
             refusal = (Fault.DOWN if fault is Fault.OTHER and is_gone() else fault).value

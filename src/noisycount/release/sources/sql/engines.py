@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import URL, Engine, NullPool, create_engine, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
-from noisycount.errors import SourceError
+from noisycount.errors import SourceError, extra_words
 
 __all__ = ["engine_of"]
 
@@ -50,8 +50,9 @@ def engine_of(address: str, shown: str) -> Engine:
         package = _PACKAGES.get(engine_name, f"that brings SQLAlchemy the dialect {engine_name!r}")
         refusal = f"{shown!r} needs the package {package}: install it"
     except ModuleNotFoundError as error:
-        package = "noisycount[postgres]" if error.name == "psycopg" else f"the package {error.name}"
-        refusal = f"{shown!r} needs a driver that is not here: install {package}"
+        is_ours = error.name == "psycopg"
+        remedy = extra_words("postgres") if is_ours else f"install the package {error.name}"
+        refusal = f"{shown!r} needs a driver that is not here: {remedy}"
     except (ArgumentError, ValueError, TypeError, ImportError):
         refusal = (
             f"the address of {shown!r} cannot be read: write it as "

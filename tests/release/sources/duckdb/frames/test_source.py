@@ -398,4 +398,4 @@ def test_pyarrow_is_needed_for_objects_of_python_only() -> None:
     assert len(counts) == 3
     assert len(set(counts)) == 1
     assert counts[0].startswith("[1] ")
-    assert "pip install 'noisycount[frames]'" in message
+    assert "pip install '.[frames]'" in message

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from noisycount.errors import SourceError
+from noisycount.errors import SourceError, extra_words
 from noisycount.release.sources.duckdb.frames.column_names import require_names
 from noisycount.release.sources.duckdb.frames.stream import Streamed
 
@@ -114,7 +114,7 @@ def _read(name: str, series: Any) -> object:  # noqa: ANN401 - its library is no
     except ImportError:
         raise SourceError(
             f"column {name!r} of the frame has the type {series.dtype}, which only pyarrow reads: "
-            "install it by `pip install 'noisycount[frames]'`, or give the column another type"
+            f"{extra_words('frames')}; or give the column another type"
         ) from None
     try:
         return arrow.array(series, from_pandas=True)
