@@ -13,7 +13,13 @@ from typing import Any
 import pytest
 
 import noisycount as nc
-from noisycount.errors import BudgetError, LedgerError, PredicateError, SourceError
+from noisycount.errors import (
+    BudgetError,
+    LedgerError,
+    PredicateError,
+    PurposeError,
+    SourceError,
+)
 from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.release.budget.budgets import PureBudget
 from noisycount.release.desk import Dataset, Desk, Release
@@ -229,6 +235,33 @@ def test_what_is_left_fits_the_data_set_and_the_analyst(
     """The smaller of the two, whichever it is."""
     desk = Desk(source, ledger, SURVEY, analyst=Analyst("alice", own))
     assert desk.release("age >= 50", HALF).remaining == left
+
+
+def test_what_others_spent_is_not_taken_from_the_analyst(
+    source: WatchedSource, ledger: Ledger
+) -> None:
+    """Each has a budget of their own; what is left of it follows from their own questions."""
+    Desk(source, ledger, SURVEY, analyst=Analyst("bob")).release("age >= 60", Fraction(1, 4))
+    alice = Desk(source, ledger, SURVEY, analyst=Analyst("alice", Fraction(3, 4)))
+    for charged in (Fraction(1, 4), 0):
+        release = alice.release("age >= 50", Fraction(1, 4))
+        assert release.charged == charged
+        assert release.remains is not None
+        assert (release.remains.of_dataset, release.remains.of_quota) == (HALF, HALF)
+
+
+def test_what_others_bought_needs_a_purpose_all_the_same(
+    source: WatchedSource, ledger: Ledger
+) -> None:
+    """Who asks without one cannot find out what others asked; who has the answer gets it again."""
+    survey = replace(SURVEY, needs_purpose=True)
+    alice, bob = (Desk(source, ledger, survey, analyst=Analyst(name)) for name in ("alice", "bob"))
+    bought = alice.release("age >= 50", HALF, purpose="a report")
+    assert alice.release("age >= 50", HALF).answer == bought.answer
+    with pytest.raises(PurposeError, match=r"\Apurpose is missing: "):
+        bob.release("age >= 50", HALF)
+    assert bob.release("age >= 50", HALF, purpose="a paper").answer == bought.answer
+    assert bob.release("age >= 50", HALF).repeated
 
 
 def test_changed_records_make_another_question(desk: Desk, ledger: Ledger) -> None:

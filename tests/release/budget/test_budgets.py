@@ -297,6 +297,28 @@ def test_a_loss_is_of_pythons_integers() -> None:
             Loss.of(inexact)  # type: ignore[arg-type]
 
 
+def test_every_sum_of_a_loss_adds_up() -> None:
+    """The δ too; a loss includes what none of its sums falls short of."""
+    hidden, noisy = Loss.of(Fraction(1), MICRO), Loss.concentrated(Fraction(1, 4), 2 * MICRO)
+    both = hidden + noisy
+    assert both == Loss(None, Fraction(3, 4), 3 * MICRO)
+    assert both.includes(hidden)
+    assert both.includes(noisy)
+    assert not hidden.includes(noisy)
+    assert not Loss.of(Fraction(1), MICRO).includes(Loss.of(Fraction(1), 2 * MICRO))
+    assert not Loss.of(Fraction(1), MICRO).includes(Loss.of(Fraction(2), MICRO))
+
+
+def test_half_of_a_budget_that_was_spent_is_not_left() -> None:
+    """Where an answer had no ε, what is left follows from the ρ alone."""
+    budget = ApproximateBudget(Fraction(2), MICRO)
+    spent = Loss.concentrated(budget.rho / 2)
+    left = budget.left(spent)
+    assert left**2 <= budget.rho < (left + Fraction(1, 10**9)) ** 2
+    assert not budget.left(Loss.concentrated(budget.rho))
+    assert not budget.left(spent + Loss.of(left + Fraction(1, 10**8)))
+
+
 def test_budgets_say_what_they_are() -> None:
     """In a few words; a number is a budget in ε."""
     assert budget_of(Fraction(1, 3)).text == "1/3"

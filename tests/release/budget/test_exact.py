@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from noisycount.release.budget.exact import (
@@ -174,6 +174,7 @@ def test_text_and_number_are_inverses(value: Fraction) -> None:
 
 
 @given(st.fractions())
+@example(Fraction(-3, 10))
 def test_exact_text_denotes_its_value(value: Fraction) -> None:
     """Also for sums and differences, which may be zero, negative or long."""
     assert exact_value(exact_text(value)) == value

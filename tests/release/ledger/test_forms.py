@@ -69,6 +69,30 @@ def test_a_spend_must_fit_the_data_set_as_well(ledger: Ledger) -> None:
     assert ledger.paid_by("bob") == Loss()
 
 
+def test_of_forms_that_were_all_asked_the_first_counts(ledger: Ledger) -> None:
+    """A request is before its former forms, unless it has its place among them."""
+    entries = [ledger.reserve(f"{number}", asked(number), RICH)[0] for number in (1, 2)]
+    for formers, entry in (
+        ([asked(2)], entries[0]),
+        ([asked(2), asked(1)], entries[1]),
+        ([asked(3), asked(2)], entries[0]),
+    ):
+        assert ledger.reserve("again", asked(1), RICH, formers=formers) == (entry, Loss())
+
+
+def test_that_somebody_else_asks_is_written_down_once(ledger: Ledger) -> None:
+    """However often they do; whoever paid is no repeat of themselves."""
+    ledger.reserve("1", asked(1), RICH, ALICE)
+    for key, analyst, askers in (
+        ("2", ALICE, ("alice",)),
+        ("3", BOB, ("alice", "bob")),
+        ("4", BOB, ("alice", "bob")),
+        ("1", ALICE, ("alice", "bob")),
+    ):
+        assert ledger.reserve(key, asked(1), RICH, analyst)[1] == Loss()
+        assert ledger.entries()[0].askers == askers
+
+
 def test_what_another_analyst_bought_is_free(ledger: Ledger) -> None:
     """The answer is published; asking again tells nothing new."""
     entry, _ = ledger.reserve("1", asked(1), RICH, ALICE)

@@ -80,6 +80,16 @@ def test_prices_add_up_in_their_own_sums(ledger: Ledger) -> None:
     assert ledger.reserve("again", HIDDEN, BUDGET) == (entries[-1], Loss())
 
 
+def test_the_part_of_delta_for_keys_is_spent_once(ledger: Ledger) -> None:
+    """By one data set, and by one analyst over several."""
+    for number, dataset in enumerate(("survey", "survey", "other", "other")):
+        hidden = Request(dataset, f"by shop {number}", Fraction(1, 100), delta=MICRO / 4)
+        ledger.reserve(f"{number}", hidden, BUDGET)
+        assert ledger.paid(dataset).delta == (number % 2 + 1) * MICRO / 4
+    assert refusal(lambda: ledger.reserve("one more", HIDDEN, BUDGET)).startswith("ε = 0.1 at δ")
+    assert ledger.paid_by(Analyst().name).delta == MICRO
+
+
 @pytest.mark.parametrize(
     ("budget", "request_", "message"),
     [
