@@ -67,3 +67,13 @@ def test_budgets_and_groups_that_cannot_be_are_refused() -> None:
         epsilon_of_group(0.1, 0)
     with pytest.raises(ValueError, match=r"^epsilon must be positive and finite, got -0.1"):
         epsilon_of_group(-0.1, 2)
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_a_budget_of_the_very_sum_pays_for_all(*, together: bool) -> None:
+    """And one that is less by any amount for one answer fewer."""
+    price = epsilon_for_accuracy(20, 0.05, 7 if together else 1)
+    budget = 7 * Fraction(str(price))
+    assert affordable_answers(budget, 20, 0.05, together=together) == 7
+    less = budget - Fraction(1, 10**20)
+    assert affordable_answers(less, 20, 0.05, together=together) == 6

@@ -77,6 +77,17 @@ def test_a_key_that_expired_opens_nothing(ring: Keyring, clock: Clock) -> None:
     assert ring.holder(lasting.text) is not None
 
 
+def test_a_key_for_no_data_set_sees_none(ring: Keyring) -> None:
+    """That is another thing than one for every data set; so it is when it is read again."""
+    key, issued = ring.issue("ana", Role.ANALYST, [])
+    holder = ring.holder(key.text)
+    assert holder == issued
+    assert holder is not None
+    assert holder.visitor.grants == frozenset()
+    assert not holder.visitor.may_see("survey")
+    assert ring.issue("ben", Role.ANALYST, None)[1].visitor.may_see("survey")
+
+
 def test_a_key_that_was_revoked_opens_nothing_anywhere_at_once(ring: Keyring, clock: Clock) -> None:
     """Another process at the same ledger knows at its next look, without a restart."""
     key, issued = ring.issue("ana", Role.ANALYST, ["survey"])

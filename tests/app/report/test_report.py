@@ -2,6 +2,8 @@ import csv
 import json
 import math
 import re
+from dataclasses import replace
+from datetime import timedelta
 from fractions import Fraction
 from html.parser import HTMLParser
 from io import StringIO
@@ -15,9 +17,11 @@ from hypothesis import strategies as st
 from noisycount.app.config.file import load
 from noisycount.app.report.forms import FORMS, written_report
 from noisycount.app.report.markdown import as_inline
+from noisycount.app.report.registry import registry_objects
+from noisycount.app.report.released import Noise
 from noisycount.app.report.report import Report, report_of
 from noisycount.app.report.sheet import as_text
-from noisycount.app.report.words import dataset_facts
+from noisycount.app.report.words import dataset_facts, release_cells
 from noisycount.model.concentrated import epsilon_of_rho
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
@@ -499,3 +503,28 @@ def test_nothing_is_called_verified_that_was_compared_with_nothing(
     texts = [empty, *(written_report(each, configuration, form) for each in (alone, compared))]
     assert ["notice good" in text for text in texts] == [False, False, form == "html"]
     assert not any("**verified**" in text for text in texts)
+
+
+def test_sums_of_several_errors_are_told_from_the_least_to_the_most(tmp_path: Path) -> None:
+    """Of a table with margins; the error of its cells stands first."""
+    configuration = configured(tmp_path)
+    filled(configuration, 8)
+    releases = [each for one in report_of(configuration).datasets for each in one.releases]
+    table = next(each for each in releases if len(each.noises) == 2 and not each.failed)
+    noises = tuple(Noise("discrete Gaussian", Fraction(3), error) for error in (5, 40, 7))
+    assert release_cells(replace(table, noises=noises))[4].endswith("each ±5, sums ±7 to ±40")
+
+
+def test_a_registry_entry_was_published_first_with_its_first_release(tmp_path: Path) -> None:
+    """And went on until its last."""
+    configuration = configured(tmp_path)
+    filled(configuration, 4)
+    told = report_of(configuration)
+    first, last = told.datasets[0].releases
+    later = replace(last, entry=replace(last.entry, made=first.entry.made + timedelta(days=40)))
+    dataset = replace(told.datasets[0], releases=(first, later))
+    (entry,) = registry_objects(replace(told, datasets=(dataset,)))
+    product, model = entry["deployment"]["product"], entry["deployment"]["model"]
+    days = [f"{each.entry.made:%Y-%m-%d}" for each in (first, later)]
+    assert product["publication_date"] == days[0]
+    assert f"from {days[0]} to {days[1]};" in model["release_type_description"]

@@ -262,6 +262,19 @@ def test_hidden_keys_show_those_of_many(desk_of: Callable[..., Desk]) -> None:
     assert "town" in repr(alone)
 
 
+def test_a_key_at_the_threshold_is_shown_and_the_total_is_of_what_matches(ledger: Ledger) -> None:
+    """A key of two where noise is next to none, but no key of one; others do not match."""
+    towns = [*["Bern"] * 3, *["Chur"] * 2, "Genf", *["Lugano"] * 9]
+    records = [{"town": town, "age": 99 * (town == "Lugano")} for town in towns]
+    source = MemorySource(records, {"town": Kind.TEXT, "age": Kind.INTEGER})
+    budget = ApproximateBudget(Fraction(SURE), Fraction(1, 2), Fraction(1, 4))
+    desk = Desk(source, ledger, Dataset("towns", budget))
+    table = desk.release_table("town", None, "age < 50", SURE, "1e-9", ["total"])
+    assert table.plan.threshold == 2
+    told = [(row.labels, row.answer) for row in table.rows]
+    assert told == [(("Bern",), 3), (("Chur",), 2), ((None,), 6)]
+
+
 @pytest.mark.parametrize("noise", [nc.DiscreteLaplace, nc.DiscreteGaussian])
 @pytest.mark.parametrize(
     "asked",

@@ -10,6 +10,7 @@ from sqlalchemy import event, insert
 
 from noisycount.app.count.counter import Counter
 from noisycount.app.server.office import Office
+from noisycount.app.server.spending.spend import owner_of_name
 from noisycount.release.desk import Desk, Release
 from noisycount.release.ledger.chain import Head, chained
 from noisycount.release.ledger.ledger import Ledger
@@ -277,3 +278,9 @@ def test_budget_refuses_in_one_line(office: Office) -> None:
     assert "exceeds the 2 that is left" in refused.json()["detail"]
     assert "\n" not in refused.json()["detail"]
     assert calling(office).ask(COUNT, "one").json()["remaining"] == "1.9"
+
+
+@pytest.mark.parametrize("name", ["ana", "urn:uuid:7", "https://issuer.example|ana"])
+def test_the_owner_of_a_name_is_all_before_its_last_colon(name: str) -> None:
+    """The subjects of tokens may hold colons; keys hold none."""
+    assert owner_of_name(f"{name}:2026-11-22") == name

@@ -13,7 +13,7 @@ from noisycount.app.report.report import report_on
 from noisycount.app.server.application import application
 from noisycount.app.server.guard.visiting import visitor_of
 from noisycount.app.server.office import Office
-from noisycount.app.server.pages.ledger.filters import AT_ONCE
+from noisycount.app.server.pages.ledger.filters import AT_ONCE, Filters
 from tests.app.report.ledgers import HOSTILE, NAMES, configured, filled
 from tests.app.server.client import Client
 from tests.release.ledger.ledgers import change
@@ -141,3 +141,12 @@ def test_a_broken_chain_is_told(tmp_path: Path) -> None:
         "NOT VERIFIED: row 4 of the ledger is damaged; restore it" in page(office, "/ledger").text
     )
     office.close()
+
+
+def test_a_filter_shows_nothing_beyond_what_may_be_seen() -> None:
+    """Neither a data set that is not granted, nor the entries of another analyst."""
+    said = Filters(dataset="visits", analyst="ben")
+    seen = said.selection(NAMES, frozenset({"survey"}), "ana")
+    assert (seen.datasets, seen.analyst) == (frozenset(), "ana")
+    both = said.selection(NAMES, frozenset(NAMES), None)
+    assert (both.datasets, both.analyst) == (frozenset({"visits"}), "ben")
