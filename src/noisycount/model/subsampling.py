@@ -13,7 +13,7 @@ from noisycount.model.drawing.one import RandomIntegers
 from noisycount.model.exact import Exact
 from noisycount.model.laws.beta_binomial import BetaBinomialFactor
 from noisycount.model.laws.expansion import Expansion, Reals
-from noisycount.model.laws.factor import BaseFactor, Factor, LogStep, Moved
+from noisycount.model.laws.factor import BaseFactor, Factor, LogStep, Moved, Product
 from noisycount.model.laws.log_gamma import log_gamma_bends
 from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.laws.tails import LogFactor, ValuedFactor
@@ -217,9 +217,13 @@ class NoisySampleLikelihood(ValuedFactor):
         """Both sums by smooth laws, of a large sample.
 
         The two sums with and without f are taken around their own largest terms, a and b, and
-        joined by the changes of both factors from b to a.
+        joined by the changes of both factors from b to a. A count none of whose samples has f > 0
+        has the logarithm −inf.
         """
         drawn = DrawnPositives(count, self.sample_size, self.size)
+        low, high = Product((drawn, self.noisy)).support
+        if low > high:
+            return -math.inf
         plain, weighted = smooth_law([drawn]), smooth_law([drawn, self.noisy])
         middle = self.sample_size // 2
         move = np.array([float(weighted.mode - plain.mode)])

@@ -210,3 +210,14 @@ def test_a_warning_is_there_where_the_surprise_is_small(
     for answer in range(-40, 260, 7):
         told = posterior_of(answer, population, noise)
         assert (told.warning is not None) == (told.surprise < SURPRISING)
+
+
+@pytest.mark.parametrize("answer", [29_500.0, 31_000.0, 0.0])
+@pytest.mark.parametrize("sample", [10**5, 10**6])
+def test_a_large_sample_surprises_as_its_own_records_do(answer: float, sample: int) -> None:
+    """What nobody drew tells nothing of an answer, and takes no time."""
+    noise = DiscreteLaplace(5)
+    told = posterior_of(answer, Binomial(10**6, 0.3), Subsample(sample, noise))
+    alone = posterior_of(answer, Binomial(sample, 0.3), noise)
+    assert told.surprise == alone.surprise
+    assert (told.warning is None) == (alone.warning is None)

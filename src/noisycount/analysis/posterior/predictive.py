@@ -11,10 +11,13 @@ import numpy as np
 from noisycount.analysis.posterior.observed import Answer
 from noisycount.analysis.posterior.windows import common, is_cheap
 from noisycount.model.below import Below
+from noisycount.model.exact import Exact
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
+from noisycount.model.populations.exchangeable import Exchangeable
 from noisycount.model.populations.population import Population
+from noisycount.model.subsampling import Subsample
 from noisycount.shown.numbers import signed
 
 __all__ = ["SURPRISING", "contradiction", "farthest", "surely_expected", "two_sided"]
@@ -43,10 +46,22 @@ def two_sided(
 
     Numerical error: 1e-11 relative, at any smallness down to 1e-300.
     """
+    counted, noise = _counted(population, mechanism)
+    if noise is not mechanism:
+        return two_sided(counted, counted.law(), answer, noise)
     if isinstance(answer, Below):
         return _beyond(population, prior, answer.last(mechanism), mechanism, upper=False)
     sides = (_beyond(population, prior, answer, mechanism, upper=upper) for upper in (False, True))
     return min(1.0, 2 * min(sides))
+
+
+def _counted(population: Population, mechanism: Mechanism) -> tuple[Population, Mechanism]:
+    """The records that are counted, and how: those of a sample where their law is known."""
+    if isinstance(mechanism, Subsample) and isinstance(population, Exchangeable):
+        sample = population.sample(mechanism.sample_size)
+        if sample is not None:
+            return sample.population, mechanism.noise or Exact()
+    return population, mechanism
 
 
 def contradiction(surprise: float, expected: float, answers: int, known: str) -> str | None:
@@ -81,6 +96,7 @@ def surely_expected(population: Population, mechanism: Mechanism) -> tuple[float
 
     P[Y >= y] >= P[K >= m]·P[Z >= y − m] for symmetric noise Z, with m the median of K, or y itself.
     """
+    population, mechanism = _counted(population, mechanism)
     if not isinstance(mechanism, SymmetricNoise):
         return math.inf, -math.inf
     law = population.law()

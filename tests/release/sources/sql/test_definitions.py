@@ -193,27 +193,27 @@ def test_what_is_stored_is_counted(postgresql: Server) -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        "SELECT trap.weighed(w) AS weight FROM {}",
-        "SELECT town FROM {} WHERE w OPERATOR(trap.=) 'a'",
+        "SELECT snare.weighed(w) AS weight FROM {}",
+        "SELECT town FROM {} WHERE w OPERATOR(snare.=) 'a'",
         "SELECT a.town FROM {} AS a JOIN {} AS b USING (w)",
-        "SELECT town, w::trap.rising AS weight FROM {}",
-        "SELECT town, f.w FROM {} AS t, trap.fed AS f WHERE f.w = 'a'",
+        "SELECT town, w::snare.rising AS weight FROM {}",
+        "SELECT town, f.w FROM {} AS t, snare.fed AS f WHERE f.w = 'a'",
     ],
 )
 def test_operators_and_functions_of_others_are_not_called(postgresql: Server, query: str) -> None:
     """Also where a definition does not show that they are others'."""
-    trap = (
-        "DROP SCHEMA IF EXISTS trap CASCADE; CREATE SCHEMA trap;"
-        "CREATE FUNCTION trap.weighed(text) RETURNS int LANGUAGE sql AS 'SELECT $1::int';"
-        "CREATE FUNCTION trap.same(text, text) RETURNS bool LANGUAGE sql AS 'SELECT $1::int = 1';"
-        "CREATE OPERATOR trap.= (FUNCTION = trap.same, LEFTARG = text, RIGHTARG = text);"
-        "CREATE DOMAIN trap.rising AS text CHECK (value::int > 0); CREATE TYPE trap.mood AS ENUM "
-        "('a'); CREATE TABLE trap.fed (w trap.mood); SET search_path = trap, pg_catalog, public"
+    snare_made = (
+        "DROP SCHEMA IF EXISTS snare CASCADE; CREATE SCHEMA snare;"
+        "CREATE FUNCTION snare.weighed(text) RETURNS int LANGUAGE sql AS 'SELECT $1::int';"
+        "CREATE FUNCTION snare.same(text, text) RETURNS bool LANGUAGE sql AS 'SELECT $1::int = 1';"
+        "CREATE OPERATOR snare.= (FUNCTION = snare.same, LEFTARG = text, RIGHTARG = text);"
+        "CREATE DOMAIN snare.rising AS text CHECK (value::int > 0); CREATE TYPE snare.mood AS ENUM "
+        "('a'); CREATE TABLE snare.fed (w snare.mood); SET search_path = snare, pg_catalog, public"
     )
     table = made_by(postgresql, COLUMNS, USUAL)
     view = f"view_{next(NUMBERS)}"
     with postgresql.shell("postgres") as shell:
-        shell.execute(trap.encode())
+        shell.execute(snare_made.encode())
         shell.execute(f"CREATE VIEW public.{view} AS {query.replace('{}', table)}".encode())
     refused(lambda: opened(postgresql, view), "does more than choose, join and compare columns")
 
