@@ -69,20 +69,24 @@ class Branches:
         else:
             lows, logs = _likelihoods(model, cells, self.children.ravel())
         shape = self.children.shape
+        lows, division = lows.reshape(shape), divisions(self.level, self.nodes, self.children)
+        targets = settings.zoned(self.level, self.nodes)
+        zones, places = targets.shape[1], shape[1] * (logs.shape[1] - 1) + 1
+        work = (shape[1] * logs.shape[1]) ** 2
+        is_positive = work < (_CHEAP if zones == 1 else _BEARABLE)
+        is_small = work * places < _BEARABLE
+        if is_positive and is_small and zones > 1:
+            targets = lows.sum(axis=1)[:, None] + np.arange(places, dtype=np.float64)
+        elif is_positive:
+            targets = targets[:, zones // 2, None]
         tilts = None
         if settings.tilts is not None:
-            tilts = np.array([settings.tilts[self.level][node] for node in self.nodes.tolist()])
-        targets = settings.zoned(self.level, self.nodes)
-        zones = targets.shape[1]
-        is_positive = (shape[1] * logs.shape[1]) ** 2 < (_CHEAP if zones == 1 else _BEARABLE)
-        return Split(
-            lows.reshape(shape),
-            logs.reshape(*shape, -1),
-            divisions(self.level, self.nodes, self.children),
-            targets[:, zones // 2, None] if is_positive else targets,
-            is_positive,
-            tilts,
-        )
+            kinds = division.log_chances.size * targets.shape[1]
+            known = [settings.tilts[self.level][node] for node in self.nodes.tolist()]
+            tilts = np.array(known) if all(one.size == kinds for one in known) else None
+        is_bounded = is_small if is_positive else settings.is_bounded
+        logs = logs.reshape(*shape, -1)
+        return Split(lows, logs, division, targets, is_positive, tilts, is_bounded)
 
 
 def branches(model: Model, settings: Settings, level: int, widths: Counts) -> Iterator[Branches]:

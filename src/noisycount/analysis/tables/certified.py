@@ -7,10 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.analysis.tables.count_bounds import Bounds
 from noisycount.analysis.tables.downward import Down, downward
 from noisycount.analysis.tables.guesses import estimates, guesses
 from noisycount.analysis.tables.model import Divisions, Model, Settings
 from noisycount.analysis.tables.upward import Up, upward
+from noisycount.analysis.tables.windows import cell_windows
 
 __all__ = ["EXACT", "LEARNED", "Solved", "about", "first_settings", "shared", "solved"]
 
@@ -23,6 +25,7 @@ LEARNED = 1e-3
 _MOVES = 1  # times that a target is moved before counts are shared among zones
 _MOST_ZONES = 33
 _REPEATS = 5  # passes, of which two are usual
+_WIDENINGS = 40  # passes where answers contradict each other, so that windows begin far away
 
 
 class Solved(NamedTuple):
@@ -40,8 +43,29 @@ class Solved(NamedTuple):
 
 
 def first_settings(model: Model) -> Settings:
-    """Those to begin with."""
-    return Settings.start(guesses(model.tree, estimates(model.tree, model.levels)))
+    """Those to begin with, in windows of the cells that leave each count what it can be.
+
+    Raises:
+        ValueError: If a count may be one of too many.
+    """
+    start = Settings.start(guesses(model.tree, estimates(model.tree, model.levels)))
+    while True:
+        apart = _apart(model, cell_windows(model, start))
+        if not apart.any():
+            return start
+        cells = np.where(apart, 2 * start.widened[-1] + 1, start.widened[-1])
+        start = replace(start, widened=(*start.widened[:-1], cells))
+
+
+def _apart(model: Model, cells: Bounds) -> NDArray[np.bool_]:
+    """Which cells have windows that do not add up to what a count above them can be."""
+    tree, apart = model.tree, np.zeros(model.tree.cells, np.bool_)
+    for places, own in zip(tree.levels[:-1], model.levels[:-1], strict=True):
+        least, most = np.zeros(own.bounds.low.size, np.int64), np.zeros_like(own.bounds.low)
+        np.add.at(least, places, cells.low)
+        np.add.at(most, places, cells.high)
+        apart |= ((least > own.bounds.high) | (most < own.bounds.low))[places]
+    return apart & model.levels[-1].is_answered
 
 
 def solved(model: Model, divisions: Divisions, settings: Settings, aim: float = EXACT) -> Solved:
@@ -58,15 +82,39 @@ def solved(model: Model, divisions: Divisions, settings: Settings, aim: float = 
     Raises:
         ValueError: If no table has the answers.
     """
-    for repeat in range(_REPEATS):
+    for repeat in range(_WIDENINGS):
         up = upward(model, settings, divisions)
         down = downward(model, settings, divisions, up)
         found = Solved(up, down, replace(settings, tilts=up.tilts))
-        coarse = _coarse(down, aim)
-        if not any(map(np.any, (*coarse, down.short[-1]))):
-            break
-        settings = _mended(settings, down, coarse, is_shared=repeat >= _MOVES)
+        coarse, is_shared = _coarse(down, aim), repeat >= _MOVES
+        is_last = repeat + 1 >= _REPEATS and not _is_cut(down)
+        if is_last or not any(map(np.any, (*coarse, down.short[-1]))):
+            found = _bounded(model, divisions, found)
+            coarse, is_shared = [moved > aim for moved in found.down.rounding], True
+            if is_last or not any(map(np.any, coarse)):
+                break
+        settings = _mended(settings, down, coarse, is_shared=is_shared)
     return found
+
+
+def _bounded(model: Model, divisions: Divisions, found: Solved) -> Solved:
+    """The same with bounds of what transforms moved and left out at each node.
+
+    Where upper bounds stand for what was left out all weights of tables are at least the true ones,
+    so that the share of tables with such a count is at least what the laws lack.
+    """
+    if not any(moved.any() for moved in found.down.rounding):
+        return found
+    settings = replace(found.settings, is_bounded=True)
+    above = upward(model, settings, divisions)
+    rounding = downward(model, settings, divisions, above).rounding
+    return found._replace(down=replace(found.down, rounding=rounding))
+
+
+def _is_cut(down: Down) -> bool:
+    """Whether a law goes on beyond its window, and all sums are exact enough to show that."""
+    is_exact = not any(moved.any() for moved in down.rounding)
+    return is_exact and any(map(np.any, down.short))
 
 
 def _mended(

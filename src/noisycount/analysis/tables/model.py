@@ -70,6 +70,7 @@ class Settings:
         ends: Where the laws of the cells were found to end; None: not yet.
         tilts: Those to begin with, of each node of each level above the cells, shape (sets·zones,);
             None: typical ones.
+        is_bounded: Whether what transforms leave out has upper bounds in the laws.
     """
 
     targets: tuple[Reals, ...]
@@ -78,6 +79,7 @@ class Settings:
     widened: tuple[Counts, ...]
     ends: Bounds | None = None
     tilts: tuple[tuple[Reals, ...], ...] | None = None
+    is_bounded: bool = False
 
     @classmethod
     def start(cls, targets: Sequence[Reals]) -> Self:

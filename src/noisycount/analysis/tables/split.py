@@ -22,7 +22,7 @@ _UNHEARD = 1e-9  # of a law: what belongs to such a set of parameters need not b
 _NARROW = 0.3  # records, less than which no sum spreads that is not known
 _BETWEEN = 4.0  # standard deviations of a sum from one zone to the next
 _MOST_ZONES = 128
-_LITTLE = 1e-12  # of a law: so little need not be bounded better
+_ROUNDED = 2.0  # times the floor: at most so large is what rounding takes below it
 
 Counts = NDArray[np.int64]
 
@@ -57,6 +57,7 @@ class Split:
             the counts that are nearest to it; shape (nodes, zones).
         is_positive: Whether sums are of positive terms alone, which needs one zone.
         tilts: Those to begin with, shape (nodes, sets·zones); None: typical ones.
+        is_bounded: Whether messages have upper bounds where sums are too rare to be kept.
     """
 
     lows: Counts
@@ -65,6 +66,7 @@ class Split:
     targets: Reals
     is_positive: bool = False
     tilts: Reals | None = None
+    is_bounded: bool = False
 
     @property
     def _zones(self) -> int:
@@ -159,9 +161,32 @@ class Split:
     def messages(self) -> Reals:
         """The logarithms of the likelihoods of the counts from `low` on, given the answers below.
 
-        They are without the `constants`; shape (nodes, counts).
+        They are without the `constants`; shape (nodes, counts). If `is_bounded`, counts whose sums
+        are too rare to be kept have upper bounds of theirs: what is left out shows in the laws.
         """
-        return sum_of_logs(self.messages_of_sets, axis=1)
+        kept = sum_of_logs(self.messages_of_sets, axis=1)
+        is_kept = kept > -np.inf
+        if is_kept.all() or not self.is_bounded:
+            return kept
+        return np.where(is_kept, kept, sum_of_logs(self._weighed[0] + self._rare, axis=1))
+
+    @cached_property
+    def _rare(self) -> Reals:
+        """Upper bounds of the logarithms of the probabilities of sums that are not kept.
+
+        −inf where a sum is kept or cannot be; shape (nodes, sets·zones, counts).
+        """
+        law, tilted = self._sum.law, self._parts[0]
+        places = np.arange(law.shape[-1], dtype=np.float64) + self._sum.first[:, None, None]
+        places = np.broadcast_to(places, law.shape)
+        is_rare = (law == 0) & (places >= tilted.least[..., None])
+        is_rare &= places <= tilted.most[..., None]
+        if not is_rare.any():
+            return np.full_like(law, -np.inf)
+        largest = law.max(axis=-1, keepdims=True)
+        chernoff = log_bounds(self.laws, moments(self.laws), places)
+        bounds = np.minimum(np.log(_ROUNDED * self._sum.floor * largest), chernoff)
+        return np.where(is_rare, bounds, -np.inf)
 
     def descent(self, laws: Reals) -> Descent:
         """The laws of the children, given those of the nodes from all answers.
@@ -177,8 +202,10 @@ class Split:
         joint = np.einsum("nscw,nscw->ncw", self._parts[0].laws, rests.values)
         parts = (outside * self._sum.law).sum(axis=-1)
         chances = parts.reshape(len(laws), -1, self._zones).sum(axis=-1)
+        whole = joint.sum(axis=-1, keepdims=True)
+        joint = np.where(whole > 0, joint, self.laws[:, 0])
         joint /= joint.sum(axis=-1, keepdims=True)
-        rounding = rests.rounding.sum(axis=-1) + self._lost(laws, np.where(exact, -np.inf, logs))
+        rounding = rests.rounding.sum(axis=-1) + self._lost(laws, logs)
         return Descent(joint, chances, rounding, self._wanted_zones(laws, parts))
 
     def _wanted_zones(self, laws: Reals, parts: Reals) -> Counts:
@@ -212,21 +239,10 @@ class Split:
 
     def _lost(self, laws: Reals, logs: Reals) -> Reals:
         """At most how much of the laws belongs to sums that were too rare to be kept."""
-        largest = self._sum.law.max(axis=-1, keepdims=True)
-        bounds = np.broadcast_to(np.log(self._sum.floor * largest), logs.shape)
-        lost = _shared(laws, logs + bounds)
-        if lost.max(initial=0.0) < _LITTLE:
-            return lost
-        places = self._sum.first[:, None, None] + np.arange(logs.shape[-1], dtype=np.float64)
-        places = np.broadcast_to(places, logs.shape)
-        chernoff = log_bounds(self.laws, moments(self.laws), places)
-        return _shared(laws, logs + np.minimum(bounds, chernoff))
-
-
-def _shared(laws: Reals, logs: Reals) -> Reals:
-    """The parts of laws with these logarithms, none above 1, added up for each node."""
-    shares: Reals = (laws[:, None] * np.exp(np.minimum(logs, 0.0))).sum(axis=(1, 2))
-    return shares
+        with np.errstate(over="ignore"):
+            shares = laws[:, None] * np.exp(logs + self._rare)
+        lost: Reals = np.minimum(shares.sum(axis=(1, 2)), 1.0)
+        return lost
 
 
 def _finite(logs: Reals) -> Reals:

@@ -23,11 +23,15 @@ class Tilted(NamedTuple):
         laws: Shape (nodes, sets, summands, width); each adds up to 1.
         constants: The logarithms of what the weights were divided by, added up over the summands,
             shape (nodes, sets).
+        least: The smallest sum of places that is possible, shape (nodes, sets).
+        most: The largest.
     """
 
     tilts: Reals
     laws: Reals
     constants: Reals
+    least: Reals
+    most: Reals
 
 
 def tilted_to(logs: Reals, wanted: Reals, start: Reals) -> Tilted:
@@ -47,7 +51,7 @@ def tilted_to(logs: Reals, wanted: Reals, start: Reals) -> Tilted:
     low, high = np.full_like(start, -np.inf), np.full_like(start, np.inf)
     tilts = start
     for step in range(_STEPS):
-        found = _tilted(logs, tilts)
+        found = _tilted(logs, tilts, least, most)
         known = moments(found.laws)
         missing = goal - known.mean.sum(axis=-1)
         variance = known.variance.sum(axis=-1)
@@ -72,15 +76,15 @@ def _ends(logs: Reals) -> tuple[Reals, Reals]:
     return least, most
 
 
-def _tilted(logs: Reals, tilts: Reals) -> Tilted:
-    """Weights under given tilts."""
+def _tilted(logs: Reals, tilts: Reals, least: Reals, most: Reals) -> Tilted:
+    """Weights under given tilts, whose sums lie between the least and the most."""
     leaning = logs + tilts[..., None, None] * np.arange(logs.shape[-1])
     peaks = leaning.max(axis=-1, keepdims=True)
     leaning -= peaks
     np.exp(leaning, out=leaning)
     sums = leaning.sum(axis=-1, keepdims=True)
     leaning /= sums
-    return Tilted(tilts, leaning, (peaks + np.log(sums))[..., 0].sum(axis=-1))
+    return Tilted(tilts, leaning, (peaks + np.log(sums))[..., 0].sum(axis=-1), least, most)
 
 
 def _next(tilts: Reals, steps: Reals, low: Reals, high: Reals) -> Reals:
