@@ -252,3 +252,52 @@ def test_draws_are_of_the_joint_law(seed: int) -> None:
     if expected.size > 1:
         expected *= observed.sum() / expected.sum()
         assert stats.chisquare(observed, expected).pvalue > FALSE_ALARM
+
+
+ONES = (Fraction(1),)
+APART = [
+    EnumeratedTables(
+        Tree.flat(4),
+        (Division(ONES * 4),),
+        tuple(
+            Told(1, cell, answer, DiscreteLaplace(scale))
+            for cell, answer in enumerate([5.0, -2.0, 2.0, 5.0])
+        ),
+        5,
+    )
+    for scale in (0.01, 0.02)
+] + [
+    EnumeratedTables(
+        Tree.of_keys({"site": ["a"], "cell": [0]}),
+        (Division(ONES, is_multinomial=True),) * 2,
+        (Told(1, 0, -0.66, Gaussian(0.055)), Told(2, 0, 1.7046249414823933, Gaussian(0.01))),
+        (0, 30),
+    ),
+    EnumeratedTables(
+        Tree.flat(4),
+        (Division(ONES * 4),),
+        (
+            Told(0, 0, 3.0, DiscreteLaplace(0.01)),
+            *(
+                Told(1, cell, answer, DiscreteGaussian(0.01))
+                for cell, answer in enumerate([0.0, 3.0, 2.0, 3.0])
+            ),
+        ),
+        (0, 14),
+    ),
+]
+
+
+@pytest.mark.parametrize("oracle", APART)
+def test_answers_that_contradict_each_other_have_their_laws(oracle: EnumeratedTables) -> None:
+    """Where answers lie hundreds of nats apart, so that windows begin far from the counts."""
+    answers = {(told.level, told.position): told.answer for told in oracle.answers}
+    laws = {(told.level, told.position): told.mechanism for told in oracle.answers}
+    known = oracle.divisions[0].is_multinomial
+    prior = Splits([1.0] * oracle.tree.cells, is_multinomial=known)
+    total = oracle.total if isinstance(oracle.total, int) else None
+    found = table_posterior(answers, laws, oracle.tree, total, prior)
+    assert found.evidence == pytest.approx(float(oracle.evidence), rel=1e-10)
+    for level, size in enumerate(oracle.tree.sizes):
+        for position in range(size):
+            check_law(found.node((level, position)), oracle.law([position], level))

@@ -16,6 +16,7 @@ __all__ = ["Branches", "Message", "branches"]
 _TOGETHER = 1 << 20  # weights that are computed at a time
 _CHEAP = 30_000  # multiplications, below which positive sums are as fast as transforms
 _BEARABLE = 3e7  # the same where transforms need several zones
+_MOST_WORK = 3e8  # the same of several zones of positive sums
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,14 +78,14 @@ class Branches:
         is_small = work * places < _BEARABLE
         if is_positive and is_small and zones > 1:
             targets = lows.sum(axis=1)[:, None] + np.arange(places, dtype=np.float64)
-        elif is_positive:
+        elif is_positive and work * zones > _MOST_WORK:
             targets = targets[:, zones // 2, None]
         tilts = None
         if settings.tilts is not None:
             kinds = division.log_chances.size * targets.shape[1]
             known = [settings.tilts[self.level][node] for node in self.nodes.tolist()]
             tilts = np.array(known) if all(one.size == kinds for one in known) else None
-        is_bounded = is_small if is_positive else settings.is_bounded
+        is_bounded = settings.is_bounded or (is_positive and is_small)
         logs = logs.reshape(*shape, -1)
         return Split(lows, logs, division, targets, is_positive, tilts, is_bounded)
 

@@ -25,7 +25,8 @@ LEARNED = 1e-3
 _MOVES = 1  # times that a target is moved before counts are shared among zones
 _MOST_ZONES = 33
 _REPEATS = 5  # passes, of which two are usual
-_WIDENINGS = 40  # passes where answers contradict each other, so that windows begin far away
+_MOST_REPEATS = 20  # the same where answers contradict each other, so that targets begin far away
+_GROSS = 1e-3  # total variation: with more than that a law is not known yet
 
 
 class Solved(NamedTuple):
@@ -82,16 +83,18 @@ def solved(model: Model, divisions: Divisions, settings: Settings, aim: float = 
     Raises:
         ValueError: If no table has the answers.
     """
-    for repeat in range(_WIDENINGS):
+    for repeat in range(_MOST_REPEATS):
         up = upward(model, settings, divisions)
         down = downward(model, settings, divisions, up)
         found = Solved(up, down, replace(settings, tilts=up.tilts))
         coarse, is_shared = _coarse(down, aim), repeat >= _MOVES
-        is_last = repeat + 1 >= _REPEATS and not _is_cut(down)
-        if is_last or not any(map(np.any, (*coarse, down.short[-1]))):
-            found = _bounded(model, divisions, found)
+        is_late = repeat + 1 >= _REPEATS and not _is_cut(down)
+        if is_late or not any(map(np.any, (*coarse, down.short[-1]))):
+            found = _bounded(model, divisions, found) if aim == EXACT else found
             coarse, is_shared = [moved > aim for moved in found.down.rounding], True
-            if is_last or not any(map(np.any, coarse)):
+            worst = max(float(moved.max()) for moved in found.down.rounding)
+            is_over = is_late and (worst <= _GROSS or aim > EXACT)
+            if is_over or not any(map(np.any, coarse)):
                 break
         settings = _mended(settings, down, coarse, is_shared=is_shared)
     return found
@@ -103,8 +106,6 @@ def _bounded(model: Model, divisions: Divisions, found: Solved) -> Solved:
     Where upper bounds stand for what was left out all weights of tables are at least the true ones,
     so that the share of tables with such a count is at least what the laws lack.
     """
-    if not any(moved.any() for moved in found.down.rounding):
-        return found
     settings = replace(found.settings, is_bounded=True)
     above = upward(model, settings, divisions)
     rounding = downward(model, settings, divisions, above).rounding

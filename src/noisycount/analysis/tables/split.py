@@ -1,7 +1,7 @@
 """Nodes and their children: the messages up, and the laws of the children down."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -11,7 +11,7 @@ from noisycount.analysis.tables.divisions import Division, LogWeights
 from noisycount.analysis.tables.sums.crossing import Crossing
 from noisycount.analysis.tables.sums.fast import FastSum
 from noisycount.analysis.tables.sums.positive import PositiveSum
-from noisycount.analysis.tables.sums.tails import log_bounds, moments, sum_of_logs
+from noisycount.analysis.tables.sums.tails import log_bounds, moments, steep_bounds, sum_of_logs
 from noisycount.analysis.tables.tilts import Tilted, tilted_to
 from noisycount.analysis.tables.zones import SIDES
 from noisycount.model.laws.expansion import Reals
@@ -22,6 +22,8 @@ _UNHEARD = 1e-9  # of a law: what belongs to such a set of parameters need not b
 _NARROW = 0.3  # records, less than which no sum spreads that is not known
 _BETWEEN = 4.0  # standard deviations of a sum from one zone to the next
 _MOST_ZONES = 128
+_LITTLE = 1e-12  # of a law: so little need not be bounded better
+_FEW = 1 << 20  # weights times nodes, for which bounds of any steepness take little time
 _ROUNDED = 2.0  # times the floor: at most so large is what rounding takes below it
 
 Counts = NDArray[np.int64]
@@ -67,6 +69,7 @@ class Split:
     is_positive: bool = False
     tilts: Reals | None = None
     is_bounded: bool = False
+    _leaning: Reals | None = field(default=None, init=False, repr=False)
 
     @property
     def _zones(self) -> int:
@@ -88,6 +91,9 @@ class Split:
             self.targets - self.lows.sum(axis=-1)[:, None], base.shape[1] // self._zones
         )
         found = tilted_to(logs, wanted, start)
+        if self.is_bounded and logs.size * len(logs) <= _FEW:
+            places = np.arange(logs.shape[-1], dtype=np.float64)
+            object.__setattr__(self, "_leaning", logs + found.tilts[..., None, None] * places)
         return found._replace(tilts=base + found.tilts), at_low
 
     @property
@@ -170,6 +176,11 @@ class Split:
             return kept
         return np.where(is_kept, kept, sum_of_logs(self._weighed[0] + self._rare, axis=1))
 
+    @property
+    def _floor(self) -> float:
+        """The part of the largest probability that a sum which is not kept has at most."""
+        return _ROUNDED * self._sum.floor
+
     @cached_property
     def _rare(self) -> Reals:
         """Upper bounds of the logarithms of the probabilities of sums that are not kept.
@@ -184,8 +195,11 @@ class Split:
         if not is_rare.any():
             return np.full_like(law, -np.inf)
         largest = law.max(axis=-1, keepdims=True)
-        chernoff = log_bounds(self.laws, moments(self.laws), places)
-        bounds = np.minimum(np.log(_ROUNDED * self._sum.floor * largest), chernoff)
+        known = moments(self.laws)
+        chernoff = log_bounds(self.laws, known, places)
+        if self._leaning is not None:
+            np.minimum(chernoff, steep_bounds(self._leaning, known, places), out=chernoff)
+        bounds = np.minimum(np.log(self._floor * largest), chernoff)
         return np.where(is_rare, bounds, -np.inf)
 
     def descent(self, laws: Reals) -> Descent:
@@ -238,11 +252,20 @@ class Split:
         return Crossing.of(law, shares, first, [part for _, part in parts], laws)
 
     def _lost(self, laws: Reals, logs: Reals) -> Reals:
-        """At most how much of the laws belongs to sums that were too rare to be kept."""
-        with np.errstate(over="ignore"):
-            shares = laws[:, None] * np.exp(logs + self._rare)
-        lost: Reals = np.minimum(shares.sum(axis=(1, 2)), 1.0)
-        return lost
+        """At most how much of the laws belongs to sums that were too rare to be kept.
+
+        Where other sets of parameters keep a count no more than its probability is taken as lost.
+        """
+        law = self._sum.law
+        largest = law.max(axis=-1, keepdims=True)
+        lost = _shared(laws, np.where(law > 0, -np.inf, logs + np.log(self._floor * largest)))
+        return lost if lost.max(initial=0.0) < _LITTLE else _shared(laws, logs + self._rare)
+
+
+def _shared(laws: Reals, logs: Reals) -> Reals:
+    """The parts of laws with these logarithms, none above 1, added up for each node."""
+    shares: Reals = (laws[:, None] * np.exp(np.minimum(logs, 0.0))).sum(axis=(1, 2))
+    return shares
 
 
 def _finite(logs: Reals) -> Reals:

@@ -86,11 +86,12 @@ class TablePosterior(Shown):
 
     @property
     def rounding(self) -> float:
-        """About the total variation by which rounding moved any law, over all nodes together.
+        """A bound of the total variation by which rounding moved any law, over all nodes together.
 
-        It is known after the fact; 0 where only positive terms were added up. It is no bound: what
-        a transform leaves out of a node's law, as it may be rounding, is not in it, and was met to
-        be a hundred times as much, in about one table of a thousand.
+        It is known after the fact. What a transform leaves out, as it may be rounding, is in it, by
+        Chernoff's bound, which may be a thousand times too large: 1 means that laws are not known.
+        What lies beyond the windows of counts is not, nor is the error of positive terms, which is
+        a few units in the last place. Under a prior learned on a tree it is an estimate.
         """
         return self.solution.rounding
 

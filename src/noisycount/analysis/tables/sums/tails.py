@@ -6,13 +6,14 @@ import numpy as np
 
 from noisycount.model.laws.expansion import Reals
 
-__all__ = ["Moments", "log_bounds", "moments", "sum_bounds"]
+__all__ = ["Moments", "log_bounds", "moments", "steep_bounds", "sum_bounds", "sum_of_logs"]
 
 _NATS = 48.0  # what is left out on each side has at most e^−48 = 1.4e−21 of the mass
 # how steeply tails are weighed, over the standard deviation of the sum: about √(2·48) suits a
 # normal law, less the tails of a few geometric ones
 _STEEPNESS = np.array([0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.7, 8.0, 11.0, 16.0])
-_FINE = np.geomspace(0.5, 100.0, 56)  # 10 % apart, so that bounds far out are near the truth
+_FINE = np.geomspace(1.0, 50.0, 15)  # 30 % apart, so that bounds far out are near the truth
+_STEEP = np.geomspace(0.5, 2000.0, 60)  # 15 % apart
 _STEEPEST = 600.0  # nats over the window of a summand, so that exponentials do not overflow
 
 
@@ -73,6 +74,25 @@ def log_bounds(weights: Reals, known: Moments, places: Reals) -> Reals:
     tilts, generated = _generated(weights, known, _FINE)
     for number, tilt in enumerate(tilts.tolist()):
         np.minimum(bounds, generated[..., number, None] - tilt * (places - middle), out=bounds)
+    return bounds
+
+
+def steep_bounds(logs: Reals, known: Moments, places: Reals) -> Reals:
+    """The same as `log_bounds` far out too, where exponentials would overflow.
+
+    Args:
+        logs: The logarithms of weights of the summands, shape (..., summands, width).
+        known: The moments of their laws.
+        places: Of the sum, shape (..., places).
+    """
+    own = np.arange(logs.shape[-1], dtype=np.float64)
+    whole = sum_of_logs(logs, axis=-1).sum(axis=-1)
+    deviation = np.maximum(np.sqrt(known.variance.sum(axis=-1)), 1e-3)
+    bounds = np.zeros_like(places)
+    for steepness in (*-_STEEP, *_STEEP):
+        tilts = steepness / deviation
+        leaning = sum_of_logs(logs + tilts[..., None, None] * own, axis=-1).sum(axis=-1)
+        np.minimum(bounds, (leaning - whole)[..., None] - tilts[..., None] * places, out=bounds)
     return bounds
 
 

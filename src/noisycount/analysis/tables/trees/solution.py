@@ -46,7 +46,7 @@ class TreeSolution:
 
     @property
     def rounding(self) -> float:
-        """A bound of the total variation by which transforms moved any law."""
+        """A bound of the total variation by which rounding moved any law; see `TablePosterior`."""
         return math.fsum(float(moved.sum()) for moved in self.solved.down.rounding)
 
     @property
