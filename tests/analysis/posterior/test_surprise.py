@@ -9,7 +9,7 @@ from mpmath import mp, mpf
 
 import noisycount as nc
 from noisycount.analysis.posterior.posterior import posterior, posterior_of
-from noisycount.analysis.posterior.predictive import SURPRISING
+from noisycount.analysis.posterior.predictive import SURPRISING, is_expected
 from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
@@ -221,3 +221,27 @@ def test_a_large_sample_surprises_as_its_own_records_do(answer: float, sample: i
     alone = posterior_of(answer, Binomial(sample, 0.3), noise)
     assert told.surprise == alone.surprise
     assert (told.warning is None) == (alone.warning is None)
+
+
+@pytest.mark.parametrize("population", POPULATIONS, ids=repr)
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        Exact(),
+        Laplace(2),
+        DiscreteGaussian(3),
+        Subsample(7),
+        Subsample(40),
+        Subsample(9, Laplace(1)),
+    ],
+    ids=repr,
+)
+def test_what_is_quickly_found_expected_is_no_surprise(
+    population: Population, mechanism: Mechanism
+) -> None:
+    """For every answer; and at least one answer is found so."""
+    last = mechanism.sample_size if isinstance(mechanism, Subsample) else 40
+    found = [y for y in range(last + 1) if is_expected(population, float(y), mechanism)]
+    assert found
+    for answer in found:
+        assert posterior_of(float(answer), population, mechanism).surprise >= SURPRISING

@@ -10,7 +10,7 @@ from noisycount.analysis.posterior.predictive import (
     SURPRISING,
     contradiction,
     farthest,
-    surely_expected,
+    is_expected,
     two_sided,
 )
 from noisycount.analysis.posterior.windows import law_given
@@ -56,7 +56,10 @@ class Posterior(Shown, Estimates):
     @property
     def warning(self) -> str | None:
         """What is odd about the answers, in words; None where the surprise is 1e-3 or more."""
-        if all(self._is_surely_expected(*pair) for pair in self.observed):
+        if all(
+            not isinstance(answer, Below) and is_expected(self.population, answer, mechanism)
+            for answer, mechanism in self.observed
+        ):
             return None
         surprise = self.surprise
         if surprise >= SURPRISING:
@@ -64,11 +67,6 @@ class Posterior(Shown, Estimates):
         mean = self.population.law().mean
         odd = contradiction(surprise, mean, len(self.observed), "under the assumed population")
         return f"{odd}: check the population and the noise"
-
-    def _is_surely_expected(self, answer: Answer, mechanism: Mechanism) -> bool:
-        """Whether an answer is no surprise by what is quick to know."""
-        low, high = surely_expected(self.population, mechanism)
-        return not isinstance(answer, Below) and low <= answer <= high
 
     def _facts(self) -> dict[str, object]:
         """The estimates, what they rest on, and whether that fits."""

@@ -20,8 +20,9 @@ from noisycount.model.populations.population import Population
 from noisycount.model.subsampling import Subsample
 from noisycount.shown.numbers import signed
 
-__all__ = ["SURPRISING", "contradiction", "farthest", "surely_expected", "two_sided"]
+__all__ = ["SURPRISING", "contradiction", "farthest", "is_expected", "surely_expected", "two_sided"]
 
+_SHARES = (0.5, 0.9, 0.99)  # quantiles of the count at which an answer may be likely
 SURPRISING = 1e-3
 """The surprise below which answers contradict what was assumed."""
 
@@ -103,6 +104,29 @@ def surely_expected(population: Population, mechanism: Mechanism) -> tuple[float
     far = mechanism.smallest_error(2 * SURPRISING) * (1 - _ROUNDING) - mechanism.is_discrete
     low, high = law.quantile(SURPRISING), law.quantile(1 - SURPRISING)
     return min(low, law.median - far), max(high, law.median + far)
+
+
+def is_expected(population: Population, answer: float, mechanism: Mechanism) -> bool:
+    """Whether the surprise of an answer surely is not small, by what is quick to know.
+
+    P[Y >= y] >= P[K >= m]·P[Y >= y | K = m] for every count m, as that tail rises in m; here m is
+    one of a few quantiles of K. Below likewise.
+    """
+    low, high = surely_expected(population, mechanism)
+    return low <= answer <= high or all(
+        _is_likely(*_counted(population, mechanism), answer, upper=upper) for upper in (False, True)
+    )
+
+
+def _is_likely(population: Population, mechanism: Mechanism, answer: float, *, upper: bool) -> bool:
+    """Whether an answer at least as large (upper) or as small surely has a chance."""
+    law, tail = population.law(), mechanism.tail(answer, population.size, upper=upper)
+    low, high = tail.support
+    places = [(1 - share, law.quantile(share if upper else 1 - share)) for share in _SHARES]
+    return any(
+        low <= place <= high and chance * math.exp(tail.log_value(float(place))) >= SURPRISING
+        for chance, place in places
+    )
 
 
 def farthest(
