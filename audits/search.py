@@ -42,7 +42,7 @@ Judge = Callable[[object], str]
 """Says what is wrong with a value; nothing if it is right."""
 
 SECONDS = 10.0
-"""What no setting may take."""
+"""What no setting may take of the processors' time, which does not grow on a busy machine."""
 
 FORMAT = "import noisycount as nc; import numpy as np; {}"
 """A line of a setting as a program."""
@@ -182,18 +182,18 @@ class _OvertimeError(BaseException):
 
 @contextmanager
 def _no_longer_than(seconds: float) -> Iterator[None]:
-    """Raise where what is done takes longer."""
+    """Raise where what is done takes more of the processors' time, that of all threads."""
 
     def ring(_: int, __: FrameType | None) -> None:
         raise _OvertimeError
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, ring)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def made(line: str) -> object:

@@ -18,7 +18,8 @@ PARTS = 40
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_setting_is_false_foreign_or_slow(part: int, tell: Callable[[str], None]) -> None:
-    """Against references in balls; refusals name what they refuse; none takes 10 s.
+    """Against references in balls; refusals name what they refuse; none takes 10 s
+    of the processors.
 
     What is found is printed as a program that can be pasted.
     """

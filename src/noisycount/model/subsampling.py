@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar, cast
 
 import numpy as np
@@ -16,6 +17,7 @@ from noisycount.model.laws.expansion import Expansion, Reals
 from noisycount.model.laws.factor import BaseFactor, Factor, LogStep, Moved, Product
 from noisycount.model.laws.log_gamma import log_gamma_bends
 from noisycount.model.laws.smooth_law import smooth_law
+from noisycount.model.laws.stationary import mode_and_turns
 from noisycount.model.laws.tails import LogFactor, ValuedFactor
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
@@ -88,10 +90,10 @@ class Subsample(Mechanism):
         support: tuple[float, float] = (0, size)
         if self.noise is None:
             support = (answer, size) if upper else (0, size - self.sample_size + answer)
-        at_middle = drawn.log_value(self.sample_size // 2)
         relative = NoisySampleLikelihood(drawn, self.sample_size, size)
+        at_centre = drawn.log_value(relative.centre)
         return LogFactor(
-            lambda counts: relative.log_values(counts) + at_middle,
+            lambda counts: relative.log_values(counts) + at_centre,
             support=support,
             is_log_concave=False,
         )
@@ -118,8 +120,9 @@ class Subsample(Mechanism):
             return (smooth_law([likelihood]).log_pmf(asked) + shares)[()]
         possible = (asked >= 0) & (asked <= size) & (asked == np.floor(asked))
         logs = np.full(asked.shape, -np.inf)
-        logs[possible] = cast("NoisySampleLikelihood", likelihood).log_values(asked[possible])
-        return (logs + self.noise.logpmf(answer, self.sample_size // 2))[()]
+        noisy = cast("NoisySampleLikelihood", likelihood)
+        logs[possible] = noisy.log_values(asked[possible])
+        return (logs + self.noise.logpmf(answer, noisy.centre))[()]
 
     def release(self, count: int, size: int | None = None) -> int | float:
         """One answer: a real sample is drawn by exact integers, then the noise.
@@ -156,7 +159,7 @@ def sample_likelihood(positives: int, sample_size: int, size: int) -> Moved:
     return Moved(others, -positives)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NoisySampleLikelihood(ValuedFactor):
     """The factor E[f(Y − S) | K = k] of a count k, S the positives in the sample.
 
@@ -182,8 +185,17 @@ class NoisySampleLikelihood(ValuedFactor):
         """Where the whole database is sampled those of the noise, else none."""
         return self.noisy.kinks if self.sample_size == self.size else ()
 
+    @cached_property
+    def centre(self) -> int:
+        """The positives in the sample that make the answer likeliest, where rounding is least."""
+        low, high = self.noisy.support
+        first, last = math.ceil(max(low, 0)), math.floor(min(high, self.sample_size))
+        if first > last:
+            return self.sample_size // 2
+        return mode_and_turns(Product((self.noisy,)), (first, last))[0]
+
     def log_values(self, counts: Reals) -> Reals:
-        """Ln Σ_s P[S = s | K = k]·f(s) for each count k, relative to f at half of the sample."""
+        """Ln Σ_s P[S = s | K = k]·f(s) for each count k, relative to f at `centre`."""
         flat = counts.ravel()
         if self.sample_size > _LARGEST_TABLE:
             found = [self._log_value(count) for count in flat.tolist()]
@@ -206,8 +218,7 @@ class NoisySampleLikelihood(ValuedFactor):
         terms[:, 1:] += rising
         terms[:, :-1] += falling[:, ::-1]
         low, high = self.noisy.support
-        middle = self.sample_size // 2
-        gains = self.noisy.expansion(middle)(drawn - middle)
+        gains = self.noisy.expansion(self.centre)(drawn - self.centre)
         gains[(drawn < low) | (drawn > high)] = -math.inf
         sums: Reals = np.logaddexp.reduce(terms + gains, axis=1)
         values: list[float] = (sums - np.logaddexp.reduce(terms, axis=1)).tolist()
@@ -225,11 +236,10 @@ class NoisySampleLikelihood(ValuedFactor):
         if low > high:
             return -math.inf
         plain, weighted = smooth_law([drawn]), smooth_law([drawn, self.noisy])
-        middle = self.sample_size // 2
         move = np.array([float(weighted.mode - plain.mode)])
         joined = float(drawn.expansion(plain.mode)(move)[0])
-        reached = np.array([float(weighted.mode - middle)])
-        joined += float(self.noisy.expansion(middle)(reached)[0])
+        reached = np.array([float(weighted.mode - self.centre)])
+        joined += float(self.noisy.expansion(self.centre)(reached)[0])
         return weighted.log_mass + joined - plain.log_mass
 
 

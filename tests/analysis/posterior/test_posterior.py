@@ -3,6 +3,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import arb
 from hypothesis import example, given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
@@ -14,7 +15,15 @@ from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.populations.binomial import Binomial
 from tests.layers import examples
-from tests.oracles.posterior import Law, binomial_law, laplace_likelihood, reweighted
+from tests.oracles.posterior import (
+    Law,
+    beta_binomial_law,
+    binomial_law,
+    gaussian_likelihood,
+    laplace_likelihood,
+    noisy_sample_likelihood,
+    reweighted,
+)
 
 RATES = st.sampled_from([1e-12, 1e-4, 0.017, 0.3, 0.5, 0.999, 1 - 1e-12])
 SCALES = st.sampled_from([0.01, 0.1, 0.5, 1.0, 3.3, 10.0, 100.0, 1e4, 1e9])
@@ -191,3 +200,71 @@ def test_intervals_of_any_level_are_told(level: float) -> None:
     assert (low, high) == ((0, 9) if level > 0.5 else (told.median, told.median))
     shares = nc.ratio(told, nc.posterior(9.0, nc.Binomial(9, 0.4), nc.Exact())).interval(level)
     assert shares == pytest.approx((low / 9, high / 9), rel=1e-12)
+
+
+NARROW = [2.0**-52, 3e-16, 1e-9, 1e-3]
+
+
+@pytest.mark.parametrize("scale", NARROW)
+@pytest.mark.parametrize("size", [2, 11, 10**4])
+@pytest.mark.parametrize("name", ["Gaussian", "Laplace"])
+def test_an_answer_half_way_leaves_what_was_known_before(
+    name: str, size: int, scale: float
+) -> None:
+    """Likelihoods of up to e^(−10^39) that are equal cancel, however narrow the noise."""
+    likelihood = {"Gaussian": gaussian_likelihood, "Laplace": laplace_likelihood}[name]
+    answer, rate = size // 2 + 0.5, 0.05
+    noise = getattr(nc, name)(scale)
+    exact = reweighted(binomial_law(size, rate), likelihood(answer, scale))
+    assert posterior(answer, Binomial(size, rate), noise).mean == pytest.approx(
+        float(exact.mean), rel=1e-12
+    )
+    exact = reweighted(beta_binomial_law(size, 1.5, 7), likelihood(answer, scale))
+    assert posterior(answer, nc.BetaBinomial(size, 1.5, 7), noise).mean == pytest.approx(
+        float(exact.mean), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("scale", NARROW)
+@pytest.mark.parametrize("answers", [(1, 2), (0, 5), (-10, 11), (3, 3 + 10**9)])
+@pytest.mark.parametrize("table", [False, True])
+def test_answers_that_contradict_each_other_leave_what_was_known_between_them(
+    *, answers: tuple[int, int], scale: float, table: bool
+) -> None:
+    """Of two answers of one narrow noise the counts half way are equally likely."""
+    prior = binomial_law(12, 0.05)
+    chances = [float(prior.pmf(count)) for count in range(13)]
+    population = nc.Tabulated(chances) if table else Binomial(12, 0.05)
+    exact = prior
+    for answer in answers:
+        exact = reweighted(exact, gaussian_likelihood(answer, scale))
+    told = posterior(list(answers), population, [nc.DiscreteGaussian(scale)] * 2)
+    assert told.mean == pytest.approx(float(exact.mean), rel=1e-12)
+
+
+def test_a_wide_noise_tells_two_counts_apart_that_a_narrow_one_leaves() -> None:
+    """The narrow one says nothing about 0 or 1, so that the wide one keeps its digits."""
+    rate = 0.9999999999999999
+    exact = reweighted(binomial_law(1, rate), gaussian_likelihood(-4.0, 1.0))
+    noises = [Laplace(2.0**-52), nc.DiscreteGaussian(1.0)]
+    told = posterior([0.5, -4.0], Binomial(1, rate), noises)
+    assert told.pmf(0.0) == pytest.approx(float(exact.pmf(0)), rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", NARROW)
+@pytest.mark.parametrize("answer", [-1, 1, 4])
+@pytest.mark.parametrize("sample_size", [1, 3, 11])
+def test_noise_that_all_but_excludes_a_sample_leaves_what_was_known(
+    sample_size: int, answer: int, scale: float
+) -> None:
+    """Of an answer above or below every sample the nearest sample is certain."""
+    noise = nc.DiscreteGaussian(scale)
+    sampled = noisy_sample_likelihood(gaussian_likelihood(answer, scale), sample_size, 11)
+    exact = reweighted(binomial_law(11, 0.05), sampled)
+    told = posterior(answer, Binomial(11, 0.05), nc.Subsample(sample_size, noise))
+    assert told.mean == pytest.approx(float(exact.mean), rel=1e-12)
+    both = posterior(
+        [answer, 0], Binomial(11, 0.05), [nc.Subsample(sample_size, noise), nc.Subsample(1)]
+    )
+    without = reweighted(exact, noisy_sample_likelihood(lambda found: arb(found == 0), 1, 11))
+    assert both.mean == pytest.approx(float(without.mean), rel=1e-12)

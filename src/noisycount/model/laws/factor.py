@@ -22,6 +22,7 @@ IMPOSSIBLE = (
 )
 """What is said where factors leave no count."""
 
+_CENTRES = 4  # of the first the largest is known up to rounding; of those near it, exactly
 _CERTAIN = 1e-9  # of the largest step: more than rounding moves a sum of steps
 
 
@@ -151,6 +152,25 @@ class Product:
     def expansion(self, centre: int) -> Expansion:
         """The sum of the expansions."""
         return Expansion.of_product([factor.expansion(centre) for factor in self.factors] or [FLAT])
+
+    def logs_around_largest(self, counts: Reals, added: Reals) -> Reals:
+        """What is added plus its logarithms, up to a constant that makes the largest sum exact.
+
+        Args:
+            counts: The counts, shape (counts,).
+            added: Further logarithms, −inf for 0, of the same shape.
+
+        Returns:
+            The sums, shape (counts,), the product relative to its value at the largest of them.
+        """
+        place, largest = -1, 0
+        for _ in range(_CENTRES):
+            if largest == place:
+                break
+            place = largest
+            logs: Reals = added + self.expansion(int(counts[place]))(counts - counts[place])
+            largest = int(np.argmax(logs))
+        return logs
 
     def log_step(self, count: int) -> float:
         """The sum of the steps."""

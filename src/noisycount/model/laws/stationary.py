@@ -36,7 +36,7 @@ def mode_and_turns(product: Product, support: tuple[int, int]) -> tuple[int, lis
         if before != after
     ]
     candidates = np.array(sorted({smallest, largest, *turns}))
-    changes = product.expansion(smallest)((candidates - smallest).astype(np.float64))
+    changes = product.logs_around_largest(candidates.astype(np.float64), np.zeros(candidates.size))
     return int(candidates[changes >= changes.max() - LOG_TIE][0]), turns
 
 

@@ -24,7 +24,5 @@ def weighted_table(first: int, log_probabilities: Reals, likelihoods: Sequence[F
     logs = log_probabilities[max(0, start - first) : max(0, stop - first + 1)]
     if logs.size == 0 or logs.max() == -math.inf:
         raise ValueError(IMPOSSIBLE)
-    offsets = np.arange(logs.size, dtype=np.float64)
-    peak = int(np.argmax(logs + product.expansion(start)(offsets)))
-    # around the largest weight rounding is least
-    return TableLaw(start, logs + product.expansion(start + peak)(offsets - peak))
+    counts = start + np.arange(logs.size, dtype=np.float64)
+    return TableLaw(start, product.logs_around_largest(counts, logs))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from noisycount.model.laws.expansion import Expansion, Reals, decimal_ratio
+from noisycount.model.laws.expansion import FLAT, Expansion, Reals, decimal_ratio
 from noisycount.model.laws.factor import BaseFactor, LogStep
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.error.law import ClosedForm
@@ -53,13 +53,10 @@ class GaussianLikelihood(BaseFactor):
             raise ValueError(f"answer must lie within 2**600 records of 0, got {self.answer!r}")
 
     def expansion(self, centre: int) -> Expansion:
-        """The tangent at the centre as slope, (answer − centre)/scale²; the bend −d²/(2·scale²)."""
-        curvature = float(1 / self.scale**2)
-
-        def bend(offsets: Reals) -> Reals:
-            return offsets * offsets * (-curvature / 2)
-
-        return Expansion(decimal_ratio((Fraction(self.answer) - centre) / self.scale**2), bend)
+        """The tangent at the centre as slope, (answer − centre)/scale², curved by −1/(2·scale²)."""
+        slope = (Fraction(self.answer) - centre) / self.scale**2
+        curvature = decimal_ratio(-1 / (2 * self.scale**2))
+        return Expansion(decimal_ratio(slope), FLAT.bend, curvature)
 
     def log_step(self, count: int) -> float:
         """The slope half way to the next count: (answer − count − 1/2)/scale²."""

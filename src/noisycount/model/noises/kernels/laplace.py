@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from noisycount.model.laws.expansion import Expansion, Reals, decimal_ratio
+from noisycount.model.laws.expansion import FLAT, Expansion, Kink, Reals, decimal_ratio
 from noisycount.model.laws.factor import BaseFactor, LogStep
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.error.law import ClosedForm
@@ -60,15 +60,10 @@ class LaplaceLikelihood(BaseFactor):
 
     def expansion(self, centre: int) -> Expansion:
         """The line through the centre as slope; the other line bends away from it."""
-        to_answer = self.answer - centre
-        bend_per_record = -2 * float(1 / self.scale)
-
-        def bend(offsets: Reals) -> Reals:
-            beyond = offsets - to_answer if to_answer >= 0 else to_answer - offsets
-            return bend_per_record * np.maximum(beyond, 0)
-
-        slope = decimal_ratio(1 / self.scale)
-        return Expansion(slope if to_answer >= 0 else -slope, bend)
+        to_answer = Fraction(self.answer) - centre
+        side = 1 if to_answer >= 0 else -1
+        kink = Kink(decimal_ratio(to_answer), side, decimal_ratio(-2 / self.scale))
+        return Expansion(decimal_ratio(side / self.scale), FLAT.bend, kinks=(kink,))
 
     def log_step(self, count: int) -> float:
         """A step towards the answer gains 1/scale, a step away loses it."""
