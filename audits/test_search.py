@@ -18,10 +18,9 @@ PARTS = 40
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_setting_is_false_foreign_or_slow(part: int, tell: Callable[[str], None]) -> None:
-    """Against references in balls; refusals name what they refuse; none takes 10 s
-    of the processors.
+    """Against references in balls; refusals name what they refuse; none is slow.
 
-    What is found is printed as a program that can be pasted.
+    Slow is what takes 10 s of processor time. What is found is printed as a program that can be pasted.
     """
     length = NUMBER // PARTS
     places = range(part * length, (part + 1) * length)
