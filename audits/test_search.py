@@ -20,7 +20,8 @@ PARTS = 40
 def test_no_setting_is_false_foreign_or_slow(part: int, tell: Callable[[str], None]) -> None:
     """Against references in balls; refusals name what they refuse; none is slow.
 
-    Slow is what takes 10 s of processor time. What is found is printed as a program that can be pasted.
+    Slow is what takes 10 s of processor time. What is found is printed as a program that can be
+    pasted.
     """
     length = NUMBER // PARTS
     places = range(part * length, (part + 1) * length)
