@@ -38,8 +38,7 @@ def likelihood_curve(told: Posterior, counts: Reals) -> Reals:
     """The likelihood of the answers at each count, with a sum of 1 over all counts of the range."""
     size = told.population.records
     likelihoods = (likelihood(answer, mechanism, size) for answer, mechanism in told.observed)
-    centre = int(counts[0])
-    logs = Product(tuple(likelihoods)).expansion(centre)(counts - centre)
+    logs = Product(tuple(likelihoods)).logs_around_largest(counts, np.zeros_like(counts))
     heights = np.exp(logs - logs.max())
     widths = np.gradient(counts) if counts.size > 1 else np.ones(1)
     normalised: Reals = heights / (heights @ widths)

@@ -67,8 +67,8 @@ def table_posterior(
     Numerical error: bounded as it is computed, see `rounding`: at each node laws are within 5e-11
     in total variation under a stated prior, within 1e-3 under a learned one of a tree, and within
     1e-12 where tables are small; the logarithm of the evidence as well, and within 1e-15 of the
-    largest logarithm in it. Not where answers of narrow noise contradict each other or the total by
-    hundreds of nats: such tables can be wrong, or refused though they are possible.
+    largest logarithm in it. Not where answers of narrow noise contradict each other, the total, or
+    every whole count by hundreds of nats: then estimates can be wrong, or a possible table refused.
 
     Example:
         >>> import noisycount as nc
