@@ -379,3 +379,10 @@ def test_arguments_of_another_kind_are_named(
     for answers in ([3.0], [math.nan]):
         with pytest.raises(ValueError, match=f"^{name} must be a {name.title()}, got "):
             refine(answers, population, mechanism)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("scale", [2.0**-52, 1e-9])
+def test_many_answers_half_way_leave_what_was_known_before(scale: float) -> None:
+    """Half way between two counts narrow noise says nothing, to the last digits."""
+    told = refine([0.5, 1.5], Binomial(2, 0.05), Laplace(scale))
+    assert told.tolist() == pytest.approx([2 * 0.05 / 1.05, 1 + 0.05 / 1.95], rel=1e-13)

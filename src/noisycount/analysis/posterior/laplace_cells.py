@@ -27,13 +27,13 @@ class LaplaceCells:
 
     For an answer y in m..m + 1 the counts up to m have the weight L·e^(−(y−m)/b), those above it
     U·e^(−(m+1−y)/b), so with their means the posterior mean is
-    below + rise / (1 + e^(logit − 2(y−m)/b)) with logit = ln(L/U) + 1/b.
+    below + rise / (1 + e^(logit + (1 − 2(y−m))/b)) with logit = ln(L/U).
 
     Attributes:
         first: The first integer m.
         below: The mean of the counts up to m, in records.
         rise: How much larger the mean of the counts above m is.
-        logit: ln(L/U) + 1/b.
+        logit: ln(L/U), which half way in a cell is all there is, however narrow the noise.
         scale: The scale b in records.
     """
 
@@ -83,7 +83,9 @@ class LaplaceCells:
                 place[:] = part
                 np.minimum(place, self.below.size - 1, out=place)
                 part -= place
-                part *= -2 / self.scale
+                part *= -2
+                part += 1
+                part /= self.scale
                 part += self.logit.take(place, out=value, mode="clip")
                 np.exp(part, out=part)
                 part += 1
@@ -120,7 +122,7 @@ def laplace_cells(
     largest = np.maximum(lower.logs, upper.logs) - table.logs.max()
     sound = np.flatnonzero(largest > _SOUND - depth)
     kept = slice(int(sound[0]), int(sound[-1]) + 1)
-    logit = lower.logs - upper.logs + 1 / scale
+    logit = lower.logs - upper.logs
     return LaplaceCells(
         first - 1 + kept.start, below[kept], (above - below)[kept], logit[kept], scale
     )
