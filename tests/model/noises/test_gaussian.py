@@ -1,4 +1,6 @@
 import math
+from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 
@@ -178,7 +180,7 @@ def test_expansion_is_the_change_of_the_logarithm(
     """slope·d + bend(d) is ln f(c + d) − ln f(c), each part to full precision."""
     expansion = GaussianLikelihood(answer, scale).expansion(centre)
     offsets = np.array([-1000.0, -1.0, 0.0, 1.0, 17.0, 1e6])
-    bends = expansion.bend(offsets)
+    bends = replace(expansion, slope=Decimal(0))(offsets)
     for offset, bend in zip(offsets, bends, strict=True):
         change = log_weight(mpf(answer) - centre - int(offset), scale)
         change -= log_weight(mpf(answer) - centre, scale)
