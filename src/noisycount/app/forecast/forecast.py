@@ -65,6 +65,10 @@ def _noises(design: Design) -> list[type[DiscreteLaplace | DiscreteGaussian]]:
         return [DiscreteGaussian]
     if design.epsilon is None:
         raise NoisyCountError("a table needs a price: --epsilon 1, with --delta 1e-6 or without")
+    if design.is_hidden and design.delta is None:
+        raise NoisyCountError(
+            "--delta is missing: the chance that the key of one person is shown, --delta 1e-6"
+        )
     return [DiscreteLaplace] if design.delta is None else [DiscreteLaplace, DiscreteGaussian]
 
 
