@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.model.tables.levels import Level
+from noisycount.model.tables.levels import Codes
 from noisycount.release.question.grouping import Key, Part
 from noisycount.release.question.tree import Predicate
 
@@ -15,7 +16,6 @@ __all__ = ["MOST_CELLS", "CellQuestion", "Codes", "KeyCounts", "KeyQuestion", "K
 
 MOST_CELLS = 1_000_000
 
-Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
