@@ -8,8 +8,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 LOWEST := .venv-lowest
 # The tests that meet most of other packages: an engine, its parser, the ledger, the service, charts.
 # Spark and DuckDB have no older version that is allowed; the laws of noise ask for NumPy alone.
-MEETING := tests/app/server tests/app/servers tests/app/table tests/app/test_cli.py tests/charts \
-  tests/release/ledger tests/release/question tests/release/sources/duckdb tests/release/sources/sql
+MEETING := tests/service tests/tasks/servers tests/tasks/table tests/cli/test_cli.py tests/charts \
+  tests/ledger tests/query tests/engines/duckdb tests/engines/sql
 
 .PHONY: demo test thorough audit lint format docs bench release lowest clean
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from tests.oracles.subsampled_sum import Reals, subsampled_deltas
 
-from noisycount.analysis.privacy.amplification import amplified_directions
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
+from noisycount.analysis.privacy.smallest_scale import amplified_directions
 from noisycount.model.exact import Exact
 from noisycount.model.populations.binomial import Binomial
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from tests.postgresql import Server, postgresql
 from tests.spark import spark_url
 
-from noisycount.release.sources.conformance.bench import Bench
-from noisycount.release.sources.conformance.suite import examined
-from noisycount.release.sources.spark.bench import SparkBench
-from noisycount.release.sources.sql.bench import SqlBench
+from noisycount.engines.conformance.bench import Bench
+from noisycount.engines.conformance.suite import examined
+from noisycount.engines.spark.bench import SparkBench
+from noisycount.engines.sql.bench import SqlBench
 
 __all__ = ["postgresql", "spark_url"]
 

@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from audits.timing import guessed_right, interleaved_times
-from noisycount.app.access.key import Key
-from noisycount.app.access.keyring import Keyring
-from noisycount.app.access.keys_file import KeysFile
-from noisycount.app.access.visitor import Role
+from noisycount.access.keyring import Keyring, KeysFile
+from noisycount.access.keys import Key, Role
 
 PAIRS = 20_000
 

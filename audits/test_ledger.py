@@ -9,9 +9,8 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from tests.postgresql import Server, postgresql
-from tests.release.ledger.crowd import crowd
-from tests.release.ledger.damaging import (
+from tests.ledger.crowd import crowd
+from tests.ledger.damaging import (
     FORBIDDEN,
     REFUSED,
     SMALL_PAGES,
@@ -19,11 +18,12 @@ from tests.release.ledger.damaging import (
     sample,
     served_sample,
 )
-from tests.release.ledger.killing import Toll, toll
-from tests.release.ledger.racing import check_race, race
+from tests.ledger.killing import Toll, toll
+from tests.ledger.racing import check_race, race
+from tests.postgresql import Server, postgresql
 from tests.release.workers import HastyLedger, RedrawingLedger
 
-from noisycount.release.ledger.ledger import Ledger
+from noisycount.ledger.ledger import Ledger
 
 __all__ = ["postgresql"]
 

@@ -5,15 +5,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.model.drawing.test_gaussian import SCALES as GAUSSIAN_SCALES
-from tests.model.drawing.test_gaussian import gaussian_p_value
-from tests.model.drawing.test_low_bits import naive, told_apart
-from tests.model.drawing.test_sampler import SCALES as LAPLACE_SCALES
-from tests.model.drawing.test_sampler import laplace_p_value
+from tests.model.sampling.test_gaussian import SCALES as GAUSSIAN_SCALES
+from tests.model.sampling.test_gaussian import gaussian_p_value
+from tests.model.sampling.test_low_bits import naive, told_apart
+from tests.model.sampling.test_sampler import SCALES as LAPLACE_SCALES
+from tests.model.sampling.test_sampler import laplace_p_value
 from tests.release.black_box import ROWS, Verdict, audited_bulk, audited_desk
 
-from noisycount.model.drawing.many import discrete_gaussian_array, discrete_laplace_array
 from noisycount.model.noises.laplace import Laplace
+from noisycount.model.sampling.vectors import discrete_gaussian_array, discrete_laplace_array
 
 EPSILONS = [Fraction(1), Fraction(1, 10)]
 ANSWERS = 80_000

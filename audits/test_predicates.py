@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hypothesis import given, settings
-from tests.release.question.fuzzing import fuzz
-from tests.release.sources.duckdb.test_cells import NEIGHBOURS, check_neighbours
+from tests.engines.duckdb.test_cells import NEIGHBOURS, check_neighbours
+from tests.query.fuzzing import fuzz
 
 SIZE = 100_000
 FILES = 2_000

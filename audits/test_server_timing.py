@@ -16,11 +16,12 @@ from audits.test_timing import (
     asked_for_a_table,
     told,
 )
-from noisycount.release.desk import Dataset, Desk
-from noisycount.release.ledger.ledger import Ledger
-from noisycount.release.slot import Slot
-from noisycount.release.sources.opening import served
-from noisycount.release.sources.servers import ServerPlace
+from noisycount.engines.opening import served
+from noisycount.engines.places import ServerPlace
+from noisycount.ledger.ledger import Ledger
+from noisycount.release.dataset import Dataset
+from noisycount.release.desk import Desk
+from noisycount.release.reply_tick import Slot
 
 __all__ = ["postgresql"]
 

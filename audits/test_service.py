@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from fractions import Fraction
 
-from tests.app.server.process import Service
-from tests.app.server.spenders import PRICE, raced
+from tests.service.process import Service
+from tests.service.spenders import PRICE, raced
 
 Tell = Callable[[str], None]
 

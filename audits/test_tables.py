@@ -1,14 +1,14 @@
 """The black-box audit of tables: one person moves, appears, has 1,000 rows, or a key of their own.
 
-`tests/release/tables/test_loss.py` has the same by the exact laws of what is planned; here nothing
+`tests/ledger/test_loss.py` has the same by the exact laws of what is planned; here nothing
 is known of a plan, only what a desk answers.
 """
 
 from collections.abc import Callable
 
 import pytest
-from tests.release.tables.black_box import loss_told, own_keys_told
-from tests.release.tables.neighbours import DELTA, HIDDEN, PAIRS
+from tests.release.neighbours import DELTA, HIDDEN, PAIRS
+from tests.release.table_black_box import loss_told, own_keys_told
 
 ANSWERS = 1000
 

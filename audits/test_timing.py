@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from audits.timing import guessed_right, interleaved_times
+from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.errors import OverrunError
-from noisycount.release.desk import Dataset, Desk
-from noisycount.release.ledger.ledger import Ledger
-from noisycount.release.slot import Slot
-from noisycount.release.sources.duckdb.source import DuckDBSource
+from noisycount.ledger.ledger import Ledger
+from noisycount.release.dataset import Dataset
+from noisycount.release.desk import Desk
+from noisycount.release.reply_tick import Slot
 
 PAIRS = 2000
 PRICE = Fraction(1, 10**6)

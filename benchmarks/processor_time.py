@@ -20,10 +20,11 @@ from statistics import median
 import duckdb
 
 from benchmarks.server_engines import ENGINES, RECORDS
-from noisycount.release.desk import Dataset, Desk
-from noisycount.release.ledger.ledger import Ledger
-from noisycount.release.sources.duckdb.source import DuckDBSource
-from noisycount.release.sources.interface import CheckedSource
+from noisycount.engines.duckdb.source import DuckDBSource
+from noisycount.engines.interface import CheckedSource
+from noisycount.ledger.ledger import Ledger
+from noisycount.release.dataset import Dataset
+from noisycount.release.desk import Desk
 
 ROUNDS = 5
 RICH = Dataset("records", Fraction(10**6))

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from tests.postgresql import Server
 
-from noisycount.release.sources.interface import CheckedSource
-from noisycount.release.sources.opening import served
-from noisycount.release.sources.servers import ServerPlace
+from noisycount.engines.interface import CheckedSource
+from noisycount.engines.opening import served
+from noisycount.engines.places import ServerPlace
 
 __all__ = ["ENGINES", "RECORDS", "Engine"]
 
@@ -73,7 +73,7 @@ def _postgresql(_: Path) -> Iterator[Engine]:
 @contextmanager
 def _spark(folder: Path) -> Iterator[Engine]:
     """Parquet files, read in local mode on all cores."""
-    from noisycount.release.sources.spark.sessions import Session  # noqa: PLC0415 - starts Java
+    from noisycount.engines.spark.sessions import Session  # noqa: PLC0415 - starts Java
 
     place = ServerPlace.read(f"spark://local#{folder}/records")
     spark = Session.open(place.url, place.shown).api.session

@@ -10,11 +10,12 @@ import duckdb
 import pytest
 
 from benchmarks.comparison import Comparison, Run, Show, medians, seconds
-from noisycount.release.desk import Dataset, Desk
-from noisycount.release.ledger.ledger import Ledger
-from noisycount.release.question.parser import parse
-from noisycount.release.sources.duckdb.counting import count_sql
-from noisycount.release.sources.duckdb.source import DuckDBSource
+from noisycount.engines.duckdb.source import DuckDBSource
+from noisycount.engines.duckdb.view import count_sql
+from noisycount.ledger.ledger import Ledger
+from noisycount.query.parser import parse
+from noisycount.release.dataset import Dataset
+from noisycount.release.desk import Desk
 
 ROUNDS = 20
 RECORDS = 10**7

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.comparison import Comparison, Run, Show, medians, seconds
 from noisycount import DiscreteGaussian, DiscreteLaplace
-from noisycount.model.drawing.inversion import Inversion
+from noisycount.model.sampling.inversion import Inversion
 
 ROUNDS = 8
 SINGLES = 1000

@@ -9,11 +9,11 @@ import httpx
 import pytest
 from tests.serving import ANALYST, Service, configured, served
 
-from noisycount.app.explore.quantity import QUANTITIES
-from noisycount.app.explore.sliders import Sliders
-from noisycount.app.explore.views import VIEWS
-from noisycount.app.options.population import NOISE_OPTIONS
-from noisycount.app.server.pages.explore.fragment import fragment
+from noisycount.readers.population import NOISE_OPTIONS
+from noisycount.service.pages.explore import fragment
+from noisycount.tasks.explore.quantity import QUANTITIES
+from noisycount.tasks.explore.sliders import Sliders
+from noisycount.tasks.explore.views import VIEWS
 
 SLOWEST = 0.3  # seconds, of 99 in 100
 VISITORS, MOVES, PAUSE = 8, 12, 1.0  # a person looks at the charts before the next move

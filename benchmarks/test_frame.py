@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 from benchmarks.comparison import Comparison, Run, Show, medians, seconds
-from noisycount.release.question.parser import parse
-from noisycount.release.sources.duckdb.frames.source import FrameSource
+from noisycount.engines.duckdb.frames import FrameSource
+from noisycount.query.parser import parse
 
 ROUNDS = 9
 RECORDS = 10**7

@@ -15,9 +15,8 @@ from noisycount.analysis.posterior.refine import refine
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
-from noisycount.model.populations.beta_binomial import BetaBinomial
-from noisycount.model.populations.binomial import Binomial
-from noisycount.model.populations.strata.strata import Strata
+from noisycount.model.populations.binomial import BetaBinomial, Binomial
+from noisycount.model.populations.strata import Strata
 
 ROUNDS = 7
 ANSWERS = 10**7

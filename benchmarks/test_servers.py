@@ -15,14 +15,14 @@ import pytest
 
 from benchmarks.comparison import Comparison, Show, medians, seconds
 from benchmarks.server_engines import ENGINES, RECORDS, Engine
+from noisycount.ledger.ledger import Ledger
 from noisycount.model.tables.levels import Level
-from noisycount.release.desk import Dataset, Desk
-from noisycount.release.ledger.ledger import Ledger
-from noisycount.release.question.grouping import Plain
-from noisycount.release.question.keys import CellQuestion, KeySet
-from noisycount.release.question.operands import Column
-from noisycount.release.question.parser import parse
-from noisycount.release.question.schema import Kind
+from noisycount.query.grouping import CellQuestion, KeySet, Plain
+from noisycount.query.parser import parse
+from noisycount.query.predicate import Column
+from noisycount.query.schema import Kind
+from noisycount.release.dataset import Dataset
+from noisycount.release.desk import Desk
 
 ROUNDS = 9
 RICH = Dataset("records", Fraction(10**6))

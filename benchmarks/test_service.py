@@ -8,9 +8,9 @@ from resource import RUSAGE_CHILDREN, getrusage
 from statistics import median
 from subprocess import run
 
-from tests.app.server.process import Service
-from tests.app.server.spenders import raced
-from tests.release.ledger.crowd import crowd
+from tests.ledger.crowd import crowd
+from tests.service.process import Service
+from tests.service.spenders import raced
 
 from benchmarks.comparison import Comparison, Show, seconds
 

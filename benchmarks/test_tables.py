@@ -23,15 +23,15 @@ import pytest
 
 from benchmarks.comparison import Comparison, Run, Show, medians, seconds
 from benchmarks.table_rivals import RIVALS, plain
+from noisycount.engines.duckdb.source import DuckDBSource
+from noisycount.ledger.ledger import Ledger
 from noisycount.model.tables.levels import Level
-from noisycount.release.desk import Dataset, Desk
-from noisycount.release.ledger.ledger import Ledger
-from noisycount.release.question.grouping import Edges, Part, Plain
-from noisycount.release.question.keys import CellQuestion, KeyQuestion, KeySet
-from noisycount.release.question.operands import Column
-from noisycount.release.question.parser import parse
-from noisycount.release.question.schema import Kind
-from noisycount.release.sources.duckdb.source import DuckDBSource
+from noisycount.query.grouping import CellQuestion, Edges, KeyQuestion, KeySet, Part, Plain
+from noisycount.query.parser import parse
+from noisycount.query.predicate import Column
+from noisycount.query.schema import Kind
+from noisycount.release.dataset import Dataset
+from noisycount.release.desk import Desk
 
 ROUNDS = 7
 RECORDS = int(float(os.environ.get("NOISYCOUNT_BENCH_RECORDS", "1e7")))
@@ -168,14 +168,14 @@ def test_2048_ranges_are_found_by_bisection(
 OURS_ALONE = """
 import sys
 from benchmarks.test_tables import BY_TOWN
-from noisycount.release.sources.duckdb.source import DuckDBSource
+from noisycount.engines.duckdb.source import DuckDBSource
 with DuckDBSource.open(sys.argv[1], unit=sys.argv[2] or None) as source:
     source.count_cells(BY_TOWN)
 """
 DUCKDB_ALONE = """
 import sys
 from benchmarks.test_tables import BY_TOWN
-from noisycount.release.sources.duckdb.source import DuckDBSource
+from noisycount.engines.duckdb.source import DuckDBSource
 DuckDBSource.open(sys.argv[1], unit=sys.argv[2] or None).close()
 import duckdb
 counted = f"DISTINCT {sys.argv[2]}" if sys.argv[2] else "*"

@@ -9,9 +9,9 @@ import duckdb
 import pytest
 
 from benchmarks.comparison import Comparison, Run, Show, medians
-from noisycount.release.question.parser import parse
-from noisycount.release.sources.duckdb.source import DuckDBSource
-from noisycount.release.sources.forms import ColumnForm
+from noisycount.engines.duckdb.source import DuckDBSource
+from noisycount.engines.forms import ColumnForm
+from noisycount.query.parser import parse
 
 ROUNDS = 5
 RECORDS = 10**6

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 from click.testing import CliRunner
 
-from noisycount.app.cli import COMMANDS, noisycount
+from noisycount.cli.main import COMMANDS, noisycount
 
 __all__ = ["PAGE", "names", "page"]
 

@@ -3,14 +3,21 @@ import os
 
 from hypothesis import settings
 
+from tests.commands import here, refused, run
 from tests.layers import pytest_collection_modifyitems, pytest_report_header
 from tests.postgresql import postgresql, roomy_folder, unguarded
+from tests.sources import ledger_url, open_source
 from tests.spark import spark_cluster, spark_connect, spark_url
 
 __all__ = [
+    "here",
+    "ledger_url",
+    "open_source",
     "postgresql",
     "pytest_collection_modifyitems",
     "pytest_report_header",
+    "refused",
+    "run",
     "spark_cluster",
     "spark_connect",
     "spark_url",

@@ -168,9 +168,9 @@ def programs() -> Path:
 @pytest.fixture
 def unguarded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let views through that compute, for what else must hold if a server fails in a count."""
-    sources = "noisycount.release.sources"
-    monkeypatch.setattr(f"{sources}.sql.catalog.computed_columns", lambda *_: frozenset())
-    monkeypatch.setattr(f"{sources}.spark.relation.STORED", frozenset({"TEMPORARY"}))
+    engines = "noisycount.engines"
+    monkeypatch.setattr(f"{engines}.sql.postgresql.computed_columns", lambda *_: frozenset())
+    monkeypatch.setattr(f"{engines}.spark.records.STORED", frozenset({"TEMPORARY"}))
 
 
 @pytest.fixture(scope="session")

@@ -11,12 +11,12 @@ from textwrap import dedent
 
 import uvicorn
 
-from noisycount.app.access.keyring import Keyring
-from noisycount.app.access.visitor import Role, Visitor
-from noisycount.app.config.config import Config
-from noisycount.app.config.file import load
-from noisycount.app.server.application import application
-from noisycount.app.server.office import Office
+from noisycount.access.keyring import Keyring
+from noisycount.access.keys import Role, Visitor
+from noisycount.config.config import Config
+from noisycount.config.file import load
+from noisycount.service.application import application
+from noisycount.service.state import Office
 
 _SECONDS_TO_START = 30
 OFTEN = "[server]\nrate = 1000000\n"

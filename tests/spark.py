@@ -45,7 +45,7 @@ class Programs:
     """Programs of Spark, each in a group of its own, which all end with the tests."""
 
     def __init__(self) -> None:
-        from noisycount.release.sources.spark.java import java_at_hand  # noqa: PLC0415 - on first use
+        from noisycount.engines.spark.driver import java_at_hand  # noqa: PLC0415 - on first use
 
         self.folder = Path(tempfile.mkdtemp(prefix="noisycount-spark-"))
         self.running: list[subprocess.Popen[bytes]] = []

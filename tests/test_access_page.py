@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.app.config.file import load
-from noisycount.app.server.guard.oidc.tokens import Tokens
+from noisycount.config.file import load
+from noisycount.service.auth.oidc import Tokens
 from tests.transcripts import PROJECT, blocks_of
 
 PAGE = PROJECT / "docs/access.md"

@@ -63,6 +63,6 @@ def test_wheel_ships_survey_and_template(tmp_path: Path) -> None:
     subprocess.run([*build, tmp_path], cwd=PROJECT, check=True, capture_output=True)  # noqa: S603 - our own command
     (wheel,) = tmp_path.glob("*.whl")
     with ZipFile(wheel) as archive:
-        for file in (survey_path(), PROJECT / "src/noisycount/app/config/template.toml"):
+        for file in (survey_path(), PROJECT / "src/noisycount/config/template.toml"):
             name = file.relative_to(PROJECT / "src").as_posix()
             assert archive.read(name) == file.read_bytes()

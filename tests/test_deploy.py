@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.app.commands.analysts import command as analysts
-from noisycount.app.commands.serve import command
-from noisycount.app.config.service import ServiceConfig
+from noisycount.cli.commands.analysts import command as analysts
+from noisycount.cli.commands.serve import command
+from noisycount.config.service import ServiceConfig
 from tests.transcripts import blocks_of
 
 ROOT = Path(__file__).parents[1]

@@ -15,18 +15,16 @@ import numpy as np
 import pytest
 
 from noisycount import DiscreteGaussian, DiscreteLaplace
-from noisycount.app.cli import COMMANDS
-from noisycount.app.config.file import load
+from noisycount.cli.main import COMMANDS
+from noisycount.config.file import load
+from noisycount.ledger.approximate import budget_from
+from noisycount.ledger.budget import Loss
 from noisycount.model.half_width import error_within
-from noisycount.model.tables.combined_errors import prefix_errors
-from noisycount.model.tables.margins import cell_level
-from noisycount.model.tables.ranges import range_levels
-from noisycount.model.tables.shares import shares
-from noisycount.release.budget.loss import Loss
-from noisycount.release.budget.parts import budget_from
-from noisycount.release.question.schema import Kind
-from noisycount.release.remains import affordable
-from noisycount.release.tables.wishes import TableWish
+from noisycount.model.tables.combined import prefix_errors
+from noisycount.model.tables.levels import cell_level, range_levels, shares
+from noisycount.query.schema import Kind
+from noisycount.release.answer import affordable
+from noisycount.release.wishes import TableWish
 from tests.transcripts import (
     BUILT,
     PROJECT,
@@ -101,7 +99,7 @@ def typed(page: Path) -> Iterator[list[str]]:
 
 def command_of(words: list[str]) -> click.Command:
     """The command that words of a line begin with, or its part."""
-    command: click.Command = import_module(f"noisycount.app.commands.{words[0]}").command
+    command: click.Command = import_module(f"noisycount.cli.commands.{words[0]}").command
     if isinstance(command, click.Group) and len(words) > 1:
         return command.commands.get(words[1], command)
     return command

@@ -11,7 +11,7 @@ from audits.search import Refusal, Setting, finding, settings
 from audits.searched import SEARCHED, not_searched
 
 import noisycount as nc
-from noisycount.analysis.posterior.estimates import Estimates
+from noisycount.analysis.posterior.posterior import Estimates
 
 NUMBER = 300
 NAMES = {**NOISES, **COUNTS, **AVERAGES}  # curves and tables take longer

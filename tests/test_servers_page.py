@@ -5,8 +5,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from noisycount.app.config.config import Config
-from noisycount.app.config.file import load
+from noisycount.config.config import Config
+from noisycount.config.file import load
 from tests.postgresql import Server
 from tests.transcripts import blocks, output, pieces, transcripts
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.app.config.file import load
-from noisycount.app.config.service import ServiceConfig
-from tests.app.server.process import Service
+from noisycount.config.file import load
+from noisycount.config.service import ServiceConfig
+from tests.service.process import Service
 
 PAGE = Path(__file__).parents[1] / "docs/service.md"
 TEXT = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else ""

@@ -14,10 +14,10 @@ from typing import Self
 
 import pytest
 
-from noisycount.app.cli import main
-from noisycount.app.server import serving
+from noisycount.cli.main import main
 from noisycount.data import survey_path
-from noisycount.release.sources.conformance.suite import examined, suite
+from noisycount.engines.conformance.suite import examined, suite
+from noisycount.service import serving
 
 PROJECT = Path(__file__).parents[1]
 README = PROJECT / "README.md"
@@ -186,7 +186,7 @@ class Reader:
             monkeypatch.setenv(name, str(value))
         monkeypatch.chdir(clone)
         few = partial(examined, asked=suite(200))
-        monkeypatch.setattr("noisycount.release.certifying.examined", few)
+        monkeypatch.setattr("noisycount.release.records.examined", few)
         return cls(clone, capsys, {"__name__": "__main__"}, {})
 
     def copy(self, block: Block) -> None:

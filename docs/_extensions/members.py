@@ -2,7 +2,7 @@
 
 from sphinx.application import Sphinx
 
-from noisycount.shown.value import Shown
+from noisycount.display.values import Shown
 
 __all__ = ["setup"]
 

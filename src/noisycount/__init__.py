@@ -4,68 +4,69 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from noisycount.analysis.accuracy.accuracy import accuracy, chan_bound, failure_probability
-    from noisycount.analysis.accuracy.epsilon_for_accuracy import epsilon_for_accuracy
-    from noisycount.analysis.accuracy.out_of_range import (
+    from noisycount.analysis.accuracy.accuracy import (
+        accuracy,
+        chan_bound,
+        epsilon_for_accuracy,
+        failure_probability,
         out_of_range_bounds,
         out_of_range_probability,
     )
-    from noisycount.analysis.accuracy.prices import affordable_answers, epsilon_of_group
-    from noisycount.analysis.accuracy.readable_epsilon import readable_epsilon
     from noisycount.analysis.accuracy.relative_error import (
+        affordable_answers,
         count_for_relative_error,
         epsilon_for_relative_error,
+        epsilon_of_group,
         iso_epsilon_curves,
+        readable_epsilon,
         relative_confidence,
         relative_error,
     )
-    from noisycount.analysis.arithmetic.difference import difference
-    from noisycount.analysis.arithmetic.greater import probability_greater
+    from noisycount.analysis.accuracy.utility import scale_for_utility_loss, utility_loss
+    from noisycount.analysis.arithmetic.difference import difference, probability_greater
     from noisycount.analysis.arithmetic.ratio import ratio
     from noisycount.analysis.arithmetic.unbiased import unbiased
-    from noisycount.analysis.evaluation.break_even import break_even_rates
     from noisycount.analysis.evaluation.evaluation import (
+        break_even_rates,
         improvement_probability,
         mean_absolute_error,
         tie_probability,
     )
     from noisycount.analysis.posterior.posterior import Posterior, posterior
     from noisycount.analysis.posterior.refine import refine
-    from noisycount.analysis.privacy.amplification import amplified_delta
-    from noisycount.analysis.privacy.belief import belief_bounds
-    from noisycount.analysis.privacy.desk.list_risk import ListRisk, list_risk
-    from noisycount.analysis.privacy.parts.curve import parts_curve
-    from noisycount.analysis.privacy.parts.samples import samples_curve
+    from noisycount.analysis.privacy.list_risk import ListRisk, list_risk
+    from noisycount.analysis.privacy.partitions import parts_curve
     from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
-    from noisycount.analysis.privacy.smallest_scale import smallest_scale
+    from noisycount.analysis.privacy.sampled_answers import samples_curve
+    from noisycount.analysis.privacy.smallest_scale import (
+        amplified_delta,
+        belief_bounds,
+        smallest_scale,
+    )
     from noisycount.analysis.tables.table_estimates import TablePosterior
     from noisycount.analysis.tables.table_posterior import table_posterior
-    from noisycount.analysis.utility.utility import scale_for_utility_loss, utility_loss
-    from noisycount.app.open_desk import open_desk
     from noisycount.charts.chart import chart
     from noisycount.errors import NoisyCountError
-    from noisycount.model.atoms.atoms import Atoms
-    from noisycount.model.below import below
-    from noisycount.model.exact import Exact
+    from noisycount.model import releases
+    from noisycount.model.atoms import Atoms
+    from noisycount.model.exact import Exact, below
     from noisycount.model.half_width import readable_epsilon_within
     from noisycount.model.mechanism import Mechanism
     from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-    from noisycount.model.noises.discrete_laplace import DiscreteLaplace
     from noisycount.model.noises.gaussian import Gaussian
-    from noisycount.model.noises.laplace import Laplace
+    from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
     from noisycount.model.noises.noise_sum import NoiseSum
-    from noisycount.model.populations.beta_binomial import BetaBinomial
-    from noisycount.model.populations.binomial import Binomial
+    from noisycount.model.populations.binomial import BetaBinomial, Binomial
     from noisycount.model.populations.known import Known
     from noisycount.model.populations.population import Population
-    from noisycount.model.populations.strata.strata import Strata
+    from noisycount.model.populations.strata import Strata
     from noisycount.model.populations.tabulated import Tabulated
-    from noisycount.model.releases import releases
     from noisycount.model.subsampling import Subsample
     from noisycount.model.tables.splits import Splits
     from noisycount.model.tables.tree import Tree
-    from noisycount.study.figure import Figure
-    from noisycount.study.papers.catalogue import claims, figure, figures
+    from noisycount.papers.catalogue import claims, figure, figures
+    from noisycount.papers.figure import Figure
+    from noisycount.tasks.open_desk import open_desk
 
 __all__ = [
     "Atoms",
@@ -136,13 +137,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Atoms": "model.atoms.atoms",
-    "BetaBinomial": "model.populations.beta_binomial",
+    "Atoms": "model.atoms",
+    "BetaBinomial": "model.populations.binomial",
     "Binomial": "model.populations.binomial",
     "DiscreteGaussian": "model.noises.discrete_gaussian",
-    "DiscreteLaplace": "model.noises.discrete_laplace",
+    "DiscreteLaplace": "model.noises.laplace",
     "Exact": "model.exact",
-    "Figure": "study.figure",
+    "Figure": "papers.figure",
     "Gaussian": "model.noises.gaussian",
     "Known": "model.populations.known",
     "Laplace": "model.noises.laplace",
@@ -153,56 +154,56 @@ _HOMES = {
     "Posterior": "analysis.posterior.posterior",
     "PrivacyCurve": "analysis.privacy.privacy_curve",
     "Splits": "model.tables.splits",
-    "Strata": "model.populations.strata.strata",
+    "Strata": "model.populations.strata",
     "Subsample": "model.subsampling",
     "TablePosterior": "analysis.tables.table_estimates",
     "Tabulated": "model.populations.tabulated",
     "Tree": "model.tables.tree",
     "accuracy": "analysis.accuracy.accuracy",
-    "affordable_answers": "analysis.accuracy.prices",
-    "amplified_delta": "analysis.privacy.amplification",
-    "ListRisk": "analysis.privacy.desk.list_risk",
-    "list_risk": "analysis.privacy.desk.list_risk",
-    "parts_curve": "analysis.privacy.parts.curve",
-    "samples_curve": "analysis.privacy.parts.samples",
-    "belief_bounds": "analysis.privacy.belief",
-    "below": "model.below",
-    "break_even_rates": "analysis.evaluation.break_even",
+    "affordable_answers": "analysis.accuracy.relative_error",
+    "amplified_delta": "analysis.privacy.smallest_scale",
+    "ListRisk": "analysis.privacy.list_risk",
+    "list_risk": "analysis.privacy.list_risk",
+    "parts_curve": "analysis.privacy.partitions",
+    "samples_curve": "analysis.privacy.sampled_answers",
+    "belief_bounds": "analysis.privacy.smallest_scale",
+    "below": "model.exact",
+    "break_even_rates": "analysis.evaluation.evaluation",
     "chan_bound": "analysis.accuracy.accuracy",
     "chart": "charts.chart",
-    "claims": "study.papers.catalogue",
+    "claims": "papers.catalogue",
     "count_for_relative_error": "analysis.accuracy.relative_error",
     "difference": "analysis.arithmetic.difference",
-    "epsilon_for_accuracy": "analysis.accuracy.epsilon_for_accuracy",
+    "epsilon_for_accuracy": "analysis.accuracy.accuracy",
     "epsilon_for_relative_error": "analysis.accuracy.relative_error",
-    "epsilon_of_group": "analysis.accuracy.prices",
+    "epsilon_of_group": "analysis.accuracy.relative_error",
     "failure_probability": "analysis.accuracy.accuracy",
-    "figure": "study.papers.catalogue",
-    "figures": "study.papers.catalogue",
+    "figure": "papers.catalogue",
+    "figures": "papers.catalogue",
     "improvement_probability": "analysis.evaluation.evaluation",
     "iso_epsilon_curves": "analysis.accuracy.relative_error",
     "mean_absolute_error": "analysis.evaluation.evaluation",
-    "open_desk": "app.open_desk",
-    "out_of_range_bounds": "analysis.accuracy.out_of_range",
-    "out_of_range_probability": "analysis.accuracy.out_of_range",
+    "open_desk": "tasks.open_desk",
+    "out_of_range_bounds": "analysis.accuracy.accuracy",
+    "out_of_range_probability": "analysis.accuracy.accuracy",
     "posterior": "analysis.posterior.posterior",
     "privacy_curve": "analysis.privacy.privacy_curve",
-    "probability_greater": "analysis.arithmetic.greater",
+    "probability_greater": "analysis.arithmetic.difference",
     "ratio": "analysis.arithmetic.ratio",
-    "readable_epsilon": "analysis.accuracy.readable_epsilon",
+    "readable_epsilon": "analysis.accuracy.relative_error",
     "readable_epsilon_within": "model.half_width",
     "refine": "analysis.posterior.refine",
     "relative_confidence": "analysis.accuracy.relative_error",
     "relative_error": "analysis.accuracy.relative_error",
-    "scale_for_utility_loss": "analysis.utility.utility",
+    "scale_for_utility_loss": "analysis.accuracy.utility",
     "smallest_scale": "analysis.privacy.smallest_scale",
     "table_posterior": "analysis.tables.table_posterior",
     "tie_probability": "analysis.evaluation.evaluation",
     "unbiased": "analysis.arithmetic.unbiased",
-    "utility_loss": "analysis.utility.utility",
+    "utility_loss": "analysis.accuracy.utility",
 }
 __version__: str
-_MODULES = {"releases": "model.releases.releases"}
+_MODULES = {"releases": "model.releases"}
 
 
 def __getattr__(name: str) -> object:

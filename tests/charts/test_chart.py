@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import noisycount as nc
-from noisycount.charts.refinement.curves import RefinementCurves
-from noisycount.release.release import Release
-from tests.study.test_papers import figure
+from noisycount.charts.bars import RefinementCurves
+from noisycount.release.answer import Release
+from tests.papers.test_papers import figure
 
 LAW = nc.Binomial(5912, 0.017)
 

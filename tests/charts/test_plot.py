@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.charts.plot.chart import plot_chart, plot_svg
-from noisycount.charts.plot.places import spread
-from noisycount.charts.plot.plot import Axis, Line, Panel
+from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.plot_chart import plot_chart, plot_svg, spread
 from noisycount.charts.theme import STYLES
-from noisycount.study.figure import Figure
-from tests.study.test_papers import CASES, KEYS, SLOW, figure
+from noisycount.papers.figure import Figure
+from tests.papers.test_papers import CASES, KEYS, SLOW, figure
 
 WIDEST = 480  # pixels of a picture, of which a phone shows 360
 

@@ -5,18 +5,12 @@ from typing import Any
 import pytest
 
 import noisycount as nc
+from noisycount.charts.dots import MOST_DOTS, RefinedDot, RefinedDots, RefinedSums, answer_error
 from noisycount.charts.files import save_file
-from noisycount.charts.table.dots import (
-    MOST_DOTS,
-    RefinedDot,
-    RefinedDots,
-    RefinedSums,
-    answer_error,
-)
-from noisycount.charts.table.refined_chart import refined_chart
+from noisycount.charts.refined_table import refined_chart
 from noisycount.model.exact import Exact
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.model.noises.gaussian import Gaussian
+from noisycount.model.noises.laplace import DiscreteLaplace
 
 DOTS = [
     RefinedDot("Bern", 40, 9, 38.5, 31, 46),

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import noisycount as nc
+from noisycount.charts.bars import MOST_ROWS, TableBar, TableBars
 from noisycount.charts.files import save_file
-from noisycount.charts.table.bars import MOST_ROWS, TableBar, TableBars
-from noisycount.charts.table.chart import table_chart
+from noisycount.charts.table import table_chart
 
 BARS = TableBars(
     [TableBar("Bern", 40, 9), TableBar("Überlingen am Bodensee, Landkreis Konstanz", -3, 9)],

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from noisycount.model.exact import Exact, ExactLikelihood
-from noisycount.model.laws.factor import LogStep, Moved, Product
+from noisycount.model.laws.factors import LogStep, Moved, Product
 
 
 @pytest.mark.parametrize("count", [0, 1, 10**12])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from noisycount.model.half_width import epsilon_within, error_within, readable_epsilon_within
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.model.noises.laplace import DiscreteLaplace
 
 mp.dps = 50
 

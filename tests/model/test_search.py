@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.model.search import (
+from noisycount.model.searches import (
     Bracket,
     bracketed,
     bracketed_by_factors,

@@ -10,13 +10,11 @@ from noisycount.analysis.posterior.posterior import Posterior, posterior
 from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import Laplace
-from noisycount.model.populations.beta_binomial import BetaBinomial
-from noisycount.model.populations.binomial import Binomial
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.populations.population import Population
-from noisycount.model.populations.strata.strata import Strata
+from noisycount.model.populations.strata import Strata
 from noisycount.model.subsampling import NoisySampleLikelihood, Subsample
 
 DRAWS = 3000

@@ -10,9 +10,8 @@ from mpmath import mp, mpf
 
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import Laplace
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from tests.oracles.balls import dot
 
 mp.dps = 50

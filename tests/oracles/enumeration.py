@@ -7,7 +7,7 @@ from functools import cache
 
 from mpmath import mp, mpf
 
-from noisycount.model.drawing.one import RandomIntegers
+from noisycount.model.sampling.scalar import RandomIntegers
 
 mp.dps = 50
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.gamma import Reals
 
 Shape = Callable[[Reals], Reals]
 """The density at z, up to a constant."""

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import product
 from typing import Self
 
-from noisycount.model.drawing.one import RandomIntegers
+from noisycount.model.sampling.scalar import RandomIntegers
 
 __all__ = ["Abandoned", "ExactScript", "Polynomial", "first_tries"]
 

@@ -1,5 +1,5 @@
 """The fixtures of the command line."""
 
-from tests.app.conftest import here, run
+from tests.commands import here, run
 
 __all__ = ["here", "run"]

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.app.config.config import Config
-from noisycount.app.config.file import TEMPLATE, load
-from noisycount.app.config.oidc import ALGORITHMS
-from noisycount.app.config.service import ServiceConfig
+from noisycount.config.config import Config
+from noisycount.config.file import TEMPLATE, load
+from noisycount.config.service import ALGORITHMS, ServiceConfig
+from noisycount.engines.forms import ColumnForm, date_pattern
 from noisycount.errors import ConfigError
-from noisycount.release.question.schema import Kind
-from noisycount.release.sources.forms import ColumnForm, date_pattern
+from noisycount.query.schema import Kind
 from tests.reference.pages import blocks, rows, section, text
 
 PAGE = "configuration.md"

@@ -5,9 +5,9 @@ import shlex
 import pytest
 
 from noisycount import errors
-from noisycount.app.commands import check, doctor, ledger
-from noisycount.app.terminal.refusal import _KINDS, STATUSES, status_of
-from tests.app.conftest import Run
+from noisycount.cli.commands import check, doctor, ledger
+from noisycount.terminal.refusal import _KINDS, STATUSES, status_of
+from tests.commands import Run
 from tests.reference.pages import blocks, rows, text
 
 PAGE = "exit-codes.md"

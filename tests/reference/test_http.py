@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from noisycount.app.server.api.problems import INTERNAL, PROBLEMS, problem_reply
-from noisycount.app.server.office import Office
-from tests.app.server.callers import Caller, calling, configured, serving
-from tests.app.server.test_routes import ROWS, Rule
+from noisycount.service.refusals import INTERNAL, PROBLEMS, problem_reply
+from noisycount.service.state import Office
 from tests.reference.pages import rows, section, text
+from tests.service.callers import Caller, calling, configured, serving
+from tests.service.test_routes import ROWS, Rule
 
 PAGE = "http.md"
 

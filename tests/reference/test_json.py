@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 import pytest
 
-from noisycount.app.cli import COMMANDS, noisycount
-from noisycount.release import certifying
-from noisycount.release.sources.conformance.suite import examined, suite
-from tests.app.conftest import Run
+from noisycount.cli.main import COMMANDS, noisycount
+from noisycount.engines.conformance.suite import examined, suite
+from noisycount.release import records as certifying
+from tests.commands import Run
 from tests.commands_page import names
 from tests.reference.pages import blocks, rows, text
 

@@ -5,16 +5,16 @@ from math import nan
 
 import pytest
 
-from noisycount.app.table.keys import values_of_part
-from noisycount.app.table.typed import items, keys_of_column
+from noisycount.engines.memory import MemorySource
 from noisycount.errors import PredicateError
-from noisycount.release.question import tokens as words
-from noisycount.release.question.grouping import OUTSIDE, Part
-from noisycount.release.question.normal_form import normal_form
-from noisycount.release.question.parser import canonical_text, english, parse
-from noisycount.release.question.schema import Kind, Schema
-from noisycount.release.sources.memory import MemorySource
-from noisycount.release.tables.parts import MOST_PARTS, parts_of
+from noisycount.query import tokens as words
+from noisycount.query.grouping import OUTSIDE, Part
+from noisycount.query.normal_form import normal_form
+from noisycount.query.parser import parse
+from noisycount.query.parts import MOST_PARTS, parts_of
+from noisycount.query.schema import Kind, Schema
+from noisycount.query.text import canonical_text, english
+from noisycount.tasks.table.asked import items, keys_of_column, values_of_part
 from tests.reference.ebnf import Grammar, Token
 from tests.reference.pages import blocks, rows, section, text
 

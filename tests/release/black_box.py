@@ -12,15 +12,16 @@ import numpy as np
 from mpmath import mp, mpf
 from scipy import stats
 
-from noisycount.model.drawing.one import RandomIntegers, discrete_laplace
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
-from noisycount.release.desk import Dataset, Desk
-from noisycount.release.ledger.ledger import Ledger
-from noisycount.release.question.schema import Kind
-from noisycount.release.sources.duckdb.source import DuckDBSource
+from noisycount.engines.duckdb.source import DuckDBSource
+from noisycount.ledger.ledger import Ledger
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.sampling.scalar import RandomIntegers, discrete_laplace
+from noisycount.query.schema import Kind
+from noisycount.release.dataset import Dataset
+from noisycount.release.desk import Desk
 from tests.oracles.chi_square import chi_square_p_value
-from tests.release.conftest import write_parquet
 from tests.release.workers import processes
+from tests.sources import write_parquet
 
 __all__ = [
     "FALSE_ALARM",

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.model.drawing.one import RandomIntegers, discrete_laplace
-from noisycount.model.noises import discrete as noise
-from noisycount.release.desk import Dataset, Desk
-from noisycount.release.ledger.ledger import Ledger
-from noisycount.release.question.schema import Kind
-from noisycount.release.sources.memory import MemorySource
+from noisycount.engines.memory import MemorySource
+from noisycount.ledger.ledger import Ledger
+from noisycount.model.noises import additive as noise
+from noisycount.model.sampling.scalar import RandomIntegers, discrete_laplace
+from noisycount.query.schema import Kind
+from noisycount.release.dataset import Dataset
+from noisycount.release.desk import Desk
 from tests.release.black_box import (
     MUTANTS,
     ROWS,

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.release.ledger.ledger import Ledger
+from noisycount.ledger.ledger import Ledger
+from tests.ledger.killing import toll
 from tests.postgresql import Server
-from tests.release.ledger.killing import toll
 from tests.release.workers import HastyLedger, RedrawingLedger
 
 KILLS = {"sqlite": 500, "postgresql": 100}

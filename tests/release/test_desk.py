@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 import noisycount as nc
+from noisycount.engines.duckdb.source import DuckDBSource
+from noisycount.engines.memory import MemorySource
 from noisycount.errors import (
     BudgetError,
     LedgerError,
@@ -20,15 +22,15 @@ from noisycount.errors import (
     PurposeError,
     SourceError,
 )
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
-from noisycount.release.budget.budgets import PureBudget
-from noisycount.release.desk import Dataset, Desk, Release
-from noisycount.release.ledger.entries import Analyst, Request
-from noisycount.release.ledger.ledger import Ledger
-from noisycount.release.question.schema import Kind
-from noisycount.release.question.tree import Predicate
-from noisycount.release.sources.duckdb.source import DuckDBSource
-from noisycount.release.sources.memory import MemorySource
+from noisycount.ledger.budget import PureBudget
+from noisycount.ledger.entries import Analyst, Request
+from noisycount.ledger.ledger import Ledger
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.query.predicate import Predicate
+from noisycount.query.schema import Kind
+from noisycount.release.answer import Release
+from noisycount.release.dataset import Dataset
+from noisycount.release.desk import Desk
 from tests.release.workers import CountedSource
 
 SCHEMA = {"age": Kind.INTEGER, "person": Kind.INTEGER}

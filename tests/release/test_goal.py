@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.app.plan.plan import planned, planned_error
-from noisycount.release.goal import Goal
+from noisycount.release.plan import Goal
+from noisycount.tasks.plan import planned, planned_error
 
 
 @given(

@@ -9,16 +9,14 @@ from pathlib import Path
 import pytest
 
 import noisycount as nc
+from noisycount.engines.memory import MemorySource
 from noisycount.errors import PredicateError
-from noisycount.release.budget.budgets import ConcentratedBudget, PureBudget
-from noisycount.release.budget.loss import Loss
+from noisycount.ledger.budget import ConcentratedBudget, Loss, PureBudget
+from noisycount.ledger.entries import Entry, Request, TableAnswer
+from noisycount.ledger.ledger import Ledger
+from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
-from noisycount.release.ledger.entries import Entry, Request
-from noisycount.release.ledger.ledger import Ledger
-from noisycount.release.ledger.table_answer import TableAnswer
-from noisycount.release.question.schema import Kind
-from noisycount.release.sources.memory import MemorySource
 from tests.release.workers import processes, start_together, wait_for_all
 
 WHERE, OTHER, EPSILON = "age >= 40", "not age < 40", Fraction(1, 3)

@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.app.terminal.files import check_regular
+from noisycount.catalog.contents import Copies
+from noisycount.engines.places import is_several
 from noisycount.errors import SourceError
-from noisycount.release.presence import state_at
-from noisycount.release.register.copies import Copies
-from noisycount.release.sources.places import is_several
+from noisycount.terminal.files import check_regular
+from noisycount.validation import state_at
 
 LONG = "x" * 300
 """A name that no disk holds, for whichever account."""

@@ -11,27 +11,28 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from noisycount.catalog.contents import Contents
+from noisycount.catalog.record import Written
+from noisycount.catalog.register import Register, Statement
+from noisycount.engines.duckdb.source import DuckDBSource
+from noisycount.engines.duckdb.view import count_sql
+from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.engines.interface import Source
+from noisycount.engines.memory import MemorySource
+from noisycount.engines.places import files_of
 from noisycount.errors import NoisyCountError, SourceError
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
-from noisycount.release.desk import Dataset, Desk
-from noisycount.release.ledger.ledger import Ledger
-from noisycount.release.question.parser import parse
-from noisycount.release.question.schema import Kind
+from noisycount.ledger.ledger import Ledger
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.query.parser import parse
+from noisycount.query.schema import Kind
+from noisycount.release.dataset import Dataset
+from noisycount.release.desk import Desk
 from noisycount.release.records import Records as PrivateRecords
-from noisycount.release.register.contents import Contents
-from noisycount.release.register.register import Register, Statement
-from noisycount.release.register.written import Written
-from noisycount.release.slot import Slot
-from noisycount.release.sources.duckdb.counting import count_sql
-from noisycount.release.sources.duckdb.source import DuckDBSource
-from noisycount.release.sources.forms import ColumnForm, FileForm
-from noisycount.release.sources.interface import Source
-from noisycount.release.sources.memory import MemorySource
-from noisycount.release.sources.places import files_of
-from tests.release.conftest import Record, database, write_parquet, writing
-from tests.release.question.grammar import DIRTY, dirty_records, predicate_text
-from tests.release.question.test_injections import CORPUS
+from noisycount.release.reply_tick import Slot
+from tests.query.grammar import DIRTY, dirty_records, predicate_text
+from tests.query.test_injections import CORPUS
 from tests.release.test_desk import WatchedSource, everything_that_an_error_knows
+from tests.sources import Record, database, write_parquet, writing
 
 PRICE = Fraction(1, 10**6)
 CHANCE = random.Random(3)  # noqa: S311 - repeatable, not secret

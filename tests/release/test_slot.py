@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.errors import BudgetError, OverrunError, PredicateError, SourceError
-from noisycount.release.desk import Dataset, Desk, Release
-from noisycount.release.ledger.ledger import Ledger
-from noisycount.release.slot import Slot
+from noisycount.ledger.ledger import Ledger
+from noisycount.release.answer import Release
+from noisycount.release.dataset import Dataset
+from noisycount.release.desk import Desk
+from noisycount.release.reply_tick import Slot
 from tests.release.test_desk import (
     CANARY,
     HALF,

@@ -10,18 +10,19 @@ from multiprocessing.context import ForkServerContext
 from multiprocessing.synchronize import Barrier, Event
 from pathlib import Path
 
+from noisycount.engines.memory import MemorySource
+from noisycount.engines.truth import Record
 from noisycount.errors import BudgetError, LedgerError
+from noisycount.ledger.budget import ConcentratedBudget, Loss
+from noisycount.ledger.entries import Counts, Entry, Request, TableAnswer
+from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.transactions import Enclosure
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.release.budget.budgets import ConcentratedBudget
-from noisycount.release.budget.loss import Loss
-from noisycount.release.desk import Dataset, Desk
-from noisycount.release.ledger.enclosure import Enclosure
-from noisycount.release.ledger.ledger import Entry, Ledger, Request
-from noisycount.release.ledger.table_answer import Counts, TableAnswer
-from noisycount.release.question.keys import CellQuestion
-from noisycount.release.question.schema import Kind
-from noisycount.release.question.tree import Predicate
-from noisycount.release.sources.memory import MemorySource, Record
+from noisycount.query.grouping import CellQuestion
+from noisycount.query.predicate import Predicate
+from noisycount.query.schema import Kind
+from noisycount.release.dataset import Dataset
+from noisycount.release.desk import Desk
 
 SURVEY = Dataset("survey", ConcentratedBudget(Fraction(10**6)))
 PRICE = Fraction(1, 10**6)

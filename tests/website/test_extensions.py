@@ -34,7 +34,7 @@ def test_types_of_arrays_are_short() -> None:
     """What NumPy takes for an array, and an array of numbers, are a word each."""
     from numpy.typing import ArrayLike  # noqa: PLC0415
 
-    from noisycount.model.laws.expansion import Reals  # noqa: PLC0415
+    from noisycount.model.laws.gamma import Reals  # noqa: PLC0415
 
     short = import_module("short_types")
     array_like = short._spelt(ArrayLike)  # noqa: SLF001

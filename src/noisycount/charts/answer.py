@@ -8,18 +8,26 @@ import altair as alt
 import numpy as np
 
 from noisycount.analysis.posterior.observed import Published
-from noisycount.charts.drawing import unchecked
-from noisycount.charts.lines import as_lines
+from noisycount.charts.drawing import as_lines, unchecked
 from noisycount.charts.theme import CONFIG, GREEN, INK, VERMILION
+from noisycount.display.numbers import to_one_place
 from noisycount.model.noises.additive import SymmetricNoise
-from noisycount.shown.numbers import to_one_place
 
 __all__ = ["AnswerCurve", "answer_chart"]
 
+
 _WIDTH, _HEIGHT = 420, 160
+
+
 _CHARACTERS = 60  # of a line above the chart, so that it is no wider
+
+
 _POINTS = 1000  # at most so many counts: enough for a curve without corners
+
+
 _LEFT_OUT = 1e-3  # of the noise, beyond the ends of the curve
+
+
 _CONFIDENCE = 0.95  # of an answer that does not state one
 
 

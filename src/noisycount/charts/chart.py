@@ -1,13 +1,31 @@
-"""The chart of any result; drawing is imported only when something is drawn."""
+"""The extra `charts`: the packages that draw, without which all else works.
+
+The chart of any result; drawing is imported only when something is drawn.
+"""
 
 from typing import TYPE_CHECKING
 
-from noisycount.charts.extra import check_charts
+from noisycount.errors import NoisyCountError, extra_words
 
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["chart"]
+__all__ = ["chart", "check_charts"]
+
+
+def check_charts() -> None:
+    """The refusal of a chart that no package can draw.
+
+    Raises:
+        NoisyCountError: The extra is not installed; the text says how to install it.
+    """
+    try:
+        import altair as alt  # noqa: F401, PLC0415  (is it there?)
+        import vl_convert  # noqa: F401, PLC0415  (the same)
+    except ImportError:
+        raise NoisyCountError(
+            f"charts need the packages altair and vl-convert-python: {extra_words('charts')}"
+        ) from None
 
 
 def chart(result: object) -> "alt.TopLevelMixin":

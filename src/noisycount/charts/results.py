@@ -9,19 +9,19 @@ from noisycount.analysis.posterior.posterior import Posterior
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve
 from noisycount.analysis.tables.table_estimates import TablePosterior
 from noisycount.charts.answer import AnswerCurve, answer_chart
-from noisycount.charts.plot.chart import plot_chart
-from noisycount.charts.plot.plot import Plot
-from noisycount.charts.privacy.chart import privacy_chart
-from noisycount.charts.privacy.view import NamedCurve, PrivacyView
-from noisycount.charts.refinement.chart import refinement_chart
-from noisycount.charts.refinement.curves import RefinementCurves
-from noisycount.charts.table.bars import TableBars, is_tabled
-from noisycount.charts.table.chart import table_chart
-from noisycount.charts.table.posterior_dots import posterior_dots
-from noisycount.charts.table.refined_chart import refined_chart
-from noisycount.shown.line import short
+from noisycount.charts.bars import RefinementCurves, TableBars, is_tabled
+from noisycount.charts.dots import posterior_dots
+from noisycount.charts.plot import Plot
+from noisycount.charts.plot_chart import plot_chart
+from noisycount.charts.privacy import privacy_chart
+from noisycount.charts.privacy_view import NamedCurve, PrivacyView
+from noisycount.charts.refined_table import refined_chart
+from noisycount.charts.refinement import refinement_chart
+from noisycount.charts.table import table_chart
+from noisycount.display.values import short
 
 __all__ = ["chart_of"]
+
 
 _SHOWN = 100  # characters of what is refused
 

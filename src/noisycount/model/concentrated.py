@@ -1,4 +1,7 @@
-"""What zero-concentrated differential privacy implies in ε and δ, and which ρ implies them."""
+"""How far one record can move several counts at once.
+
+What zero-concentrated differential privacy implies in ε and δ, and which ρ implies them.
+"""
 
 from collections.abc import Callable
 from decimal import ROUND_DOWN, Decimal, localcontext
@@ -6,13 +9,38 @@ from fractions import Fraction
 from functools import lru_cache
 from math import exp, inf, nextafter
 
-from noisycount.model.validation import fraction_of_one, positive_number
+from noisycount.validation import fraction_of_one, positive_number
 
-__all__ = ["delta_of_rho", "epsilon_of_rho", "rho_within"]
+__all__ = ["delta_of_rho", "epsilon_of_rho", "l1_sensitivity", "rho_within"]
+
+
+def l1_sensitivity(counts: int, of_a_record: int, *, replaced: bool) -> int:
+    """The sum of the moves of several counts, each of which moves by one at most.
+
+    A record that comes or goes moves those that it can be in; one that replaces another also those
+    that the other was in.
+
+    Args:
+        counts: How many counts there are.
+        of_a_record: In how many of them one record can be.
+        replaced: Whether a record replaces another, else it comes or goes.
+
+    Example:
+        >>> l1_sensitivity(12, 1, replaced=False), l1_sensitivity(12, 1, replaced=True)
+        (1, 2)
+    """
+    return min(counts, (2 if replaced else 1) * of_a_record)
+
 
 _DIGITS = 6  # of the largest ρ, rounded down
+
+
 _SEARCHED, _CERTIFIED = 30, 150  # digits in which an order is searched, and its bound computed
+
+
 _LOWEST, _HIGHEST = -70.0, 140.0  # logarithms of orders less 1; no bound gains beyond them
+
+
 _HALVINGS = 50  # to 2e-13 in the logarithm, of which a bound at its optimum feels the square
 
 

@@ -1,4 +1,7 @@
-"""No noise at all: the answer is the count."""
+"""No noise at all: the answer is the count.
+
+An answer that was not told because it was small.
+"""
 
 import math
 from dataclasses import dataclass
@@ -7,13 +10,14 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisycount.model.laws.expansion import FLAT, Expansion, Reals
-from noisycount.model.laws.factor import BaseFactor
-from noisycount.model.laws.tails import LogFactor, ValuedFactor
+from noisycount.display.values import Shown
+from noisycount.model.laws.factors import BaseFactor, LogFactor, ValuedFactor
+from noisycount.model.laws.gamma import FLAT, Expansion, Reals
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.validation import real_number, whole_number
+from noisycount.model.noises.additive import SymmetricNoise
+from noisycount.validation import real_number, whole_number
 
-__all__ = ["Exact", "ExactLikelihood"]
+__all__ = ["Below", "Exact", "ExactLikelihood", "below"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +99,49 @@ class ExactLikelihood(BaseFactor):
     def log_step(self, count: int) -> float:  # noqa: ARG002  (as every factor; it is flat)
         """No change: no two counts lie in the support."""
         return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Below(Shown):
+    """The answer was less than a threshold.
+
+    Attributes:
+        threshold: In records.
+    """
+
+    threshold: float
+
+    def last(self, mechanism: Mechanism) -> float:
+        """The largest answer below the threshold: of noise that is continuous the threshold."""
+        noise = getattr(mechanism, "noise", None) or mechanism
+        is_continuous = isinstance(noise, SymmetricNoise) and not noise.is_discrete
+        return self.threshold if is_continuous else math.ceil(self.threshold) - 1
+
+    def likelihood(self, mechanism: Mechanism, size: int) -> ValuedFactor:
+        """P[Y < t | K = k] as a function of the count k.
+
+        Args:
+            mechanism: The law of the answer given the count.
+            size: The number of records of the database.
+        """
+        return mechanism.tail(self.last(mechanism), size, upper=False)
+
+
+def below(threshold: float) -> Below:
+    """An answer of which is known only that it was less than a threshold: a suppressed cell.
+
+    It may stand wherever an answer of a count or of a table may. The noisy answer Y was below, not
+    the count: the likelihood of a count k is P[Y < t | k].
+
+    Args:
+        threshold: In records: what was published had an answer of at least this.
+
+    Raises:
+        ValueError: If the threshold is not a finite number.
+
+    Example:
+        >>> import noisycount as nc
+        >>> nc.below(450)
+        Below(threshold=450.0)
+    """
+    return Below(real_number(threshold, "threshold"))

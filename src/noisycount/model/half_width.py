@@ -4,13 +4,14 @@ import math
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 
-from noisycount.model.drawing.scales import as_written
-from noisycount.model.noises.discrete import DiscreteNoise
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
-from noisycount.model.noises.error.complement import log_one_minus_exp
-from noisycount.model.validation import fraction_of_one, positive_number, whole_number
+from noisycount.model.noises.additive import DiscreteNoise
+from noisycount.model.noises.errors import log_one_minus_exp
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.sampling.scales import as_written
+from noisycount.validation import fraction_of_one, positive_number, whole_number
 
 __all__ = ["epsilon_within", "error_within", "readable_epsilon_within"]
+
 
 _READABLE = Context(prec=2, rounding=ROUND_CEILING)  # up, so that the promise is kept
 

@@ -4,10 +4,9 @@ from abc import ABC, abstractmethod
 
 from numpy.typing import ArrayLike
 
-from noisycount.model.laws.expansion import Reals
-from noisycount.model.laws.factor import Factor
-from noisycount.model.laws.tails import ValuedFactor
-from noisycount.shown.value import Shown
+from noisycount.display.values import Shown
+from noisycount.model.laws.factors import Factor, ValuedFactor
+from noisycount.model.laws.gamma import Reals
 
 __all__ = ["Mechanism"]
 

@@ -10,22 +10,30 @@ from typing import ClassVar, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisycount.model.drawing.one import RandomIntegers
 from noisycount.model.exact import Exact
-from noisycount.model.laws.beta_binomial import BetaBinomialFactor
-from noisycount.model.laws.expansion import Expansion, Reals
-from noisycount.model.laws.factor import BaseFactor, Factor, LogStep, Moved, Product
-from noisycount.model.laws.log_gamma import log_gamma_bends
-from noisycount.model.laws.smooth_law import smooth_law
-from noisycount.model.laws.stationary import mode_and_turns
-from noisycount.model.laws.tails import LogFactor, ValuedFactor
+from noisycount.model.laws.factors import (
+    BaseFactor,
+    BetaBinomialFactor,
+    Factor,
+    LogFactor,
+    LogStep,
+    Moved,
+    Product,
+    ValuedFactor,
+)
+from noisycount.model.laws.gamma import Expansion, Reals, log_gamma_bends
+from noisycount.model.laws.smooth_law import mode_and_turns, smooth_law
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
-from noisycount.model.validation import real_number, whole_number
+from noisycount.model.sampling.scalar import RandomIntegers
+from noisycount.validation import real_number, whole_number
 
 __all__ = ["Subsample", "sample_likelihood"]
 
+
 _LARGEST_TABLE = 1 << 13  # records: the terms of a larger sample are fewer as a smooth law
+
+
 _ENTRIES = 1 << 19  # terms held at once: 4 MB
 
 

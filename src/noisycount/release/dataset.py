@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from noisycount.release.budget.budgets import Budget, budget_of
-from noisycount.release.ledger.arguments import check_text
-from noisycount.shown.told import told_name
-from noisycount.shown.value import Shown
+from noisycount.display.texts import told_name
+from noisycount.display.values import Shown
+from noisycount.ledger.budget import Budget, budget_of
+from noisycount.ledger.entries import check_text
 
 __all__ = ["Dataset", "LateDataset"]
 

@@ -6,37 +6,42 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, TypeVar
 
-from noisycount.model.noises.discrete import DiscreteNoise
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
-from noisycount.model.validation import fraction_of_one
-from noisycount.release.budget.exact import Exactly
-from noisycount.release.budget.neighbours import NeighbourRelation, neighbours_of_size
+from noisycount.display.values import Shown
+from noisycount.engines.check import Check, Closing
+from noisycount.engines.interface import Source
+from noisycount.ledger.approximate import NeighbourRelation, neighbours_of_size
+from noisycount.ledger.entries import Analyst, Request
+from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.transactions import Enclosure
+from noisycount.model.noises.additive import DiscreteNoise
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.query.key_sets import Keys
+from noisycount.query.predicate import columns
+from noisycount.query.reading import read
+from noisycount.query.schema import Kind
+from noisycount.release.answer import Release
+from noisycount.release.asked import OneCount
 from noisycount.release.dataset import Dataset, LateDataset
-from noisycount.release.goal import Goal
-from noisycount.release.ledger.enclosure import Enclosure
-from noisycount.release.ledger.entries import Analyst, Request
-from noisycount.release.ledger.ledger import Ledger
+from noisycount.release.draw import unreadable_as_missing
+from noisycount.release.plan import Goal
 from noisycount.release.purchase import Bought, Draw, Purchase, remaining
-from noisycount.release.question.reading import read
-from noisycount.release.question.schema import Kind
-from noisycount.release.question.tree import columns
-from noisycount.release.release import Release
-from noisycount.release.slot import Slot
-from noisycount.release.sources.check import Check
-from noisycount.release.sources.closing import Closing
-from noisycount.release.sources.interface import Source
-from noisycount.release.tables.asked.questions import OneCount
-from noisycount.release.tables.key_sets import Keys
-from noisycount.release.tables.release import TableRelease
-from noisycount.release.tables.wishes import ManyWish, TableWish, Wish
-from noisycount.release.unreadable import unreadable_as_missing
-from noisycount.shown.value import Shown
+from noisycount.release.reply_tick import Slot
+from noisycount.release.table_answer import TableRelease
+from noisycount.release.wishes import ManyWish, TableWish, Wish
+from noisycount.validation import Exactly, fraction_of_one
 
-__all__ = ["Dataset", "Desk", "Enclose", "Release", "TableRelease"]
+__all__ = ["Desk", "Enclose"]
+
 
 Result = TypeVar("Result")
+
+
 Told = TypeVar("Told", Release, TableRelease)
+
+
 Enclose = Callable[[Any], Enclosure]
+
+
 """Gives what is written with a release, which is of the class that was asked for."""
 
 

@@ -5,26 +5,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from noisycount.errors import LedgerError, NoisyCountError, PurposeError, SourceError
-from noisycount.release.bare_error import bare
-from noisycount.release.budget.budgets import Budget
-from noisycount.release.budget.loss import Loss
+from noisycount.display.texts import told_name
+from noisycount.engines.interface import Source
+from noisycount.errors import LedgerError, NoisyCountError, PurposeError, SourceError, bare
+from noisycount.ledger.budget import Budget, Loss
+from noisycount.ledger.entries import Analyst, Entry, Request, TableAnswer, asks_for_table
+from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.replies import entry_of_request
+from noisycount.ledger.transactions import Enclosure
+from noisycount.release.answer import Remains
 from noisycount.release.dataset import Dataset, LateDataset
-from noisycount.release.ledger.asked import asks_for_table
-from noisycount.release.ledger.enclosure import Enclosure
-from noisycount.release.ledger.entries import Analyst, Entry, Request
-from noisycount.release.ledger.ledger import Ledger
-from noisycount.release.ledger.lookup import entry_of_request
-from noisycount.release.ledger.table_answer import TableAnswer
-from noisycount.release.remains import Remains
-from noisycount.release.sources.interface import Source
-from noisycount.shown.told import told_name
 
 __all__ = ["Bought", "Purchase", "remaining", "remains_of"]
 
+
 _PAID = "the debit stays, and to ask the same again costs nothing more"
 
+
 Draw = Callable[[], int | TableAnswer]
+
+
 Enclose = Callable[["Bought"], Enclosure]
 
 

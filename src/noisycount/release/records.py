@@ -1,40 +1,45 @@
-"""Private records that are open: what a question about them means, and the desk that counts."""
+"""Private records that are open: what a question about them means, and the desk that counts.
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+What is in private records, for whoever owns them: it shows facts about the data.
+
+Whether an engine gives every answer as it should, for whoever owns the records on it.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Self
 
+from noisycount.catalog.certificates import Certificates
+from noisycount.catalog.contents import Contents
+from noisycount.catalog.holdings import Holding, ServedHolding
+from noisycount.catalog.record import Written
+from noisycount.catalog.register import Register, Statement
+from noisycount.catalog.sources import DescribedSource
+from noisycount.display.texts import told_name
+from noisycount.display.values import Shown
+from noisycount.engines.check import Check, Closing, ColumnCheck
+from noisycount.engines.conformance.certificate import Certificate
+from noisycount.engines.conformance.suite import Examination, examined
+from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.engines.opening import bench_of, checked, served
+from noisycount.engines.places import ServedTable, ServerPlace, files_of
 from noisycount.errors import SourceError
-from noisycount.release.desk import Dataset, Desk, Enclose
-from noisycount.release.ledger.asked import asked_of, asked_part
-from noisycount.release.ledger.entries import Analyst, Entry, Request
-from noisycount.release.ledger.ledger import Ledger
-from noisycount.release.question.reading import read
-from noisycount.release.question.schema import Kind, Schema
-from noisycount.release.question.text import canonical_text, english
-from noisycount.release.question.tree import columns
-from noisycount.release.register.certificates import Certificates
-from noisycount.release.register.contents import Contents
-from noisycount.release.register.described_source import DescribedSource
-from noisycount.release.register.holding import Holding
-from noisycount.release.register.register import Register, Statement
-from noisycount.release.register.served_holding import ServedHolding
-from noisycount.release.register.served_table import ServedTable
-from noisycount.release.register.written import Written
-from noisycount.release.slot import Slot
-from noisycount.release.sources.check import Check
-from noisycount.release.sources.closing import Closing
-from noisycount.release.sources.forms import ColumnForm
-from noisycount.release.sources.places import files_of
-from noisycount.release.tables.asked.questions import OneCount
-from noisycount.release.tables.asked.table import AskedTable
-from noisycount.release.unreadable import unreadable_as_missing
-from noisycount.shown.told import told_name
-from noisycount.shown.value import Shown
+from noisycount.ledger.entries import Analyst, Entry, Request, asked_of, asked_part
+from noisycount.ledger.ledger import Ledger
+from noisycount.query.predicate import columns
+from noisycount.query.reading import read
+from noisycount.query.schema import Kind, Schema
+from noisycount.query.text import canonical_text, english
+from noisycount.release.asked import AskedTable, OneCount
+from noisycount.release.dataset import Dataset
+from noisycount.release.desk import Desk, Enclose
+from noisycount.release.draw import unreadable_as_missing
+from noisycount.release.reply_tick import Slot
 
-__all__ = ["Records"]
+__all__ = ["UTF", "Records", "checked_records", "checked_table", "examined_engine"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -293,3 +298,100 @@ class Records(Shown, Closing):
     def close(self) -> None:
         """The end of their use."""
         self._source.close()
+
+
+UTF = {"utf-8", "utf-16", None}
+
+
+"""The encodings that nobody needs to state, as UTF-16 has a mark; None: the file has none."""
+
+
+_OTHER = "cp1252"  # what is not UTF-8 most often
+
+
+def checked_records(  # noqa: PLR0913 - one argument a property of the records
+    place: Path | str,
+    *,
+    unit: str | None = None,
+    columns: Sequence[str] | None = None,
+    table: str | None = None,
+    kinds: Mapping[str, ColumnForm] | None = None,
+    form: FileForm = FileForm(),  # noqa: B008 - frozen
+) -> Check:
+    """What is in the records at a place, whether or not their cells fit.
+
+    A file that is not UTF-8, and of which no encoding is stated, is read as Windows wrote it; its
+    owner has to state that before it can be counted.
+
+    Args:
+        place: As ``Records.open`` takes it, like the rest.
+        unit: The column that names the person.
+        columns: What questions may use; what is in the others is told too.
+        table: Which table of a DuckDB file.
+        kinds: What is stated of the columns.
+        form: What is stated of the file.
+
+    Raises:
+        SourceError: The records cannot be read, or a column is unknown.
+    """
+    look = partial(checked, place, unit=unit, columns=columns, table=table, kinds=kinds)
+    try:
+        return look(form=form)
+    except SourceError:
+        if form.encoding is not None:
+            raise
+        try:
+            return look(form=replace(form, encoding=_OTHER))
+        except SourceError:
+            pass  # it was not the encoding: the first refusal tells what it was
+        raise
+
+
+def checked_table(
+    table: ServedTable,
+    *,
+    unit: str | None = None,
+    columns: Sequence[str] | None = None,
+    certificates: Collection[Certificate] = (),
+) -> Check:
+    """What is in a table of a server, whether or not each record has a unit.
+
+    Args:
+        table: Where it is.
+        unit: The column that names the person.
+        columns: What questions may use; of the others only their kinds are told, as the account
+            need not be allowed to read them.
+        certificates: Those that its owner has of engines.
+
+    Raises:
+        SourceError: The server does not answer, or a column is unknown.
+    """
+    read = None if columns is None else [*columns, *([unit] if unit else [])]
+    with served(
+        table.place, columns=read, seconds=table.seconds, certificates=certificates
+    ) as source:
+        whole = source.schema.entire
+        whole.for_questions(unit, columns)
+        check = source.check(unit)
+    told = {column.name for column in check.columns}
+    unread = [
+        ColumnCheck(name, kind, kind.value, None, 0, reason="the server says so")
+        for name, kind in whole.items()
+        if name not in told
+    ]
+    return replace(check, columns=(*check.columns, *unread))
+
+
+def examined_engine(
+    place: ServerPlace | None, progress: Callable[[int, int], None] | None = None
+) -> Examination:
+    """What an engine says of made-up records, in tables that are gone afterwards.
+
+    Args:
+        place: A table of the server or cluster, which is not touched; None: the engine of files.
+        progress: It is told now and then how many questions of how many were asked.
+
+    Raises:
+        SourceError: The server cannot be reached, or makes no table for this account.
+    """
+    return examined(bench_of(place), progress)

@@ -11,9 +11,8 @@ from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import Laplace
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.subsampling import Subsample
 
 mp.dps = 50

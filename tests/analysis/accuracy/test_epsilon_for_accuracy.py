@@ -5,11 +5,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from noisycount.analysis.accuracy.accuracy import accuracy, failure_probability
-from noisycount.analysis.accuracy.epsilon_for_accuracy import epsilon_for_accuracy
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.analysis.accuracy.accuracy import (
+    accuracy,
+    epsilon_for_accuracy,
+    failure_probability,
+)
 from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import Laplace
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 
 mp.dps = 50

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from noisycount.analysis.accuracy.accuracy import failure_probability
-from noisycount.analysis.accuracy.out_of_range import (
+from noisycount.analysis.accuracy.accuracy import (
+    failure_probability,
     negative_probability,
     out_of_range_bounds,
     out_of_range_probability,
@@ -16,9 +16,8 @@ from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import Laplace
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 from tests.oracles.convolution import density, tail
 

@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.analysis.accuracy.epsilon_for_accuracy import epsilon_for_accuracy
-from noisycount.analysis.accuracy.prices import affordable_answers, epsilon_of_group
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
-from noisycount.model.noises.laplace import Laplace
+from noisycount.analysis.accuracy.accuracy import epsilon_for_accuracy
+from noisycount.analysis.accuracy.relative_error import affordable_answers, epsilon_of_group
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from tests.layers import examples
 
 

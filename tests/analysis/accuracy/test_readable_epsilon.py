@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from noisycount.analysis.accuracy.readable_epsilon import readable_epsilon
-from noisycount.analysis.accuracy.relative_error import epsilon_for_relative_error
+from noisycount.analysis.accuracy.relative_error import epsilon_for_relative_error, readable_epsilon
 from noisycount.model.half_width import readable_epsilon_within
 
 mp.dps = 50

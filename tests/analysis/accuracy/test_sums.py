@@ -11,9 +11,8 @@ from mpmath import mp, mpf
 from noisycount.analysis.accuracy.accuracy import accuracy, failure_probability
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import Laplace
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 from tests.layers import examples
 from tests.oracles import sum_tails

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from noisycount.analysis.arithmetic import convolved as room
-from noisycount.analysis.arithmetic.convolved import convolved
+from noisycount.analysis.arithmetic import difference as room
+from noisycount.analysis.arithmetic.difference import convolved
 
 
 @pytest.mark.parametrize(("first", "second"), [(1, 1), (3, 2000), (513, 1025), (1024, 512)])

@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 from mpmath import erfc
 
-from noisycount.analysis.arithmetic.greater import probability_greater
+from noisycount.analysis.arithmetic.difference import probability_greater
 from noisycount.analysis.posterior.posterior import Posterior, posterior
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import Laplace
-from noisycount.model.populations.beta_binomial import BetaBinomial
-from noisycount.model.populations.binomial import Binomial
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.populations.tabulated import Tabulated
 from tests.analysis.arithmetic.exact import pairs
 

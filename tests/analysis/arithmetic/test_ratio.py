@@ -6,11 +6,9 @@ import pytest
 from noisycount.analysis.arithmetic.difference import difference
 from noisycount.analysis.arithmetic.ratio import ratio
 from noisycount.analysis.posterior.posterior import posterior
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import Laplace
-from noisycount.model.populations.beta_binomial import BetaBinomial
-from noisycount.model.populations.binomial import Binomial
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from tests.analysis.arithmetic.exact import pairs
 
 A = posterior(14.2, Binomial(40, 0.3), Laplace(4))

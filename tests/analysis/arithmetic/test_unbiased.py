@@ -5,8 +5,7 @@ import pytest
 from mpmath import mp, mpf
 
 from noisycount.analysis.arithmetic.unbiased import unbiased
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
-from noisycount.model.noises.laplace import Laplace
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 
 FUNCTIONS: list[Callable[..., object]] = [
     lambda k: k,

@@ -5,7 +5,7 @@ import pytest
 from mpmath import mpf
 
 import noisycount as nc
-from noisycount.analysis.evaluation.averages import ESTIMATES
+from noisycount.analysis.evaluation.evaluation import ESTIMATES
 from tests.oracles.evaluation import Oracle, gaussian_density, laplace_density
 from tests.oracles.posterior import Law, binomial_law
 

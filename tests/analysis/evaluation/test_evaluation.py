@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 import noisycount as nc
-from noisycount.analysis.evaluation.averages import ESTIMATES
+from noisycount.analysis.evaluation.evaluation import ESTIMATES
 from tests.layers import examples
 from tests.oracles.evaluation import (
     Density,

@@ -10,9 +10,8 @@ from mpmath import mp, mpf
 
 import noisycount as nc
 from noisycount.analysis.posterior.posterior import Posterior, posterior
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import Laplace
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.populations.binomial import Binomial
 from tests.layers import examples
 from tests.oracles.posterior import (

@@ -8,22 +8,19 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from noisycount.analysis.posterior.laplace_cells import wide_cells
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.analysis.posterior.refine import Estimate, posterior_values, refine
-from noisycount.analysis.posterior.wide_cells import wide_cells
 from noisycount.model.exact import Exact
-from noisycount.model.laws.expansion import Reals
-from noisycount.model.laws.factor import Factor
+from noisycount.model.laws.factors import Factor
+from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import Laplace
-from noisycount.model.populations.beta_binomial import BetaBinomial
-from noisycount.model.populations.binomial import Binomial
-from noisycount.model.populations.formulated import Formulated
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+from noisycount.model.populations.binomial import BetaBinomial, Binomial, Formulated
 from noisycount.model.populations.population import Population
-from noisycount.model.populations.strata.strata import Strata
+from noisycount.model.populations.strata import Strata
 from noisycount.model.populations.tabulated import Tabulated
 from noisycount.model.subsampling import Subsample
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.analysis.posterior.count_table import CountTable, bulk_end
-from noisycount.analysis.posterior.sides import GeometricSides, Side, SummedSides, mean_of
-from noisycount.model.laws.expansion import Reals
+from noisycount.analysis.posterior.laplace_cells import GeometricSides, Side, SummedSides, mean_of
+from noisycount.analysis.posterior.law import CountTable, bulk_end
+from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.populations.binomial import Binomial
 from tests.layers import examples

@@ -5,16 +5,13 @@ import pytest
 
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.charts.chart import chart
-from noisycount.model.below import below
-from noisycount.model.exact import Exact
+from noisycount.model.exact import Exact, below
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import Laplace
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
-from noisycount.model.populations.beta_binomial import BetaBinomial
-from noisycount.model.populations.binomial import Binomial
+from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.populations.population import Population
 from noisycount.model.populations.tabulated import Tabulated
 from noisycount.model.subsampling import Subsample

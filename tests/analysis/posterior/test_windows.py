@@ -6,18 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.analysis.posterior.posterior import posterior
-from noisycount.analysis.posterior.predictive import two_sided
-from noisycount.analysis.posterior.windows import law_given
+from noisycount.analysis.posterior.predictive import law_given, two_sided
 from noisycount.model.exact import Exact
-from noisycount.model.laws.windowed_law import WindowedLaw
+from noisycount.model.laws.count_law import WindowedLaw
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import Laplace
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
-from noisycount.model.populations.beta_binomial import BetaBinomial
-from noisycount.model.populations.binomial import Binomial
+from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.populations.population import Population
 from noisycount.model.populations.tabulated import Tabulated
 from tests.layers import examples

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from noisycount.analysis.privacy.amplification import amplified_delta, amplified_directions
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
+from noisycount.analysis.privacy.smallest_scale import amplified_delta, amplified_directions
 from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
 from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.laplace import Laplace
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.subsampling import Subsample
 from tests.oracles.posterior import binomial_law

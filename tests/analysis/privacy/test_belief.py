@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.analysis.privacy.belief import belief_bounds
+from noisycount.analysis.privacy.smallest_scale import belief_bounds
 
 
 @given(epsilon=st.floats(1e-9, 700), prior=st.floats(1e-9, 1 - 1e-9))

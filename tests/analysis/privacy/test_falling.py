@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import noisycount as nc
-from noisycount.analysis.privacy.certified import Between
+from noisycount.analysis.privacy.bounds import Between
 from tests.layers import case_name
 
 EPSILONS = (

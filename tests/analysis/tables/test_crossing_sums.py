@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from noisycount import DiscreteGaussian, Gaussian, Splits
 from noisycount.analysis.tables.table_posterior import table_posterior
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.tree import Tree
 from tests.oracles.tables import SummedTables, Told, random_tables
 

@@ -15,7 +15,7 @@ from noisycount import (
     posterior,
     table_posterior,
 )
-from noisycount.analysis.tables.sums.halves import drawn_summands
+from noisycount.analysis.tables.drawn_sums import drawn_summands
 
 FALSE_ALARM = 1e-6
 

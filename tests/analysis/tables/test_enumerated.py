@@ -27,7 +27,7 @@ from noisycount import (
     table_posterior,
 )
 from noisycount.analysis.tables.answered import answered
-from noisycount.analysis.tables.cells.learning import learned_cell_law
+from noisycount.analysis.tables.cell_solution import learned_cell_law
 from tests.oracles.posterior import Law
 from tests.oracles.tables import Division, EnumeratedTables, Told
 

@@ -15,7 +15,7 @@ from noisycount import (
     table_posterior,
 )
 from noisycount.analysis.tables.answered import answered
-from noisycount.analysis.tables.cells.learning import learned_cell_law
+from noisycount.analysis.tables.cell_solution import learned_cell_law
 
 
 @pytest.mark.parametrize("total", [9, Binomial(14, 0.5)], ids=repr)

@@ -15,11 +15,11 @@ from noisycount import (
     below,
 )
 from noisycount.analysis.tables.answered import answered
-from noisycount.analysis.tables.cells.independent import IndependentCells
-from noisycount.analysis.tables.cells.learning import learned_cell_law
-from noisycount.analysis.tables.cells.smooth import smooth_estimates
+from noisycount.analysis.tables.cell_solution import learned_cell_law
+from noisycount.analysis.tables.independent_cells import IndependentCells
+from noisycount.analysis.tables.smooth_cells import smooth_estimates
 from noisycount.model.noises.additive import AdditiveNoise
-from noisycount.model.tables.cell_law import CellLaw
+from noisycount.model.tables.cells import CellLaw
 
 MEANS = 0.5 * 2 ** (np.arange(20) / 2)
 LAW = CellLaw(0.4, MEANS, 0.6 * np.arange(1, 21) / 210)

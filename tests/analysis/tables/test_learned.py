@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from noisycount import DiscreteGaussian, DiscreteLaplace, Tree, table_posterior
-from noisycount.analysis.tables.prior_splits import CellLevel
-from noisycount.model.laws.expansion import Reals
+from noisycount.analysis.tables.prior import CellLevel
+from noisycount.model.laws.gamma import Reals
 
 NOISE = DiscreteLaplace(10)
 

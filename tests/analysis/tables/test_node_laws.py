@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from noisycount import DiscreteLaplace, Mechanism, Tree, table_posterior
-from noisycount.analysis.tables.downward import NodeLaw, placed
+from noisycount.analysis.tables.passes import NodeLaw, placed
 from noisycount.analysis.tables.table_estimates import TablePosterior
 
 COUNTS = [4000, 3100, 900, 2500, 40]

@@ -15,10 +15,10 @@ from noisycount import (
     Tree,
     table_posterior,
 )
-from noisycount.analysis.tables import branches, certified
+from noisycount.analysis.tables import learning as certified
+from noisycount.analysis.tables import model as branches
 from noisycount.analysis.tables.divisions import Dirichlet
-from noisycount.analysis.tables.split import Split
-from noisycount.analysis.tables.zones import zone_targets
+from noisycount.analysis.tables.split import Split, zone_targets
 
 
 @pytest.mark.parametrize("zones", [1, 13, 33])

@@ -6,10 +6,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from noisycount.model.laws.blocks import Blocks, blocks_between
-from noisycount.model.laws.expansion import Reals
-from noisycount.model.laws.gram import POINTS
-from noisycount.model.laws.grid import LogWeight
+from noisycount.model.laws.gamma import Reals
+from noisycount.model.laws.grids import POINTS, Blocks, LogWeight, blocks_between
 from tests.layers import examples
 from tests.oracles.posterior import Law
 

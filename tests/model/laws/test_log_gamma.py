@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 import noisycount as nc
-from noisycount.model.laws.log_gamma import binomial_expansion, log_gamma_bend
+from noisycount.model.laws.gamma import binomial_expansion, log_gamma_bend
 from noisycount.model.populations.binomial import Binomial
 from tests.oracles.posterior import beta_binomial_law, binomial_law
 

@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.model.laws.expansion import Expansion, Reals
-from noisycount.model.laws.factor import Factor, LogStep, Product
-from noisycount.model.laws.stationary import mode_and_turns
+from noisycount.model.laws.factors import Factor, LogStep, Product
+from noisycount.model.laws.gamma import Expansion, Reals
+from noisycount.model.laws.smooth_law import mode_and_turns
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.noises.noise_sum import NoiseSum
-from noisycount.model.populations.beta_binomial import BetaBinomial
-from noisycount.model.populations.binomial import Binomial
+from noisycount.model.populations.binomial import BetaBinomial, Binomial
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from noisycount.model.drawing.many import LARGEST_TERM
-from noisycount.model.laws.factor import Product
+from noisycount.model.laws.factors import Product
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.kernels.gaussian import GaussianLikelihood
-from noisycount.model.noises.kernels.laplace import LaplaceLikelihood
+from noisycount.model.noises.gaussian import Gaussian, GaussianLikelihood
+from noisycount.model.noises.laplace import LaplaceLikelihood
+from noisycount.model.sampling.vectors import LARGEST_TERM
 
 mp.dps = 50
 SMALL_SCALES = [Fraction(scale) for scale in ("1/20", "1/2", "99/100", "1", "7/3", "10")]

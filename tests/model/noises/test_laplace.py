@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 import noisycount as nc
-from noisycount.model.drawing.many import LARGEST_TERM
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
-from noisycount.model.noises.laplace import Laplace
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+from noisycount.model.sampling.vectors import LARGEST_TERM
 
 NOT_POSITIVE = [0, -1, 0.0, float("nan"), float("inf"), -math.inf, True, "1"]
 

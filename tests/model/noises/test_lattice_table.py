@@ -6,9 +6,9 @@ import pytest
 from mpmath import mp, mpf
 
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.noises.noise_sum import NoiseSum
-from noisycount.model.noises.sums.law import SumLaw
+from noisycount.model.noises.sum_law import SumLaw
 
 LAWS = [
     ((2.0, 0.5), ()),

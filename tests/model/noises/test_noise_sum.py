@@ -5,13 +5,11 @@ import pytest
 from mpmath import mp, mpf
 
 from noisycount.model.exact import Exact
-from noisycount.model.laws.factor import LogStep
+from noisycount.model.laws.factors import LogStep
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
-from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.noises.kernels.gaussian import GaussianLikelihood
-from noisycount.model.noises.laplace import Laplace
+from noisycount.model.noises.gaussian import Gaussian, GaussianLikelihood
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.binomial import Binomial
 from tests.oracles.convolution import DISCRETE, density

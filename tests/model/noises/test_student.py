@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import noisycount as nc
-from noisycount.model.laws.expansion import Reals
-from noisycount.model.noises.continuous import ContinuousNoise
-from noisycount.model.noises.error.law import ClosedForm
-from noisycount.model.validation import whole_number
+from noisycount.model.laws.gamma import Reals
+from noisycount.model.noises.additive import ContinuousNoise
+from noisycount.model.noises.errors import ClosedForm
+from noisycount.validation import whole_number
 from tests.model.noises.contract import NoiseCase, NoiseContract
 from tests.oracles.noise_definition import Definition
 

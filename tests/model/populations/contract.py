@@ -9,7 +9,7 @@ import pytest
 from mpmath import mp, mpf
 
 import noisycount as nc
-from noisycount.model.populations.exchangeable import Exchangeable
+from noisycount.model.populations.population import Exchangeable
 from tests.analysis.privacy.checks import assert_exact as assert_exact_curve
 from tests.oracles.balls import ball, total
 from tests.oracles.evaluation import Density, Oracle

@@ -9,12 +9,10 @@ from mpmath import mpf
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import Laplace
-from noisycount.model.populations.beta_binomial import BetaBinomial
-from noisycount.model.populations.binomial import Binomial
-from noisycount.model.populations.informed import Informed
+from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.populations.known import Known
-from noisycount.model.populations.population import Population
-from noisycount.model.populations.strata.strata import Strata
+from noisycount.model.populations.population import Informed, Population
+from noisycount.model.populations.strata import Strata
 from noisycount.model.populations.tabulated import Tabulated
 from tests.oracles.posterior import (
     Law,

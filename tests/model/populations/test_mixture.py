@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import binom
 
 import noisycount as nc
-from noisycount.model.laws.expansion import Reals
-from noisycount.model.populations.formulated import Formulated
+from noisycount.model.laws.gamma import Reals
+from noisycount.model.populations.binomial import Formulated
 from noisycount.model.populations.population import Population
 from tests.model.populations.contract import PopulationCase, PopulationContract
 from tests.oracles.balls import ball

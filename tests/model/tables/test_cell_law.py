@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from noisycount.model.tables.cell_law import CellLaw
+from noisycount.model.tables.cells import CellLaw
 
 MEANS = 0.5 * 2 ** (np.arange(62) / 2)
 RANDOM = np.random.default_rng(3)

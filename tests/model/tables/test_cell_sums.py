@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from noisycount.model.tables.cell_law import CellLaw
-from noisycount.model.tables.cell_sums import CellSums
+from noisycount.model.tables.cells import CellLaw, CellSums
 
 LAST = 3000
 

@@ -5,12 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.model.tables.combined import combined
-from noisycount.model.tables.combined_errors import prefix_errors, standard_errors
-from noisycount.model.tables.levels import Level
-from noisycount.model.tables.margins import cell_level, margin_levels
-from noisycount.model.tables.nested import NestedLevels
-from noisycount.model.tables.ranges import range_levels
+from noisycount.model.tables.combined import NestedLevels, combined, prefix_errors, standard_errors
+from noisycount.model.tables.levels import Level, cell_level, margin_levels, range_levels
 
 NAMES = ("a", "b", "c")
 MARGINS = [("a", "b"), ("a", "c"), ("b", "c"), ("a",), ("b",), ("c",), ()]

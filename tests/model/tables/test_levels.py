@@ -3,9 +3,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.model.tables.levels import Codes, Level
-from noisycount.model.tables.margins import TOTAL, cell_level, margin_levels
-from noisycount.model.tables.ranges import range_bounds, range_levels
+from noisycount.model.tables.levels import (
+    TOTAL,
+    Codes,
+    Level,
+    cell_level,
+    margin_levels,
+    range_bounds,
+    range_levels,
+)
 
 NAMES = ("town", "sex", "age")
 

@@ -9,14 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount import DiscreteGaussian, DiscreteLaplace
-from noisycount.model.noises.discrete import DiscreteNoise
-from noisycount.model.tables.combined_errors import prefix_errors
-from noisycount.model.tables.levels import Level
-from noisycount.model.tables.margins import cell_level, margin_levels
-from noisycount.model.tables.ranges import range_levels
-from noisycount.model.tables.residual_plan import residual_errors
-from noisycount.model.tables.residuals import Margin, lattice, margin_errors, rows
-from noisycount.model.tables.shares import shares
+from noisycount.model.noises.additive import DiscreteNoise
+from noisycount.model.tables.combined import prefix_errors
+from noisycount.model.tables.levels import Level, cell_level, margin_levels, range_levels, shares
+from noisycount.model.tables.residuals import Margin, lattice, margin_errors, residual_errors, rows
 
 NOISES = [DiscreteLaplace, DiscreteGaussian]
 POWER = {DiscreteLaplace: 2, DiscreteGaussian: 1}

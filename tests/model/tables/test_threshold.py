@@ -8,7 +8,7 @@ import pytest
 from mpmath import mp, mpf
 
 from noisycount import DiscreteGaussian, DiscreteLaplace, Laplace
-from noisycount.model.noises.discrete import DiscreteNoise
+from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.tables.threshold import delta_of_threshold, surely_shown, threshold
 
 mp.dps = 60

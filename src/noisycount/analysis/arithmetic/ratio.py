@@ -5,19 +5,26 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from noisycount.analysis.arithmetic.operand import Operand, law_of, window
-from noisycount.analysis.posterior.estimates import LEVEL, tail_levels
+from noisycount.analysis.arithmetic.difference import Operand, law_of, window
+from noisycount.analysis.posterior.posterior import LEVEL, tail_levels
+from noisycount.display.values import Shown
 from noisycount.model.laws.count_law import TIE, CountDistribution
-from noisycount.model.laws.expansion import Reals
-from noisycount.model.search import bracketed_by_factors, root
-from noisycount.model.validation import fraction_of_one, not_nan
-from noisycount.shown.value import Shown
+from noisycount.model.laws.gamma import Reals
+from noisycount.model.searches import bracketed_by_factors, root
+from noisycount.validation import fraction_of_one, not_nan
 
-__all__ = ["Ratio", "ratio"]
+__all__ = ["ratio"]
+
 
 _DEPTH = 45.0  # nats: what lies farther below the top of a law is beyond a double
+
+
 _WIDEST = 1 << 21  # counts of a law, of which every one is summed
+
+
 _NARROWEST = 1e-9  # of a first bracket, relative
+
+
 _ROUNDING = 1e-15  # of a product of a ratio and a count, which may be meant to be a count
 
 

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.discrete_laplace import DiscreteLaplace
+from noisycount.model.noises.laplace import DiscreteLaplace
 
-__all__ = ["Unbiased", "unbiased"]
+__all__ = ["unbiased"]
+
 
 OfCount = Callable[[Reals], Reals]
+
+
 """A function of counts as arrays, such as `numpy.square`: of all integers, negative ones too."""
 
 

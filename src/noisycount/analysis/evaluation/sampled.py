@@ -5,19 +5,24 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from noisycount.analysis.evaluation.case import believed_table, table_of
-from noisycount.analysis.posterior.count_table import DEPTH, CountTable
+from noisycount.analysis.posterior.law import DEPTH, CountTable
 from noisycount.analysis.posterior.refine import refined
 from noisycount.model.laws.count_law import LOG_TIE, TIE
-from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.population import Population
 from noisycount.model.subsampling import DrawnPositives, Subsample
 
-__all__ = ["SampledEstimate", "sampled_estimate"]
+__all__ = ["sampled_estimate"]
+
 
 _ENTRIES = 20_000_000  # pairs, whose tables take some hundred megabytes
+
+
 _EQUAL = 1e-11  # what rounding moves a posterior mean, in mean absolute deviations, and more
+
+
 _ROUNDING = 4 * float(np.finfo(float).eps)  # of a distance between two numbers that are rounded
 
 

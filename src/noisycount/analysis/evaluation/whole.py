@@ -6,17 +6,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisycount.analysis.evaluation.case import FAR, Case
-from noisycount.analysis.posterior.count_table import CountTable
-from noisycount.analysis.posterior.sides import mean_of
+from noisycount.analysis.posterior.laplace_cells import mean_of
+from noisycount.analysis.posterior.law import CountTable
 from noisycount.model.laws.count_law import LOG_TIE
-from noisycount.model.laws.expansion import Reals
-from noisycount.model.noises.error.law import ErrorLaw
-from noisycount.model.search import first_wholes, roots
+from noisycount.model.laws.gamma import Reals
+from noisycount.model.noises.errors import ErrorLaw
+from noisycount.model.searches import first_wholes, roots
 
-__all__ = ["WholeEstimate", "median_estimate", "mode_estimate"]
+__all__ = ["median_estimate", "mode_estimate"]
+
 
 _TIE = 1e-13  # of a probability: what rounding moves a sum of weights, and more
+
+
 _ENTRIES = 1 << 19  # terms held at once: 4 MB
+
+
 _ROWS = 64  # counts that are averaged at once
 
 

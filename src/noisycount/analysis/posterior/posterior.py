@@ -1,27 +1,112 @@
-"""What is the count, given the answer?"""
+"""The estimates that follow from the law of a count.
+
+What is the count, given the answer?
+
+The laws of a count before and after its answers, as curves over the counts that matter.
+"""
 
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from noisycount.analysis.posterior.estimates import LEVEL, Estimates
-from noisycount.analysis.posterior.observed import Answer, Answers, observed
+import numpy as np
+
+from noisycount.analysis.posterior.law import FrozenLaw
+from noisycount.analysis.posterior.observed import Answer, Answers, likelihood, observed
 from noisycount.analysis.posterior.predictive import (
     SURPRISING,
     contradiction,
     farthest,
     is_expected,
+    law_given,
     two_sided,
 )
-from noisycount.analysis.posterior.windows import law_given
-from noisycount.model.below import Below
+from noisycount.display.values import Shown
+from noisycount.model.exact import Below
 from noisycount.model.laws.count_law import CountDistribution
+from noisycount.model.laws.factors import Product
+from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.population import Population
-from noisycount.model.validation import instance_of
-from noisycount.shown.value import Shown
+from noisycount.validation import fraction_of_one, instance_of
 
-__all__ = ["Posterior", "posterior", "posterior_of"]
+__all__ = [
+    "LEVEL",
+    "Estimates",
+    "Posterior",
+    "likelihood_curve",
+    "posterior",
+    "posterior_of",
+    "shown_counts",
+    "tail_levels",
+]
+
+
+LEVEL = 0.95
+
+
+"""Of the interval that is shown."""
+
+
+_NEXT_TO_ONE = 1 - 2.0**-53
+
+
+def tail_levels(level: float) -> tuple[float, float]:
+    """The levels of the ends of an equal-tailed interval, both in (0, 1).
+
+    Raises:
+        ValueError: If the level is not in (0, 1).
+    """
+    tail = (1 - fraction_of_one(level, "level")) / 2
+    return tail, min(1 - tail, _NEXT_TO_ONE)
+
+
+class Estimates(FrozenLaw):
+    """Moments, quantiles and probabilities of a law of a count, and the names of scipy.stats."""
+
+    __slots__ = ()
+
+    @property
+    def mean(self) -> float:
+        """E[K | Y], in records: the estimate of least squared error."""
+        return self.law.mean
+
+    @property
+    def variance(self) -> float:
+        """Var[K | Y], in records²."""
+        return self.law.variance
+
+    @property
+    def median(self) -> int:
+        """The smallest k with P[K <= k | Y] >= 1/2: the estimate of least absolute error."""
+        return self.law.median
+
+    @property
+    def mode(self) -> int:
+        """The smallest most probable count."""
+        return self.law.mode
+
+    @property
+    def std(self) -> float:
+        """The standard deviation, in records: the root of the variance."""
+        return self.law.deviation
+
+    def interval(self, level: float = LEVEL) -> tuple[int, int]:
+        """The equal-tailed interval: the quantiles at (1 − level)/2 and (1 + level)/2.
+
+        Args:
+            level: The probability that the interval is meant to hold, in (0, 1).
+
+        Raises:
+            ValueError: If the level is not in (0, 1).
+        """
+        low, high = tail_levels(level)
+        return self.law.quantile(low), self.law.quantile(high)
+
+    def probability(self, low: float, high: float) -> float:
+        """P[low <= K <= high | Y]."""
+        return self.law.probability(low, high)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -145,3 +230,54 @@ def posterior_of(
     instance_of(population, Population, "population")
     told = observed(answer, mechanism)
     return Posterior(law_given(population, told), population, told)
+
+
+_COUNTS = 1000  # of each range: a choice, enough for curves without corners in a small file
+
+
+_LEFT_OUT = 1e-3  # of each law, on each side
+
+
+def shown_counts(told: Posterior) -> Reals:
+    """Counts over the range of all curves, and as many again where the posterior lies.
+
+    Raises:
+        ValueError: An answer is not that of noise which is added to the count, or is no number.
+    """
+    population = told.population
+    prior, ends = population.law(), _reach(told)
+    around = [min(population.records, max(0, end)) for end in ends]
+    ranges = [
+        (
+            min(prior.quantile(_LEFT_OUT), around[0]),
+            max(prior.quantile(1 - _LEFT_OUT), around[1]),
+        ),
+        told.interval(1 - 2 * _LEFT_OUT),
+    ]
+    return np.unique(np.concatenate([np.linspace(*ends, _COUNTS).round() for ends in ranges]))
+
+
+def likelihood_curve(told: Posterior, counts: Reals) -> Reals:
+    """The likelihood of the answers at each count, with a sum of 1 over all counts of the range."""
+    size = told.population.records
+    likelihoods = (likelihood(answer, mechanism, size) for answer, mechanism in told.observed)
+    logs = Product(tuple(likelihoods)).logs_around_largest(counts, np.zeros_like(counts))
+    heights = np.exp(logs - logs.max())
+    widths = np.gradient(counts) if counts.size > 1 else np.ones(1)
+    normalised: Reals = heights / (heights @ widths)
+    return normalised
+
+
+def _reach(told: Posterior) -> tuple[float, float]:
+    """Between which counts the answers lie with nearly all of their noise."""
+    ends = []
+    for answer, mechanism in told.observed:
+        if isinstance(answer, Below):
+            raise ValueError(f"answer must be a number to be drawn, got {answer!r}")  # noqa: TRY004
+        if not isinstance(mechanism, SymmetricNoise):
+            raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere in analysis)
+                f"mechanism must be noise that is added to the count, got {mechanism!r}"
+            )
+        error = mechanism.smallest_error(_LEFT_OUT)
+        ends += [answer - error, answer + error]
+    return min(ends), max(ends)

@@ -1,37 +1,175 @@
-"""How probable an answer at least as far out was, before it was given."""
+"""The law of a count given answers whose noise is narrow: a table of the counts near them.
+
+How probable an answer at least as far out was, before it was given.
+"""
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
-from noisycount.analysis.posterior.observed import Answer
-from noisycount.analysis.posterior.windows import common, is_cheap
-from noisycount.model.below import Below
-from noisycount.model.exact import Exact
-from noisycount.model.laws.count_law import CountDistribution
+from noisycount.analysis.posterior.observed import Answer, likelihood
+from noisycount.display.numbers import signed
+from noisycount.model.exact import Below, Exact
+from noisycount.model.laws.count_law import CountDistribution, TableLaw, WindowedLaw, weighted_table
+from noisycount.model.laws.factors import Product
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
-from noisycount.model.populations.exchangeable import Exchangeable
-from noisycount.model.populations.population import Population
+from noisycount.model.populations.population import Exchangeable, Population
 from noisycount.model.subsampling import Subsample
-from noisycount.shown.numbers import signed
 
-__all__ = ["SURPRISING", "contradiction", "farthest", "is_expected", "surely_expected", "two_sided"]
+__all__ = [
+    "SURPRISING",
+    "contradiction",
+    "farthest",
+    "is_expected",
+    "law_given",
+    "surely_expected",
+    "two_sided",
+]
+
+
+Observed = Sequence[tuple[Answer, Mechanism]]
+
+
+_WIDEST = 1 << 13  # counts: their table takes less than a search for the mode of a smooth law
+
+
+_DEPTH = 60.0  # nats: e^−60 of a law is far beyond a double
+
+
+_SPARE = 30.0  # nats by which the answers may be less likely than the likeliest ones
+
+
+def law_given(population: Population, observed: Observed) -> CountDistribution:
+    """The law of the count given its answers.
+
+    Where the likelihoods are log-concave and fall fast enough it is a table of a window W of
+    counts. Outside the likelihood L falls from the window's ends on, and the prior adds up to 1, so
+    that Σ_{k∉W} P[k]·L(k) <= L(first) + L(last). The window is taken if that is below
+    e^−60/(n + 1)² of the sum over W: then neither mean nor variance changes by more than e^−60.
+
+    Args:
+        population: What is known about the count, among n records.
+        observed: The answers, each with its mechanism.
+
+    Raises:
+        ValueError: If a mechanism cannot give its answer, or no count has all answers.
+    """
+    likelihoods = Product(
+        tuple(likelihood(answer, law, population.size) for answer, law in observed)
+    )
+    windowed = _windowed(population, observed, likelihoods)
+    return windowed or population.law(*likelihoods.factors)
+
+
+def _windowed(
+    population: Population, observed: Observed, likelihoods: Product
+) -> WindowedLaw | None:
+    """The law as a table of a window; None where that does not pay or would leave out too much."""
+    depth = _DEPTH + 2 * math.log(population.records + 1)
+    if not likelihoods.is_log_concave or not is_cheap(population, observed):
+        return None
+    limits = common(population.support, likelihoods.support)
+    ends = common(limits, _hull(observed, depth + _SPARE + math.log(population.records + 1)))
+    if not 0 <= ends[1] - ends[0] <= _WIDEST:
+        return None
+    table = _weighted(population, likelihoods, ends)
+    if table is None or _log_left_out(population, table, likelihoods, limits) > -depth:
+        return None
+    return WindowedLaw(table, -depth, limits, partial(population.law, *likelihoods.factors))
+
+
+def is_cheap(population: Population, observed: Observed) -> bool:
+    """Whether prior and likelihoods at all counts of a window cost less than a few dozen points."""
+    if not population.has_chances:
+        return False
+    return population.smooth_prior is None or not any(
+        isinstance(law, SymmetricNoise) and law.errors.is_costly for _, law in observed
+    )
+
+
+def _hull(observed: Observed, depth: float) -> tuple[float, float]:
+    """The counts around all answers of noise that is added, as far as it may bring them."""
+    ends = [_around(y, law, depth) for y, law in observed if isinstance(law, SymmetricNoise)]
+    lowest = min((low for low, _ in ends), default=-math.inf)
+    return lowest, max((high for _, high in ends), default=math.inf)
+
+
+def _around(answer: Answer, noise: SymmetricNoise, depth: float) -> tuple[float, float]:
+    """The counts that may have an answer, but for e^−depth."""
+    reach = noise.errors.reach(depth)
+    if isinstance(answer, Below):
+        return -math.inf, answer.threshold + reach
+    return answer - reach, answer + reach
+
+
+def common(limits: tuple[float, float], ends: tuple[float, float]) -> tuple[int, int]:
+    """The whole numbers within both."""
+    return math.ceil(max(limits[0], ends[0])), math.floor(min(limits[1], ends[1]))
+
+
+def _weighted(
+    population: Population, likelihoods: Product, ends: tuple[int, int]
+) -> TableLaw | None:
+    """The law on a window; None: the prior has no count there.
+
+    A prior with a formula is expanded around the likeliest count, where rounding is least.
+    """
+    if population.smooth_prior is not None:
+        factors = (population.smooth_prior, *likelihoods.factors)
+        return weighted_table(ends[0], np.zeros(ends[1] - ends[0] + 1), factors)
+    log_prior = population.log_chances(*ends)
+    if log_prior.max() == -math.inf:
+        return None
+    return weighted_table(ends[0], log_prior, likelihoods.factors)
+
+
+def _log_left_out(
+    population: Population, table: TableLaw, likelihoods: Product, limits: tuple[int, int]
+) -> float:
+    """The logarithm of a bound of the law outside the table, over that inside; inf: none is known.
+
+    The log-concave likelihood falls beyond an end if it does not rise towards it.
+    """
+    first, last = table.support
+    total = float(population.log_chances(table.mode, table.mode)[0] - table.log_pmf(table.mode))
+    left_out = -math.inf
+    for end, inwards, limit in ((first, 1, limits[0]), (last, -1, limits[1])):
+        if end == limit:
+            continue
+        if first == last:
+            return math.inf
+        offsets = np.array([end, end + inwards], dtype=np.float64) - table.mode
+        at_end, inside = likelihoods.expansion(table.mode)(offsets).tolist()
+        if at_end > inside:
+            return math.inf
+        left_out = float(np.logaddexp(left_out, at_end - total))
+    return left_out
+
 
 _SHARES = (0.5, 0.9, 0.99)  # quantiles of the count at which an answer may be likely
+
+
 SURPRISING = 1e-3
+
+
 """The surprise below which answers contradict what was assumed."""
 
 
 _ROUNDING = 1e-6  # relative: more than that of the distance at which noise has a probability
+
+
 _READABLE = 1e-6  # probabilities from there on are not in scientific notation
-_DEPTH = 60.0  # nats: noise that is farther out decides whether a count reaches the answer
+
+
 _DOUBLE = 40.0  # nats: e^−40 of a sum is beyond a double
-_WIDEST = 1 << 12  # counts: their tails take less than a search for the largest term
+
+
+_WIDEST_PREDICTIVE = 1 << 12  # counts: their tails take less than a search for the largest term
 
 
 def two_sided(
@@ -180,7 +318,7 @@ def _near(
         return None
     reach = mechanism.errors.reach(_DEPTH)
     first, last = common(prior.support, (answer - reach, answer + reach))
-    if not 0 <= last - first <= _WIDEST:
+    if not 0 <= last - first <= _WIDEST_PREDICTIVE:
         return None
     counts = np.arange(first, last + 1, dtype=np.float64)
     tail = mechanism.tail(answer, population.size, upper=upper).log_values(counts)

@@ -8,18 +8,23 @@ from typing import Self
 
 import numpy as np
 
-from noisycount.analysis.privacy.certified import Certified
-from noisycount.analysis.privacy.pairs.pair import Excess, Pair
-from noisycount.analysis.privacy.sums import difference, log_sum
-from noisycount.model.laws.expansion import Reals
-from noisycount.model.laws.mesh import MeshPoints
-from noisycount.model.noises.error.law import CertifiedErrorLaw
+from noisycount.analysis.privacy.bounds import Certified, difference, log_sum
+from noisycount.analysis.privacy.pairs import Excess, Pair
+from noisycount.model.laws.gamma import Reals
+from noisycount.model.laws.grids import MeshPoints
+from noisycount.model.noises.errors import CertifiedErrorLaw
 
-__all__ = ["BelowLargestLoss", "LargestLoss", "Mesh"]
+__all__ = ["BelowLargestLoss", "Mesh"]
+
 
 _NEAR = 1 / 8  # of the largest loss, within which other sums cancel
+
+
 _LARGEST = 700.0  # exponents up to which nothing overflows
+
+
 _ULPS = 4  # of a loss that a logarithm and a sum of two may be off
+
 
 Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 

@@ -1,4 +1,7 @@
-"""How much can one record move the law of an answer?"""
+"""Several answers about one database: what is asked of it, and which divergences that has.
+
+How much can one record move the law of an answer?
+"""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -8,29 +11,146 @@ from typing import NoReturn, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisycount.analysis.privacy.certified import Bounded
-from noisycount.analysis.privacy.divergences import Divergences, OneAnswer
-from noisycount.analysis.privacy.epsilons import checked_epsilons, shaped
-from noisycount.analysis.privacy.falling import Falling
-from noisycount.analysis.privacy.pairs.of_population import record_pairs
-from noisycount.analysis.privacy.several import asked, several_answers
-from noisycount.model.atoms.atoms import Atoms, Question
+from noisycount.analysis.privacy.bounds import Bounded, checked_epsilons, shaped
+from noisycount.analysis.privacy.composition.repeated import is_precise, repeated_answers
+from noisycount.analysis.privacy.divergences import Divergences, Falling, OneAnswer, whole_price
+from noisycount.analysis.privacy.record_pairs import record_pairs
+from noisycount.analysis.privacy.workloads.listed import listed_answers
+from noisycount.analysis.privacy.workloads.lists import reduced_list
+from noisycount.display.values import Shown
+from noisycount.model.atoms import Atoms, Question
 from noisycount.model.exact import Exact
-from noisycount.model.laws.expansion import Reals
+from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise, require_log_concave
+from noisycount.model.populations.binomial import Binomial
+from noisycount.model.populations.known import Known
 from noisycount.model.populations.population import Population
-from noisycount.model.search import Bracket, bracketed, root
+from noisycount.model.searches import Bracket, bracketed, root
 from noisycount.model.subsampling import Subsample
-from noisycount.shown.value import Shown
 
 __all__ = ["PrivacyCurve", "privacy_curve"]
 
+
+Answering = Exact | SymmetricNoise
+
+
+"""A mechanism that can be one of several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Several answers about one database.
+
+    Attributes:
+        mechanisms: How each is made.
+        population: What the outsider knows.
+        questions: What each is about; None: all about the same count.
+    """
+
+    mechanisms: tuple[Answering, ...]
+    population: Population | Atoms | None
+    questions: tuple[Question, ...] | None
+
+
+def asked(
+    mechanism: Mechanism | Sequence[Mechanism],
+    population: Population | Atoms | None,
+    questions: Iterable[Iterable[int]] | None,
+) -> Asked:
+    """The arguments of a privacy curve of several answers, checked.
+
+    Raises:
+        ValueError: If they do not fit each other.
+    """
+    if not isinstance(population, Atoms):
+        if questions is not None:
+            raise ValueError(
+                "population must be Atoms for a list of questions, whose counts depend on each "
+                f"other by the rates of the atoms, got {population!r}: give Atoms(size, rates)"
+            )
+        told = mechanism if isinstance(mechanism, Sequence) else [mechanism]
+        return Asked(_mechanisms(told), population, None)
+    sets = population.questions if questions is None else population.checked(questions)
+    if not sets:
+        raise ValueError("questions must hold one at least, got none: give sets of atoms")
+    told = mechanism if isinstance(mechanism, Sequence) else [mechanism] * len(sets)
+    if len(told) != len(sets):
+        raise ValueError(
+            f"questions must be as many as the {len(told)} mechanisms that answer them, "
+            f"got {len(sets)}"
+        )
+    return Asked(_mechanisms(told), population, sets)
+
+
+def several_answers(told: Asked) -> Divergences:
+    """The divergences of several answers.
+
+    Raises:
+        ValueError: If a property is certain, or these mechanisms cannot be had together.
+    """
+    population, questions = told.population, told.questions
+    if isinstance(population, Atoms):
+        listed = listed_answers(reduced_list(population, questions or (), told.mechanisms))
+        return Falling(listed, whole_price(told.mechanisms))
+    pairs = tuple(record_pairs(Exact(), population))
+    price = whole_price(told.mechanisms) if all(pair.is_shift for pair in pairs) else None
+    one = None if is_precise(told.mechanisms) else _as_one_question(population)
+    if one is None:
+        found = repeated_answers(pairs, told.mechanisms)
+        return Falling.of_one(found) if isinstance(found, OneAnswer) else Falling(found, price)
+    same = [Question([0])] * len(told.mechanisms)
+    return Falling(listed_answers(reduced_list(one, same, told.mechanisms)), price)
+
+
+def _as_one_question(population: Population | None) -> Atoms | None:
+    """The atoms of one question about independent records of one rate; None if these are others.
+
+    Whoever knows all other records sees a database of one.
+    """
+    match population:
+        case Binomial():
+            return Atoms.disjoint(population.size, [population.rate])
+        case None | Known():
+            return Atoms.disjoint(1, [0.5])
+    return None
+
+
+def _mechanisms(mechanisms: Sequence[Mechanism]) -> tuple[Answering, ...]:
+    """The mechanisms of a list, each of which answers about the whole database."""
+    if not mechanisms:
+        raise ValueError("mechanism must be one at least, got an empty list")
+    return tuple(_answering(one) for one in mechanisms)
+
+
+def _answering(mechanism: Mechanism) -> Answering:
+    """A mechanism that can be one of several."""
+    if isinstance(mechanism, SymmetricNoise):
+        require_log_concave(mechanism, "a privacy curve")
+        return mechanism
+    if isinstance(mechanism, Exact):
+        return mechanism
+    raise ValueError(
+        f"mechanism must be Exact or additive noise where there are several, got {mechanism!r}: "
+        "a list of samples has no exact curve here"
+    )
+
+
 _LEAST_EPSILON = 2.0**-30  # the first step of a search for ε, which doubles from there
+
+
 _LARGEST_EPSILON = 700.0  # whose exponential does not overflow
+
+
 _UNDERFLOW = 1e-305  # below every upper end but 0: a goal of 0 has a logarithm too
+
+
 _LIKELY = 0.5  # from which on 1 less a float is exact
+
+
 _SHOWN = (0.0, 0.01, 0.1, 0.5, 1.0)  # ε
+
+
 _NOT_COMPOSED = (
     "guarantees against an outsider who does not know the other records must not be composed over "
     "answers about one database, which share what hides a record; give privacy_curve the list of "

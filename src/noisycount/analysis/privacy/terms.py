@@ -5,27 +5,47 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from noisycount.analysis.privacy.certified import Certified
+from noisycount.analysis.privacy.bounds import Certified, difference, log_sum
 from noisycount.analysis.privacy.largest_loss import BelowLargestLoss
-from noisycount.analysis.privacy.pairs.pair import Excess, Pair
-from noisycount.analysis.privacy.sums import difference, log_sum
+from noisycount.analysis.privacy.pairs import Excess, Pair
 from noisycount.analysis.privacy.threshold import CLOSE
-from noisycount.model.laws.expansion import Reals
-from noisycount.model.laws.mesh import MeshPoints
-from noisycount.model.noises.error.law import CertifiedErrorLaw
+from noisycount.model.laws.gamma import Reals
+from noisycount.model.laws.grids import MeshPoints
+from noisycount.model.noises.errors import CertifiedErrorLaw
 
 __all__ = ["LARGEST_EPSILON", "Terms", "complement"]
 
+
 LARGEST_EPSILON = 640.0  # beyond which e^ε times a sum could overflow
+
+
 _CANCELLED = 100.0  # as much less than its terms a sum may be before another one is tried
+
+
 _LEFT_OUT = 60.0  # nepers below the sum at which a count is not reached by noise
+
+
 _FLAT = 0.5  # nepers over which a density is taken to be flat
+
+
 _MOST_CELLS = 4  # between counts that are tried before a general search
+
+
 _SMALL = 1e-250  # below which sums are added in logarithms
+
+
 _UNDERFLOWS = 1e-290  # below which a factor has lost digits that e^ε would bring back
+
+
 _TWICE = 2.0  # rounding of a weight, and of its ratio to it; of the tails on both sides
+
+
 _FEW = 2.0**-50  # 8 roundings: of e^ε, of 1 less a tail, of products and sums
+
+
 _NEXT_TO_1 = 2.0**-52  # what a float next to 1 can be off, and far more than underflows
+
+
 _LOST = 1e-305  # as much as thousands of masses that underflow, each below 1e-308
 
 

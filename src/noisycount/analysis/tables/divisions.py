@@ -1,4 +1,7 @@
-"""How counts divide among the children of nodes, as weights of each child's count."""
+"""How counts divide among the children of nodes, as weights of each child's count.
+
+A count divides among cells that were independent draws of one law before their sum was known.
+"""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
@@ -6,12 +9,15 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.model.laws.expansion import Reals
-from noisycount.model.tables.split_weights import log_factorial, log_rising, log_rising_steps
+from noisycount.model.laws.gamma import Reals
+from noisycount.model.tables.cells import CellLaw, CellSums
+from noisycount.model.tables.splits import log_factorial, log_rising, log_rising_steps
 
-__all__ = ["Dirichlet", "Division", "LogWeights", "Multinomial"]
+__all__ = ["CellDivision", "Dirichlet", "Division", "LogWeights", "Multinomial"]
+
 
 _ONE = np.zeros(1)
+
 
 Counts = NDArray[np.int64]
 
@@ -159,3 +165,46 @@ def _cumulated(steps: Reals) -> Reals:
     padded = np.zeros((*steps.shape[:-1], steps.shape[-1] + 1))
     np.cumsum(steps, axis=-1, out=padded[..., 1:])
     return padded
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellDivision:
+    """The children's weights are the probabilities of their counts.
+
+    Args:
+        law: Of each child's count.
+        given: How many children add up to a count of which other things were known before; None:
+            what they add up to is free.
+    """
+
+    law: CellLaw
+    given: int | None = None
+
+    @property
+    def log_chances(self) -> Reals:
+        """One set, which is certain."""
+        return np.zeros(1)
+
+    def tilt(self, counts: Reals, children: int) -> Reals:  # noqa: ARG002  (a law is level enough)
+        """None."""
+        return np.zeros((counts.size, 1))
+
+    def weights(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
+        """The probabilities of the counts of each child."""
+        first, last = int(lows.min()), int(lows.max()) + width
+        counts = lows[..., None] + np.arange(width)
+        if last - first <= counts.size:
+            logs = self.law.log_pmf(np.arange(first, last))[counts - first]
+        else:
+            logs = self.law.log_pmf(counts)
+        leaning = tilt[..., None, None] * np.arange(width)
+        return LogWeights(logs[:, None, :, 0], (logs - logs[..., :1])[:, None] + leaning)
+
+    def factor(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
+        """1 over the probability of the sum that is given; 1 where it is free."""
+        leaning = tilt[..., None] * np.arange(width)
+        if self.given is None:
+            return LogWeights(np.zeros((lows.size, 1)), -leaning)
+        sums = CellSums(self.law, self.given)
+        logs = np.array([sums.log_pmf(low, width) for low in lows.tolist()])
+        return LogWeights(-logs[:, :1], (logs[:, :1] - logs)[:, None] - leaning)

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.stated_laws import TableMechanisms
+from noisycount.analysis.tables.answered import TableMechanisms
+from noisycount.display.texts import OTHER_KEYS, label_text
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.tables.levels import Level
-from noisycount.model.tables.margins import TOTAL
-from noisycount.model.tables.node_labels import KeyLabels, NodeLabels, RangeLabels
+from noisycount.model.tables.labels import KeyLabels, NodeLabels, RangeLabels
+from noisycount.model.tables.levels import TOTAL, Level
 from noisycount.model.tables.tree import Tree
-from noisycount.shown.label import OTHER_KEYS, label_text
 
-__all__ = ["Asked", "PublishedTable", "asked", "is_published_table"]
+__all__ = ["asked"]
+
 
 Places = NDArray[np.int64]
 

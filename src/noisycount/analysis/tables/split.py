@@ -1,4 +1,7 @@
-"""Nodes and their children: the messages up, and the laws of the children down."""
+"""How the counts of a node are shared among transforms, each exact about its own target.
+
+Nodes and their children: the messages up, and the laws of the children down.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,24 +10,67 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.analysis.tables.crossing_sums import Crossing
 from noisycount.analysis.tables.divisions import Division, LogWeights
-from noisycount.analysis.tables.sums.crossing import Crossing
-from noisycount.analysis.tables.sums.fast import FastSum
-from noisycount.analysis.tables.sums.positive import PositiveSum
-from noisycount.analysis.tables.sums.tails import log_bounds, moments, steep_bounds, sum_of_logs
-from noisycount.analysis.tables.tilts import Tilted, tilted_to
-from noisycount.analysis.tables.zones import SIDES
-from noisycount.model.laws.expansion import Reals
+from noisycount.analysis.tables.fast_sums import FastSum
+from noisycount.analysis.tables.sums import (
+    PositiveSum,
+    Tilted,
+    log_bounds,
+    moments,
+    steep_bounds,
+    sum_of_logs,
+    tilted_to,
+)
+from noisycount.model.laws.gamma import Reals
 
-__all__ = ["Descent", "Split"]
+__all__ = ["Split", "zone_targets"]
+
+
+SIDES = 8.0
+
+
+"""Standard deviations of the law of a count that zones reach on both sides."""
+
+
+_LEAST = 0.25  # records
+
+
+def zone_targets(middle: Reals, spread: Reals, zones: int) -> Reals:
+    """The counts about which transforms are exact, rising, shape (nodes, zones).
+
+    Args:
+        middle: The means of the laws of the counts, shape (nodes,).
+        spread: Their standard deviations, shape (nodes,).
+        zones: How many, an odd number.
+    """
+    steps = np.linspace(-SIDES, SIDES, zones) if zones > 1 else np.zeros(1)
+    targets = middle[:, None] + spread[:, None] * steps
+    # those that would be negative share what is left, so that they rise
+    least = _LEAST * np.minimum(middle, 1.0)[:, None] * np.arange(1, zones + 1) / zones
+    return np.maximum(targets, least)
+
 
 _UNHEARD = 1e-9  # of a law: what belongs to such a set of parameters need not be exact
+
+
 _NARROW = 0.3  # records, less than which no sum spreads that is not known
+
+
 _BETWEEN = 4.0  # standard deviations of a sum from one zone to the next
+
+
 _MOST_ZONES = 128
+
+
 _LITTLE = 1e-12  # of a law: so little need not be bounded better
+
+
 _FEW = 1 << 20  # weights times nodes, for which bounds of any steepness take little time
+
+
 _ROUNDED = 2.0  # times the floor: at most so large is what rounding takes below it
+
 
 Counts = NDArray[np.int64]
 

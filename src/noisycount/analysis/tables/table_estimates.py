@@ -1,4 +1,11 @@
-"""The posterior of a table: estimates of its cells and of all their sums."""
+"""Which cells are meant.
+
+The law of the count of a node, or of a sum of cells, given all answers.
+
+How much the estimates of a table owe to how concentrated its prior is.
+
+The posterior of a table: estimates of its cells and of all their sums.
+"""
 
 import warnings
 from dataclasses import dataclass
@@ -7,24 +14,158 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noisycount.analysis.tables.cells.solution import CellSolution
-from noisycount.analysis.tables.chosen import chosen_cells
-from noisycount.analysis.tables.node_posterior import NodePosterior
-from noisycount.analysis.tables.prior import TablePrior
-from noisycount.analysis.tables.sensitivity import Sensitivity, sensitivity
-from noisycount.analysis.tables.summary import Summary
-from noisycount.analysis.tables.trees.solution import TreeSolution
-from noisycount.model.laws.expansion import Reals
+from noisycount.analysis.posterior.posterior import LEVEL, Estimates
+from noisycount.analysis.tables.cell_solution import CellSolution
+from noisycount.analysis.tables.learning import first_settings
+from noisycount.analysis.tables.passes import Summary
+from noisycount.analysis.tables.prior import CellLevel, TablePrior
+from noisycount.analysis.tables.tree_solution import TreeSolution
+from noisycount.display.columns import Cells, arrow_stream, free_name
+from noisycount.display.numbers import signed
+from noisycount.display.values import MOST_ROWS, Shown, row_table
+from noisycount.model.laws.count_law import TableLaw
+from noisycount.model.laws.gamma import Reals
 from noisycount.model.tables.tree import NodeKey, Tree
-from noisycount.model.validation import whole_number
-from noisycount.shown.columns import Cells, arrow_stream, free_name
-from noisycount.shown.numbers import signed
-from noisycount.shown.rows import MOST_ROWS, row_table
-from noisycount.shown.value import Shown
+from noisycount.validation import whole_number
 
-__all__ = ["TablePosterior"]
+__all__ = ["Sensitivity", "TablePosterior"]
+
+
+def chosen_cells(cells: ArrayLike, size: int) -> NDArray[np.bool_]:
+    """Cells as a mask.
+
+    Args:
+        cells: Their positions, each once, negative ones from the end; or a mask, shape (size,).
+        size: How many cells there are.
+
+    Raises:
+        ValueError: If there is no such cell, none, or one twice.
+    """
+    given = np.asarray(cells)
+    if given.dtype == np.bool_ and given.shape == (size,):
+        is_in = given.copy()
+    elif given.ndim == 1 and given.dtype.kind in "iu" and given.size:
+        if given.min() < -size or given.max() >= size:
+            wrong = int(given.max() if given.max() >= size else given.min())
+            raise ValueError(f"cells must be positions from 0 to {size - 1}, got {wrong}")
+        is_in = np.zeros(size, dtype=np.bool_)
+        is_in[given] = True
+        if int(is_in.sum()) != given.size:
+            raise ValueError(f"cells must be different, got {given.size - int(is_in.sum())} twice")
+    else:
+        raise ValueError(f"cells must be positions or a mask of {size} cells, got {cells!r}")
+    if not is_in.any():
+        raise ValueError("cells must name at least one cell, got none")
+    return is_in
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NodePosterior(Shown, Estimates):
+    """The law of a count of a table given all answers, and the estimates that follow from it.
+
+    It also answers to `pmf`, `logpmf`, `cdf`, `sf`, `ppf`, `isf` and `rvs`, as laws in scipy.stats
+    do.
+
+    Attributes:
+        law: The distribution of the count.
+        name: What is counted.
+    """
+
+    law: TableLaw
+    name: str
+
+    def _facts(self) -> dict[str, object]:
+        """The estimates."""
+        return {
+            "name": self.name,
+            "mean": self.mean,
+            "median": self.median,
+            "mode": self.mode,
+            "std": self.std,
+            "interval": self.interval(),
+            "level": LEVEL,
+        }
+
+
+_FACTORS = 0.5, 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Move(Shown):
+    """What another concentration changes.
+
+    Attributes:
+        factor: How many times the concentration.
+        largest: The largest move of the mean of a cell, in records.
+        average: The mean of these moves over all cells, in records.
+        largest_deviations: The largest move, in standard deviations of that cell.
+        average_deviations: The mean of these.
+        log_evidence: By how much the logarithm of the evidence rises.
+    """
+
+    factor: float
+    largest: float
+    average: float
+    largest_deviations: float
+    average_deviations: float
+    log_evidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity(Shown):
+    """What half and twice the concentration of a prior change.
+
+    Attributes:
+        moves: Under half, and under twice; empty where the prior has no concentration.
+        words: One line on them.
+    """
+
+    moves: tuple[Move, ...]
+    words: str
+
+
+def sensitivity(prior: TablePrior, solution: TreeSolution | CellSolution) -> Sensitivity:
+    """What half and twice the concentration change: the table is solved twice more.
+
+    Args:
+        prior: How counts divided before any answer.
+        solution: The laws of all counts under it.
+    """
+    if isinstance(solution, CellSolution) or isinstance(prior.levels[-1], CellLevel):
+        return Sensitivity((), "a law of a cell has no concentration")
+    if prior.scaled(2).levels == prior.levels:
+        return Sensitivity((), "known rates have no concentration")
+    moves = tuple(_move(prior, solution, factor) for factor in _FACTORS)
+    largest = max(move.largest for move in moves)
+    deviations = max(move.largest_deviations for move in moves)
+    return Sensitivity(
+        moves,
+        "under half and twice the concentration cells move by "
+        f"{signed(largest, 1)} at most, and by {deviations:.2g} standard deviations",
+    )
+
+
+def _move(prior: TablePrior, solution: TreeSolution, factor: float) -> Move:
+    """What so many times the concentration changes."""
+    model = solution.model
+    other = TreeSolution.of(model, prior.scaled(factor).levels, first_settings(model))
+    cells = model.tree.depth - 1
+    own = solution.summary(cells)
+    moved = np.abs(other.summary(cells).mean - own.mean)
+    deviations = np.divide(moved, own.std, out=np.zeros_like(moved), where=own.std > 0)
+    return Move(
+        factor,
+        float(moved.max()),
+        float(moved.mean()),
+        float(deviations.max()),
+        float(deviations.mean()),
+        other.evidence - solution.evidence,
+    )
+
 
 _FLAT = 2  # levels
+
+
 _FLAT_SUM = (
     "sums of some cells of a flat table are further from the truth than sums of the answers where "
     "a learned prior moves many cells the same way: use a tree with answers about sums, such as "

@@ -2,26 +2,26 @@
 
 from collections.abc import Sequence
 
-from noisycount.analysis.tables.answered import TableAnswers, answered, checked_total
-from noisycount.analysis.tables.cells.learning import learned_cell_law
-from noisycount.analysis.tables.cells.solution import CellSolution
-from noisycount.analysis.tables.certified import first_settings
-from noisycount.analysis.tables.count_bounds import count_bounds
-from noisycount.analysis.tables.learning import learned
-from noisycount.analysis.tables.level_answers import LevelAnswers
-from noisycount.analysis.tables.likelihoods import likelihoods
-from noisycount.analysis.tables.model import Model
-from noisycount.analysis.tables.prior import TablePrior
-from noisycount.analysis.tables.prior_splits import CellLevel, PriorLevel, StatedLevel
+from noisycount.analysis.tables.answered import (
+    TableAnswers,
+    TableMechanisms,
+    answered,
+    checked_total,
+)
+from noisycount.analysis.tables.cell_solution import CellSolution, learned_cell_law
+from noisycount.analysis.tables.learning import first_settings, learned
+from noisycount.analysis.tables.level_answers import LevelAnswers, count_bounds
+from noisycount.analysis.tables.model import Model, likelihoods
+from noisycount.analysis.tables.prior import CellLevel, PriorLevel, StatedLevel, TablePrior
 from noisycount.analysis.tables.published import asked
-from noisycount.analysis.tables.stated_laws import TableMechanisms
 from noisycount.analysis.tables.table_estimates import TablePosterior
-from noisycount.analysis.tables.trees.solution import TreeSolution
+from noisycount.analysis.tables.tree_solution import TreeSolution
 from noisycount.model.populations.population import Population
 from noisycount.model.tables.splits import Splits, level_splits
 from noisycount.model.tables.tree import Tree
 
 __all__ = ["table_posterior"]
+
 
 _FLAT = 2  # levels of a tree of cells and their total
 

@@ -1,27 +1,82 @@
-"""The law of a count whose logarithm is smooth, summed in few terms at any width."""
+"""Where a function of a count is largest, and where it turns.
+
+The law of a count whose logarithm is smooth, summed in few terms at any width.
+"""
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisycount.model.laws.blocks import Blocks, blocks_between
-from noisycount.model.laws.count_law import TIE, CountDistribution
-from noisycount.model.laws.expansion import Expansion, Reals
-from noisycount.model.laws.factor import IMPOSSIBLE, Factor, Product
-from noisycount.model.laws.gram import POINTS
-from noisycount.model.laws.mesh import MeshPoints, mesh_points
-from noisycount.model.laws.stationary import mode_and_turns
-from noisycount.model.search import Bracket, first_whole
-from noisycount.model.validation import fraction_of_one, not_nan
+from noisycount.model.laws.count_law import LOG_TIE, TIE, CountDistribution
+from noisycount.model.laws.factors import IMPOSSIBLE, Factor, Product
+from noisycount.model.laws.gamma import Expansion, Reals
+from noisycount.model.laws.grids import POINTS, Blocks, MeshPoints, blocks_between, mesh_points
+from noisycount.model.searches import Bracket, first_whole
+from noisycount.validation import fraction_of_one, not_nan
 
-__all__ = ["SmoothLaw", "smooth_law"]
+__all__ = ["mode_and_turns", "smooth_law"]
+
+
+_GROWTH = 1.3  # of distances between which the logarithm of a product turns at most once
+
+
+def mode_and_turns(product: Product, support: tuple[int, int]) -> tuple[int, list[int]]:
+    """The smallest count of the largest value, and the counts at which the function turns.
+
+    A log-concave product turns once. Of any other, the signs of the steps are taken at counts
+    whose distances to the ends and to the kinks grow by a factor of 1.3.
+
+    Args:
+        product: The function.
+        support: The smallest and the largest count.
+    """
+    smallest, largest = support
+    if product.is_log_concave:
+        mode = _turn(product, smallest, largest, rising=True)
+        return mode, [mode]
+    grid = _grid(product, support)
+    rises = (product.rises_after(grid) > 0).tolist()
+    turns = [
+        _turn(product, low + 1, high, rising=before)
+        for (low, before), (high, after) in pairwise(zip(grid, rises, strict=True))
+        if before != after
+    ]
+    candidates = np.array(sorted({smallest, largest, *turns}))
+    changes = product.logs_around_largest(candidates.astype(np.float64), np.zeros(candidates.size))
+    return int(candidates[changes >= changes.max() - LOG_TIE][0]), turns
+
+
+def _turn(product: Product, smallest: int, largest: int, *, rising: bool) -> int:
+    """The first count in smallest..largest − 1 whose step has the other sign, else largest."""
+
+    def turned(count: float) -> float:
+        rise = product.rise_after(int(count))
+        return -rise if rising else rise or -sys.float_info.min
+
+    return int(first_whole(turned, Bracket(smallest - 1, largest)).high)
+
+
+def _grid(product: Product, support: tuple[int, int]) -> list[int]:
+    """Counts below the largest, close together near the ends of the support and the kinks."""
+    smallest, largest = support
+    anchors = {smallest, largest, *(round(kink) for kink in product.kinks)}
+    distances = [0]
+    while distances[-1] < largest - smallest:
+        distances.append(int(distances[-1] * _GROWTH) + 1)
+    counts = {anchor + side * step for anchor in anchors for step in distances for side in (-1, 1)}
+    return sorted(count for count in counts if smallest <= count < largest)
+
 
 _LEFT_OUT = 80.0  # nats: e^−80 of a sum is beyond its rounding, also where much of it cancels
+
+
 _STRIDES = 1.25 ** np.arange(20)  # of a search for where a law has fallen, in one evaluation
 
 

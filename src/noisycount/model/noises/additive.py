@@ -1,27 +1,49 @@
-"""Noise that is added to the count: what every noise states about itself."""
+"""Noise that is added to the count: what every noise states about itself.
+
+Noise with a density, whose answers are rounded to a public grid.
+
+Noise on the integers, whose law is exact: its scale is the rational that is drawn.
+"""
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from noisycount.model.laws.expansion import Reals
-from noisycount.model.laws.factor import Factor
-from noisycount.model.laws.tails import LogFactor, ValuedFactor
+from noisycount.model.laws.factors import Factor, LogFactor, ValuedFactor
+from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.error.complement import LOG_HALF, log_one_minus_exp
-from noisycount.model.noises.error.factors import ErrorLikelihood
-from noisycount.model.noises.error.law import CertifiedErrorLaw, ErrorLaw
-from noisycount.model.noises.sums.summand import Summand
-from noisycount.model.search import bracketed, bracketed_by_factors, first_whole, root
-from noisycount.model.validation import real_number
+from noisycount.model.noises.errors import (
+    LOG_HALF,
+    CertifiedErrorLaw,
+    ErrorLaw,
+    ErrorLikelihood,
+    log_one_minus_exp,
+)
+from noisycount.model.noises.sum_transforms import Summand
+from noisycount.model.sampling.scalar import RandomIntegers
+from noisycount.model.sampling.scales import as_written, drawable, public_grid
+from noisycount.model.searches import bracketed, bracketed_by_factors, first_whole, root
+from noisycount.validation import positive_number, real_number, whole_number
 
-__all__ = ["AdditiveNoise", "SymmetricNoise", "require_log_concave"]
+__all__ = [
+    "AdditiveNoise",
+    "ContinuousNoise",
+    "DiscreteNoise",
+    "Sampler",
+    "SymmetricNoise",
+    "require_log_concave",
+]
+
 
 _PRECISE = 1e-14  # relative; 1e-11 is promised
+
+
 _FIRST_STEP = 0.1  # of the start, which Gaussian noise of that variance or the slope tells
 
 
@@ -231,3 +253,77 @@ def require_log_concave(noise: SymmetricNoise, what: str) -> None:
 def _reach(errors: ErrorLaw, alpha: float) -> float:
     """The smallest error of at least alpha that the noise can make."""
     return math.ceil(alpha) if errors.is_discrete else alpha
+
+
+@dataclass(frozen=True, slots=True)
+class ContinuousNoise(AdditiveNoise):
+    """Noise on the real numbers, of any positive scale.
+
+    Args:
+        scale: In records, positive and finite.
+
+    Raises:
+        ValueError: If the scale is not a positive finite number.
+    """
+
+    scale: float = field()  # without, the property of the base would be its default
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive_number(self.scale, "scale"))
+
+    def on_grid(self, count: int, steps: Callable[[Fraction, RandomIntegers], int]) -> float:
+        """The count plus noise on a public grid.
+
+        Args:
+            count: The true count, a whole number.
+            steps: Draws the noise in steps of the grid, from the scale in such steps.
+        """
+        grid = public_grid(self.scale)
+        drawn = steps(self.exact_scale / grid, RandomIntegers())
+        return float(whole_number(count, "count") + drawn * grid)
+
+
+class Sampler(NamedTuple):
+    """The exact draws of a law on the integers, of a scale that is a rational number.
+
+    Attributes:
+        one: A single draw.
+        many: Draws in bulk, of the same law.
+    """
+
+    one: Callable[[Fraction, RandomIntegers], int]
+    many: Callable[..., NDArray[np.int64]]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class DiscreteNoise(AdditiveNoise):
+    """Noise on the integers; of its scale its kinds tell."""
+
+    scales: ClassVar[tuple[float, float]] = (2.0**-10, 2.0**52)  # below, the variance underflows
+    sampler: ClassVar[Sampler]
+
+    scale: Fraction = field()  # without, the property of the base would be its default
+
+    def __init__(self, scale: float | Fraction) -> None:
+        object.__setattr__(self, "scale", drawable(as_written(scale, "scale")))
+
+    @property
+    def exact_scale(self) -> Fraction:
+        """The scale."""
+        return self.scale
+
+    def release(self, count: int) -> int:
+        """The count plus one exact draw of the noise.
+
+        Args:
+            count: The true count, a whole number.
+        """
+        return whole_number(count, "count") + self.sampler.one(self.scale, RandomIntegers())
+
+    def samples(self, size: int) -> NDArray[np.int64]:
+        """Independent draws of the noise, in records, shape (size,), by the exact sampler."""
+        return self.sampler.many(self.scale, whole_number(size, "size"))
+
+    def draws(self, size: int, generator: np.random.Generator) -> Reals:
+        """Draws of the noise from a seed, in records, shape (size,): never to be released."""
+        return self.sampler.many(self.scale, size, generator.bytes).astype(np.float64)

@@ -1,18 +1,141 @@
-"""Continuous Laplace noise."""
+"""What continuous and discrete Laplace noise have in common: a density of e^(−|z|/scale).
 
-from dataclasses import dataclass
+Continuous Laplace noise.
+
+Discrete Laplace noise: the law of the answers that are really released.
+"""
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import ClassVar, Self
 
 import numpy as np
 
-from noisycount.model.drawing.one import rounded_laplace
-from noisycount.model.drawing.scales import price_as_written
-from noisycount.model.laws.expansion import Reals
-from noisycount.model.noises.continuous import ContinuousNoise
-from noisycount.model.noises.kernels.laplace import LaplaceKernel, LaplaceShape
-from noisycount.model.written import Exactly
+from noisycount.model.laws.factors import BaseFactor, LogStep
+from noisycount.model.laws.gamma import FLAT, Expansion, Kink, Reals, decimal_ratio
+from noisycount.model.noises.additive import AdditiveNoise, ContinuousNoise, DiscreteNoise, Sampler
+from noisycount.model.noises.errors import ClosedForm
+from noisycount.model.noises.sum_transforms import Summand
+from noisycount.model.sampling.scalar import discrete_laplace, rounded_laplace
+from noisycount.model.sampling.scales import price_as_written
+from noisycount.model.sampling.vectors import discrete_laplace_array
+from noisycount.model.searches import bracketed, first_whole
+from noisycount.validation import Exactly
 
-__all__ = ["Laplace", "LaplaceErrors"]
+__all__ = ["DiscreteLaplace", "Laplace", "LaplaceKernel", "LaplaceLikelihood"]
+
+
+_STEEPEST = 1e280  # noise that narrow changes no integer
+
+
+class LaplaceKernel(AdditiveNoise):
+    """Noise whose law is proportional to e^(−|y − k|/scale): continuous or discrete."""
+
+    is_log_concave: ClassVar[bool] = True  # two lines meet in a peak
+
+    __slots__ = ()
+
+    @classmethod
+    @abstractmethod
+    def for_epsilon(cls, epsilon: float, sensitivity: float = 1) -> Self:
+        """The noise that makes a query of that sensitivity ε-differentially private."""
+
+    @property
+    def summand(self) -> Summand:
+        """Laplace noise of its scale."""
+        return Summand(laplace=float(self.scale))
+
+    def factor(self, answer: float) -> "LaplaceLikelihood":
+        """The factor e^(−|answer − k|/scale) of a count k."""
+        return LaplaceLikelihood(answer, self.exact_scale)
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceLikelihood(BaseFactor):
+    """The factor e^(−|answer − k|/scale) of a count k: two straight lines in its logarithm.
+
+    Attributes:
+        answer: The answer, in records.
+        scale: In records.
+    """
+
+    answer: float
+    scale: Fraction
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """The answer, where the two lines meet."""
+        return (self.answer,)
+
+    def expansion(self, centre: int) -> Expansion:
+        """The line through the centre as slope; the other line bends away from it."""
+        to_answer = Fraction(self.answer) - centre
+        side = 1 if to_answer >= 0 else -1
+        kink = Kink(decimal_ratio(to_answer), side, decimal_ratio(-2 / self.scale))
+        return Expansion(decimal_ratio(side / self.scale), FLAT.bend, kinks=(kink,))
+
+    def log_step(self, count: int) -> float:
+        """A step towards the answer gains 1/scale, a step away loses it."""
+        nearer = 2 * (self.answer - count) - 1
+        return max(-1.0, min(1.0, nearer)) / float(self.scale)
+
+    def exact_log_step(self, count: int) -> LogStep:
+        """The step as a rational number of nats."""
+        nearer = 2 * (Fraction(self.answer) - count) - 1
+        return LogStep(shift=max(Fraction(-1), min(Fraction(1), nearer)) / self.scale)
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceShape(ClosedForm):
+    """The law at many errors, up to what tells continuous noise from discrete one.
+
+    Attributes:
+        scale: In records.
+    """
+
+    smooth_over: ClassVar[float] = 0.0  # it has a kink
+    is_geometric: ClassVar[bool] = True
+
+    scale: float | Fraction
+    _rate: float = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_rate", min(float(1 / self.scale), _STEEPEST))
+
+    @property
+    def steepest(self) -> Fraction:
+        """1/scale."""
+        return 1 / Fraction(self.scale)
+
+    @property
+    def spread(self) -> float:
+        """The scale."""
+        return 1 / self._rate
+
+    def reach(self, depth: float) -> float:
+        """The scale times the depth."""
+        return depth / self._rate
+
+    def log_density(self, errors: Reals) -> Reals:
+        """−|z|/scale."""
+        logs: Reals = -self._rate * np.abs(errors)
+        return logs
+
+    def log_change(self, error: float, steps: Reals) -> Reals:
+        """−(|error − step| − |error|)/scale: a line up to the step that reaches 0, and down."""
+        side = math.copysign(1.0, error)
+        change: Reals = self._rate * np.minimum(side * steps, 2 * abs(error) - side * steps)
+        return change
+
+    def _fall(self, least: float, low: Reals, widths: Reals) -> Reals:
+        """e^(−l/scale) − e^(−(l + width)/scale) of what is at least so large."""
+        lengths = np.minimum(widths, np.maximum(low + widths - least, 0))
+        fall: Reals = -np.exp(-self._rate * np.maximum(low, least)) * np.expm1(
+            -self._rate * lengths
+        )
+        return fall
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,3 +230,100 @@ class LaplaceErrors(LaplaceShape):
     def between(self, low: Reals, widths: Reals) -> Reals:
         """From the parts on each side of 0."""
         return (self._fall(0.0, low, widths) + self._fall(0.0, -low - widths, widths)) / 2
+
+
+_ROUNDING = 3e-16  # of 1/scale as a float, which e^(−1/scale) multiplies by 1/scale
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class DiscreteLaplace(DiscreteNoise, LaplaceKernel):
+    """Discrete Laplace noise on the integers: P[Z = z] = tanh(1/(2·scale))·e^(−|z|/scale).
+
+    Adding it to a count of sensitivity 1 is (1/scale)-differentially private, exactly: the scale is
+    a rational number and the sampler uses integers only.
+
+    Args:
+        scale: In records, between 2^−52 and 2^52. A float is read as the decimal that Python shows
+            for it (0.1 is 1/10); a rational whose terms exceed 2^53 is rounded up, by less than
+            one part in 2^51.
+
+    Raises:
+        ValueError: If the scale is not a number in that range.
+
+    Source: Canonne, Kamath, Steinke (2020); Ghosh, Roughgarden, Sundararajan (2009).
+
+    Example:
+        >>> import noisycount as nc
+        >>> nc.DiscreteLaplace.for_epsilon(0.15).scale
+        Fraction(20, 3)
+    """
+
+    name: ClassVar[str] = "discrete Laplace"
+    sampler: ClassVar[Sampler] = Sampler(discrete_laplace, discrete_laplace_array)
+
+    @classmethod
+    def for_epsilon(cls, epsilon: Exactly, sensitivity: Exactly = 1) -> Self:
+        """The noise that makes a query of that sensitivity ε-differentially private."""
+        return cls(
+            price_as_written(sensitivity, "sensitivity") / price_as_written(epsilon, "epsilon")
+        )
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The exact ε of a count of sensitivity 1: 1/scale."""
+        return 1 / self.scale
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise, 2q/(1 − q)² with q = e^(−1/scale), in records²."""
+        per_record = float(self.epsilon)
+        return 2 * math.exp(-per_record) / math.expm1(-per_record) ** 2
+
+    @property
+    def variance_rounding(self) -> float:
+        """That of e^(−1/scale) at small scales."""
+        return _ROUNDING * max(0.0, float(self.epsilon) - 1)
+
+    @property
+    def mean_absolute(self) -> float:
+        """E|Z|: 1/sinh(1/scale), in a form that does not overflow."""
+        per_record = float(self.epsilon)
+        return -2 * math.exp(-per_record) / math.expm1(-2 * per_record)
+
+    @property
+    def errors(self) -> "DiscreteLaplaceErrors":
+        """The law of the noise at many errors at once."""
+        return DiscreteLaplaceErrors(self.scale)
+
+    def error_with_tail(self, log_beta: float) -> int:
+        """The smallest integer alpha with ln P[|Y − K| >= alpha] <= log_beta."""
+        errors = self.errors
+
+        def missing(alpha: float) -> float:
+            return log_beta - errors.log_tail_at(alpha)
+
+        start = max(1, math.ceil(-missing(0) * errors.spread))
+        return int(first_whole(missing, bracketed(missing, start, 1, (0, math.inf))).high)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteLaplaceErrors(LaplaceShape):
+    """The law at many errors, q = e^(−1/scale)."""
+
+    is_discrete: ClassVar[bool] = True
+
+    @property
+    def peak(self) -> float:
+        """(1 − q)/(1 + q)."""
+        return math.tanh(self._rate / 2)
+
+    def log_tail(self, distances: Reals) -> Reals:
+        """−z/scale − ln((1 + q)/2), also where 1/scale is tiny."""
+        with np.errstate(over="ignore"):  # farther out than a double tells
+            return -self._rate * distances - math.log1p(math.expm1(-self._rate) / 2)
+
+    def between(self, low: Reals, widths: Reals) -> Reals:
+        """From the integers from 1 on and those up to 0."""
+        above = self._fall(1.0, low, widths)
+        both = 1 + math.exp(-self._rate)
+        return (above + self._fall(0.0, 1 - low - widths, widths)) / both

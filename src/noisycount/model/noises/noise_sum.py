@@ -7,24 +7,24 @@ from fractions import Fraction
 
 import numpy as np
 
-from noisycount.model.drawing.scales import check_range
-from noisycount.model.laws.expansion import DIGITS, Reals, decimal_ratio
-from noisycount.model.laws.factor import Factor, Product
-from noisycount.model.laws.tails import LogFactor
+from noisycount.model.laws.factors import Factor, LogFactor, Product
+from noisycount.model.laws.gamma import DIGITS, Reals, decimal_ratio
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise, SymmetricNoise
-from noisycount.model.noises.error.law import CertifiedErrorLaw
-from noisycount.model.noises.gaussian import GaussianErrors
-from noisycount.model.noises.kernels.gaussian import GaussianLikelihood
-from noisycount.model.noises.kernels.laplace import LaplaceLikelihood
-from noisycount.model.noises.sums.errors import SummedErrors
-from noisycount.model.noises.sums.law import SumLaw
-from noisycount.model.noises.sums.summand import Summand
-from noisycount.model.validation import real_number, whole_number
+from noisycount.model.noises.errors import CertifiedErrorLaw
+from noisycount.model.noises.gaussian import GaussianErrors, GaussianLikelihood
+from noisycount.model.noises.laplace import LaplaceLikelihood
+from noisycount.model.noises.sum_law import SumLaw, SummedErrors
+from noisycount.model.noises.sum_transforms import Summand
+from noisycount.model.sampling.scales import check_range
+from noisycount.validation import real_number, whole_number
 
 __all__ = ["NoiseSum"]
 
+
 _FARTHEST_ANSWER = 2.0**56  # records: a count of 2^53 and 14 of the widest scales, 2^52
+
+
 _DEEP = 1e4  # nats, below which plain differences of the logarithm keep 1e-11
 
 

@@ -1,22 +1,131 @@
-"""Independent records of one known rate."""
+"""Records that can be exchanged, the law of whose count has a formula with a smooth logarithm.
+
+Records that can be exchanged, with a formula for the law of their count.
+
+Independent records of one known rate.
+
+Records of one uncertain rate.
+"""
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 
-from noisycount.model.laws.expansion import FLAT, Expansion, Reals
-from noisycount.model.laws.factor import LogStep
-from noisycount.model.laws.log_gamma import binomial_expansion
-from noisycount.model.populations.exchangeable import Sample
-from noisycount.model.populations.informed import Informed, known_records
-from noisycount.model.populations.moments import Moments
-from noisycount.model.populations.smooth import SmoothPopulation
-from noisycount.model.validation import rate_within, whole_number
+from noisycount.model.laws.count_law import CountDistribution
+from noisycount.model.laws.factors import BaseFactor, BetaBinomialFactor, Factor, LogStep
+from noisycount.model.laws.gamma import FLAT, Expansion, Reals, binomial_expansion
+from noisycount.model.laws.smooth_law import smooth_law
+from noisycount.model.populations.population import (
+    Exchangeable,
+    Informed,
+    Moments,
+    Sample,
+    known_records,
+)
+from noisycount.model.populations.tabulated import LARGEST_TABLE, Tabulated
+from noisycount.validation import positive_number, rate_within, whole_number
 
-__all__ = ["Binomial"]
+__all__ = ["BetaBinomial", "Binomial", "Formulated"]
+
+
+class SmoothPopulation(BaseFactor, Exchangeable):
+    """A population that is itself the factor of its law."""
+
+    __slots__ = ()
+
+    def law(self, *likelihoods: Factor) -> CountDistribution:
+        """The law of the count, given the answers whose likelihoods these are."""
+        return smooth_law([self, *likelihoods]) if likelihoods else _prior(self)
+
+    @property
+    def smooth_prior(self) -> Factor:
+        """The law itself."""
+        return self
+
+
+@lru_cache(maxsize=64)  # laws of a few kilobytes, each asked again for every answer of a table
+def _prior(population: SmoothPopulation) -> CountDistribution:
+    """The law of the count before any answer."""
+    return smooth_law([population])
+
+
+_SUM_TOLERANCE = 1e-9  # beyond what logarithms of a million probabilities lose: a wrong formula
+
+
+class Formulated(Exchangeable):
+    """Records that can be exchanged, of which a new kind states its size and its law.
+
+    Everything else comes from a table of that law: posteriors, privacy curves, evaluations, losses.
+    A subclass is a frozen dataclass, as the tables of equal ones are shared.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def log_pmf(self, counts: Reals) -> Reals:
+        """The logarithm of P[K = k] for whole k in 0..size, shape as given, −inf for 0."""
+
+    @property
+    def table(self) -> Tabulated:
+        """The same law as a table.
+
+        Raises:
+            ValueError: If there are more than 10^8 records, or the probabilities do not add up to
+                1 within 1e-9.
+        """
+        return _table(self)
+
+    @property
+    def has_chances(self) -> bool:
+        """As the table has them."""
+        return True
+
+    def log_chances(self, first: int, last: int) -> Reals:
+        """A part of the table."""
+        return self.table.log_chances(first, last)
+
+    @property
+    def expected_positives(self) -> Fraction:
+        """E[K], summed from the most likely count."""
+        return self.table.expected_positives
+
+    @property
+    def moments(self) -> Moments:
+        """The means of the count and of its pairs of unlike records."""
+        return self.table.moments
+
+    def law(self, *likelihoods: Factor) -> CountDistribution:
+        """The law of the count, given the answers whose likelihoods these are."""
+        return self.table.law(*likelihoods)
+
+    def draws(self, runs: int, generator: np.random.Generator) -> Reals:
+        """Counts drawn for a simulation, shape (runs,)."""
+        return self.table.draws(runs, generator)
+
+    def given(self, known: int, positives: int) -> Informed:
+        """What somebody knows who holds some records."""
+        return self.table.given(known, positives)
+
+
+@lru_cache(maxsize=2)  # that of a truth and that of an assumption: a large one takes 0.8 GB
+def _table(population: Formulated) -> Tabulated:
+    """The table of a formula, checked."""
+    name, size = type(population).__name__, population.size
+    if size > LARGEST_TABLE:
+        raise ValueError(f"size must be at most 10**8 for {name}, got {size!r}")
+    logs = np.asarray(population.log_pmf(np.arange(size + 1, dtype=np.float64)), dtype=np.float64)
+    total = float(np.exp(logs).sum()) if logs.shape == (size + 1,) else np.nan
+    if not abs(total - 1) <= _SUM_TOLERANCE:
+        raise ValueError(
+            f"population must have one probability for each count 0..size that add up to 1, got "
+            f"{logs.shape} of the sum {total!r} from {name}.log_pmf"
+        )
+    return Tabulated.of_logs(logs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +208,102 @@ class Binomial(SmoothPopulation):
         """The ratio P[K = count + 1] / P[K = count], exactly."""
         rate = Fraction(self.rate)
         return LogStep(Fraction(self.size - count, count + 1) * (rate / (1 - rate)))
+
+
+@dataclass(frozen=True, slots=True)
+class BetaBinomial(BetaBinomialFactor, SmoothPopulation):
+    """Records at a common rate that is itself uncertain, with a beta law.
+
+    P[K = k] = C(size, k)·B(k + alpha, size − k + beta) / B(alpha, beta), k = 0..size. The rate has
+    the mean alpha/(alpha + beta); alpha + beta is the number of records that were seen before.
+
+    Args:
+        size: The public number of records, 0 to 2^53.
+        alpha: The first shape, positive and finite.
+        beta: The second shape, positive and finite.
+
+    Raises:
+        ValueError: If the size is not a whole number in that range or a shape not positive.
+
+    Source: the conjugate prior of Naldi and D'Acquisto (2014), eq. (11), for an uncertain rate.
+
+    Example:
+        >>> import noisycount as nc
+        >>> round(nc.BetaBinomial(100, 3, 7).law().mean, 9)
+        30.0
+    """
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", whole_number(self.size, "size"))
+        object.__setattr__(self, "alpha", positive_number(self.alpha, "alpha"))
+        object.__setattr__(self, "beta", positive_number(self.beta, "beta"))
+
+    @classmethod
+    def from_rate(cls, size: int, rate: float, deviation: float) -> "BetaBinomial":
+        """The population whose rate has that mean and that standard deviation.
+
+        alpha + beta = rate·(1 − rate)/deviation² − 1.
+
+        Args:
+            size: The public number of records.
+            rate: The mean of the rate, in (0, 1).
+            deviation: The standard deviation of the rate, positive, below √(rate·(1 − rate)).
+
+        Raises:
+            ValueError: If no beta law has them.
+
+        Example:
+            >>> import noisycount as nc
+            >>> population = nc.BetaBinomial.from_rate(100, 0.5, 0.25)
+            >>> population.alpha, population.beta
+            (1.5, 1.5)
+        """
+        mean, spread = rate_within(rate, "rate"), positive_number(deviation, "deviation")
+        seen = mean * (1 - mean) / spread / spread - 1
+        if not 0 < seen < math.inf:
+            raise ValueError(
+                f"deviation must be above 0 and below √(rate·(1 − rate)) = "
+                f"{math.sqrt(mean * (1 - mean)):.6g}, got {deviation!r}"
+            )
+        return cls(size, mean * seen, (1 - mean) * seen)
+
+    def given(self, known: int, positives: int) -> Informed:
+        """What somebody knows who holds some records: they also tell about the common rate."""
+        held, positive = known_records(known, positives, self.size)
+        alpha, beta = self.alpha + positive, self.beta + (held - positive)
+        return Informed(BetaBinomial(self.size - held, alpha, beta), held, positive)
+
+    @property
+    def expected_positives(self) -> Fraction:
+        """size·alpha/(alpha + beta)."""
+        alpha = Fraction(self.alpha)
+        return self.size * alpha / (alpha + Fraction(self.beta))
+
+    def sample(self, sample_size: int) -> Sample:
+        """As many records of the same uncertain rate, of which they tell.
+
+        E[rate | S = s] = (alpha + s)/(alpha + beta + m) for a sample of m records.
+        """
+        seen = Fraction(self.alpha) + Fraction(self.beta)
+        gain = (self.size + seen) / (sample_size + seen)
+        return Sample(BetaBinomial(sample_size, self.alpha, self.beta), gain)
+
+    @property
+    def moments(self) -> Moments:
+        """The means of the count and of its pairs of unlike records."""
+        rate, complement = _share(self.alpha, self.beta), _share(self.beta, self.alpha)
+        return Moments.of_equals(
+            self.size, rate, complement, 1 / (1 + 1 / (self.alpha + self.beta))
+        )
+
+    def draws(self, runs: int, generator: np.random.Generator) -> Reals:
+        """Counts drawn for a simulation, shape (runs,)."""
+        rates = generator.beta(self.alpha, self.beta, runs)
+        return generator.binomial(self.size, rates).astype(np.float64)
+
+
+def _share(one: float, other: float) -> float:
+    """one/(one + other), of numbers whose sum or quotient may be no double."""
+    if one >= other:
+        return 1 / (1 + other / one)
+    return one / other / (1 + one / other)

@@ -6,12 +6,10 @@ from typing import NoReturn
 
 import numpy as np
 
-from noisycount.model.laws.factor import Factor
+from noisycount.model.laws.factors import Factor
 from noisycount.model.populations.binomial import Binomial
-from noisycount.model.populations.independent import IndependentNeighbours
-from noisycount.model.populations.moments import Moments
-from noisycount.model.populations.population import Population
-from noisycount.model.validation import whole_number
+from noisycount.model.populations.population import IndependentNeighbours, Moments, Population
+from noisycount.validation import whole_number
 
 __all__ = ["Known"]
 

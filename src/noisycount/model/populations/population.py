@@ -1,19 +1,87 @@
-"""What every population offers, and what tells it from its neighbours."""
+"""The means of a count and of its pairs of unlike records.
+
+What every population offers, and what tells it from its neighbours.
+
+What somebody knows who holds some records of a population.
+
+A record that tells nothing about the others.
+
+Records that can be exchanged: the law of their count says all.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Self
+from fractions import Fraction
+from typing import NamedTuple, Self
 
 import numpy as np
 
+from noisycount.display.values import Shown
 from noisycount.model.laws.count_law import CountDistribution
-from noisycount.model.laws.expansion import Reals
-from noisycount.model.laws.factor import Factor
-from noisycount.model.populations.moments import Moments
-from noisycount.shown.value import Shown
+from noisycount.model.laws.factors import Factor, Moved
+from noisycount.model.laws.gamma import Reals
+from noisycount.validation import whole_number
 
-__all__ = ["Neighbours", "Population"]
+__all__ = [
+    "Exchangeable",
+    "ExchangeableNeighbours",
+    "IndependentNeighbours",
+    "Informed",
+    "Moments",
+    "Neighbours",
+    "Population",
+    "Sample",
+    "known_records",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Means of a count K among n records, without the cancellation of n·E[K] − E[K²].
+
+    Numerical error: 1e-14 relative; 1e-12 for tables.
+
+    Attributes:
+        positives: E[K].
+        negatives: E[n − K].
+        discordant: E[K(n − K)], the pairs of a positive and a negative record.
+    """
+
+    positives: float
+    negatives: float
+    discordant: float
+
+    @classmethod
+    def of_count(cls, size: int, count: int) -> "Moments":
+        """The moments of a known count."""
+        return cls(float(count), float(size - count), float(count * (size - count)))
+
+    @classmethod
+    def of_equals(cls, size: int, rate: float, complement: float, alike: float) -> "Moments":
+        """The moments of records of one mean rate; E[r(1 − r)] = alike·rate·complement."""
+        pairs = size * (size - 1) * (rate * complement * alike)
+        return cls(size * rate, size * complement, pairs)
+
+    @classmethod
+    def of_table(cls, chances: Reals) -> "Moments":
+        """The moments of the probabilities of the counts 0..n, shape (n + 1,)."""
+        counts = np.arange(chances.size, dtype=np.float64)
+        weighted = chances * counts
+        return cls(
+            float(weighted.sum()), float(chances @ counts[::-1]), float(weighted @ counts[::-1])
+        )
+
+    def beside(self, other: "Moments") -> "Moments":
+        """The moments of the sum of two independent counts."""
+        return Moments(
+            self.positives + other.positives,
+            self.negatives + other.negatives,
+            self.discordant
+            + other.discordant
+            + self.positives * other.negatives
+            + self.negatives * other.positives,
+        )
 
 
 class Population(Shown, ABC):
@@ -141,3 +209,168 @@ class Neighbours(ABC):
         """The two populations, the positive one first."""
         yield self.positive
         yield self.negative
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Informed(Population):
+    """A population some of whose records are known: `given` makes it.
+
+    Attributes:
+        rest: The population of the other records.
+        known: How many records are known.
+        positives: How many of them satisfy the predicate.
+    """
+
+    rest: Population
+    known: int
+    positives: int
+
+    @property
+    def size(self) -> int:
+        """The number of records, known ones included."""
+        return self.rest.size + self.known
+
+    def law(self, *likelihoods: Factor) -> CountDistribution:
+        """The law of the count: of the other records, moved by the known positives."""
+        others = (Moved(likelihood, self.positives) for likelihood in likelihoods)
+        return self.rest.law(*others).moved(self.positives)
+
+    def deep_law(self) -> CountDistribution:
+        """The deep law of the other records, moved by the known positives."""
+        return self.rest.deep_law().moved(self.positives)
+
+    @property
+    def moments(self) -> Moments:
+        """Those of the other records beside a known count."""
+        return self.rest.moments.beside(Moments.of_count(self.known, self.positives))
+
+    def draws(self, runs: int, generator: np.random.Generator) -> Reals:
+        """Counts of the other records, moved by the known positives, shape (runs,)."""
+        return self.rest.draws(runs, generator) + self.positives
+
+    def given(self, known: int, positives: int) -> "Informed":
+        """What somebody knows who holds more of the records."""
+        more = self.rest.given(known, positives)
+        if isinstance(more, Informed):
+            return Informed(more.rest, self.known + more.known, self.positives + more.positives)
+        return Informed(more, self.known, self.positives)
+
+    def neighbours(self) -> Iterator[Neighbours]:
+        """The pairs of the records that are not known."""
+        for pair in self.rest.neighbours():
+            yield pair.beside(self.known, self.positives)
+
+    def worst_neighbours(self) -> Iterator[Neighbours]:
+        """Those of the records that are not known."""
+        for pair in self.rest.worst_neighbours():
+            yield pair.beside(self.known, self.positives)
+
+
+def known_records(known: int, positives: int, records: int) -> tuple[int, int]:
+    """The checked arguments of `given` for a population of that many records."""
+    held = whole_number(known, "known")
+    if held > records:
+        raise ValueError(f"known must be at most the {records} records there are, got {known!r}")
+    if whole_number(positives, "positives") > held:
+        raise ValueError(f"positives must be at most known = {held}, got {positives!r}")
+    return held, int(positives)
+
+
+@dataclass(frozen=True, slots=True)
+class IndependentNeighbours(Neighbours):
+    """A record beside others that do not depend on it: it moves their count by one, or not.
+
+    Attributes:
+        others: The population of the other records that are not known.
+    """
+
+    others: Population
+
+    @property
+    def positive(self) -> Population:
+        """The others, and one more positive record."""
+        return Informed(self.others, self.known + 1, self.positives + 1)
+
+    @property
+    def negative(self) -> Population:
+        """The others, and one more negative record."""
+        return Informed(self.others, self.known + 1, self.positives)
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeableNeighbours(Neighbours):
+    """A record that can be exchanged with all others that are not known.
+
+    Attributes:
+        population: The population of the records that are not known, this one included.
+    """
+
+    population: "Exchangeable"
+
+    @property
+    def positive(self) -> Population:
+        """With the law ∝ k·P[k] of the unknown records."""
+        return Informed(self.population, self.known, self.positives).given(1, 1)
+
+    @property
+    def negative(self) -> Population:
+        """With the law ∝ (n − k)·P[k] of the unknown records."""
+        return Informed(self.population, self.known, self.positives).given(1, 0)
+
+
+class Sample(NamedTuple):
+    """Some records of a population, chosen at random.
+
+    Attributes:
+        population: The law of the positives S among them.
+        gain: By how much E[K | S = s] grows with s, exactly.
+    """
+
+    population: "Exchangeable"
+    gain: Fraction
+
+
+class Exchangeable(Population):
+    """Records every order of which is equally likely.
+
+    With the law P of the count among n records, a positive record leaves P₊ ∝ k·P[k] and a negative
+    one P₋ ∝ (n − k)·P[k].
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def expected_positives(self) -> Fraction:
+        """E[K], as exactly as it is known: n − E[K] must keep its digits too."""
+
+    @property
+    def are_independent(self) -> bool:
+        """Whether a record tells nothing about the others, so that P₊ is P₋ moved by one."""
+        return False
+
+    @abstractmethod
+    def given(self, known: int, positives: int) -> Informed:
+        """What somebody knows who holds some records: the others can still be exchanged."""
+
+    def sample(self, sample_size: int) -> Sample | None:
+        """The positives S among that many of the records, where E[K | S] is linear in S.
+
+        None: where it is not, or is not known; then S is summed over the counts.
+        """
+        return Sample(self, Fraction(1)) if sample_size == self.size else None
+
+    def neighbours(self) -> Iterator[ExchangeableNeighbours]:
+        """One pair: all records are of one kind.
+
+        Raises:
+            ValueError: If there is no record, or the property is certain.
+        """
+        if self.size == 0:
+            raise ValueError("population must leave at least one record unknown, got none")
+        if not 0 < self.expected_positives < self.size:
+            raise ValueError(
+                f"population must leave the property uncertain, got {self!r}: "
+                "a certain property has no neighbours"
+            )
+        yield ExchangeableNeighbours(self)

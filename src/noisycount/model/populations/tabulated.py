@@ -8,19 +8,20 @@ from typing import Self
 
 import numpy as np
 
-from noisycount.model.laws.count_law import CountDistribution
-from noisycount.model.laws.expansion import Reals
-from noisycount.model.laws.factor import Factor
-from noisycount.model.laws.weighted_table import weighted_table
-from noisycount.model.populations.exchangeable import Exchangeable
-from noisycount.model.populations.informed import Informed, known_records
-from noisycount.model.populations.moments import Moments
+from noisycount.model.laws.count_law import CountDistribution, weighted_table
+from noisycount.model.laws.factors import Factor
+from noisycount.model.laws.gamma import Reals
+from noisycount.model.populations.population import Exchangeable, Informed, Moments, known_records
 from noisycount.model.subsampling import sample_likelihood
 
 __all__ = ["LARGEST_TABLE", "Tabulated"]
 
+
 LARGEST_TABLE = 10**8
+
+
 """The most records whose counts are kept one by one: a table of them takes 0.8 GB."""
+
 
 _SUM_TOLERANCE = 1e-9  # what rounding to ten digits leaves of a sum; beyond it is a mistake
 

@@ -1,16 +1,130 @@
-"""All answers about a table made one: least squares, so that nodes are the sums of their cells."""
+"""Levels whose nodes nest in each other: a forest, whose least squares take one pass each way.
+
+All answers about a table made one: least squares, so that nodes are the sums of their cells.
+
+How far off combined answers are, before anything is asked.
+"""
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noisycount.model.tables.levels import Level
-from noisycount.model.tables.nested import NestedLevels, Reals
+from noisycount.model.tables.residuals import Margin, lattice, margin_errors, rows
 
-__all__ = ["combined"]
+__all__ = ["NestedLevels", "combined", "prefix_errors", "standard_errors"]
+
+
+Reals = NDArray[np.float64]
+
+
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NestedLevels:
+    """The nodes of all levels in one row, from the cells to the coarsest level.
+
+    Args:
+        order: the place of each level among those given, from fine to coarse.
+        parts: which nodes each level has, in that order.
+        parents: the node that each is a part of, a later one; −1: of none.
+    """
+
+    order: tuple[int, ...]
+    parts: tuple[slice, ...]
+    parents: Places = field(repr=False)
+
+    @classmethod
+    def of(cls, levels: Sequence[Level]) -> Self | None:
+        """The nodes of levels, the cells first; None where they overlap without nesting."""
+        order = sorted(range(len(levels)), key=lambda place: (place > 0, -levels[place].size))
+        starts = np.cumsum([0, *(levels[place].size for place in order)]).tolist()
+        parents = []
+        for rank, place in enumerate(order):
+            later = range(rank + 1, len(order))
+            coarser = [(levels[order[after]], starts[after]) for after in later]
+            found = _parents(levels[place], coarser)
+            if found is None:
+                return None
+            parents.append(found)
+        return cls(
+            tuple(order), tuple(slice(*ends) for ends in pairwise(starts)), np.concatenate(parents)
+        )
+
+    def estimates(
+        self, answers: Sequence[Reals], variances: Sequence[float]
+    ) -> tuple[tuple[Reals, ...], tuple[Reals, ...]]:
+        """The least-squares estimates of all nodes, and their variances, level by level.
+
+        Upwards, each node weighs its own answer with the sum of its parts; downwards, what all
+        answers add to that is divided among its parts in proportion to their variances.
+
+        Args:
+            answers: independent and unbiased, one array for each level, in the order given.
+            variances: of one answer of each level, positive.
+        """
+        total = self.parents.size
+        means, spreads, sums, widths = (np.zeros(total) for _ in range(4))
+        for place, here in zip(self.order, self.parts, strict=True):
+            own, spread = np.asarray(answers[place], dtype=np.float64), variances[place]
+            gain = widths[here] / (widths[here] + spread) if place else np.ones(own.size)
+            means[here] = sums[here] + gain * (own - sums[here])
+            spreads[here] = gain * spread
+            inner, parents = self._inner(here)
+            np.add.at(sums, parents, means[inner])
+            np.add.at(widths, parents, spreads[inner])
+        for here in reversed(self.parts):
+            inner, parents = self._inner(here)
+            share = spreads[inner] / widths[parents]
+            means[inner] += share * (means[parents] - sums[parents])
+            spreads[inner] -= share * share * (widths[parents] - spreads[parents])
+        return self._by_level(means), self._by_level(spreads)
+
+    def _inner(self, here: slice) -> tuple[Places, Places]:
+        """The nodes of a level that are parts of others, and of which."""
+        inner = here.start + np.flatnonzero(self.parents[here] >= 0)
+        return inner, self.parents[inner]
+
+    def _by_level(self, values: Reals) -> tuple[Reals, ...]:
+        """The values of each level, in the order given."""
+        places = np.argsort(self.order)
+        return tuple(values[self.parts[place]] for place in places)
+
+
+def _parents(level: Level, coarser: Sequence[tuple[Level, int]]) -> Places | None:
+    """The nodes that those of a level are parts of, of the next level that has them.
+
+    Args:
+        level: whose nodes they are.
+        coarser: the levels above it, and where their nodes begin.
+
+    Returns:
+        −1 for nodes of which no level has a sum; None where a node is in two of one level.
+    """
+    placed = np.flatnonzero(level.of_cell >= 0)
+    nodes = level.of_cell[placed]
+    some_cell = np.zeros(level.size, dtype=np.int64)
+    some_cell[nodes] = placed
+    parents = np.full(level.size, -1, dtype=np.int64)
+    for above, start in coarser:
+        theirs = above.of_cell[some_cell]
+        if not np.array_equal(theirs[nodes], above.of_cell[placed]):
+            return None
+        parents = np.where((parents < 0) & (theirs >= 0), start + theirs, parents)
+        if (parents >= 0).all():
+            break
+    return parents
+
 
 _PRECISE = 1e-12  # of what the noise alone contributes
+
+
 _MOST_STEPS = 1000  # a grid takes as many as it has margins
 
 
@@ -40,7 +154,7 @@ def combined(
         1e-9 of the scale of the noise.
 
     Example:
-        >>> from noisycount.model.tables.ranges import range_levels
+        >>> from noisycount.model.tables.levels import range_levels
         >>> codes = np.array([[0], [1]], dtype=np.int32)
         >>> cells = Level("age", np.array([0, 1], dtype=np.int32), 2, codes)
         >>> found = combined((cells, *range_levels(2)), [[4, 6], [13]], [1.0, 1.0])
@@ -97,3 +211,118 @@ def _sums(level: Level, values: Reals) -> Reals:
 def _spread(level: Level, values: Reals) -> Reals:
     """For each cell the value of its node; 0 for cells of none."""
     return np.append(values, 0.0)[level.of_cell]
+
+
+def standard_errors(levels: Sequence[Level], variances: Sequence[float]) -> tuple[Reals, ...]:
+    """The standard deviations of what `combined` estimates, for each level.
+
+    Nested levels are computed node by node. Margins of a whole grid are sums of residuals: the
+    answers about a margin of N_C rows add 1/(N_C·variance) to the precision p of each within it.
+
+    Args:
+        levels: The cells first; nested, or margins of a whole grid.
+        variances: Of one answer of each level, in units².
+
+    Returns:
+        In units, one array for each level, shape (nodes,).
+
+    Raises:
+        ValueError: The levels are neither.
+
+    Example:
+        >>> from noisycount.model.tables.levels import range_levels
+        >>> levels = (Level("age", np.arange(2, dtype=np.int32), 2), *range_levels(2))
+        >>> [error.round(3).tolist() for error in standard_errors(levels, (1, 1))]
+        [[0.816, 0.816], [0.816]]
+    """
+    nested = NestedLevels.of(levels)
+    if nested is not None:
+        zeros = [np.zeros(level.size) for level in levels]
+        return tuple(np.sqrt(spreads) for spreads in nested.estimates(zeros, variances)[1])
+    sizes, margins = _grid(levels)
+    precisions = {
+        inner: math.fsum(
+            1 / (level.size * variance)
+            for level, margin, variance in zip(levels, margins, variances, strict=True)
+            if margin >= inner
+        )
+        for inner in lattice(margins)
+    }
+    errors = margin_errors(sizes, margins, precisions)
+    return tuple(
+        np.full(level.size, errors[margin]) for level, margin in zip(levels, margins, strict=True)
+    )
+
+
+def prefix_errors(cells: int, variances: Sequence[float]) -> Reals:
+    """The standard deviations of sums of the first 1, 2, … cells by `combined` answers of ranges.
+
+    From the top down each node knows how what lies before it varies, and varies with it: given
+    its sum and that of its two parts' own estimates, of variances u and v, its parts deviate from
+    them by shares u/(u + v) and v/(u + v), and from that by ±e of variance u·v/(u + v).
+
+    Args:
+        cells: How many there are.
+        variances: Of one answer of the cells, and of each level of ranges, in units².
+
+    Returns:
+        In units, shape (cells,).
+
+    Raises:
+        ValueError: There are not as many variances as levels.
+
+    Example:
+        >>> prefix_errors(2, (1, 1)).round(3).tolist()
+        [0.816, 0.816]
+    """
+    height = (cells - 1).bit_length()
+    if len(variances) != height + 1:
+        raise ValueError(f"variances must be {height + 1} for {cells} cells, got {len(variances)}")
+    own = [np.full(cells, float(variances[0]))]
+    for variance in variances[1:]:
+        parts = _pairs(own[-1]).sum(axis=1)
+        own.append(parts * variance / (parts + variance))
+    before, joint, spread = np.zeros(1), np.zeros(1), own.pop()
+    for parts in reversed(own):
+        before, joint, spread = _descended(_pairs(parts), before, joint, spread)
+        before, joint, spread = (each[: parts.size] for each in (before, joint, spread))
+    errors: Reals = np.sqrt(np.append(before[1:], before[-1] + 2 * joint[-1] + spread[-1]))
+    return errors
+
+
+def _pairs(values: Reals) -> Reals:
+    """Values two by two; a 0 beside the last if it is alone."""
+    return np.append(values, np.zeros(values.size % 2)).reshape(-1, 2)
+
+
+def _descended(
+    parts: Reals, before: Reals, joint: Reals, spread: Reals
+) -> tuple[Reals, Reals, Reals]:
+    """For the parts of nodes what is known of the nodes.
+
+    Args:
+        parts: The variances of the two parts' own estimates, shape (nodes, 2).
+        before: The variance of the sum before each node.
+        joint: The covariance of that sum and the node's.
+        spread: The variance of the node's sum.
+    """
+    left, right = parts.T
+    share, rest = left / (left + right), right / (left + right)
+    free = left * rest
+    first = share**2 * spread + free
+    inner = share * rest * spread - free
+    befores = np.stack([before, before + 2 * share * joint + first], axis=1)
+    joints = np.stack([share * joint, rest * joint + inner], axis=1)
+    spreads = np.stack([first, rest**2 * spread + free], axis=1)
+    return befores.ravel(), joints.ravel(), spreads.ravel()
+
+
+def _grid(levels: Sequence[Level]) -> tuple[list[int], list[Margin]]:
+    """The sizes of the parts of a whole grid, and what each level keeps of them."""
+    codes = [level.codes for level in levels if level.codes is not None and len(level.codes)]
+    if len(codes) == len(levels):
+        sizes = [np.unique(part).size for part in codes[0].T]
+        margins = [frozenset(np.flatnonzero(one[0] >= 0).tolist()) for one in codes]
+        if [level.size for level in levels] == [rows(sizes, margin) for margin in margins]:
+            return sizes, margins
+    raise ValueError("levels must be nested, or margins of a whole grid without other keys")

@@ -1,13 +1,40 @@
-"""The levels of a table: its cells, and the sums of cells that are counted beside them."""
+"""The levels of a table: its cells, and the sums of cells that are counted beside them.
 
+The cells of a table, and its margins: their sums over some of its parts.
+
+Ranges of ordered cells: a binary tree of sums, from which prefix sums take few nodes.
+
+How the price of a table is shared among its levels.
+"""
+
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Codes", "Level", "Nodes"]
+from noisycount.model.noises.additive import DiscreteNoise
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+
+__all__ = [
+    "OTHER",
+    "RANGES",
+    "TOTAL",
+    "Codes",
+    "Level",
+    "cell_level",
+    "margin_levels",
+    "range_bounds",
+    "range_levels",
+    "shares",
+]
+
 
 Nodes = NDArray[np.int32]
+
+
 Codes = NDArray[np.int32]
 
 
@@ -39,3 +66,181 @@ class Level:
         inside = self.of_cell >= 0
         np.add.at(sums, self.of_cell[inside], cells[inside])
         return sums
+
+
+TOTAL = "total"
+
+
+"""What a reader calls the sum of all cells."""
+
+
+OTHER = "other"
+
+
+"""What a reader calls the row of all other keys."""
+
+
+def cell_level(codes: Codes, names: Sequence[str], *, has_other: bool = False) -> Level:
+    """The level of the cells themselves, "other" as the last of them if there is one.
+
+    Args:
+        codes: the places of each cell's keys among the values of the parts, shape (cells, parts).
+        names: what the parts are called.
+        has_other: whether what is in no cell is counted too.
+
+    Example:
+        >>> codes = np.array([[0, 0], [0, 1], [1, 0]], dtype=np.int32)
+        >>> cell_level(codes, ("town", "sex"), has_other=True).of_cell
+        array([0, 1, 2, 3], dtype=int32)
+    """
+    size = len(codes) + has_other
+    return Level(",".join(names), np.arange(size, dtype=np.int32), size, codes)
+
+
+def margin_levels(
+    codes: Codes,
+    names: Sequence[str],
+    margins: Sequence[Sequence[str]],
+    *,
+    has_other: bool = False,
+) -> tuple[Level, ...]:
+    """The margins of a table, each with its nodes in the order of the places of their keys.
+
+    "Other", the last cell, is a part of the total, and of no other margin.
+
+    Args:
+        codes: the places of each cell's keys among the values of the parts, shape (cells, parts).
+        names: what the parts are called.
+        margins: the names of the parts that each margin keeps; () is the total.
+        has_other: whether what is in no cell is counted too.
+
+    Raises:
+        ValueError: a margin keeps what is no part of the table.
+
+    Example:
+        >>> codes = np.array([[0, 0], [0, 1], [1, 0]], dtype=np.int32)
+        >>> town, total = margin_levels(codes, ("town", "sex"), [("town",), ()])
+        >>> town.of_cell.tolist(), town.codes.tolist(), total.of_cell.tolist()
+        ([0, 0, 1], [[0, -1], [1, -1]], [0, 0, 0])
+    """
+    return tuple(_margin(codes, names, margin, has_other=has_other) for margin in margins)
+
+
+def _margin(codes: Codes, names: Sequence[str], margin: Sequence[str], *, has_other: bool) -> Level:
+    """One margin, its nodes in the lexicographic order of the places of their keys."""
+    for name in margin:
+        if name not in names:
+            raise ValueError(f"margins name {name!r}: choose parts of {', '.join(names)}")
+    parts = [part for part, name in enumerate(names) if name in margin]
+    nodes = np.zeros(len(codes), dtype=np.int64)
+    for part in parts:
+        joined = nodes * (int(codes[:, part].max(initial=0)) + 1) + codes[:, part]
+        nodes = np.unique(joined, return_inverse=True)[1]
+    size = int(nodes.max(initial=-1 if parts else 0)) + 1
+    kept = np.full((size, len(names)), -1, dtype=np.int32)
+    for part in parts:
+        kept[nodes, part] = codes[:, part]
+    of_cell = np.append(nodes, [-1 if parts else 0] * has_other).astype(np.int32)
+    name = ",".join(names[part] for part in parts) or TOTAL
+    return Level(name, of_cell, size, kept)
+
+
+RANGES = "ranges of "
+
+
+"""How the names of such levels begin."""
+
+
+def range_levels(cells: int) -> tuple[Level, ...]:
+    """The sums of ordered cells in blocks of 2, 4, 8 and so on, up to all.
+
+    The last block of a level is shorter where cells run out.
+
+    Args:
+        cells: how many there are, at least 1.
+
+    Example:
+        >>> [level.of_cell.tolist() for level in range_levels(3)]
+        [[0, 0, 1], [0, 0, 0]]
+    """
+    places = np.arange(cells, dtype=np.int32)
+    return tuple(
+        Level(f"{RANGES}{1 << power}", places >> power, (cells - 1 >> power) + 1)
+        for power in range(1, (cells - 1).bit_length() + 1)
+    )
+
+
+def range_bounds(level: Level) -> NDArray[np.int64]:
+    """The first and the last cell of each node of a level of ranges, shape (nodes, 2).
+
+    Example:
+        >>> range_bounds(range_levels(3)[0]).tolist()
+        [[0, 1], [2, 2]]
+    """
+    nodes = np.arange(level.size)
+    first, after = (np.searchsorted(level.of_cell, nodes, side) for side in ("left", "right"))
+    return np.stack([first, after - 1], axis=1)
+
+
+_CELLS = 2  # shares of the cells for one of each level of ranges
+
+
+_STEPS = 1000  # in one, or more where there are many levels: shares are read by people
+
+
+_STEPS_A_LEVEL = 50
+
+
+def shares(
+    levels: Sequence[Level], sensitivities: Sequence[int], noise: type[DiscreteNoise]
+) -> tuple[Fraction, ...]:
+    """The shares of the price that levels get: of margins, those of the least error of their rows.
+
+    With a share s of the price, N rows that one unit moves by Δ together have a variance that is
+    Δ/s of the smallest possible under Gaussian noise, (Δ/s)² under Laplace noise. The sum over all
+    rows of all levels is smallest for s ∝ (N·Δ)^(1/2) and s ∝ (N·Δ²)^(1/3). `docs/table-errors.md`
+    compares it with the least possible error of all rows that are combined.
+
+    Of ranges prefix sums are wanted: the cells get twice as much as each level of ranges, s ∝ Δ
+    beyond. Under Gaussian noise that is at most 0.3 % above the best that any shares give.
+
+    Args:
+        levels: The cells first, then all margins, or all ranges.
+        sensitivities: By how much one unit moves all counts of a level together.
+        noise: The kind of noise.
+
+    Returns:
+        Multiples of 1/1000, or finer where there are more than 20 levels, none 0; their sum is 1.
+
+    Example:
+        >>> from noisycount import DiscreteLaplace
+        >>> from noisycount.model.tables.levels import range_levels
+        >>> levels = range_levels(4)
+        >>> [str(share) for share in shares(levels, (2, 1), DiscreteLaplace)]
+        ['4/5', '1/5']
+    """
+    if any(level.codes is None for level in levels[1:]):
+        twice = [_CELLS] + [1] * (len(levels) - 1)
+        weights = [float(most * moves) for most, moves in zip(twice, sensitivities, strict=True)]
+    else:
+        weights = [
+            math.sqrt(level.size * moves)
+            if issubclass(noise, DiscreteGaussian)
+            else math.cbrt(level.size * moves**2)
+            for level, moves in zip(levels, sensitivities, strict=True)
+        ]
+    return _readable(weights)
+
+
+def _readable(weights: Sequence[float]) -> tuple[Fraction, ...]:
+    """Shares near positive weights, by largest remainders: multiples of a power of 1/10, none 0."""
+    steps = _STEPS
+    while steps < _STEPS_A_LEVEL * len(weights):
+        steps *= 10
+    exact = [weight / math.fsum(weights) * steps for weight in weights]
+    counts = [max(1, math.floor(one)) for one in exact]
+    by_remainder = sorted(range(len(exact)), key=lambda place: counts[place] - exact[place])
+    for place in by_remainder[: max(0, steps - sum(counts))]:
+        counts[place] += 1
+    counts[counts.index(max(counts))] -= sum(counts) - steps
+    return tuple(Fraction(count, steps) for count in counts)

@@ -1,5 +1,9 @@
-"""How the count of a node divides among its children, before any answer."""
+"""The weights by which a count divides: Γ(k + a)/(k!·Γ(a)), and q^k/k! where rates are known.
 
+How the count of a node divides among its children, before any answer.
+"""
+
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -7,12 +11,75 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from noisycount.display.values import Shown
+from noisycount.model.laws.gamma import Reals, stirling_error
 from noisycount.model.tables.tree import Tree
-from noisycount.shown.value import Shown
 
-__all__ = ["LevelSplit", "Splits", "level_splits"]
+__all__ = [
+    "LevelSplit",
+    "Splits",
+    "level_splits",
+    "log_factorial",
+    "log_rising",
+    "log_rising_steps",
+]
 
-Reals = NDArray[np.float64]
+
+_HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
+
+
+def log_rising(counts: NDArray[np.int64], concentration: Reals) -> Reals:
+    """The logarithm of Γ(k + a)/(k!·Γ(a)): the weight of a count k among its siblings.
+
+    Args:
+        counts: Counts k >= 0, any shape.
+        concentration: Concentrations a > 0, of a shape that fits.
+
+    Numerical error: a few units in the last place of the largest of k, a·ln(k) and ln(Γ(a)); no
+    cancellation for a small beside k, or k small beside a.
+    """
+    k, a = np.broadcast_arrays(np.asarray(counts, dtype=np.float64), concentration)
+    present = np.where(k > 0, k, 1.0)
+    small, large = np.minimum(present, a), np.maximum(present, a)
+    # ln Γ(large + small) − ln Γ(large), with large >= 1 wherever the count is not 0
+    ratio = small / large
+    grown = (large + small - 0.5) * np.log1p(ratio) + small * (np.log(large) - 1)
+    grown += stirling_error(large + small) - stirling_error(large)
+    # of the smaller one Γ(k + 1)/k = Γ(k), or Γ(a), remains below
+    is_count_large = present >= a
+    logs = grown - np.where(is_count_large, _log_gamma(a) + np.log(present), log_factorial(present))
+    rising: Reals = np.where(k > 0, logs, 0.0)
+    return rising
+
+
+def log_rising_steps(counts: NDArray[np.int64] | Reals, concentration: Reals) -> Reals:
+    """The change of `log_rising` from each count k to k + 1: ln((k + a)/(k + 1)).
+
+    Args:
+        counts: Counts k >= 0, any shape.
+        concentration: Concentrations a > 0, of a shape that fits.
+    """
+    k, a = np.broadcast_arrays(np.asarray(counts, dtype=np.float64), concentration)
+    later = np.log1p(np.where(k > 0, a - 1, 0.0) / (k + 1))
+    steps: Reals = np.where(k > 0, later, np.log(a))
+    return steps
+
+
+def log_factorial(counts: Reals) -> Reals:
+    """The logarithm of k! for counts k >= 0."""
+    k = np.asarray(counts, dtype=np.float64)
+    return (k + 0.5) * np.log1p(k) - (k + 1) + _HALF_LOG_TAU + stirling_error(k + 1)
+
+
+def _log_gamma(points: Reals) -> Reals:
+    """The logarithm of Γ(a) for a > 0."""
+    a = np.asarray(points, dtype=np.float64)
+    lifted = np.where(a < 1, a + 1, a)
+    logs = (lifted - 0.5) * np.log(lifted) - lifted + _HALF_LOG_TAU + stirling_error(lifted)
+    return np.where(a < 1, logs - np.log(a), logs)
+
+
+FloatArray = NDArray[np.float64]
 
 
 class LevelSplit(NamedTuple):
@@ -23,7 +90,7 @@ class LevelSplit(NamedTuple):
         is_multinomial: Whether they are rates.
     """
 
-    weights: Reals
+    weights: FloatArray
     is_multinomial: bool
 
 
@@ -82,7 +149,7 @@ class Splits(Shown):
         """
         return cls(rates, is_multinomial=True)
 
-    def concentrations_of(self, tree: Tree) -> tuple[Reals, ...]:
+    def concentrations_of(self, tree: Tree) -> tuple[FloatArray, ...]:
         """The concentration of each node, or its rate within its parent, below the root.
 
         Args:
@@ -96,7 +163,7 @@ class Splits(Shown):
         """
         cells = self._spread(tree.cells, "cells of the tree")
         levels = range(1, tree.depth)
-        sums: list[Reals] = [
+        sums: list[FloatArray] = [
             np.bincount(tree.levels[level], cells, tree.sizes[level]).astype(np.float64)
             for level in levels
         ]
@@ -117,7 +184,7 @@ class Splits(Shown):
         weights = _rates(own, tree.parents(level)) if self.is_multinomial else own
         return LevelSplit(weights, self.is_multinomial)
 
-    def _spread(self, size: int, what: str) -> Reals:
+    def _spread(self, size: int, what: str) -> FloatArray:
         """The weights of so many nodes."""
         values = np.asarray(self.concentrations, dtype=np.float64)
         if values.ndim and values.size != size:
@@ -154,7 +221,7 @@ def level_splits(prior: Splits | Sequence[Splits], tree: Tree) -> tuple[LevelSpl
     return tuple(one.of_level(tree, level) for level, one in enumerate(stated, 1))
 
 
-def _numbers(values: ArrayLike, name: str) -> Reals:
+def _numbers(values: ArrayLike, name: str) -> FloatArray:
     """The values as floats."""
     try:
         return np.asarray(values, dtype=np.float64)
@@ -162,7 +229,7 @@ def _numbers(values: ArrayLike, name: str) -> Reals:
         raise ValueError(f"{name} must be numbers, got {values!r}") from None
 
 
-def _rates(own: Reals, parents: NDArray[np.int64]) -> Reals:
+def _rates(own: FloatArray, parents: NDArray[np.int64]) -> FloatArray:
     """Weights as shares of those of the same parent."""
-    shares: Reals = own / np.bincount(parents, own)[parents]
+    shares: FloatArray = own / np.bincount(parents, own)[parents]
     return shares

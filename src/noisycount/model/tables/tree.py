@@ -9,19 +9,28 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noisycount.model.tables.key_columns import distinct_texts, first_seen, named_columns
-from noisycount.model.tables.margins import TOTAL
-from noisycount.model.tables.node_labels import KeyLabels, NodeLabels, RangeLabels
-from noisycount.model.tables.ranges import range_levels
-from noisycount.model.validation import whole_number
-from noisycount.shown.label import label_text
-from noisycount.shown.line import short
-from noisycount.shown.value import Shown
+from noisycount.display.texts import label_text
+from noisycount.display.values import Shown, short
+from noisycount.model.tables.labels import (
+    KeyLabels,
+    NodeLabels,
+    RangeLabels,
+    distinct_texts,
+    first_seen,
+    named_columns,
+)
+from noisycount.model.tables.levels import TOTAL, range_levels
+from noisycount.validation import whole_number
 
 __all__ = ["NodeKey", "Tree"]
 
+
 Nodes = NDArray[np.int64]
+
+
 NodeKey: TypeAlias = int | tuple[int, int] | tuple[str, ...] | str
+
+
 """A node: its number in the order of levels, its level and position there, or its keys."""
 
 

@@ -1,0 +1,298 @@
+"""The mean absolute error of the posterior mean.
+
+The averages of the posterior mean, and how often it is nearer to the count than the answer.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial.legendre import leggauss, legvander
+from numpy.typing import NDArray
+
+from noisycount.analysis.evaluation.case import FAR, Case
+from noisycount.analysis.posterior.laplace_cells import Side, mean_of
+from noisycount.model.laws.gamma import Reals
+from noisycount.model.laws.grids import POINTS, gram_points
+from noisycount.model.searches import first_wholes, roots
+
+__all__ = ["MeanEstimate"]
+
+
+_NODES, _WEIGHTS = leggauss(8)  # few points: a piece that they do not tell is halved
+
+
+# from values at the nodes to the series through them
+_TO_SERIES = np.linalg.inv(legvander(_NODES, 7))
+
+
+_SMOOTH = 1e-7  # of the whole in the last two terms of a series: the terms left out are far smaller
+
+
+_HALVINGS = 40  # after which a piece is narrower than any bend of a double
+
+
+def mean_estimates(case: Case, answers: Reals) -> Reals:
+    """The posterior mean for each answer, in records."""
+    return mean_of(answers, case.belief.around(answers))[1]
+
+
+def mean_error(case: Case) -> float:
+    """E|K − E[K | Y]|, as an integral or a sum over the answers."""
+    ends = np.array(case.span)
+    if case.errors.is_discrete:
+        total = _sum_over_answers(case)
+        rate = 1 / case.errors.spread
+        beyond = -math.exp(-rate) / math.expm1(-rate) if case.errors.is_geometric else 0.0
+    else:
+        total = _integral(case, smooth_pieces(case))
+        beyond = case.errors.spread if case.errors.is_geometric else 0.0
+    return total + (beyond * float(_density_of_error(case, ends).sum()) if beyond else 0.0)
+
+
+def _density_of_error(case: Case, answers: Reals) -> Reals:
+    """Σ_k P[K = k]·f(y − k)·|k − e(y)| for each answer y and its posterior mean e(y).
+
+    With j = ⌊e⌋, it is the sum of w·(e − k) plus twice that of w·(k − e) over the counts above j;
+    the first vanishes where the belief is true. An estimate below the answer has the mirror image.
+    """
+    means = mean_estimates(case, answers)
+    floors = np.floor(means)
+    is_up = floors >= np.floor(answers)
+    found = np.empty(answers.shape)
+    up = case.truth.upper(answers[is_up], floors[is_up] + 1)
+    found[is_up] = 2 * np.exp(up.logs) * (up.distances + (floors + 1 - means)[is_up])
+    down = case.truth.lower(answers[~is_up], floors[~is_up])
+    found[~is_up] = 2 * np.exp(down.logs) * (down.distances + (means - floors)[~is_up])
+    if case.truth is not case.belief:
+        total, true_means = mean_of(answers, case.truth.around(answers))
+        found += np.where(is_up, 1, -1) * np.exp(total) * (means - true_means)
+    return found * case.density_scale
+
+
+def _cuts_at_integers(case: Case) -> Reals:
+    """The answers at which the posterior mean passes an integer, in rising order."""
+    low, high = case.span
+    ends = mean_estimates(case, np.array([low, high]))
+    goals = np.arange(math.ceil(ends[0]), math.floor(ends[1]) + 1, dtype=np.float64)
+    grid = np.unique(np.round(np.linspace(low, high, 2 * goals.size + 2)))
+    places = np.searchsorted(mean_estimates(case, grid), goals)
+    lows = grid[np.maximum(places - 1, 0)]
+    highs = grid[np.minimum(places, grid.size - 1)]
+    if case.errors.is_discrete:
+        return first_wholes(lambda answers: mean_estimates(case, answers) >= goals, lows, highs)
+    return roots(lambda answers: mean_estimates(case, answers) - goals, lows, highs)
+
+
+def smooth_pieces(case: Case) -> Reals:
+    """The ends of the pieces within which the density of the error is smooth."""
+    low, high = case.span
+    edges = [np.array(case.span), _cuts_at_integers(case)]
+    counts = case.inner_integers
+    grain = min(case.errors.spread, case.errors.spread**2)
+    if case.errors.smooth_over == 0:
+        edges.append(counts)
+    if grain < 1:
+        middles = roots(lambda y: _excess_above(case, y, counts[:-1]), counts[:-1], counts[1:])
+        steps = grain * 2.0 ** np.arange(math.ceil(-math.log2(grain)) + 1)
+        spread = np.concatenate([-steps[::-1], [0.0], steps])
+        edges.append((middles[:, None] + spread).ravel())
+        edges.append((counts[:, None] + spread).ravel())
+    longest = max(1.0, case.errors.spread)
+    edges.append(np.linspace(low, high, math.ceil((high - low) / longest) + 1))
+    joined = np.unique(np.concatenate(edges))
+    return joined[(joined >= low) & (joined <= high)]
+
+
+def _excess_above(case: Case, answers: Reals, floors: Reals) -> Reals:
+    """By how much the belief in counts above a floor exceeds that in the others, in nats."""
+    above, below = case.belief.upper(answers, floors + 1), case.belief.lower(answers, floors)
+    return np.nan_to_num(above.logs - below.logs)
+
+
+def _integral(case: Case, edges: Reals) -> float:
+    """The integral over the pieces, which are halved until eight points tell them."""
+    starts, lengths = edges[:-1], np.diff(edges)
+    total = 0.0
+    for _ in range(_HALVINGS if lengths.size else 0):
+        points = starts[:, None] + lengths[:, None] * ((1 + _NODES) / 2)
+        values = _density_of_error(case, points.ravel()).reshape(points.shape)
+        masses = values @ _WEIGHTS * (lengths / 2)
+        rest = np.abs(values @ _TO_SERIES[-2:].T).sum(axis=1) * lengths
+        rough = rest > _SMOOTH * (total + masses.sum()) / math.sqrt(lengths.size)
+        total += float(masses[~rough].sum())
+        if not rough.any():
+            break
+        halves = lengths[rough] / 2
+        starts = np.concatenate([starts[rough], starts[rough] + halves])
+        lengths = np.concatenate([halves, halves])
+    return total
+
+
+def _sum_over_answers(case: Case) -> float:
+    """The sum over all whole answers, in runs between the places where it may bend."""
+    low, high = case.span
+    bends = [np.array([low, high + 1]), _cuts_at_integers(case)]
+    longest = max(POINTS, int(case.errors.spread / 2))
+    if case.errors.smooth_over == 0:
+        bends.append(case.inner_integers)
+    bends.append(np.arange(low, high + 1, longest))
+    edges = np.unique(np.concatenate(bends))
+    edges = edges[(edges >= low) & (edges <= high + 1)]
+    points, weights = gram_points(edges)
+    return float(_density_of_error(case, points) @ weights)
+
+
+_ROWS = 64  # counts that are averaged at once
+
+
+_ZOOMS = 12  # each by 4: to 1e-7 of a piece, where the excess is below rounding
+
+
+_ZOOM = np.linspace(0, 1, 9)  # eight steps, of which the two around the lowest point are kept
+
+
+_EQUAL = 1e-11  # of both sides: what rounding moves their weighted distances, and more
+
+
+_NEAR = 1e-13  # of a record, or relative: what rounding moves a mean, and more
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeanEstimate:
+    """The posterior mean.
+
+    Attributes:
+        case: The count and its answer.
+    """
+
+    case: Case
+
+    @property
+    def error(self) -> float:
+        """E|K − E[K | Y]|."""
+        return mean_error(self.case)
+
+    @property
+    def improvement(self) -> float:
+        """P[|K − E[K | Y]| < |K − Y|]."""
+        if self.case.errors.is_discrete:
+            return _of_whole_answers(self.case)[0]
+        return _of_real_answers(self.case)
+
+    @property
+    def tie(self) -> float:
+        """P[|K − E[K | Y]| = |K − Y|], 0 if the noise is continuous."""
+        return _of_whole_answers(self.case)[1] if self.case.errors.is_discrete else 0.0
+
+
+def _of_real_answers(case: Case) -> float:
+    """From the answers z at which the mean e is the answer, and y_k at which (e + y)/2 is k.
+
+    Given K = k the mean is nearer where e < y and y > y_k, and where e > y and y < y_k.
+    """
+    counts, believed = case.counts, case.belief.table
+    low, high = 2 * counts - believed.last, 2 * counts - believed.first
+    turns = roots(lambda y: (mean_estimates(case, y) - counts) + (y - counts), low, high)[:, None]
+    meetings = _meetings(case)
+    starts, stops = meetings[::2], np.append(meetings[1::2], FAR)
+    mirrored_starts, mirrored_stops = np.append(-FAR, meetings[1::2]), meetings[::2]
+    total = 0.0
+    for row in range(0, counts.size, _ROWS):
+        rows = slice(row, row + _ROWS)
+        some, turn = counts[rows, None], turns[rows]
+        here = _reached(case, counts[rows], starts, stops)
+        chances = case.chances_between(some, np.maximum(starts[here], turn), stops[here]).sum(1)
+        here = _reached(case, counts[rows], mirrored_starts, mirrored_stops)
+        nearer = np.minimum(mirrored_stops[here], turn)
+        chances += case.chances_between(some, mirrored_starts[here], nearer).sum(1)
+        total += float(case.chances[rows] @ chances)
+    return total
+
+
+def _reached(case: Case, counts: Reals, starts: Reals, stops: Reals) -> slice:
+    """The runs of answers that the noise reaches from these counts."""
+    first = np.searchsorted(stops, counts[0] - case.reach)
+    return slice(int(first), int(np.searchsorted(starts, counts[-1] + case.reach, side="right")))
+
+
+def _meetings(case: Case) -> Reals:
+    """The answers at which the mean passes from above the answer to below it, or back."""
+
+    def excess(answers: Reals) -> Reals:
+        return mean_estimates(case, answers.ravel()).reshape(answers.shape) - answers
+
+    believed = case.belief.table
+    ends = np.array([believed.first - 1.0, believed.last + 1.0])
+    edges = smooth_pieces(case)
+    edges = np.concatenate([ends[:1], edges[(edges > ends[0]) & (edges < ends[1])], ends[1:]])
+    inner = edges[:-1, None] + np.diff(edges)[:, None] * (np.arange(4) / 4)
+    answers = np.append(inner.ravel(), ends[1])
+    values = excess(answers)
+    touching = _touching(answers, values, excess)
+    if touching.size:
+        answers = np.union1d(answers, touching)
+        values = excess(answers)
+    above = values >= 0
+    changes = np.flatnonzero(above[1:] != above[:-1])
+    return roots(excess, answers[changes], answers[changes + 1])
+
+
+def _touching(answers: Reals, values: Reals, excess: Callable[[Reals], Reals]) -> Reals:
+    """Answers between which the excess changes its sign twice, found where it is nearly 0."""
+    near = np.abs(values)
+    alike = (values[:-2] >= 0) == (values[2:] >= 0)
+    dips = 1 + np.flatnonzero(alike & (near[1:-1] <= near[:-2]) & (near[1:-1] <= near[2:]))
+    low, high, sides = answers[dips - 1], answers[dips + 1], np.where(values[dips] >= 0, 1.0, -1.0)
+    for _ in range(_ZOOMS):
+        if not low.size:
+            break
+        points = low[:, None] + (high - low)[:, None] * _ZOOM
+        lowest = np.clip((sides[:, None] * excess(points)).argmin(axis=1), 1, _ZOOM.size - 2)
+        rows = np.arange(low.size)
+        low, high = points[rows, lowest - 1], points[rows, lowest + 1]
+    return (low + high) / 2
+
+
+def _of_whole_answers(case: Case) -> tuple[float, float]:
+    """The probabilities of an improvement and of a tie, from every answer that leaves them open."""
+    truth, believed = case.truth.table, case.belief.table
+    low = float(min(2 * truth.first - believed.last, believed.first - 1))
+    high = float(max(2 * truth.last - believed.first, believed.last + 1))
+    low, high = max(low, truth.first - case.reach), min(high, truth.last + case.reach)
+    answers = np.arange(low, high + 1)
+    sides = case.belief.around(answers)
+    means = mean_of(answers, sides)[1]
+    middles, is_same = (means + answers) / 2, _is_answer(sides)
+    allowed = _NEAR * np.maximum(1.0, np.abs(middles))
+    up, down = (means >= answers) & ~is_same, (means < answers) & ~is_same
+    above = case.truth.upper(answers[up], np.floor((middles + allowed)[up]) + 1)
+    below = case.truth.lower(answers[down], np.ceil((middles - allowed)[down]) - 1)
+    improved = float(np.exp(above.logs).sum() + np.exp(below.logs).sum()) * case.density_scale
+    beyond = case.errors.exceedance(high + 1 - case.counts)
+    beyond += case.errors.exceedance(case.counts - low + 1)
+    everywhere = mean_of(answers[is_same], case.truth.around(answers[is_same]))[0]
+    tied = float(np.exp(everywhere).sum()) * case.density_scale
+    nearest = np.round(middles)
+    met = ~is_same & (np.abs(middles - nearest) <= allowed) & (nearest != answers)
+    tied += float(_joint(case, nearest[met], answers[met]).sum())
+    return improved + float(case.chances @ beyond), tied
+
+
+def _is_answer(sides: tuple[Side, Side]) -> NDArray[np.bool_]:
+    """Whether the mean is the answer: the weighted distances to both sides are equal."""
+    below, above = sides
+    with np.errstate(over="ignore", invalid="ignore"):
+        rest = np.exp(np.minimum(below.logs - above.logs, 0)) * below.distances
+        share = np.exp(np.minimum(above.logs - below.logs, 0)) * (1 + above.distances)
+    return np.abs(share - rest) <= _EQUAL * (share + rest)
+
+
+def _joint(case: Case, counts: Reals, answers: Reals) -> Reals:
+    """P[K = k, Y = y] for counts and answers of one shape."""
+    table = case.truth.table
+    inside = (counts >= table.first) & (counts <= table.last)
+    held, given = counts[inside], answers[inside]
+    chances = table.chances[(held - table.first).astype(np.int64)]
+    return chances * case.errors.between(given - held, np.ones(held.shape))

@@ -1,0 +1,279 @@
+"""The law of a count as a table of the counts that matter.
+
+Probabilities and quantiles of a law of a count for whole arrays.
+
+A law of a count under the names of the laws in scipy.stats.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from noisycount.model.laws.count_law import TIE, CountDistribution
+from noisycount.model.laws.gamma import Reals
+from noisycount.model.searches import first_true
+
+__all__ = ["DEPTH", "CountTable", "FrozenLaw", "bulk_end"]
+
+
+DEPTH = 80.0
+
+
+"""Nats below the largest term of a sum from which on terms are left out: e^−80 is beyond a double,
+however many they are."""
+
+
+_AT_ONCE = 1024  # counts: an array of so many probabilities costs less than a search among them
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountTable:
+    """The law of a count where it matters.
+
+    Attributes:
+        first: The smallest count.
+        logs: The logarithms of the probabilities of first, first + 1 and so on, −inf for 0.
+    """
+
+    first: int
+    logs: Reals
+
+    @classmethod
+    def between(cls, law: CountDistribution, first: int, last: int) -> "CountTable":
+        """The table of a law from a first to a last count."""
+        return cls(first, law.log_pmf(np.arange(first, last + 1, dtype=np.float64)))
+
+    @property
+    def last(self) -> int:
+        """The largest count."""
+        return self.first + self.logs.size - 1
+
+    @property
+    def counts(self) -> Reals:
+        """The counts, shape (counts,)."""
+        return self.first + np.arange(self.logs.size, dtype=np.float64)
+
+    @property
+    def chances(self) -> Reals:
+        """Their probabilities, shape (counts,)."""
+        return np.exp(self.logs)
+
+
+def bulk_end(law: CountDistribution, depth: float, end: int) -> int:
+    """The count between mode and end that is last within e^depth of the most probable one.
+
+    Args:
+        law: The law of the count.
+        depth: In nats.
+        end: How far to look.
+    """
+    mode = law.mode
+    side, reach = (1 if end > mode else -1), abs(end - mode)
+    if reach <= _AT_ONCE:
+        logs = law.log_pmf(mode + side * np.arange(reach + 1.0))
+        return mode + side * int(np.flatnonzero(logs > logs[0] - depth)[-1])
+    smallest = float(law.log_pmf(mode)) - depth
+    if float(law.log_pmf(end)) > smallest:
+        return end
+    farther = first_true(lambda away: float(law.log_pmf(mode + side * away)) <= smallest, 1, reach)
+    return mode + side * (farther - 1)
+
+
+_FEW = 16  # different values: more of them share a table of the law
+
+
+_DEPTH = 80.0  # nats below the mode at which a table ends
+
+
+_RARE = 1e-15  # a level from which on quantiles of laws are exact
+
+
+_LONGEST = 1 << 22  # counts of a table, 32 MB; a wider law is asked value by value
+
+
+def up_to(law: CountDistribution, counts: ArrayLike) -> Reals:
+    """P[K <= k] for each k, shape as given, to full relative precision; nan for nan."""
+    low, high = law.support
+    floors = np.floor(np.asarray(counts, dtype=np.float64))
+    found = _each(np.clip(floors, low, high), law, _one_up_to, _all_up_to)
+    return np.where(floors < low, 0.0, found)
+
+
+def above(law: CountDistribution, counts: ArrayLike) -> Reals:
+    """P[K > k] for each k, shape as given, to full relative precision; nan for nan."""
+    floors = np.floor(np.asarray(counts, dtype=np.float64))
+    found = up_to(law.mirrored, -floors - 1)
+    return np.where(floors >= law.support[1], 0.0, found)  # 2^53 + 1 is no double
+
+
+def quantiles(law: CountDistribution, levels: ArrayLike) -> Reals:
+    """The smallest k with P[K <= k] >= level for each level, shape as given; nan for nan.
+
+    As in SciPy, level 0 gives the count below the smallest possible one, level 1 the largest.
+
+    Raises:
+        ValueError: A level is not in [0, 1].
+    """
+    return _each(_checked(levels), law, _one_quantile, _all_quantiles)
+
+
+def quantiles_from_above(law: CountDistribution, levels: ArrayLike) -> Reals:
+    """The smallest k with P[K > k] <= level for each level, also where 1 − level is 1.
+
+    Raises:
+        ValueError: A level is not in [0, 1].
+    """
+    asked = _checked(levels)
+    highest = -quantiles(law.mirrored, asked)  # the largest k with P[K >= k] >= level
+    is_reached = up_to(law.mirrored, -highest) <= asked * (1 + TIE)
+    found: Reals = np.where(is_reached & (asked > 0), highest - 1, highest)
+    return np.where(asked == 0, float(law.support[1]), found)
+
+
+def _checked(levels: ArrayLike) -> Reals:
+    """The levels as an array."""
+    asked = np.asarray(levels, dtype=np.float64)
+    wrong = (asked < 0) | (asked > 1)
+    if wrong.any():
+        refused = float(asked[wrong].flat[0])
+        raise ValueError(f"levels must be probabilities from 0 to 1, got {refused!r}")
+    return asked
+
+
+def _each(
+    asked: Reals,
+    law: CountDistribution,
+    one: Callable[[CountDistribution, float], float],
+    many: Callable[[CountDistribution, Reals], Reals],
+) -> Reals:
+    """The value of each number, nan for nan: of few one by one, of many from one table."""
+    different, places = np.unique(asked, return_inverse=True)
+    known = different[~np.isnan(different)]
+    found = np.full(different.shape, np.nan)
+    low, high = law.reach(_DEPTH)
+    if known.size <= _FEW or high - low > _LONGEST:
+        found[: known.size] = [one(law, value) for value in known.tolist()]
+    else:
+        found[: known.size] = many(law, known)
+    return found[places].reshape(asked.shape)
+
+
+def _one_up_to(law: CountDistribution, count: float) -> float:
+    """P[K <= count]."""
+    return law.probability(-math.inf, count)
+
+
+def _one_quantile(law: CountDistribution, level: float) -> float:
+    """The smallest count with so much probability up to it."""
+    if level == 0:
+        return law.support[0] - 1
+    if level == 1:
+        return law.support[1]
+    return law.quantile(level) if level > _RARE else _far_quantile(law, math.log(level))
+
+
+def _far_quantile(law: CountDistribution, log_level: float) -> float:
+    """The quantile at a level that a law leaves out of its sums, by halving."""
+    low, high = law.support[0] - 1, law.quantile(_RARE)  # P[K <= low] < level <= P[K <= high]
+    while high - low > 1:
+        middle = (low + high) // 2
+        if law.log_probability(-math.inf, middle) >= log_level - TIE:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _table(law: CountDistribution) -> tuple[int, Reals]:
+    """The first count of a table, and P[K <= k] of it and those after it."""
+    low, high = (int(end) for end in law.reach(_DEPTH))
+    first, last = max(low, law.support[0]), min(high, law.support[1])
+    masses = law.pmf(np.arange(first, last + 1, dtype=np.float64))
+    masses[0] = law.probability(-math.inf, first)
+    return first, np.cumsum(masses)
+
+
+def _all_up_to(law: CountDistribution, counts: Reals) -> Reals:
+    """P[K <= k] of many counts."""
+    first, below = _table(law)
+    places = np.clip(counts - first, 0, below.size - 1).astype(np.int64)
+    found = np.minimum(below[places], 1.0)
+    beyond = counts < first
+    found[beyond] = [_one_up_to(law, count) for count in counts[beyond].tolist()]
+    return np.where(counts >= law.support[1], 1.0, found)
+
+
+def _all_quantiles(law: CountDistribution, levels: Reals) -> Reals:
+    """The quantiles at many levels."""
+    first, below = _table(law)
+    goals = levels * below[-1] * (1 - TIE)
+    places = np.minimum(np.searchsorted(below, goals), below.size - 1)
+    found: Reals = first + places.astype(np.float64)
+    beyond = (goals <= below[0]) | (levels == 1)
+    found[beyond] = [_one_quantile(law, level) for level in levels[beyond].tolist()]
+    return found
+
+
+_LEAST_LEVEL = 2.0**-54  # in place of a level of 0, whose quantile is no count
+
+
+class FrozenLaw:
+    """What a law in scipy.stats answers, for whoever has code for one.
+
+    Counts and levels are numbers or arrays of any shape; results have that shape.
+    """
+
+    __slots__ = ()
+
+    law: CountDistribution
+
+    def pmf(self, counts: ArrayLike) -> Reals:
+        """P[K = k | Y] for each count k."""
+        return self.law.pmf(counts)
+
+    def logpmf(self, counts: ArrayLike) -> Reals:
+        """The logarithm of P[K = k | Y] for each count k, −inf for 0."""
+        return self.law.log_pmf(counts)
+
+    def cdf(self, counts: ArrayLike) -> Reals:
+        """P[K <= k | Y] for each number k."""
+        return up_to(self.law, counts)[()]
+
+    def sf(self, counts: ArrayLike) -> Reals:
+        """P[K > k | Y] for each number k, to full relative precision."""
+        return above(self.law, counts)[()]
+
+    def ppf(self, levels: ArrayLike) -> Reals:
+        """The smallest k with P[K <= k | Y] >= level, for each level.
+
+        Level 0 gives the count below the smallest possible one, level 1 the largest, as in SciPy.
+
+        Raises:
+            ValueError: If a level is not in [0, 1].
+        """
+        return quantiles(self.law, levels)[()]
+
+    def isf(self, levels: ArrayLike) -> Reals:
+        """The smallest k with P[K > k | Y] <= level, for each level, also where 1 − level is 1.
+
+        Raises:
+            ValueError: If a level is not in [0, 1].
+        """
+        return quantiles_from_above(self.law, levels)[()]
+
+    def rvs(
+        self,
+        size: int | tuple[int, ...] | None = None,
+        random_state: int | np.random.Generator | None = None,
+    ) -> Reals:
+        """Counts drawn from the law, for simulations: never to be released.
+
+        Args:
+            size: How many, or the shape; None: a single number.
+            random_state: A seed or a generator; None: new draws each time.
+        """
+        levels = np.random.default_rng(random_state).random(size)
+        return self.ppf(np.maximum(levels, _LEAST_LEVEL))

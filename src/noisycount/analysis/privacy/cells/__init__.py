@@ -1,1 +1,0 @@
-"""How much the counts of disjoint cells tell about the cell of one record."""

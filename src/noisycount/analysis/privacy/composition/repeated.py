@@ -1,0 +1,339 @@
+"""Answers about one count with discrete Gaussian noises.
+
+Groups of answers about one count whose curves can be had.
+
+Several noisy answers about one count in fewer answers that tell as much.
+
+The divergences of one count that is answered several times.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from noisycount.analysis.privacy.bounds import Between, Bounded
+from noisycount.analysis.privacy.composition.geometric import GeometricAnswers
+from noisycount.analysis.privacy.composition.two_answers import Weighed, weighed, window
+from noisycount.analysis.privacy.divergences import Divergences, OneAnswer, largest
+from noisycount.analysis.privacy.noisy import hockey_sticks
+from noisycount.analysis.privacy.pairs import Pair
+from noisycount.model.exact import Exact
+from noisycount.model.laws.gamma import DIGITS, Reals, decimal_ratio
+from noisycount.model.noises.additive import SymmetricNoise
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+from noisycount.model.noises.gaussian import Gaussian
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+from noisycount.model.noises.noise_sum import NoiseSum
+
+__all__ = ["is_precise", "merged", "repeated_answers"]
+
+
+_LONGEST = 2**21  # places of a sum of answers
+
+
+_WIDEST = 2**16  # counts of a window, on each side of the threshold
+
+
+_APART = -30.0  # the logarithm of the closeness of counts that no answers mix up
+
+
+_DEPTH = 37.0  # the sum of the noises exceeds √(2·37) of its scales with 2·e^−37 = 2e-16
+
+
+_OUTSIDE = 4e-16  # twice that
+
+
+_UNIT = 2.0**-53
+
+
+_PER_LEVEL = 64.0  # roundings of three transforms for each doubling of their length
+
+
+_HALF_WAY = 0.5  # where only rounding parts the bounds
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianAnswers:
+    """q answers with discrete Gaussian noises, whose weighted sum T = Σ w·Y is sufficient.
+
+    The weights are 1/scale² times what makes them whole numbers without a common factor. Given the
+    count k, T is k·Σ w and the sum of the weighted noises.
+
+    Attributes:
+        scales: Of the noises, in records.
+    """
+
+    scales: tuple[Fraction, ...]
+
+    @classmethod
+    def of(cls, noises: Sequence[DiscreteGaussian]) -> "GaussianAnswers":
+        """Those of the noises."""
+        return cls(tuple(sorted(noise.exact_scale for noise in noises)))
+
+    @cached_property
+    def is_within_reach(self) -> bool:
+        """Whether the sum has few enough places: not of scales such as 3 and 3.001."""
+        return sum(self._weights) + 2 * self._reach < _LONGEST
+
+    def hockey_sticks(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[list[Bounded]]:
+        """δ in one direction, for each pair of laws and each ε.
+
+        Args:
+            pairs: The laws of the count.
+            epsilons: ε >= 0, rising.
+        """
+        total = sum(self._weights)
+        most = min(_WIDEST, max(1, (_LONGEST - 2 * self._reach) // (2 * total)))
+        reach = window(self._closeness, most, _APART)
+        found = [weighed(pair, epsilons, reach) for pair in pairs]
+        return [[self._bounded(one) for one in each] for each in found]
+
+    def _bounded(self, one: Weighed) -> Bounded:
+        """δ₊, as the sum hides part of it."""
+        if not one.is_hidden:
+            return one.known
+        hidden, error = self._hidden(one)
+        lower = one.least(hidden + error, self._closeness)
+        return Between.of_bounds(lower, one.most(hidden - error), _HALF_WAY)
+
+    def _hidden(self, one: Weighed) -> tuple[float, float]:
+        """Σ_T min(Σ_{k >= t} v_k·P[T | k], Σ_{k < t} −v_k·P[T | k]), and how far that is off."""
+        total = sum(self._weights)
+        counts = one.above.size + one.below.size
+        size = 1 << math.ceil(math.log2(counts * total + 2 * self._reach + 1))
+        above, below = np.zeros(size), np.zeros(size)
+        start = one.below.size * total
+        above[start : start + one.above.size * total : total] = one.above
+        below[0:start:total] = one.below[::-1]
+        noise = self._transform(size)
+        sides = (np.fft.irfft(np.fft.rfft(side) * noise, size) for side in (above, below))
+        hidden = float(np.minimum(*sides).sum())
+        length = math.sqrt(float(one.above @ one.above + one.below @ one.below))
+        rounding = _UNIT * (_PER_LEVEL * math.log2(size) + len(self.scales))
+        weight = float(one.above.sum() + one.below.sum())
+        return hidden, rounding * math.sqrt(size) * length + _OUTSIDE * weight
+
+    def _transform(self, size: int) -> Reals:
+        """The transform of the law of the weighted noises on a circle, which is real."""
+        product: Reals = np.ones(size // 2 + 1)
+        for scale, weight in dict(zip(self.scales, self._weights, strict=True)).items():
+            reach = math.ceil(math.sqrt(2 * _DEPTH) * float(scale)) + 1
+            errors = np.arange(-reach, reach + 1)
+            masses = np.exp(-(errors**2) / (2 * float(scale) ** 2))
+            law = np.bincount((weight * errors) % size, masses / masses.sum(), size)
+            product = product * np.fft.rfft(law).real ** self.scales.count(scale)
+        return product
+
+    def _closeness(self, distances: Reals) -> Reals:
+        """−d²/8·Σ 1/scale², as a sum over a lattice is largest where it is not moved."""
+        precision = sum(float(scale) ** -2 for scale in self.scales)
+        logs: Reals = -(distances**2) * precision / 8
+        return logs
+
+    @cached_property
+    def _weights(self) -> tuple[int, ...]:
+        """The weight of each answer."""
+        precisions = [1 / scale**2 for scale in self.scales]
+        common = math.lcm(*(one.denominator for one in precisions))
+        whole = [int(one * common) for one in precisions]
+        divisor = math.gcd(*whole)
+        return tuple(one // divisor for one in whole)
+
+    @cached_property
+    def _reach(self) -> int:
+        """How far the weighted noises reach: they are as concentrated as Gaussian ones."""
+        pairs = zip(self.scales, self._weights, strict=True)
+        variance = sum(float(scale * weight) ** 2 for scale, weight in pairs)
+        return math.ceil(math.sqrt(2 * _DEPTH * variance)) + 1
+
+
+class Answers(Protocol):
+    """Answers about one count."""
+
+    def hockey_sticks(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[list[Bounded]]:
+        """δ in one direction, for each pair of laws and each ε in rising order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SingleAnswer:
+    """One answer.
+
+    Attributes:
+        noise: Its noise.
+    """
+
+    noise: SymmetricNoise
+
+    def hockey_sticks(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[list[Bounded]]:
+        """δ in one direction, for each pair of laws and each ε."""
+        return [list(hockey_sticks(pair, self.noise.errors, epsilons)) for pair in pairs]
+
+
+def _alike(noises: Sequence[SymmetricNoise]) -> list[list[SymmetricNoise]]:
+    """The noises by kind, and by scale where that is needed to have their answers together."""
+    found: dict[object, list[SymmetricNoise]] = {}
+    for place, noise in enumerate(noises):
+        match noise:
+            case DiscreteGaussian():
+                kind: object = DiscreteGaussian
+            case Laplace() | DiscreteLaplace():
+                kind = type(noise), noise.exact_scale
+            case _:
+                kind = place
+        found.setdefault(kind, []).append(noise)
+    return list(found.values())
+
+
+def groups(noises: Sequence[SymmetricNoise]) -> tuple[list[Answers], Answers | None]:
+    """Answers that tell less than all together do; and what all together tell, if it can be had.
+
+    Leaving out answers tells less. Laplace noise, and discrete Laplace noise, of a larger scale is
+    that of a smaller one and an independent rest: so many answers of the largest of some scales
+    tell less than those.
+
+    Args:
+        noises: That of each answer.
+    """
+    kinds = _alike(noises)
+    fewer = [answers for kind in kinds for answers in _together(kind)]
+    if len(kinds) == len(fewer) == 1:
+        return fewer, fewer[0]
+    laplace = _of_rising_scales(noises)
+    return [*fewer, *(_geometric(noise, place) for place, noise in enumerate(laplace, 1))], None
+
+
+def _together(alike: Sequence[SymmetricNoise]) -> list[Answers]:
+    """The answers with noises of one kind: together, or one by one."""
+    first = alike[0]
+    if isinstance(first, Laplace | DiscreteLaplace):
+        return [_geometric(first, len(alike))]
+    discrete = [one for one in alike if isinstance(one, DiscreteGaussian)]
+    if len(discrete) == len(alike) > 1:
+        together = GaussianAnswers.of(discrete)
+        if together.is_within_reach:
+            return [together]
+    return [SingleAnswer(one) for one in alike]
+
+
+def _geometric(noise: Laplace | DiscreteLaplace, answers: int) -> Answers:
+    """So many answers with noise of that scale."""
+    if answers == 1:
+        return SingleAnswer(noise)
+    return GeometricAnswers(answers, float(noise.scale), noise.is_discrete)
+
+
+def _of_rising_scales(noises: Sequence[SymmetricNoise]) -> list[Laplace | DiscreteLaplace]:
+    """The Laplace noises, or the discrete ones if there are more of them, from narrow to wide."""
+    laplace = [one for one in noises if isinstance(one, Laplace)]
+    discrete = [one for one in noises if isinstance(one, DiscreteLaplace)]
+    found: Sequence[Laplace | DiscreteLaplace] = max(laplace, discrete, key=len)
+    return sorted(found, key=lambda one: one.exact_scale)
+
+
+def merged(noises: Iterable[SymmetricNoise]) -> list[SymmetricNoise]:
+    """Noises whose answers tell of a count what those of the given ones tell.
+
+    Of Gaussian noises the mean of the answers, weighted by 1/scale², is sufficient: its noise is
+    Gaussian with scale 1/√(Σ 1/scale²), rounded once.
+
+    Example:
+        >>> merged([Gaussian(3), Gaussian(3), Gaussian(3), Gaussian(3)])
+        [Gaussian(scale=1.5)]
+    """
+    others, variances = [], []
+    for noise in map(_single, noises):
+        variance = gaussian_variance(noise)
+        if variance is None:
+            others.append(noise)
+        else:
+            variances.append(variance)
+    return [*_mean(variances), *others]
+
+
+def gaussian_variance(noise: SymmetricNoise) -> Fraction | None:
+    """The variance of Gaussian noise; None of other noise."""
+    if isinstance(noise, Gaussian):
+        return noise.exact_scale**2
+    if isinstance(noise, NoiseSum) and all(isinstance(one, Gaussian) for one in noise.noises):
+        return sum((one.exact_scale**2 for one in noise.noises), Fraction(0))
+    return None
+
+
+def _single(noise: SymmetricNoise) -> SymmetricNoise:
+    """A noise, or the only one of a sum."""
+    return noise.noises[0] if isinstance(noise, NoiseSum) and len(noise.noises) == 1 else noise
+
+
+def _mean(variances: Sequence[Fraction]) -> list[SymmetricNoise]:
+    """The noise of the mean of Gaussian answers of these variances; none of none."""
+    if not variances:
+        return []
+    precision = sum((1 / variance for variance in variances), Fraction(0))
+    return [Gaussian(float(DIGITS.sqrt(decimal_ratio(1 / precision))))]
+
+
+def repeated_answers(
+    pairs: tuple[Pair, ...], mechanisms: Sequence[Exact | SymmetricNoise]
+) -> Divergences:
+    """Those of answers with independent noises about one count.
+
+    Args:
+        pairs: The laws of the count for each kind of record.
+        mechanisms: How each answer is made.
+    """
+    noises = [one for one in mechanisms if isinstance(one, SymmetricNoise)]
+    if len(noises) < len(mechanisms):  # an answer without noise tells all that the others do
+        return OneAnswer(pairs, None)
+    few = merged(noises)
+    if len(few) == 1:
+        return OneAnswer(pairs, few[0].errors)
+    return Repeated(pairs, tuple(few))
+
+
+def is_precise(mechanisms: Sequence[Exact | SymmetricNoise]) -> bool:
+    """Whether the bounds of δ are close: where noises are of one kind, and Laplace of one scale."""
+    noises = [one for one in mechanisms if isinstance(one, SymmetricNoise)]
+    few = merged(noises)
+    return len(noises) < len(mechanisms) or len(few) == 1 or groups(few)[1] is not None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Repeated:
+    """Those of several noisy answers that cannot be had as one.
+
+    Attributes:
+        pairs: The laws of the count for each kind of record.
+        noises: The noise of each answer.
+    """
+
+    pairs: tuple[Pair, ...]
+    noises: tuple[SymmetricNoise, ...]
+
+    def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
+        """δ₊ and δ₋, for each ε."""
+        pairs = [*self.pairs, *(pair.mirrored for pair in self.pairs)]
+        found = _sticks(pairs, *groups(self.noises), epsilons)
+        return largest(found[: len(self.pairs)]), largest(found[len(self.pairs) :])
+
+
+def _sticks(
+    pairs: Sequence[Pair], fewer: Sequence[Answers], whole: Answers | None, epsilons: list[float]
+) -> list[list[Bounded]]:
+    """δ in one direction: at least that of each group of answers, at most that without noise."""
+    if whole is not None:
+        return whole.hockey_sticks(pairs, epsilons)
+    lower = [answers.hockey_sticks(pairs, epsilons) for answers in fewer]
+    known = [hockey_sticks(pair, None, epsilons) for pair in pairs]
+    return [
+        [
+            Between.of_bounds(max(one.lower for one in at_one), best.upper)
+            for *at_one, best in zip(*of_pair, strict=True)
+        ]
+        for of_pair in zip(*lower, known, strict=True)
+    ]

@@ -1,1 +1,0 @@
-"""What a desk may promise about all the answers that it gave."""

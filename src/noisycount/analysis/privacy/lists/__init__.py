@@ -1,1 +1,0 @@
-"""Answers to a list of questions about one database."""

@@ -1,1 +1,0 @@
-"""The laws of a count given that one record is positive, and negative."""

@@ -1,1 +1,0 @@
-"""Questions that are answered on random samples of the records, each on its own."""

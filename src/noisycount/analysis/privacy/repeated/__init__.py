@@ -1,1 +1,0 @@
-"""One count that is answered several times."""

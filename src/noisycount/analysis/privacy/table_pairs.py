@@ -1,0 +1,269 @@
+"""Two laws of a count as tables."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from noisycount.model.laws.count_law import TableLaw
+from noisycount.model.laws.gamma import Reals
+from noisycount.model.laws.grids import MeshPoints
+
+__all__ = ["TablePair"]
+
+
+_LARGEST_EPSILON = 640.0  # beyond which e^ε times the rounding of w would overflow
+
+
+_LARGEST_EXPONENT = 700.0  # whose exponential does not overflow, and is all beside 1
+
+
+_FEW = 2.0**-50  # 8 roundings
+
+
+_BOTH_LAWS = 4.0  # w is twice a difference of two rounded terms
+
+
+Masses = tuple[Reals, Reals]
+
+
+def _unknown() -> None:
+    """No laws that are known better than by their logarithms."""
+
+
+@dataclass(frozen=True, eq=False)
+class TablePair:
+    """Any two laws as tables, with Q half way between them.
+
+    Attributes:
+        first: The offset of the first count.
+        log_plus: ln P₊, −inf where it is 0.
+        log_minus: ln P₋, same shape.
+        differences: (P₊ − P₋)/Q, same shape, which the logarithms of near laws have lost.
+        difference_errors: How far these may be off, beyond the relative error of P₊ and P₋, same
+            shape.
+        is_shift: Whether P₊ is P₋, moved up by one record.
+        rounding: The relative error of a term of a sum, measured, with a margin.
+        exact: Makes P₊ and P₋, same shape, each mass within 8 roundings; None: they are not known.
+    """
+
+    first: float
+    log_plus: Reals
+    log_minus: Reals
+    differences: Reals
+    difference_errors: Reals
+    is_shift: bool
+    rounding: float
+    exact: Callable[[], Masses | None] = _unknown
+
+    @classmethod
+    def of_laws(
+        cls,
+        first: float,
+        logs: tuple[Reals, Reals],
+        gains: tuple[Reals, Reals],
+        *,
+        is_shift: bool,
+        rounding: float,
+    ) -> "TablePair":
+        """The pair of two laws and their difference.
+
+        Args:
+            first: The offset of the first count.
+            logs: Ln P₊ and ln P₋, −inf where they are 0.
+            gains: P₊ − P₋ over the largest probability of both, and how far they may be off.
+            is_shift: Whether P₊ is P₋, moved up by one record.
+            rounding: The relative error of a term of a sum.
+        """
+        plus, minus = logs
+        scaled = np.exp(_half_way(plus, minus) - max(float(plus.max()), float(minus.max())))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            differences, errors = gains[0] / scaled, gains[1] / scaled
+            lost = ~np.isfinite(differences)  # Q underflows there, not the ratio of the laws
+            differences[lost] = 2 * np.tanh((plus[lost] - minus[lost]) / 2)
+        errors = np.nan_to_num(errors, nan=0.0, posinf=2.0)
+        return cls(first, plus, minus, differences, errors, is_shift, rounding)
+
+    @cached_property
+    def base(self) -> TableLaw:
+        """Q."""
+        return TableLaw(int(self.first), _half_way(self.log_plus, self.log_minus))
+
+    @cached_property
+    def _ratios(self) -> Reals:
+        """The logarithm of P₊/P₋, which grows: from the likeliest offset outward no step is back.
+
+        From (P₊ − P₋)/Q where that is below 1. Where both laws are 0 it is that of the neighbour
+        towards the likeliest offset.
+        """
+        with np.errstate(invalid="ignore"):
+            ratios = self.log_plus - self.log_minus
+        near = np.abs(self.differences) < 1
+        ratios[near] = 2 * np.arctanh(self.differences[near] / 2)
+        likeliest = int(np.argmax(self.base.log_probabilities))
+        right = np.nan_to_num(ratios[likeliest:], nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+        left = np.nan_to_num(ratios[:likeliest], nan=np.inf, posinf=np.inf, neginf=-np.inf)
+        left = np.minimum(left, right[0])
+        grown: Reals = np.concatenate(
+            [np.minimum.accumulate(left[::-1])[::-1], np.maximum.accumulate(right)]
+        )
+        return grown
+
+    @cached_property
+    def mirrored(self) -> "TablePair":
+        """The same from the other side."""
+        pair = TablePair(
+            -self.base.support[1],
+            self.log_minus[::-1],
+            self.log_plus[::-1],
+            -self.differences[::-1],
+            self.difference_errors[::-1],
+            self.is_shift,
+            self.rounding,
+            self._turned,
+        )
+        pair.__dict__["base"] = self.base.mirrored
+        return pair
+
+    @cached_property
+    def _masses(self) -> Masses | None:
+        """P₊ and P₋ to a few roundings, if they are known."""
+        return self.exact()
+
+    def _turned(self) -> Masses | None:
+        """The same from the other side."""
+        known = self._masses
+        return None if known is None else (known[1][::-1], known[0][::-1])
+
+    @property
+    def precision(self) -> float | None:
+        """The relative error of a mass, if that is a few roundings."""
+        return None if self._masses is None else _FEW
+
+    def masses(self, points: MeshPoints) -> Masses:
+        """What points that sum over Q add to sums over P₊ and over P₋."""
+        weights, offsets = points.weights, points.offsets
+        if self._masses is None:
+            return weights * self.ratio_plus(offsets), weights * self.ratio_minus(offsets)
+        plus, minus = (_values_at(offsets, law, self.first) for law in self._masses)
+        return plus, minus
+
+    @cached_property
+    def _halves(self) -> Reals:
+        """2/(1 + e^−|r|) for r = ln(P₊/P₋)."""
+        halves: Reals = 2 / (1 + np.exp(-np.abs(self._ratios)))
+        return halves
+
+    @cached_property
+    def _even(self) -> int:
+        """The first place at which P₊ is not the smaller law."""
+        return int(self._ratios.searchsorted(0.0))
+
+    def excess(self, epsilon: float) -> "TableExcess":
+        """The excess w from r = ln(P₊/P₋): 2·(1 − e^(ε − r))/(1 + e^−r) where r is large.
+
+        There w = (P₊ − P₋)/Q − (e^ε − 1)·P₋/Q, and where it is not negative the second term is at
+        most 2·tanh(ε/2): what rounding leaves of both is at most twice that.
+        """
+        ratios, even = self._ratios, self._even
+        grown = math.exp(min(epsilon, _LARGEST_EPSILON))
+        values = np.empty_like(ratios)
+        values[even:] = -np.expm1(np.minimum(epsilon - ratios[even:], _LARGEST_EXPONENT))
+        values[:even] = grown * np.expm1(np.maximum(ratios[:even] - epsilon, -_LARGEST_EXPONENT))
+        values *= self._halves
+        return TableExcess(
+            self.first,
+            int(ratios.searchsorted(epsilon)),
+            values,
+            _BOTH_LAWS * self.rounding * math.tanh(epsilon / 2),
+            _BOTH_LAWS * math.exp(min(epsilon, 1.0)),
+            self.difference_errors,
+        )
+
+    def log_tail_bound(self, offset: float) -> float:
+        """That of Q, as P₊/Q is at most 2."""
+        return self.base.log_tail_bound(offset) + math.log(2)
+
+    def ratio_plus(self, offsets: Reals) -> Reals:
+        """P₊/Q at offsets."""
+        return self._ratio(self.log_plus, offsets)
+
+    def ratio_minus(self, offsets: Reals) -> Reals:
+        """P₋/Q at offsets."""
+        return self._ratio(self.log_minus, offsets)
+
+    def difference(self, offsets: Reals) -> Reals:
+        """(P₊ − P₋)/Q at offsets, without cancellation."""
+        return _values_at(offsets, self.differences, self.first)
+
+    def difference_uncertainty(self, offsets: Reals, weights: Reals) -> float:
+        """How far a weighted sum of these may be off, beyond the relative error of a term."""
+        return float(weights @ _values_at(offsets, self.difference_errors, self.first))
+
+    def _ratio(self, logs: Reals, offsets: Reals) -> Reals:
+        """One of the laws over Q at offsets."""
+        base = _values_at(offsets, self.base.log_probabilities, self.first)
+        ratios: Reals = np.exp(_values_at(offsets, logs, self.first) - base)
+        return ratios
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableExcess:
+    """w as a table.
+
+    Attributes:
+        first: The offset of the first value.
+        place: That of the first value that is not negative, from there.
+        values: From there on.
+        error: How far each may be off, beyond the relative error of a term.
+        growth: How much more it may be off, over the error of its difference.
+        difference_errors: The errors of the differences.
+    """
+
+    first: float
+    place: int
+    values: Reals
+    error: float
+    growth: float
+    difference_errors: Reals
+
+    @property
+    def threshold(self) -> float:
+        """The smallest offset at which it is not negative."""
+        return self.first + self.place
+
+    def at(self, offsets: Reals) -> Reals:
+        """Its values."""
+        return _values_at(offsets, self.values, self.first)
+
+    def uncertainty(self, offsets: Reals, weights: Reals) -> float:
+        """How far a weighted sum of them may be off, beyond the relative error of a term."""
+        errors = _values_at(offsets, self.difference_errors, self.first)
+        return self.error * float(weights.sum()) + self.growth * float(weights @ errors)
+
+    def largest_gain(self, offsets: Reals, weights: Reals) -> float:
+        """The most that the positive ones among them may add up to, weighted."""
+        return float(weights @ np.maximum(self.at_most().at(offsets), 0.0))
+
+    def at_most(self) -> "TableExcess":
+        """The excess as large as it may be."""
+        values = self.values + self.error + self.growth * self.difference_errors
+        grown = np.flatnonzero(values >= 0)
+        place = int(grown[0]) if grown.size else values.size
+        return TableExcess(self.first, place, values, 0.0, 0.0, self.difference_errors)
+
+
+def _values_at(offsets: Reals, table: Reals, first: float) -> Reals:
+    """The values of a table at rising offsets: a part of it where these follow each other."""
+    if offsets.size and offsets[-1] - offsets[0] == offsets.size - 1:
+        start = int(offsets[0] - first)
+        return table[start : start + offsets.size]
+    return table[(offsets - first).astype(np.int64)]
+
+
+def _half_way(log_plus: Reals, log_minus: Reals) -> Reals:
+    """The logarithm of (P₊ + P₋)/2."""
+    logs: Reals = np.logaddexp(log_plus, log_minus) - math.log(2)
+    return logs

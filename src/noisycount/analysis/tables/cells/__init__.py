@@ -1,1 +1,0 @@
-"""Cells that are independent draws of one law, where no tree adds them up."""

@@ -1,0 +1,279 @@
+"""Cells that are independent draws of one law: the exact law of each, given its answers."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.analysis.tables.drawn_sums import drawn_places
+from noisycount.analysis.tables.level_answers import DEPTH, LevelAnswers
+from noisycount.analysis.tables.smooth_cells import QUANTILES, CellEstimates, smooth_estimates
+from noisycount.model.laws.count_law import TIE, TableLaw
+from noisycount.model.laws.gamma import Reals
+from noisycount.model.tables.cells import CellLaw
+
+__all__ = ["IndependentCells"]
+
+
+Counts = NDArray[np.int64]
+
+
+_ENTRIES = 1 << 19  # counts of all cells held at once: 4 MB an array
+
+
+_MOST = 1 << 26  # counts of the law of one cell
+
+
+class _Alike(NamedTuple):
+    """Cells with the same answers.
+
+    Attributes:
+        kind: Of each cell.
+        places: Of each kind among the answers of each mechanism, −1 for none, shape
+            (mechanisms, kinds).
+    """
+
+    kind: Counts
+    places: Counts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IndependentCells:
+    """The cells of a table as independent draws of one law, and their answers.
+
+    P[K = k | answers] ∝ g(k)·Π f(y | k), summed over all counts that matter to e^−42.
+
+    Attributes:
+        cells: How many there are.
+        law: The law g of each count before any answer.
+        answers: About the cells.
+    """
+
+    cells: int
+    law: CellLaw
+    answers: Sequence[LevelAnswers]
+
+    def estimates(self) -> CellEstimates:
+        """The estimates of all cells; those with equal or near answers take one computation."""
+        if len(self.answers) == 1:
+            (only,) = self.answers
+            found = smooth_estimates(self.beside, only) if only.nodes.size == self.cells else None
+            if found is not None:
+                return found.ordered(np.argsort(only.nodes))
+        return self.summed()
+
+    def summed(self) -> CellEstimates:
+        """The estimates, of different answers each by itself."""
+        alike = _alike(self.answers, self.cells)
+        kinds = alike.places.shape[1]
+        found = np.empty((3, kinds))
+        quantiles = np.empty((3, kinds), dtype=np.int64)
+        silent = (alike.places < 0).all(axis=0)
+        for kind in np.flatnonzero(silent).tolist():
+            found[:, kind] = self.law.mean, math.sqrt(self.law.variance), 0.0
+            quantiles[:, kind] = [self.law.quantile(level) for level in QUANTILES]
+        places = alike.places[:, ~silent]
+        columns = np.flatnonzero(~silent)
+        for some, first, logs in self._weights(places):
+            found[:, columns[some]], quantiles[:, columns[some]] = _summary(first, logs)
+        mean, std, evidence = found[:, alike.kind]
+        median, low, high = quantiles[:, alike.kind]
+        return CellEstimates(mean, std, median, low, high, evidence)
+
+    def chances(self, counts: Counts) -> Reals:
+        """P[K <= count] of each cell, all of which have answers.
+
+        Args:
+            counts: Several of each cell, shape (several, cells).
+        """
+        places = _places(self.answers, self.cells)
+        found = np.empty(counts.shape)
+        for some, first, logs in self._weights(places):
+            weights = np.exp(logs - logs.max(axis=1)[:, None])
+            np.cumsum(weights, axis=1, out=weights)
+            steps = np.clip(counts[:, some] - first, 0, weights.shape[1] - 1)
+            sums = weights[np.arange(some.size), steps] / weights[:, -1]
+            found[:, some] = np.where(counts[:, some] < first, 0.0, sums)
+        return found
+
+    def beside(self, answers: Reals) -> "IndependentCells":
+        """As many cells with other answers under the same mechanism."""
+        (only,) = self.answers
+        told = LevelAnswers(
+            only.level,
+            np.arange(answers.size),
+            answers,
+            np.zeros(answers.size, dtype=np.bool_),
+            only.mechanism,
+        )
+        return IndependentCells(answers.size, self.law, (told,))
+
+    def law_of(self, cell: int) -> TableLaw:
+        """The law of the count of one cell.
+
+        Args:
+            cell: From 0.
+        """
+        places = np.full((len(self.answers), 1), -1)
+        for number, one in enumerate(self.answers):
+            met = np.flatnonzero(one.nodes == cell)
+            places[number, 0] = met[0] if met.size else -1
+        if (places < 0).all():
+            return TableLaw(0, self._silent)
+        ((_, first, logs),) = self._weights(places)
+        possible = np.flatnonzero(logs[0] > -np.inf)
+        return TableLaw(int(first[0]) + int(possible[0]), logs[0, possible[0] : possible[-1] + 1])
+
+    def draws(self, number: int, random: np.random.Generator) -> Counts:
+        """Counts drawn from the law of each cell, shape (number, cells)."""
+        alike = _alike(self.answers, self.cells)
+        drawn = np.empty((number, self.cells), dtype=np.int64)
+        for kinds, first, logs in self._all_weights(alike.places):
+            row = np.full(alike.places.shape[1], -1)
+            row[kinds] = np.arange(kinds.size)
+            rows = row[alike.kind]
+            cells = np.flatnonzero(rows >= 0)
+            weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+            step = max(1, _ENTRIES // number)
+            for start in range(0, cells.size, step):
+                some = cells[start : start + step]
+                own = np.broadcast_to(rows[some], (number, some.size))
+                drawn[:, some] = first[own] + drawn_places(weights, own, random)
+        return drawn
+
+    def laws_of(self, is_in: NDArray[np.bool_]) -> Iterator[tuple[int, TableLaw]]:
+        """The laws of some cells, those with equal answers once, and how many there are of each.
+
+        Args:
+            is_in: Which cells, shape (cells,).
+        """
+        cells = np.flatnonzero(is_in)
+        kinds = _alike(self.answers, self.cells).kind[cells]
+        _, firsts, numbers = np.unique(kinds, return_index=True, return_counts=True)
+        for first, number in zip(firsts.tolist(), numbers.tolist(), strict=True):
+            yield number, self.law_of(int(cells[first]))
+
+    @property
+    def _silent(self) -> Reals:
+        """The logarithms of g(k), of the count of a cell without answers."""
+        return self.law.log_pmf(np.arange(min(self.law.end(DEPTH), _MOST) + 1))
+
+    def _all_weights(self, places: Counts) -> Iterator[tuple[Counts, Counts, Reals]]:
+        """The same as `_weights`, also of the kind without answers."""
+        silent = (places < 0).all(axis=0)
+        if silent.any():
+            yield np.flatnonzero(silent), np.zeros(1, np.int64), self._silent[None]
+        told = np.flatnonzero(~silent)
+        for some, first, logs in self._weights(places[:, told]):
+            yield told[some], first, logs
+
+    def _weights(self, places: Counts) -> Iterator[tuple[Counts, Counts, Reals]]:
+        """Which kinds, their first counts, and the logarithms of g(k)·Π f(y | k) from there on."""
+        low, high = self._windows(places)
+        waiting = np.lexsort((low, np.ceil(2 * np.log2(high - low + 1.0))))
+        while waiting.size:
+            widths = high[waiting] - low[waiting] + 1
+            rows = max(1, int(np.searchsorted(np.arange(1, widths.size + 1) * widths, _ENTRIES)))
+            some, waiting = waiting[:rows], waiting[rows:]
+            logs = self._log_weights(places[:, some], low[some], high[some])
+            short, long = _too_narrow(logs, low[some], high[some])
+            again = short | long
+            if again.any():
+                wider = some[again]
+                extent = high[wider] - low[wider] + 1
+                low[wider] = np.maximum(0, low[wider] - np.where(short[again], extent, 0))
+                high[wider] += np.where(long[again], extent, 0)
+                waiting = np.concatenate([wider, waiting])
+            if not again.all():
+                yield some[~again], low[some[~again]], logs[~again]
+
+    def _windows(self, places: Counts) -> tuple[Counts, Counts]:
+        """The counts that no answer excludes; all of them where answers exclude each other."""
+        ends = []
+        for one, own in zip(self.answers, places, strict=True):
+            low, high = one.reach()
+            told = own >= 0
+            ends.append((np.where(told, low[own], -1), np.where(told, high[own], 2**62)))
+        lows, highs = (np.array(each) for each in zip(*ends, strict=True))
+        low, high = lows.max(axis=0), highs.min(axis=0)
+        apart = low > high
+        widest = np.where(highs == 2**62, -1, highs).max(axis=0)
+        least = np.where(lows < 0, 2**62, lows).min(axis=0)
+        return np.where(apart, least, low), np.where(apart, widest, high)
+
+    def _log_weights(self, places: Counts, low: Counts, high: Counts) -> Reals:
+        """The logarithms of g(k)·Π f(y | k), −inf beyond the end of a window."""
+        steps = np.arange(int((high - low).max()) + 1)
+        counts = low[:, None] + steps
+        logs = self._log_prior(counts)
+        for one, own in zip(self.answers, places, strict=True):
+            told = own >= 0
+            if told.all():
+                logs += one.log_likelihood(own, counts)
+            elif told.any():
+                logs[told] += one.log_likelihood(own[told], counts[told])
+        logs[counts > high[:, None]] = -np.inf
+        return logs
+
+    def _log_prior(self, counts: Counts) -> Reals:
+        """The logarithm of g, of neighbouring windows by one table."""
+        first, last = int(counts.min()), int(counts.max())
+        if last - first >= counts.size:
+            return self.law.log_pmf(counts)
+        table = self.law.log_pmf(np.arange(first, last + 1))
+        logs: Reals = table[counts - first]
+        return logs
+
+
+def _places(answers: Sequence[LevelAnswers], cells: int) -> Counts:
+    """The place of each cell among the answers of each mechanism, −1 for none."""
+    places = np.full((len(answers), cells), -1)
+    for number, one in enumerate(answers):
+        places[number, one.nodes] = np.arange(one.nodes.size)
+    return places
+
+
+def _alike(answers: Sequence[LevelAnswers], cells: int) -> _Alike:
+    """The kinds of cells by their answers."""
+    places = _places(answers, cells)
+    kind = np.zeros(cells, dtype=np.int64)
+    for one in answers:
+        codes = np.zeros(cells, dtype=np.int64)
+        signs = np.where(one.suppressed, 1, 0)
+        own = np.unique(one.answers, return_inverse=True)[1] * 2 + signs
+        codes[one.nodes] = own + 1
+        joined = kind * (int(codes.max()) + 1) + codes
+        kind = np.unique(joined, return_inverse=True)[1]
+    first = np.unique(kind, return_index=True)[1]
+    return _Alike(kind, places[:, first])
+
+
+def _too_narrow(
+    logs: Reals, low: Counts, high: Counts
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether a window cuts off what matters, at its lower and at its upper end."""
+    least = logs.max(axis=1) - DEPTH
+    lower = (low > 0) & (logs[:, 0] > least)
+    ends = np.minimum(high - low, logs.shape[1] - 1)
+    upper = logs[np.arange(ends.size), ends] > least
+    single = low == high
+    return lower & ~single, upper & ~single
+
+
+def _summary(first: Counts, logs: Reals) -> tuple[Reals, Counts]:
+    """Means, deviations and evidence, and quantiles, of laws that are rows."""
+    peaks = logs.max(axis=1)
+    weights = np.exp(logs - peaks[:, None])
+    middle = (logs.shape[1] - 1) / 2
+    offsets = np.arange(logs.shape[1]) - middle
+    totals = weights.sum(axis=1)
+    means = weights @ offsets / totals
+    squares = weights @ (offsets * offsets) / totals
+    deviations = np.sqrt(np.maximum(squares - means * means, 0))
+    np.cumsum(weights, axis=1, out=weights)
+    goals = np.multiply.outer(QUANTILES, weights[:, -1] * (1 - TIE))
+    quantiles = np.array([(weights < goal[:, None]).sum(axis=1) for goal in goals]) + first
+    return np.array([first + middle + means, deviations, peaks + np.log(totals)]), quantiles

@@ -1,0 +1,327 @@
+"""What the others of a sum leave to each summand.
+
+Where a sum of independent counts lies, by Chernoff's bound of both tails.
+
+The tilt under which independent counts add up to a wanted sum on average.
+
+Sums of independent counts term by term: positive terms alone, so that no digits are lost.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.model.laws.gamma import Reals
+
+__all__ = [
+    "PositiveSum",
+    "Rests",
+    "Tilted",
+    "log_bounds",
+    "moments",
+    "steep_bounds",
+    "sum_bounds",
+    "sum_of_logs",
+    "tilted_to",
+]
+
+
+class Rests(NamedTuple):
+    """For each summand, Σ_k outside(k)·P[the other summands add up to k − j] at its counts j.
+
+    Attributes:
+        values: Shape (nodes, sets, summands, width).
+        rounding: A bound of their absolute error, shape (nodes, sets).
+    """
+
+    values: Reals
+    rounding: Reals
+
+
+_NATS = 48.0  # what is left out on each side has at most e^−48 = 1.4e−21 of the mass
+
+
+# how steeply tails are weighed, over the standard deviation of the sum: about √(2·48) suits a
+# normal law, less the tails of a few geometric ones
+_STEEPNESS = np.array([0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.7, 8.0, 11.0, 16.0])
+
+
+_FINE = np.geomspace(1.0, 50.0, 15)  # 30 % apart, so that bounds far out are near the truth
+
+
+_STEEP = np.geomspace(0.5, 2000.0, 60)  # 15 % apart
+
+
+_STEEPEST = 600.0  # nats over the window of a summand, so that exponentials do not overflow
+
+
+class Moments(NamedTuple):
+    """Means and variances of the places of weights along the last axis."""
+
+    mean: Reals
+    variance: Reals
+
+
+def moments(weights: Reals) -> Moments:
+    """The means and variances of the places 0, 1, and so on, of weights that add up to 1."""
+    places = np.arange(weights.shape[-1], dtype=np.float64)
+    mean = weights @ places
+    spread = (weights @ places**2) - mean**2
+    return Moments(mean, np.maximum(spread, 0.0))
+
+
+def sum_bounds(weights: Reals, known: Moments) -> tuple[Reals, Reals]:
+    """The places between which the sum of summands lies, but for e^−48 on each side.
+
+    With M the product of the moment generating functions, P[S >= b] <= M(t)·e^(−t·b) for t > 0.
+
+    Args:
+        weights: The laws of the summands on 0, 1, and so on, shape (..., summands, width).
+        known: Their moments.
+
+    Returns:
+        The lowest and the highest place, shape (...).
+    """
+    width = weights.shape[-1]
+    most = np.full(known.mean.shape[:-1], float(weights.shape[-2] * (width - 1)))
+    if width == 1:
+        return np.zeros_like(most), most
+    tilts, generated = _generated(weights, known, _STEEPNESS)
+    reaches = (generated + _NATS) / tilts
+    middle = most / 2
+    low = middle + reaches[..., tilts < 0].max(axis=-1)
+    high = middle + reaches[..., tilts > 0].min(axis=-1)
+    return np.clip(np.floor(low), 0, most), np.clip(np.ceil(high), 0, most)
+
+
+def log_bounds(weights: Reals, known: Moments, places: Reals) -> Reals:
+    """Upper bounds of the logarithms of the probabilities of a sum, by Chernoff's bound.
+
+    Args:
+        weights: The laws of the summands on 0, 1, and so on, shape (..., summands, width).
+        known: Their moments.
+        places: Of the sum, shape (..., places).
+
+    Returns:
+        Shape (..., places).
+    """
+    if weights.shape[-1] == 1:
+        return np.zeros_like(places)
+    middle = weights.shape[-2] * (weights.shape[-1] - 1) / 2
+    bounds = np.zeros_like(places)
+    tilts, generated = _generated(weights, known, _FINE)
+    for number, tilt in enumerate(tilts.tolist()):
+        np.minimum(bounds, generated[..., number, None] - tilt * (places - middle), out=bounds)
+    return bounds
+
+
+def steep_bounds(logs: Reals, known: Moments, places: Reals) -> Reals:
+    """The same as `log_bounds` far out too, where exponentials would overflow.
+
+    Args:
+        logs: The logarithms of weights of the summands, shape (..., summands, width).
+        known: The moments of their laws.
+        places: Of the sum, shape (..., places).
+    """
+    own = np.arange(logs.shape[-1], dtype=np.float64)
+    whole = sum_of_logs(logs, axis=-1).sum(axis=-1)
+    deviation = np.maximum(np.sqrt(known.variance.sum(axis=-1)), 1e-3)
+    bounds = np.zeros_like(places)
+    for steepness in (*-_STEEP, *_STEEP):
+        tilts = steepness / deviation
+        leaning = sum_of_logs(logs + tilts[..., None, None] * own, axis=-1).sum(axis=-1)
+        np.minimum(bounds, (leaning - whole)[..., None] - tilts[..., None] * places, out=bounds)
+    return bounds
+
+
+def _generated(weights: Reals, known: Moments, steepness: Reals) -> tuple[Reals, Reals]:
+    """Tilts, and the logarithms of moment generating functions of the sum about its middle."""
+    width = weights.shape[-1]
+    typical = max(float(np.median(np.sqrt(known.variance.sum(axis=-1)))), 1e-3)
+    steepness = np.unique(np.minimum(steepness / typical, _STEEPEST / width))
+    tilts = np.concatenate([-steepness, steepness])
+    places = np.arange(width) - (width - 1) / 2
+    generated: Reals = np.log(weights @ np.exp(places[:, None] * tilts)).sum(axis=-2)
+    return tilts, generated
+
+
+def sum_of_logs(logs: Reals, axis: int) -> Reals:
+    """The logarithm of the sum of exponentials along an axis; −inf where all are."""
+    peak = logs.max(axis=axis, keepdims=True)
+    peak = np.where(np.isfinite(peak), peak, 0.0)
+    with np.errstate(divide="ignore"):
+        total: Reals = np.log(np.exp(logs - peak).sum(axis=axis)) + np.squeeze(peak, axis)
+    return total
+
+
+_STEPS = 80
+
+
+_QUICK = 12  # of Newton's steps, which are enough where laws are smooth
+
+
+_NEAR = 0.2  # standard deviations of the sum: what the error of a transform hardly notices
+
+
+_ROOM = 0.25  # records that the wanted sum keeps from the ends, where tilts are infinite
+
+
+class Tilted(NamedTuple):
+    """Weights times e^(tilt·place), as laws.
+
+    Attributes:
+        tilts: In nats a place, shape (nodes, sets).
+        laws: Shape (nodes, sets, summands, width); each adds up to 1.
+        constants: The logarithms of what the weights were divided by, added up over the summands,
+            shape (nodes, sets).
+        least: The smallest sum of places that is possible, shape (nodes, sets).
+        most: The largest.
+    """
+
+    tilts: Reals
+    laws: Reals
+    constants: Reals
+    least: Reals
+    most: Reals
+
+
+def tilted_to(logs: Reals, wanted: Reals, start: Reals) -> Tilted:
+    """Weights tilted so that the mean sum of places is about a wanted one.
+
+    Newton's steps, kept within what is known to be too low and too high. None is longer than what
+    moves the widest summand by about a standard deviation.
+
+    Args:
+        logs: Logarithms of weights, shape (nodes, sets, summands, width); −inf for 0.
+        wanted: The sum of the places, shape (nodes, sets).
+        start: The tilts to begin with, shape (nodes, sets).
+    """
+    least, most = _ends(logs)
+    room = np.minimum(_ROOM, (most - least) / 4)
+    goal = np.clip(wanted, least + room, most - room)
+    low, high = np.full_like(start, -np.inf), np.full_like(start, np.inf)
+    tilts = start
+    for step in range(_STEPS):
+        found = _tilted(logs, tilts, least, most)
+        known = moments(found.laws)
+        missing = goal - known.mean.sum(axis=-1)
+        variance = known.variance.sum(axis=-1)
+        if (np.abs(missing) <= _NEAR * np.sqrt(variance) + 1e-6).all():
+            break
+        low = np.where(missing > 0, np.maximum(low, tilts), low)
+        high = np.where(missing < 0, np.minimum(high, tilts), high)
+        widest = known.variance.max(axis=-1)
+        reach = 1 / np.sqrt(np.maximum(widest, 1e-6))
+        steps = np.clip(missing / np.maximum(variance, 1e-12), -reach, reach)
+        if step > _QUICK and step % 2:  # between jumps of a mean Newton's steps lead nowhere
+            steps = np.where(np.isfinite(high - low), np.inf, steps)
+        tilts = _next(tilts, steps, low, high)
+    return found
+
+
+def _ends(logs: Reals) -> tuple[Reals, Reals]:
+    """The smallest and the largest sum of places, shape (nodes, sets)."""
+    possible = logs > -np.inf
+    least = possible.argmax(axis=-1).sum(axis=-1)
+    most = (logs.shape[-1] - 1 - possible[..., ::-1].argmax(axis=-1)).sum(axis=-1)
+    return least, most
+
+
+def _tilted(logs: Reals, tilts: Reals, least: Reals, most: Reals) -> Tilted:
+    """Weights under given tilts, whose sums lie between the least and the most."""
+    leaning = logs + tilts[..., None, None] * np.arange(logs.shape[-1])
+    peaks = leaning.max(axis=-1, keepdims=True)
+    leaning -= peaks
+    np.exp(leaning, out=leaning)
+    sums = leaning.sum(axis=-1, keepdims=True)
+    leaning /= sums
+    return Tilted(tilts, leaning, (peaks + np.log(sums))[..., 0].sum(axis=-1), least, most)
+
+
+def _next(tilts: Reals, steps: Reals, low: Reals, high: Reals) -> Reals:
+    """A step, or the middle of the bracket where it leads out of it."""
+    stepped = tilts + steps
+    is_held = np.isfinite(low) & np.isfinite(high)
+    middle = np.where(
+        is_held, (np.where(is_held, low, 0) + np.where(is_held, high, 0)) / 2, stepped
+    )
+    return np.where((stepped > low) & (stepped < high), stepped, middle)
+
+
+@dataclass(frozen=True, eq=False)
+class PositiveSum:
+    """The laws of sums of independent counts, for several nodes and several sets of weights each.
+
+    Errors are relative: a few units in the last place for each summand, in the tails too.
+
+    Args:
+        weights: The laws of the summands on 0, 1, and so on, shape (nodes, sets, summands, width).
+    """
+
+    weights: Reals
+
+    @cached_property
+    def _halves(self) -> "tuple[PositiveSum, PositiveSum] | None":
+        """The two halves of the summands; None: there is one."""
+        middle = self.weights.shape[2] // 2
+        if middle == 0:
+            return None
+        return PositiveSum(self.weights[:, :, :middle]), PositiveSum(self.weights[:, :, middle:])
+
+    floor: ClassVar[float] = 1e-280
+    """The part of the largest probability below which others are left out: they may underflow."""
+
+    @property
+    def first(self) -> NDArray[np.int64]:
+        """The first place of `law`, shape (nodes,): 0."""
+        return np.zeros(self.weights.shape[0], np.int64)
+
+    @cached_property
+    def law(self) -> Reals:
+        """The probabilities of the sum, shape (nodes, sets, places)."""
+        law = self._complete
+        return np.where(law >= self.floor * law.max(axis=-1, keepdims=True), law, 0.0)
+
+    @cached_property
+    def _complete(self) -> Reals:
+        """The same with what may underflow."""
+        if self._halves is None:
+            return self.weights[:, :, 0]
+        return _row_by_row(np.convolve, *(half._complete for half in self._halves))  # noqa: SLF001  (of this class)
+
+    def rests(self, outside: Reals) -> Rests:
+        """For each summand, Σ_k outside(k)·P[the other summands add up to k − j] at its places j.
+
+        Args:
+            outside: A weight of each place of `law`, shape (nodes, sets, places).
+        """
+        return Rests(self._inside(outside), np.zeros(outside.shape[:2]))
+
+    def _inside(self, outside: Reals) -> Reals:
+        """The same without its error, which is relative."""
+        if self._halves is None:
+            return outside[:, :, None]
+        first, second = self._halves
+        parts = (
+            half._inside(_row_by_row(_correlated, outside, other._complete))  # noqa: SLF001  (of this class)
+            for half, other in ((first, second), (second, first))
+        )
+        return np.concatenate(list(parts), axis=2)
+
+
+def _correlated(outside: Reals, law: Reals) -> Reals:
+    """Σ_i outside(j + i)·law(i) for each place j."""
+    return np.convolve(outside, law[::-1], "valid")
+
+
+def _row_by_row(function: Callable[[Reals, Reals], Reals], first: Reals, second: Reals) -> Reals:
+    """A function of two rows, on the last axis of two arrays."""
+    leading = first.shape[:-1]
+    pairs = zip(
+        first.reshape(-1, first.shape[-1]), second.reshape(-1, second.shape[-1]), strict=True
+    )
+    return np.array([function(*pair) for pair in pairs]).reshape(*leading, -1)

@@ -1,1 +1,0 @@
-"""The law of a sum of independent counts, and of a sum without each of them."""

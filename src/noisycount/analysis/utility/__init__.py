@@ -1,1 +1,0 @@
-"""What the noise costs whoever uses the answer."""

@@ -1,1 +1,0 @@
-"""Who may ask by way of a server: keys, roles and grants."""

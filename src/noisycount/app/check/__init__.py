@@ -1,1 +1,0 @@
-"""What is in private records, for their owner."""

@@ -1,1 +1,0 @@
-"""What an owner wrote down: noisycount.toml."""

@@ -1,1 +1,0 @@
-"""Copies of texts that were read once."""

@@ -1,1 +1,0 @@
-"""One private count from start to end."""

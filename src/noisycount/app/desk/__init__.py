@@ -1,1 +1,0 @@
-"""The desk of records that are opened from Python."""

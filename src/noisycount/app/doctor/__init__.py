@@ -1,1 +1,0 @@
-"""Whether the engine of a data set can be trusted."""

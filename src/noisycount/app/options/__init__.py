@@ -1,1 +1,0 @@
-"""What people type for an option, and the value that it stands for."""

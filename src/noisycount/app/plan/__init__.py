@@ -1,1 +1,0 @@
-"""A goal, and the noise that meets it."""

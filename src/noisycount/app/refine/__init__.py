@@ -1,1 +1,0 @@
-"""What a noisy answer says about the count."""

@@ -1,1 +1,0 @@
-"""What the noisy counts of a published table say together."""

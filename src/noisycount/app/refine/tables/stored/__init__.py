@@ -1,1 +1,0 @@
-"""Tables that the ledger keeps, as they were published."""

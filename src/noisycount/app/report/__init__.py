@@ -1,1 +1,0 @@
-"""What an officer for data protection is told of a ledger."""

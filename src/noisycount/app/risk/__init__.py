@@ -1,1 +1,0 @@
-"""What an answer reveals about one person."""

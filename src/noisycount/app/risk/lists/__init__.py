@@ -1,1 +1,0 @@
-"""What all answers of a ledger show together."""

@@ -1,1 +1,0 @@
-"""The service: one process at one ledger, for a team."""

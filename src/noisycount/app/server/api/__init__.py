@@ -1,1 +1,0 @@
-"""The routes for programs, one file a family."""

@@ -1,1 +1,0 @@
-"""What every request passes before it is looked at: too large, too deep, too many."""

@@ -1,1 +1,0 @@
-"""Who asks: keys, tokens, and the sessions of the page."""

@@ -1,1 +1,0 @@
-"""Tokens of an issuer of OpenID Connect, as good as keys."""

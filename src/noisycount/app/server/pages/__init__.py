@@ -1,1 +1,0 @@
-"""What people see in a browser: pages that need no script, and no other host."""

@@ -1,1 +1,0 @@
-"""The page Explore: sliders, and charts that follow them."""

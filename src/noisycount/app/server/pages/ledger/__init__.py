@@ -1,1 +1,0 @@
-"""What was asked, by whom and for what, at what price, and what is left."""

@@ -1,1 +1,0 @@
-"""The officer's report in a browser, and as files."""

@@ -1,1 +1,0 @@
-"""From a request that costs to a reply that stays the same for ever."""

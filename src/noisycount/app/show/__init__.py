@@ -1,1 +1,0 @@
-"""What may be asked of a data set, and what was."""

@@ -1,1 +1,0 @@
-"""Many private counts in one question."""

@@ -1,0 +1,152 @@
+"""Which data set records belong to, and what is written down of it or will be."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Self
+
+from noisycount.catalog.record import ROW, Written
+from noisycount.display.texts import told_name
+from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.errors import ConfigError
+from noisycount.ledger.entries import Entry, asked_part
+from noisycount.ledger.ledger import Ledger
+
+__all__ = ["Register", "Statement"]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What an owner says of records on opening them.
+
+    Attributes:
+        name: What the ledger calls them.
+        is_path: Whether the name is only where they lie, and they may be known by another.
+        unit: The column that names the person, `row` where every row is a unit of its own; None:
+            as it was said before.
+        columns: What questions may use; None: all but the unit.
+        table: Which table of a file with several.
+        kinds: What cells of columns stand for; of the others what is written down of them.
+        form: How texts are found in a file.
+        renews: Whether what was written down of the columns is to be forgotten.
+    """
+
+    name: str
+    is_path: bool = False
+    unit: str | None = None
+    columns: Sequence[str] | None = None
+    table: str | None = None
+    kinds: Mapping[str, ColumnForm] | None = None
+    form: FileForm = FileForm()  # noqa: RUF009 - frozen
+    renews: bool = False
+
+
+def _nothing(_: str) -> Sequence[Entry]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """What a ledger has written down of every data set.
+
+    Attributes:
+        written: By the name of the data set.
+        entries: Gives what a data set was asked, for those of which nothing is written down yet.
+        folder: Beside the ledger, for copies; None: nothing is kept.
+    """
+
+    written: Mapping[str, Written] = field(default_factory=dict)
+    entries: Callable[[str], Sequence[Entry]] = _nothing
+    folder: Path | None = None
+
+    @classmethod
+    def of(cls, ledger: Ledger | None, folder: Path | None = None) -> Self:
+        """The register of a ledger; an empty one where there is none yet.
+
+        Raises:
+            LedgerError: It cannot be read.
+        """
+        if ledger is None:
+            return cls(folder=folder)
+        written = {name: Written.read(text) for name, text in ledger.descriptions().items()}
+        return cls(written, ledger.entries, folder)
+
+    def name_of(self, stated: Statement, digest: str) -> str:
+        """The name of the data set that records belong to.
+
+        Args:
+            stated: What their owner says.
+            digest: The SHA-256 of their content.
+
+        Raises:
+            ConfigError: The same records are there under another name, with a budget of its own.
+        """
+        same = [name for name, it in self.written.items() if it.held(digest, stated.table)]
+        if not same or stated.name in same:
+            return stated.name
+        if stated.is_path and stated.name not in self.written:
+            return same[0]
+        raise ConfigError(
+            f"the records of {stated.name!r} are those of {same[0]!r} in this ledger, and a second "
+            f"name would be a second budget: name them {same[0]!r}, in noisycount.toml by "
+            f"account = {json.dumps(same[0])}"
+        )
+
+    def knows(self, name: str) -> bool:
+        """Whether the unit of a data set was ever said."""
+        return name in self.written or bool(self.entries(name))
+
+    def unit(self, name: str, said: str | None) -> str | None:
+        """The unit of a data set, which never changes; None: every row is one.
+
+        Args:
+            name: Of the data set.
+            said: What its owner says now, if anything.
+
+        Raises:
+            ConfigError: Nothing was ever said, or something else.
+        """
+        unit = None if said == ROW else said
+        entries = () if name in self.written else self.entries(name)
+        if name in self.written:
+            known = self.written[name].unit
+        elif entries:
+            known = asked_part(entries[-1], "unit")
+        elif said is not None:
+            return unit
+        else:
+            raise ConfigError(
+                "say once whose rows these are: --unit COLUMN (in Python unit=) names the column "
+                "that tells persons apart, --unit row says that every row is another person"
+            )
+        if said is not None and unit != known:
+            counted = "rows" if known is None else f"distinct {known!r}"
+            raise ConfigError(
+                f"unit {said!r}: data set {told_name(name)!r} counts {counted} ever since its "
+                "first answer, as rows and persons never share a budget: leave the unit out"
+            )
+        return known
+
+    def known(self, name: str, stated: Statement) -> Written | None:
+        """What is written down of a data set, with what its owner says now; None: too little.
+
+        Args:
+            name: Of the data set.
+            stated: What its owner says.
+        """
+        former = self.written.get(name)
+        if former is None or stated.renews or former.table != stated.table:
+            return None
+        columns = {**former.columns, **(stated.kinds or {})}
+        chosen = {*(stated.columns or ())} - {former.unit}
+        if not chosen <= columns.keys() | former.others.keys():
+            return None
+        form = None if former.form is None else _completed(stated.form, former.form)
+        return replace(former, columns=columns, form=form)
+
+
+def _completed(stated: FileForm, former: FileForm) -> FileForm:
+    """A form of which everything is said that was said before."""
+    said = {one.name: getattr(stated, one.name) for one in fields(stated)}
+    return replace(former, **{name: value for name, value in said.items() if value is not None})

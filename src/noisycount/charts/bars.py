@@ -1,0 +1,254 @@
+"""What a chart shows of a count before and after its noisy answer.
+
+What a chart of published counts shows: a bar a row, and where its count lies.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Protocol, Self, TypeGuard
+
+from noisycount.analysis.posterior.posterior import Posterior, likelihood_curve, shown_counts
+from noisycount.display.numbers import percent, plus_minus
+from noisycount.display.texts import OTHER_KEYS, label_text
+from noisycount.model.exact import Below
+
+__all__ = ["MOST_ROWS", "RefinementCurves", "TableBar", "TableBars", "is_tabled"]
+
+
+MOST_COUNTS = 5000  # what Altair takes inside a chart
+
+
+@dataclass(frozen=True, slots=True)
+class RefinementCurves:
+    """What is known about a count before and after its noisy answer.
+
+    Args:
+        counts: The run of counts to show, increasing, at most 5,000; in records.
+        prior: The probability of each count before the answer.
+        noisy: The likelihood of the answer at each count, normalised over the counts.
+        posterior: The probability of each count given the answer.
+        answer: The noisy answer, in records; it may lie outside the counts.
+        estimate: The estimate made from both, in records.
+        low: The smallest count of the interval.
+        high: The largest count of the interval.
+        level: The probability of the interval.
+
+    Raises:
+        ValueError: The curves differ in length, are empty or too long, or low exceeds high.
+    """
+
+    counts: Sequence[int]
+    prior: Sequence[float]
+    noisy: Sequence[float]
+    posterior: Sequence[float]
+    answer: float
+    estimate: float
+    low: int
+    high: int
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        """The refusal of curves that cannot be drawn on one axis."""
+        lengths = [len(self.counts), len(self.prior), len(self.noisy), len(self.posterior)]
+        if len(set(lengths)) > 1:
+            raise ValueError(f"curves must be equally long, got {lengths}: give one value a count")
+        if not 1 <= lengths[0] <= MOST_COUNTS:
+            raise ValueError(
+                f"counts must be 1 to {MOST_COUNTS} numbers, got {lengths[0]}: "
+                "show the run that holds nearly all the probability"
+            )
+        if self.low > self.high:
+            raise ValueError(f"low must not exceed high, got {self.low} and {self.high}: swap them")
+
+    @classmethod
+    def of(cls, told: Posterior, level: float = 0.95, answer: float | None = None) -> Self:
+        """The curves of a posterior over the counts that hold nearly all the probability.
+
+        Args:
+            told: The law of the count given its answers.
+            level: The probability of the interval, in (0, 1).
+            answer: Where the answer is marked, in records; None: at the average of all.
+
+        Raises:
+            ValueError: An answer is not that of noise which is added to the count, or no number.
+        """
+        counts = shown_counts(told)
+        answers = [answer for answer, _ in told.observed if not isinstance(answer, Below)]
+        if answer is None:
+            answer = answers[0] if len(answers) == 1 else sum(answers) / len(answers)
+        low, high = told.interval(level)
+        return cls(
+            counts=counts.astype(int).tolist(),
+            prior=told.population.law().pmf(counts).tolist(),
+            noisy=likelihood_curve(told, counts).tolist(),
+            posterior=told.pmf(counts).tolist(),
+            answer=answer,
+            estimate=told.mean,
+            low=low,
+            high=high,
+            level=level,
+        )
+
+
+MOST_ROWS = 200
+
+
+"""Nobody reads a longer chart."""
+
+
+MOST_KINDS = 4
+
+
+"""So many colours are told apart by every kind of colour vision."""
+
+
+class Tabled(Protocol):
+    """A published table, whose first level are its cells."""
+
+    @property
+    def where(self) -> str | None:
+        """What was counted; None: all records, or several questions."""
+        ...
+
+    @property
+    def unit(self) -> str | None:
+        """The column that names the person; None: rows were counted."""
+        ...
+
+    @property
+    def confidence(self) -> float:
+        """With which errors are stated."""
+        ...
+
+    @property
+    def answers(self) -> Sequence[Any]:
+        """The noisy counts of each level, in units."""
+        ...
+
+    @property
+    def labels(self) -> Any:  # noqa: ANN401 - with the names of what it is grouped by
+        """What a reader sees of the keys."""
+        ...
+
+    @property
+    def rows(self) -> Sequence[Any]:
+        """Every count with its level, labels, answer and errors, the cells first."""
+        ...
+
+
+def is_tabled(result: object) -> TypeGuard[Tabled]:
+    """Whether a result is a published table."""
+    return all(hasattr(result, name) for name in ("answers", "labels", "rows", "confidence"))
+
+
+@dataclass(frozen=True, slots=True)
+class TableBar:
+    """One count.
+
+    Args:
+        label: What was counted.
+        answer: The published count, in units.
+        error: The true one lies within ±error of it.
+        kind: Which of several bars of one label; empty where each label has one.
+    """
+
+    label: str
+    answer: int
+    error: int
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TableBars:
+    """What a chart of a table shows.
+
+    Args:
+        bars: Rows in their order, those of one label behind each other.
+        title: The heading.
+        notes: Lines below it.
+        axis: What the numbers are.
+        kinds: What tells the bars of one label apart, such as the name of a column.
+
+    Raises:
+        ValueError: There is no bar, or more than anybody reads, or bars of more kinds than colours.
+    """
+
+    bars: Sequence[TableBar]
+    title: str
+    notes: Sequence[str]
+    axis: str
+    kinds: str = ""
+
+    def __post_init__(self) -> None:
+        """The refusal of what cannot be drawn."""
+        if not 1 <= len(self.bars) <= MOST_ROWS:
+            raise ValueError(
+                f"result has {len(self.bars):,} rows, and a chart shows 1 to {MOST_ROWS}: draw "
+                "a part of them, or write them to a file"
+            )
+        if len(self.names) > MOST_KINDS:
+            raise ValueError(
+                f"result has {len(self.names)} kinds of bars, and a chart tells {MOST_KINDS} "
+                "apart: put the kind into the label"
+            )
+
+    @property
+    def names(self) -> list[str]:
+        """The kinds in their order."""
+        return list(dict.fromkeys(bar.kind for bar in self.bars))
+
+    @classmethod
+    def of(cls, told: Tabled) -> Self:
+        """The cells of a published table, those of its last column beside each other if few.
+
+        Raises:
+            ValueError: It has no cell, or more than anybody reads.
+        """
+        cells, names = told.rows[: len(told.answers[0])], list(told.labels.names)
+        labels = [_labels(row, names) for row in cells]
+        is_beside = _is_beside(labels)
+        bars = [
+            TableBar(", ".join(each[:-1]), row.answer, row.error, each[-1])
+            if is_beside
+            else TableBar(", ".join(each), row.answer, row.error)
+            for row, each in zip(cells, labels, strict=True)
+        ]
+        unit = "rows" if told.unit is None else "persons"
+        return cls(
+            bars=bars,
+            title=f"{unit.capitalize()} by {_listed(names)}",
+            notes=_notes(told, cells),
+            axis=f"{unit}, with noise",
+            kinds=names[-1] if is_beside else "",
+        )
+
+
+def _labels(row: Any, names: Sequence[str]) -> list[str]:  # noqa: ANN401 - a row of a table
+    """What stands for each key of a row."""
+    if row.level == "other" and "other" not in names:
+        return [OTHER_KEYS] if len(names) == 1 else [OTHER_KEYS, ""]
+    return [label_text(label) for label in row.labels]
+
+
+def _is_beside(labels: Sequence[Sequence[str]]) -> bool:
+    """Whether the cells of each label follow each other, and differ in few last keys."""
+    if not labels or min(map(len, labels)) < 2 or labels[-1][0] == OTHER_KEYS:  # noqa: PLR2004
+        return False
+    kinds = {each[-1] for each in labels}
+    firsts = [tuple(each[:-1]) for each in labels]
+    runs = 1 + sum(one != other for one, other in pairwise(firsts))
+    return 1 < len(kinds) <= MOST_KINDS and runs == len(set(firsts))
+
+
+def _notes(told: Tabled, cells: Sequence[Any]) -> list[str]:
+    """What was counted, and how far off it may be."""
+    error, all_within = plus_minus(cells[0].error), plus_minus(cells[0].error_of_all)
+    sure = f"line: {error} around each answer, {percent(told.confidence)} sure"
+    together = f"all at once within {all_within}" if len(told.rows) > 1 else ""
+    return [*([told.where] if told.where else []), "; ".join(filter(None, (sure, together)))]
+
+
+def _listed(names: Sequence[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

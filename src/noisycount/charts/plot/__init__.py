@@ -1,1 +1,0 @@
-"""A plot of lines: its values, and its chart."""

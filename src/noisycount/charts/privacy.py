@@ -1,0 +1,187 @@
+"""The names of privacy curves, where no line can be.
+
+Privacy curves as an Altair chart.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import altair as alt
+
+from noisycount.charts.drawing import as_lines, unchecked
+from noisycount.charts.privacy_view import PrivacyAxes, PrivacyLine
+from noisycount.charts.theme import CONFIG, INK, MUTED, Style, styles
+
+__all__ = ["privacy_chart"]
+
+
+WIDTH, HEIGHT = 560, 340  # of the axes, in pixels
+
+
+_HEIGHTS = (0.5, 0.68, 0.86)  # where labels stand, as shares from the top, outer lines first
+
+
+_TEXT_WIDTH, _TEXT_HEIGHT, _GAP = 140, 40, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """The name of a line, and where it stands: right of all lines, or left of them."""
+
+    line: PrivacyLine
+    on_line: tuple[float, float]
+    place: tuple[float, float]
+    is_left: bool = False
+
+    def layers(self, colour: str) -> list[alt.Chart]:
+        """A thin line from the curve to the text, and the text's two lines."""
+        ends = [self.on_line, self.place]
+        leader = points(ends).mark_line(color=MUTED, strokeWidth=1)
+        return [leader, self._text(-1, colour, self.line.name), self._text(1, INK, self.line.note)]
+
+    def _text(self, side: int, colour: str, text: str) -> alt.Chart:
+        """A line of the text, above or below the place."""
+        chart: alt.Chart = points([self.place]).mark_text(
+            align="right" if self.is_left else "left",
+            baseline="middle",
+            color=colour,
+            dx=(-1 if self.is_left else 1) * _GAP / 2,
+            dy=side * _TEXT_HEIGHT / 4,
+            fontSize=14,
+            fontWeight="bold" if side < 0 else "normal",
+        )
+        return chart.encode(text=alt.TextValue(text))
+
+
+def labels(lines: Sequence[PrivacyLine], axes: PrivacyAxes) -> list[Label]:
+    """A label for each line, at the height of its mark or, where it has none, apart from others.
+
+    The innermost stands left of itself if there is room, the others right of all lines.
+    """
+    inward = sorted(lines, key=lambda line: line.place(axes.floor)[0], reverse=True)
+    found: list[Label] = []
+    highest = 0.0
+    half, gap = _TEXT_HEIGHT / 2 / HEIGHT, _GAP / WIDTH * axes.epsilon
+    room = _TEXT_WIDTH / WIDTH * axes.epsilon + gap
+    for number, line in enumerate(inward):
+        is_inner = number == len(inward) - 1 > 0
+        on_line = _point(line, axes, _HEIGHTS[-1] if is_inner else _HEIGHTS[number])
+        above = line.place(axes.delta(max(0.0, axes.share(on_line[1]) - half)))[0]
+        if is_inner and line.deltas[-1] <= on_line[1] and above >= room:
+            found.append(Label(line, on_line, (above - gap, on_line[1]), is_left=True))
+            continue
+        lowest = 1 - half - 2 * half * (len(inward) - 1 - number)
+        share = min(max(axes.share(on_line[1]), highest), lowest)
+        below = axes.delta(share + half)
+        passing = [other.place(below)[0] for other in lines if other.deltas[0] >= below]
+        outside = max(passing, default=on_line[0])
+        found.append(Label(line, on_line, (outside + gap, axes.delta(share))))
+        highest = share + 2 * half
+    return found
+
+
+def _point(line: PrivacyLine, axes: PrivacyAxes, share: float) -> tuple[float, float]:
+    """The mark of a line; without one, where it comes down to a share of the height."""
+    if line.mark is not None and axes.asked is not None:
+        return axes.asked, line.mark
+    return line.place(axes.delta(share))
+
+
+def points(places: Sequence[tuple[float, float]]) -> alt.Chart:
+    """Pairs of ε and δ as the data of a mark."""
+    values = [{"epsilon": float(epsilon), "delta": float(delta)} for epsilon, delta in places]
+    return alt.Chart(alt.InlineData(values))
+
+
+_CHARACTERS = 90  # of a line above the chart, so that it is no wider
+
+
+_EPSILON = "ε: the odds about one person change by a factor of at most e^ε"
+
+
+_DELTA = "δ: the probability that the person is given away instead"
+
+
+_POWER = "datum.value < 1e-3 ? format(datum.value, '.0e') : format(datum.value, '~g')"
+
+
+@unchecked
+def privacy_chart(
+    lines: Sequence[PrivacyLine], axes: PrivacyAxes, title: str, subtitle: str
+) -> alt.LayerChart:
+    """δ against ε, one line an adversary, with marks at the ε that is asked for.
+
+    The name of each line stands beside its mark, where no line can be.
+
+    Args:
+        lines: The lines, at most three, each within the axes.
+        axes: What the axes show.
+        title: The heading, one line.
+        subtitle: The line below it.
+
+    Example:
+        >>> line = PrivacyLine("worst case", "δ = 0.07", [0, 1], [0.5, 0.01], mark=0.07)
+        >>> axes = PrivacyAxes(epsilon=1, floor=0.01, top=1, asked=0.5, words="ε = 0.5")
+        >>> privacy_chart([line], axes, "What can one record change?", "").height
+        340
+    """
+    layers = _asked(axes)
+    names = [line.name for line in lines]
+    drawn = dict(zip(names, styles(names), strict=True))
+    for line in lines:
+        layers += [_curve(line, drawn[line.name]), *_mark(line, axes, drawn[line.name].colour)]
+    for label in labels(lines, axes):
+        layers += label.layers(drawn[label.line.name].colour)
+    x = alt.X("epsilon:Q", title=_EPSILON, scale=alt.Scale(domain=[0, axes.epsilon], nice=False))
+    y = alt.Y(
+        "delta:Q",
+        title=_DELTA,
+        axis=alt.Axis(
+            values=axes.powers,
+            tickCount=len(axes.powers),
+            labelExpr=_POWER,
+            titlePadding=12,
+        ),
+        scale=alt.Scale(type="log", domain=[axes.floor, axes.top], nice=False),
+    )
+    return alt.LayerChart(
+        layer=[layer.encode(x=x, y=y) for layer in layers],
+        title=alt.TitleParams(
+            title, subtitle=as_lines(subtitle, _CHARACTERS), fontSize=19, offset=30
+        ),
+        width=WIDTH,
+        height=HEIGHT,
+        config=CONFIG,
+    )
+
+
+def _curve(line: PrivacyLine, style: Style) -> alt.Chart:
+    chart = points(list(zip(line.epsilons, line.deltas, strict=True)))
+    curve: alt.Chart = chart.mark_line(
+        color=style.colour, strokeDash=list(style.dash), strokeWidth=style.width
+    )
+    return curve
+
+
+def _mark(line: PrivacyLine, axes: PrivacyAxes, colour: str) -> list[alt.Chart]:
+    """A dot where the line has the ε that is asked for."""
+    if line.mark is None or axes.asked is None:
+        return []
+    dot: alt.Chart = points([(axes.asked, line.mark)]).mark_point(
+        color=colour, fill=colour, filled=True, opacity=1, size=70
+    )
+    return [dot]
+
+
+def _asked(axes: PrivacyAxes) -> list[alt.Chart]:
+    """A dashed line over the whole height, with its ε above; nothing beyond the axis."""
+    if axes.asked is None or axes.asked > axes.epsilon:
+        return []
+    ends = points([(axes.asked, axes.floor), (axes.asked, axes.top)])
+    text = points([(axes.asked, axes.top)]).mark_text(
+        align="left", baseline="bottom", color=INK, dy=-6, fontSize=14
+    )
+    return [
+        ends.mark_line(color=INK, strokeDash=[6, 4], strokeWidth=1.5),
+        text.encode(text=alt.TextValue(axes.words)),
+    ]

@@ -1,1 +1,0 @@
-"""Privacy curves: what is shown of them, and their chart."""

@@ -1,1 +1,0 @@
-"""A count before and after its noisy answer: what is shown of it, and its chart."""

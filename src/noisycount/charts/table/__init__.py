@@ -1,1 +1,0 @@
-"""The chart of a table of published counts."""

@@ -1,0 +1,77 @@
+"""`noisycount demo`: one private question of a real survey, from the plan to the picture."""
+
+from pathlib import Path
+
+import click
+
+from noisycount.display.numbers import signed
+from noisycount.readers.common import json_option
+from noisycount.tasks.demo import (
+    INTRODUCTION,
+    NEXT,
+    QUESTION,
+    SIZE,
+    Demonstration,
+    demonstration_object,
+    steps,
+    write_survey,
+)
+from noisycount.terminal.printing import print_json, print_text
+
+
+@click.command(
+    name="demo",
+    epilog="\b\nExample:\n  noisycount demo --out pictures\n"
+    "  noisycount demo --survey survey.parquet",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("noisycount-demo"),
+    show_default=True,
+    help="Where the picture and the ledger go.",
+)
+@click.option(
+    "--survey",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Or: only copy the survey to this new Parquet file, for questions of your own.",
+)
+@json_option
+def command(out: Path, survey: Path | None, *, as_json: bool) -> None:
+    """Ask one private question of a real health survey, start to end.
+
+    How many of 5,912 persons in the RAND Health Insurance Experiment ever rated their health
+    "poor"? The survey comes with noisycount.
+    """
+    if survey is not None:
+        write_survey(survey)
+        _tell_survey(survey, as_json=as_json)
+        return
+    shown = Demonstration.of(out)
+    if as_json:
+        print_json(demonstration_object(shown))
+    else:
+        _print(shown)
+
+
+def _tell_survey(file: Path, *, as_json: bool) -> None:
+    """Where the survey is now, and what comes next."""
+    if as_json:
+        print_json({"survey": str(file)})
+        return
+    print_text(f"wrote {file}: one row a person and year, {signed(SIZE)} persons")
+    print_text(f"Its owner goes on with: noisycount init {file} --unit person")
+
+
+def _print(shown: Demonstration) -> None:
+    """What was asked, the steps, and what comes next."""
+    print_text(QUESTION, "bold")
+    print_text(INTRODUCTION)
+    for number, step in enumerate(steps(shown), start=1):
+        print_text()
+        print_text(f"{number}  {step.title}", "bold")
+        print_text(step.text)
+    print_text()
+    print_text("Next, a question of your own:", "bold")
+    print_text(f"  {NEXT}")

@@ -1,0 +1,85 @@
+"""`noisycount figures`: the figures of the papers, computed exactly."""
+
+from pathlib import Path
+
+import click
+
+from noisycount.charts.chart import check_charts
+from noisycount.papers.catalogue import chosen
+from noisycount.readers.common import json_option
+from noisycount.tasks.figure_files import FORMATS, save_figures
+from noisycount.tasks.figures import computed, counted, figure_header, figure_rows, figures_object
+from noisycount.terminal.printing import print_facts, print_json, print_table, seen_from_here
+from noisycount.terminal.progress import progress
+
+
+def _names(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> list[str]:
+    """Names, each given alone or with others between commas."""
+    names = [name.strip() for text in texts for name in text.split(",")]
+    try:
+        return chosen(names)
+    except ValueError as error:
+        raise click.BadParameter(str(error).removeprefix("only ")) from None
+
+
+def _formats(_: click.Context, __: click.Parameter, text: str) -> list[str]:
+    """Formats between commas, each once."""
+    kinds = list(dict.fromkeys(kind.strip().lower() for kind in text.split(",")))
+    for kind in kinds:
+        if kind not in FORMATS:
+            raise click.BadParameter(f"must be some of {','.join(FORMATS)}, got {kind!r}")
+    return kinds
+
+
+@click.command(
+    name="figures",
+    epilog="\b\nExample:\n"
+    "  noisycount figures\n"
+    "  noisycount figures --only naldi2014.1,breutigam --format png,json",
+)
+@click.option(
+    "--only",
+    "keys",
+    multiple=True,
+    callback=_names,
+    metavar="NAME",
+    help="A figure such as naldi2014.1, or all of naldi2014, naldi2015, breutigam or ours; several "
+    "with commas. Left out: all.",
+)
+@click.option(
+    "--format",
+    "formats",
+    default="svg,csv",
+    show_default=True,
+    callback=_formats,
+    metavar="KINDS",
+    help="What to write of each figure: svg, png, csv, json, with commas.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("figures"),
+    show_default=True,
+    metavar="DIR",
+    help="Where to write; made if it is missing.",
+)
+@json_option
+def command(keys: list[str], formats: list[str], out: Path, *, as_json: bool) -> None:
+    """Draw the figures of the papers exactly, and judge their claims.
+
+    Writes each figure with its data, and one page (index.html) that shows them all with what the
+    papers say, our number, and whether it holds. No data is read.
+    """
+    check_charts()
+    with progress("computing") as done:
+        sections = computed(keys, done)
+    with progress("drawing") as done:
+        *files, page = save_figures(sections, out, formats, done)
+    if as_json:
+        print_json(figures_object(sections, page, files))
+        return
+    print_table(figure_header(), figure_rows(sections))
+    written = f"{len(files) + 1} in {seen_from_here(out)}"
+    verdicts = [claim.verdict for section in sections for claim in section.all_claims]
+    claims = f"{len(verdicts)}: {counted(verdicts)}" if verdicts else "none"
+    print_facts([("claims", claims), ("page", seen_from_here(page)), ("files", written)])

@@ -1,0 +1,234 @@
+"""`noisycount risk`: what an answer reveals about one person."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import click
+
+from noisycount.analysis.privacy.list_risk import LEAST
+from noisycount.config.config import Config
+from noisycount.errors import NoisyCountError
+from noisycount.model.exact import Exact
+from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.readers.assumption import Rate
+from noisycount.readers.common import as_epsilon, config_option, json_option, plot_option
+from noisycount.readers.population import (
+    NOISE_OPTIONS,
+    as_count,
+    as_scale,
+    as_size,
+    assumed_of_options,
+    noise_of_options,
+    population_options,
+)
+from noisycount.tasks.risk.display import (
+    cautions,
+    risk_facts,
+    risk_header,
+    risk_rows,
+    risks_object,
+    shared_meanings,
+)
+from noisycount.tasks.risk.risk import BackgroundKnowledge as Known
+from noisycount.tasks.risk.risk import Risks, Setting
+from noisycount.terminal.printing import file_facts, print_facts, print_json, print_table
+from noisycount.terminal.progress import progress
+
+_NONE = "none"
+
+
+_KINDS = [*NOISE_OPTIONS, _NONE]
+
+
+@click.command(
+    name="risk",
+    epilog="\b\nExample:\n"
+    "  noisycount risk --size 1000 --rate 10% --noise laplace --scale 3\n"
+    "  noisycount risk --size 1000 --rate 10% --price 0.15\n"
+    "  noisycount risk --size 1000 --rate 10% --noise none --sample 100 --known 40\n"
+    "  noisycount risk --ledger survey --rate 10%",
+)
+@population_options
+@click.option(
+    "--noise",
+    type=click.Choice(_KINDS),
+    metavar="KIND",
+    help=f"The kind of noise, {' or '.join(_KINDS)},",
+)
+@click.option(
+    "--scale", callback=as_scale, metavar="S", help="and the noise's scale in records: 10 or 20/3."
+)
+@click.option(
+    "--price",
+    callback=as_epsilon,
+    metavar="E",
+    help="Or: the price of an answer of `noisycount count`, which says its noise.",
+)
+@click.option(
+    "--key",
+    metavar="KEY",
+    help="Or: an old answer, by its key in the ledger or the beginning of it.",
+)
+@click.option(
+    "--sample",
+    callback=as_size,
+    metavar="M",
+    help="Count only that many records, drawn at random; the noise goes on top.",
+)
+@click.option(
+    "--known",
+    callback=as_size,
+    metavar="N",
+    help="Show also an adversary who knows that many records,",
+)
+@click.option(
+    "--known-positives",
+    callback=as_count,
+    metavar="N",
+    help="of which that many count; left out: as many as the rate leads to expect. The number "
+    "makes no difference where all records get the noise and the rate is known.",
+)
+@click.option(
+    "--epsilon",
+    callback=as_epsilon,
+    metavar="E",
+    help="The ε at which δ is told; left out: 1/scale for Laplace noise, else 1.",
+)
+@click.option(
+    "--ledger",
+    "dataset",
+    metavar="NAME",
+    help="Or: all answers so far about that data set, taken together,",
+)
+@click.option(
+    "--atoms",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="whose questions overlap as a table tells with the columns rate, 1, 2, …: the rate of "
+    "each atom, and 1 or 0 for each question.",
+)
+@click.option(
+    "--least",
+    callback=as_size,
+    metavar="N",
+    help="Groups that are expected to hold fewer records are given to the outsider; left out: 10.",
+)
+@plot_option("Draw δ against ε, one line an adversary, as .svg or .png.")
+@config_option
+@json_option
+def command(  # noqa: PLR0913, PLR0917  (one argument an option)
+    size: int | None,
+    rate: Rate | None,
+    strata: Path | None,
+    noise: str | None,
+    scale: Fraction | None,
+    price: Fraction | None,
+    key: str | None,
+    sample: int | None,
+    known: int | None,
+    known_positives: int | None,
+    epsilon: Fraction | None,
+    dataset: str | None,
+    atoms: Path | None,
+    least: int | None,
+    plot: Path | None,
+    configuration: Config,
+    *,
+    as_json: bool,
+) -> None:
+    """Tell what an answer reveals about one person.
+
+    Whoever knows less learns less: the worst case knows all other records, as differential privacy
+    assumes; others know some records, or only the rate. No data is read.
+    """
+    if dataset is not None:
+        beside = (strata, noise, scale, price, key, sample, known_positives, plot)
+        if any(option is not None for option in beside):
+            raise click.UsageError(
+                "--ledger NAME goes with --size, --rate, --known, --atoms, --least and --epsilon "
+                "only: its answers say the rest"
+            )
+        about = Known(size, rate, atoms, float(least or LEAST), known)
+        _tell_list(dataset, about, epsilon, configuration, as_json=as_json)
+        return
+    if atoms is not None or least is not None:
+        raise click.UsageError("--atoms and --least need --ledger NAME: of which answers?")
+    source = None
+    if key is not None:
+        price, source, public = _answered(key, price, configuration)
+        size = public if size is None and strata is None else size
+    law, assumed = _law(noise, scale, price), assumed_of_options(size, rate, strata)
+    setting = Setting(assumed, law, sample, known, known_positives)
+    with progress("computing") as done:
+        risks = Risks.of(setting, epsilon, done)
+    if plot is not None:
+        from noisycount.tasks.pictures import save_risk_plot  # noqa: PLC0415  (loads Altair)
+
+        with progress("drawing") as done:
+            save_risk_plot(risks, plot, done)
+    if as_json:
+        print_json({**risks_object(risks), "key": key})
+    else:
+        _print(risks, source, plot)
+
+
+def _tell_list(
+    dataset: str, known: Known, epsilon: Fraction | None, configuration: Config, *, as_json: bool
+) -> None:
+    """What all answers about a data set show together."""
+    from noisycount.tasks.risk.list_display import tell_list  # noqa: PLC0415  (the same)
+    from noisycount.tasks.risk.lists import (
+        ListRisks,
+        answers_so_far,
+    )
+
+    asked = answers_so_far(dataset, configuration)
+    with progress("computing") as done:
+        risks = ListRisks.of(asked, known, epsilon)
+        done(1.0)
+    tell_list(risks, as_json=as_json)
+
+
+def _answered(
+    key: str, price: Fraction | None, configuration: Config
+) -> tuple[Fraction, str, int | None]:
+    """The price of an old answer, the answer in words, and the public size of its data set."""
+    if price is not None:
+        raise click.UsageError("give either --price or --key, not both")
+    from noisycount.ledger.entries import asks_for_table  # noqa: PLC0415  (for the same)
+    from noisycount.tasks.backup import answered_words, entry_under_key  # noqa: PLC0415  (loads SQLAlchemy)
+
+    entry = entry_under_key(key, configuration, "--key")
+    price = entry.request.epsilon
+    if price is None or asks_for_table(entry):
+        raise NoisyCountError(
+            f"--key {key!r}: that is a table, and the risk is that of one count: give its price, or"
+            " its --noise and --scale"
+        )
+    dataset = configuration.datasets.get(entry.request.dataset)
+    size = None if dataset is None else dataset.size
+    return price, answered_words(entry), size
+
+
+def _law(
+    noise: str | None, scale: Fraction | None, price: Fraction | None
+) -> AdditiveNoise | Exact:
+    """What is added to the count."""
+    if price is not None and noise is None and scale is None:
+        return DiscreteLaplace.for_epsilon(price)
+    if price is None and noise == _NONE and scale is None:
+        return Exact()
+    if price is None and noise not in {None, _NONE} and scale is not None:
+        return noise_of_options(str(noise), scale)
+    raise click.UsageError(
+        "give one of --price 0.15, --key KEY, --noise none, or a kind of --noise with its --scale, "
+        "such as --noise laplace --scale 3"
+    )
+
+
+def _print(risks: Risks, source: str | None, plot: Path | None) -> None:
+    """For people: what differs and was asked, a table, what it promises, and what it does not."""
+    print_facts(risk_facts(risks, source))
+    print_table(risk_header(risks), risk_rows(risks))
+    print_facts([*shared_meanings(risks), *cautions(risks), *file_facts(plot)])

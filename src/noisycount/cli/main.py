@@ -1,0 +1,197 @@
+"""A group of commands, all of which take each option once.
+
+The command group; a command's module is imported only when the command runs.
+"""
+
+import os
+import sys
+from collections import Counter
+from contextlib import suppress
+from importlib import import_module
+from io import TextIOWrapper
+from typing import NoReturn
+
+import click
+from click.shell_completion import CompletionItem
+
+from noisycount.errors import NoisyCountError, OverrunError
+from noisycount.terminal.refusal import REPLACING, USAGE, status_of, tell
+
+__all__ = ["COMMANDS", "CommandGroup", "main", "noisycount"]
+
+
+class CommandGroup(click.Group):
+    """A group whose commands refuse an option that is given twice, of which only one could count.
+
+    Options that may be given several times (`multiple=True`) and flags are exempt.
+    """
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is named, once nothing in its words would be dropped."""
+        if ctx.resilient_parsing:  # a shell completes words that are not all there yet
+            return super().resolve_command(ctx, args)
+        if args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
+            raise click.UsageError(_unknown(args[0], self.list_commands(ctx)), ctx=ctx)
+        name, command, words = super().resolve_command(ctx, args)
+        if command is not None and not isinstance(command, click.Group):
+            _require_once(click.Context(command, ctx, name, **command.context_settings), words)
+        return name, command, words
+
+
+def _require_once(ctx: click.Context, words: list[str]) -> None:
+    """The refusal of options that are given again; what cannot be read is told by the command."""
+    given: list[click.Parameter] = []
+    with suppress(click.UsageError):
+        given = ctx.command.make_parser(ctx).parse_args(list(words))[2]
+    for option, times in Counter(given).items():
+        if isinstance(option, click.Option) and times > 1 and not _may_repeat(option):
+            raise click.UsageError(
+                f"{option.opts[0]} is given {times} times: give it once, and run the command "
+                "again for another",
+                ctx=ctx,
+            )
+
+
+def _may_repeat(option: click.Option) -> bool:
+    """Whether nothing is lost where an option is repeated."""
+    return option.multiple or option.is_flag or option.count
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    """The refusal of a name that no command has."""
+    from noisycount.config.toml_table import suggestion  # noqa: PLC0415  (only where one errs)
+
+    return f"No such command {name!r}: {suggestion(name, known)}"
+
+
+COMMANDS = {
+    "demo": "Ask one private question of a real health survey, start to end.",
+    "check": "Show the owner what is in the records, and what does not fit.",
+    "show": "Show what may be asked of a data set, and what was.",
+    "count": "Count what satisfies a question, with noise and a budget.",
+    "plan": "Choose ε from the accuracy that you need.",
+    "risk": "Tell what an answer reveals about one person.",
+    "refine": "Estimate the true count from a noisy answer and a known rate.",
+    "figures": "Draw the figures of the papers exactly, and judge their claims.",
+    "ledger": "Show, verify, back up and export what was asked and what it cost.",
+    "serve": "Serve a team by HTTP, for programs and browsers.",
+    "copies": "Show or remove the copies of texts that were read once.",
+    "doctor": "Test whether the engine that records are on counts as it should.",
+    "analysts": "Give out, list and revoke the keys to a server.",
+    "init": "Write a commented noisycount.toml.",
+}
+
+
+class LazyGroup(CommandGroup):
+    """A group that knows its commands' names and one-line helps without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (Click's signature)
+        """The commands in the order of a first reading."""
+        return list(COMMANDS)
+
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002  (Click's signature)
+        cmd_name: str,
+    ) -> click.Command | None:
+        """The command, from a module of its name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"noisycount.cli.commands.{cmd_name}").command
+        return command
+
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002  (Click's signature)
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """The section with the list of commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands that begin so, none of which is imported for it, and options."""
+        names = [
+            CompletionItem(name, help=told)
+            for name, told in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """A run of a command; what noisycount refuses becomes an error of usage."""
+        try:
+            return super().invoke(ctx)
+        except (NoisyCountError, ValueError) as error:
+            raise click.UsageError(str(error)) from error
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:  # noqa: FBT001  (Click calls it so)
+    if asked and not ctx.resilient_parsing:
+        click.echo(f"noisycount {import_module('importlib.metadata').version('noisycount')}")
+        ctx.exit()
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="\b\nExample:\n"
+    '  noisycount count survey.csv --where "age >= 65" --within 20% --guess 100\n\n'
+    "\b\nExit status of a refusal, which is one line, or one JSON object with --json:\n"
+    "  2  what was typed or configured    4  the records\n"
+    "  3  the budget                      5  the ledger\n\n"
+    "\b\nCompletion of commands, options and data sets (zsh_source, fish_source alike):\n"
+    '  eval "$(_NOISYCOUNT_COMPLETE=bash_source noisycount)"',
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version and exit.",
+)
+def noisycount() -> None:
+    """Private counts: count, add exact noise, keep the budget, say what the answer means."""
+
+
+def main() -> NoReturn:
+    """A run of the command line; every refusal is one line on standard error, with a status."""
+    # No command multiplies large matrices, and NumPy's threads take longer to start than a plan.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _let_streams_replace()
+    try:
+        sys.exit(noisycount.main(prog_name="noisycount", standalone_mode=False) or 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        sys.exit(USAGE)
+    except click.ClickException as error:
+        status = status_of(error.__cause__)
+        tell(_with_help(error), status)
+        if isinstance(error.__cause__, OverrunError):
+            os._exit(status)  # the count goes on in a thread; its end would tell how long it took
+        sys.exit(status)
+    except OSError as error:
+        tell(
+            f"{error.filename or 'output'} cannot be used ({error.strerror}): mend that and ask "
+            "again; an answer that was paid for is kept"
+        )
+        sys.exit(USAGE)
+    except click.Abort:
+        click.echo("stopped", err=True)
+        sys.exit(130)
+
+
+def _let_streams_replace() -> None:
+    """Streams that can write every character, as an answer was paid for by then."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors=REPLACING)
+
+
+def _with_help(error: click.ClickException) -> str:
+    """The refusal; one of Click's own leads to the help."""
+    text, context = error.format_message().rstrip(), getattr(error, "ctx", None)
+    return text if context is None else f"{text.rstrip('.')}; see `{context.command_path} --help`"

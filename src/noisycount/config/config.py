@@ -1,0 +1,241 @@
+"""What an owner configured: the ledger, the data sets, who may ask, and how to look them up."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from types import MappingProxyType
+
+from noisycount.config.places import Source, is_place, records_at, sqlite_file, table_at
+from noisycount.config.service import ServiceConfig
+from noisycount.config.toml_table import suggestion
+from noisycount.display.texts import without_passwords
+from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.engines.places import ServedTable, is_lake, is_server
+from noisycount.errors import ConfigError
+from noisycount.ledger.budget import Budget, PureBudget, budget_of
+from noisycount.ledger.chain import Head
+from noisycount.ledger.entries import Analyst, check_text
+from noisycount.release.dataset import Dataset
+
+__all__ = ["DEFAULT_BUDGET", "Config", "DatasetConfig"]
+
+
+DEFAULT_BUDGET = PureBudget(Fraction(2))
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetConfig:
+    """What the owner says about one data set.
+
+    Args:
+        name: What people call it.
+        source: The file, folder or pattern of files, an absolute path; or a table of a server.
+        unit: The column that names the person, `row` where every row is one unit; None: as it was
+            said at the first count.
+        size: The number of units where it is public, else None.
+        columns: What questions may use; None: all but the unit.
+        table: The table of a DuckDB file; None: its only one.
+        kinds: What the texts of a file's columns stand for; None: nobody stated it of any.
+        form: How the texts are found in the file.
+        account: The name under which the ledger books its spending; empty: its own name.
+        budget: The most that all answers together may cost; a number is a budget in ε.
+        needs_purpose: Whether a spend must say what its answer is for.
+        why: The reason of the budget, in the owner's words; None: none was said.
+
+    Raises:
+        ConfigError: The source is relative, the size or the budget is not positive, or the ledger
+            keeps no such name.
+    """
+
+    name: str
+    source: Source
+    unit: str | None = None
+    size: int | None = None
+    columns: tuple[str, ...] | None = None
+    table: str | None = None
+    kinds: Mapping[str, ColumnForm] | None = None
+    form: FileForm = FileForm()  # noqa: RUF009 - frozen
+    account: str = ""
+    budget: Budget = DEFAULT_BUDGET
+    needs_purpose: bool = False
+    why: str | None = None
+
+    def __post_init__(self) -> None:
+        """The refusal of what no file could have said."""
+        if isinstance(self.source, Path) and not self.source.is_absolute():
+            raise ConfigError(f"source must be an absolute path, got {self.source}: resolve it")
+        if self.size is not None and self.size < 1:
+            raise ConfigError(f"size must be above 0, got {self.size}: give None if not public")
+        object.__setattr__(self, "account", self.account or self.name)
+        try:
+            check_text("account", self.account)
+            object.__setattr__(self, "budget", budget_of(self.budget))
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
+
+    @property
+    def is_path(self) -> bool:
+        """Whether nobody configured it: its name is where it lies."""
+        return self.name.startswith(str(self.source))
+
+    @property
+    def is_served(self) -> bool:
+        """Whether its records are on a server."""
+        return isinstance(self.source, ServedTable)
+
+    def paying(self, account: str) -> Dataset:
+        """What a desk knows of the data set, under the name by which the ledger books it."""
+        return Dataset(account, self.budget, self.size, self.needs_purpose)
+
+    def lies_at(self, place: str | Source) -> bool:
+        """Whether the very records of the data set lie at a path, links included, or address."""
+        mine = records_at(self.source)
+        return bool(mine) and mine == records_at(place)
+
+    def shares(self, place: str | Source) -> bool:
+        """Whether some of its files lie at a path, or it is the table at an address."""
+        return not records_at(self.source).isdisjoint(records_at(place))
+
+    def overlaps(self, other: "DatasetConfig") -> bool:
+        """Whether the records of `other` are some of these; a table left out may be any."""
+        one_table = self.table is None or other.table is None or self.table == other.table
+        return one_table and (self.source == other.source or self.shares(other.source))
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything that one `noisycount.toml` says, with absolute paths.
+
+    Args:
+        path: The file; None where there is none.
+        ledger_url: The ledger's address, as SQLAlchemy reads it.
+        datasets: The data sets by name.
+        analysts: Who may ask, by name; where nobody is named, everybody is the same analyst.
+        known_head: The ledger's head that the owner wrote down, if any.
+        service: How the service answers.
+    """
+
+    path: Path | None
+    ledger_url: str
+    datasets: Mapping[str, DatasetConfig]
+    analysts: Mapping[str, Analyst] = field(default_factory=dict)
+    known_head: Head | None = None
+    service: ServiceConfig = ServiceConfig()  # noqa: RUF009 - frozen
+
+    def __post_init__(self) -> None:
+        """Keep data sets and analysts from being changed through the arguments."""
+        object.__setattr__(self, "datasets", MappingProxyType(dict(self.datasets)))
+        object.__setattr__(self, "analysts", MappingProxyType(dict(self.analysts)))
+
+    @property
+    def ledger_file(self) -> Path | None:
+        """The file of a SQLite ledger, None for a server."""
+        return sqlite_file(self.ledger_url)
+
+    @property
+    def data_folder(self) -> Path | None:
+        """Where copies of texts lie: beside the ledger, or beside what configures one elsewhere."""
+        file = self.ledger_file
+        if file is not None:
+            return file.with_name(f"{file.name}.data")
+        return None if self.path is None else self.path.with_name(f"{self.path.stem}.data")
+
+    def make_ledger_folder(self) -> None:
+        """Make the ledger's folder, readable by its owner alone, where nobody configured one.
+
+        The folder of a configured ledger must exist: one that is missing may be a disk not
+        mounted, and a new ledger in its place would give spent budget away again.
+
+        Raises:
+            ConfigError: The folder cannot be made.
+        """
+        if self.path is not None or self.ledger_file is None:
+            return
+        folder = self.ledger_file.parent
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(
+                f"ledger folder {folder} cannot be made ({error.strerror}): "
+                "name another ledger in a file that `noisycount init` writes"
+            ) from None
+
+    def dataset(self, source: str) -> DatasetConfig:
+        """The data set that `source` means: a name, a path, or an address of a table.
+
+        A path to the very file of a configured data set is that data set, under its budget, and so
+        is an address of its table. Another one is a data set of its own, named by its resolved path
+        or by its address, under `DEFAULT_BUDGET`.
+
+        Raises:
+            ConfigError: `source` is none of them, its records belong to several data sets, or some
+                of its files belong to one.
+        """
+        if source in self.datasets:
+            return self.datasets[source]
+        place = self._place(source)
+        shown = repr(str(place) if isinstance(place, ServedTable) else source)
+        owners = [owner for owner in self.datasets.values() if owner.lies_at(place)]
+        if len(owners) > 1:
+            names = ", ".join(owner.name for owner in owners)
+            what = "file" if isinstance(place, Path) else "table"
+            raise ConfigError(f"SOURCE {shown} is the {what} of several data sets: name {names}")
+        parts = [] if owners else [one for one in self.datasets.values() if one.shares(place)]
+        if parts:
+            raise ConfigError(
+                f"SOURCE {shown} has files of data set {parts[0].name!r}, whose budget pays for "
+                f"them: name {parts[0].name}"
+            )
+        return owners[0] if owners else DatasetConfig(name=str(place), source=place)
+
+    def _place(self, source: str) -> Source:
+        """Where the records are that nobody gave a name.
+
+        Raises:
+            ConfigError: There are none.
+        """
+        if is_server(source):
+            return table_at(source)
+        if is_lake(source):
+            shown = without_passwords(source.partition("?")[0])
+            raise ConfigError(
+                f"SOURCE {shown!r} is on an object store, which is read only where its owner "
+                "configured it: name a data set of noisycount.toml"
+            )
+        if is_place(source):
+            return Path(source).resolve()
+        remedy = (
+            suggestion(source, self.datasets)
+            if self.datasets
+            else "check its path, or describe it in a file that `noisycount init` writes"
+        )
+        shown = without_passwords(source)
+        raise ConfigError(f"SOURCE {shown!r} is neither a file nor a data set: {remedy}")
+
+    def analyst(self, name: str | None, option: str = "--analyst") -> Analyst:
+        """Who asks: the analyst that is named; nobody is charged for another's question.
+
+        Args:
+            name: As the asker says it.
+            option: By what it is said, for a refusal.
+
+        Raises:
+            ConfigError: Nobody of that name may ask, or a name is missing.
+        """
+        if name is not None and name in self.analysts:
+            return self.analysts[name]
+        if name is not None:
+            remedy = (
+                suggestion(name, self.analysts)
+                if self.analysts
+                else f"leave {option} out, as the configuration names no analysts"
+            )
+            raise ConfigError(f"{option} {name!r} is not configured: {remedy}")
+        if self.analysts:
+            one = "" if len(self.analysts) == 1 else "one of "
+            raise ConfigError(
+                f"{option} is missing: name who asks, {one}{', '.join(self.analysts)}; anybody "
+                "else, an owner too, is named in noisycount.toml first, by [analysts.NAME]"
+            )
+        return Analyst()

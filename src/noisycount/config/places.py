@@ -1,0 +1,277 @@
+"""Where records lie: a file, a folder, a pattern of files, or a table of a server.
+
+What to call a data set that has no name yet, and how a configuration names its place.
+
+What a data set's owner writes of a table of a server, or of files on an object store.
+
+The address of a ledger as a configuration writes it, without what opens one.
+"""
+
+import os.path
+import re
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from noisycount.config.toml_table import FILE_KEYS, TomlTable
+from noisycount.engines.places import (
+    SECONDS,
+    LakePlace,
+    ServedTable,
+    ServerPlace,
+    files_of,
+    is_lake,
+    is_server,
+)
+from noisycount.errors import ConfigError, SourceError
+from noisycount.ledger.entries import check_text
+
+__all__ = [
+    "NAME",
+    "SERVER_KEYS",
+    "Source",
+    "is_file",
+    "is_place",
+    "name_of",
+    "records_at",
+    "require_no_server",
+    "served_in",
+    "source_text",
+    "sqlite_file",
+    "sqlite_url",
+    "table_at",
+    "url_seen_from",
+]
+
+
+Source = Path | ServedTable
+
+
+"""Where the records of a data set are."""
+
+
+def is_file(path: str | Path) -> bool:
+    """Whether a path leads to a file; no name of whatever length or characters is an error."""
+    return os.path.isfile(path)  # noqa: PTH113 - Path.is_file raises on a name that is too long
+
+
+def is_place(path: str | Path) -> bool:
+    """Whether a path is that of a file or a folder, or a pattern of which there are files.
+
+    Example:
+        >>> is_place("."), is_place("no*where/*.parquet"), is_place("a" * 5000)
+        (True, False, False)
+    """
+    return os.path.isdir(path) or bool(_files(path))  # noqa: PTH112 - as above
+
+
+def records_at(place: str | Source) -> frozenset[tuple[object, ...]]:
+    """What tells the records at a place from all others, by whatever path or address one names it.
+
+    Raises:
+        ConfigError: An address names no table.
+    """
+    if isinstance(place, str) and is_server(place):
+        place = table_at(place)
+    if isinstance(place, ServedTable):
+        return _records_of(place.place)
+    states = map(os.stat, _files(place))
+    return frozenset((state.st_dev, state.st_ino) for state in states)
+
+
+def table_at(address: str) -> ServedTable:
+    """The table of a server at an address that was typed.
+
+    Raises:
+        ConfigError: It names no table, or is no address.
+    """
+    try:
+        return ServedTable(ServerPlace.read(address))
+    except SourceError as error:
+        raise ConfigError(f"SOURCE: {error}") from None
+
+
+def _records_of(place: ServerPlace | LakePlace) -> frozenset[tuple[object, ...]]:
+    """A table of a server; of a cluster the files themselves, where they lie on this machine."""
+    if isinstance(place, ServerPlace) and place.is_cluster and place.table.startswith("/"):
+        return records_at(Path(place.table)) or frozenset([place.canonical])
+    return frozenset([place.canonical])
+
+
+def _files(path: str | Path) -> tuple[str | Path, ...]:
+    """The files at a place; none where there is nothing."""
+    if is_file(path):
+        return (path,)
+    if not str(path):  # what pathlib takes for the current folder
+        return ()
+    try:
+        return files_of(Path(path).absolute())
+    except SourceError:
+        return ()
+
+
+NAME = re.compile(r"[\w-]+")
+
+
+"""A name that can be typed as it stands."""
+
+
+def name_of(place: Source) -> str:
+    """A name for the records at a place.
+
+    Example:
+        >>> name_of(Path("Umfrage 2025 (final).csv")), name_of(Path("visits/*.parquet"))
+        ('Umfrage-2025-final', 'visits')
+    """
+    if isinstance(place, ServedTable):
+        table = str(place).rpartition("#")[2].rstrip("/").rpartition("/")[2]
+        return "-".join(NAME.findall(table.rpartition(".")[2]) or ["data"])
+    stem = place.name.removesuffix(".gz")
+    stem = stem[: -len(Path(stem).suffix)] if Path(stem).suffix else stem
+    words = NAME.findall(stem) or NAME.findall(place.parent.name) or ["data"]
+    return "-".join(words)
+
+
+def source_text(place: Source, folder: Path) -> str:
+    """The path or the address of records as a configuration in a folder writes it: no password."""
+    if isinstance(place, ServedTable):
+        address = place.place
+        return address.without_password if isinstance(address, ServerPlace) else str(place)
+    below = place.is_relative_to(folder)
+    return (place.relative_to(folder) if below else place).as_posix()
+
+
+SERVER_KEYS = ("timeout", "indexes", "edition")
+
+
+"""What is said of a table of a server alone."""
+
+
+_OF_FILES = {
+    "table": "of a server stands behind the # of its address",
+    "kinds": "are those of the server's columns",
+    **dict.fromkeys(FILE_KEYS, "is of a file"),
+}
+
+
+_NOT_OF_LAKES = {
+    "table": "is of a database, and Parquet files are one",
+    "kinds": "are those that Parquet files state",
+    "indexes": "are of servers, and Parquet files have none",
+    **dict.fromkeys(FILE_KEYS, "is of a file of texts"),
+}
+
+
+def served_in(table: TomlTable, source: str) -> ServedTable:
+    """The table of a server, or the lake, that a data set is, with what is said of counting it.
+
+    Args:
+        table: Of the configuration.
+        source: The address.
+
+    Raises:
+        ConfigError: The address cannot be used, or something is said that does not fit it.
+    """
+    is_of_lake = is_lake(source)
+    for key, why in (_NOT_OF_LAKES if is_of_lake else _OF_FILES).items():
+        if key in table.values:
+            raise table.refusal(key, f"{why}: leave {key} out")
+    try:
+        place = LakePlace.read(source) if is_of_lake else ServerPlace.read(source)
+    except SourceError as error:
+        raise ConfigError(f"{table.path}: [{table.name}] source: {error}") from None
+    return ServedTable(
+        place,
+        edition=_edition(table),
+        seconds=table.seconds("timeout") or SECONDS,
+        uses_indexes=table.truth("indexes") or False,
+    )
+
+
+def require_no_server(table: TomlTable) -> None:
+    """The refusal of what is said of a file, and fits a server alone.
+
+    Raises:
+        ConfigError: It is.
+    """
+    for key in SERVER_KEYS:
+        if key in table.values:
+            raise table.refusal(key, f"is of a table of a server: leave {key} out")
+
+
+def _edition(table: TomlTable) -> str | None:
+    """What the records are called as they are now."""
+    edition = table.text("edition")
+    try:
+        if edition is not None:
+            check_text("edition", edition)
+    except ValueError as error:
+        raise ConfigError(f"{table.path}: [{table.name}] {error}") from None
+    return edition
+
+
+_SQLITE = re.compile(r"(?P<scheme>sqlite(\+\w+)?:///)(?P<file>[^?]*)(?P<options>\?.*)?")
+
+
+_SERVER = re.compile(r"postgresql(\+\w+)?://.+")
+
+
+def sqlite_file(url: str) -> Path | None:
+    """The file of a SQLite address; None for a server.
+
+    Example:
+        >>> sqlite_file("sqlite:////data/ledger.db?timeout=5").as_posix()
+        '/data/ledger.db'
+    """
+    match = _SQLITE.fullmatch(url)
+    return _file(match) if match else None
+
+
+def sqlite_url(file: Path) -> str:
+    """The address of a SQLite file, whatever characters its path has.
+
+    Raises:
+        ConfigError: The path is not UTF-8.
+
+    Example:
+        >>> sqlite_url(Path("/data/50% of all?/ledger.db"))
+        'sqlite:////data/50%25%20of%20all%3F/ledger.db'
+    """
+    return f"sqlite:///{_quoted(file)}"
+
+
+def url_seen_from(folder: Path, url: str) -> str | None:
+    """An address with its relative SQLite file in a folder; None where no lasting ledger is named.
+
+    Raises:
+        ConfigError: The path of the file is not UTF-8.
+
+    Example:
+        >>> url_seen_from(Path("/data"), "sqlite:///ledger.db")
+        'sqlite:////data/ledger.db'
+    """
+    match = _SQLITE.fullmatch(url)
+    if match and match["file"] not in {"", ":memory:"}:
+        file = _quoted(folder / _file(match))
+        path = f"file:{quote(file)}" if _is_uri(match) else file
+        return f"{match['scheme']}{path}{match['options'] or ''}"
+    return url if _SERVER.fullmatch(url) else None
+
+
+def _file(match: re.Match[str]) -> Path:
+    """The file of a SQLite address; one that SQLite reads as a URI is quoted twice."""
+    path = unquote(match["file"])
+    return Path(unquote(path.removeprefix("file:")) if _is_uri(match) else path)
+
+
+def _is_uri(match: re.Match[str]) -> bool:
+    return "uri=true" in (match["options"] or "")
+
+
+def _quoted(file: Path) -> str:
+    try:
+        return quote(str(file))
+    except UnicodeEncodeError:
+        raise ConfigError(
+            f"ledger {str(file)!r} has a path that is not UTF-8: rename its folder, or name a "
+            "ledger elsewhere in a file that `noisycount init` writes"
+        ) from None

@@ -1,0 +1,238 @@
+"""What an owner says of OpenID Connect: whose tokens are as good as a key, and for whom.
+
+What an owner says of the service: when replies leave, and how much anybody may ask of it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from noisycount.config.places import NAME
+from noisycount.config.toml_table import TomlTable, suggestion
+from noisycount.release.reply_tick import LONGEST, SHORTEST, Slot
+
+__all__ = [
+    "ALGORITHMS",
+    "SERVICE_KEYS",
+    "OidcConfig",
+    "ServiceConfig",
+    "is_safe_address",
+    "service_in",
+]
+
+
+ALGORITHMS = (
+    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    *("ES256", "ES384", "ES512", "Ed25519"),
+)
+
+
+"""Signatures that are checked with a public key, so that nobody who can check one can make one."""
+
+
+_USUAL = ("RS256", "PS256", "ES256", "Ed25519")
+
+
+_ROLES = ("owner", "analyst")
+
+
+_KEYS = ("issuer", "audience", "keys", "algorithms", "claim", "analysts")
+
+
+_ANALYST_KEYS = ("subject", "role", "datasets")
+
+
+@dataclass(frozen=True, slots=True)
+class OidcAnalyst:
+    """Whom a token is taken for.
+
+    Attributes:
+        name: The analyst's.
+        subject: What the claim of a token says that is theirs.
+        role: `owner` or `analyst`.
+        datasets: What an analyst may ask.
+    """
+
+    name: str
+    subject: str
+    role: str = "analyst"
+    datasets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OidcConfig:
+    """Whose tokens are as good as a key.
+
+    Attributes:
+        issuer: Who signs them, as their `iss` says.
+        audience: For whom they are, as their `aud` says.
+        keys: The issuer's public keys: a file of a JSON Web Key Set, or its address; None: where
+            the issuer says that they are.
+        algorithms: Of the signatures.
+        claim: Which claim tells who somebody is.
+        analysts: Who that may be, by subject.
+    """
+
+    issuer: str
+    audience: str
+    keys: str | Path | None
+    algorithms: tuple[str, ...]
+    claim: str
+    analysts: Mapping[str, OidcAnalyst]
+
+
+def oidc_in(table: TomlTable) -> OidcConfig:
+    """What a table says of the tokens of an issuer.
+
+    Raises:
+        ConfigError: Something is missing, unknown, or would let anybody make a token.
+    """
+    table.require_known(_KEYS)
+    issuer, audience = _needed(table, "issuer"), _needed(table, "audience")
+    if not is_safe_address(issuer):
+        raise table.refusal("issuer", "must be an https:// address, as its tokens name it in iss")
+    return OidcConfig(
+        issuer=issuer,
+        audience=audience,
+        keys=_keys(table),
+        algorithms=_algorithms(table),
+        claim=table.text("claim") or "sub",
+        analysts=_analysts(table.table("analysts")),
+    )
+
+
+def is_safe_address(text: str) -> bool:
+    """Whether nobody on the way to an address can answer in its place: https, or this machine."""
+    try:
+        address = urlsplit(text)
+        host = address.hostname
+    except ValueError:
+        return False
+    is_here = address.scheme == "http" and host in {"localhost", "127.0.0.1", "::1"}
+    return bool(host) and "@" not in address.netloc and (address.scheme == "https" or is_here)
+
+
+def _needed(table: TomlTable, key: str) -> str:
+    text = table.text(key)
+    if text is None:
+        raise table.refusal(key, "is missing: without it no token can be checked")
+    return text
+
+
+def _keys(table: TomlTable) -> str | Path | None:
+    """Where the public keys are; a relative file lies beside the configuration."""
+    text = table.text("keys")
+    if text is None or is_safe_address(text):
+        return text
+    if "://" in text:
+        raise table.refusal("keys", "must be a file, or an https:// address that holds no password")
+    return table.path.parent / text
+
+
+def _algorithms(table: TomlTable) -> tuple[str, ...]:
+    """The algorithms that a signature may have."""
+    chosen = table.texts("algorithms") or _USUAL
+    for name in chosen:
+        if name not in ALGORITHMS:
+            raise table.refusal(
+                "algorithms",
+                f"{name!r} is not checked with a public key; {suggestion(name, ALGORITHMS)}",
+            )
+    return chosen
+
+
+def _analysts(table: TomlTable) -> Mapping[str, OidcAnalyst]:
+    """Who may come with a token, by subject."""
+    known: dict[str, OidcAnalyst] = {}
+    for name, said in table.tables():
+        analyst = _analyst(name, said)
+        if analyst.subject in known:
+            raise said.refusal("subject", f"is that of {known[analyst.subject].name} already")
+        known[analyst.subject] = analyst
+    if not known:
+        raise table.refusal(
+            "NAME", "is missing: write [server.oidc.analysts.NAME] for each who may come"
+        )
+    return MappingProxyType(known)
+
+
+def _analyst(name: str, table: TomlTable) -> OidcAnalyst:
+    table.require_known(_ANALYST_KEYS)
+    if not NAME.fullmatch(name):
+        raise table.refusal("subject", "a name is letters, digits, - and _: rename the table")
+    role = table.text("role") or "analyst"
+    if role not in _ROLES:
+        raise table.refusal("role", 'must be "owner" or "analyst"')
+    return OidcAnalyst(name, _needed(table, "subject"), role, table.texts("datasets") or ())
+
+
+SERVICE_KEYS = ("slot", "deadline", "concurrency", "rate", "body", "depth", "purpose", "oidc")
+
+
+Said = TypeVar("Said")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceConfig:
+    """What `[server]` says.
+
+    Attributes:
+        slot: Replies about data sets leave at ticks of so many seconds.
+        deadline: After so many seconds nobody waits for a query where there are no slots.
+        concurrency: So many requests are worked on at once.
+        rate: So many requests a minute may come from one visitor.
+        body: So many bytes may a request have.
+        depth: So deep may its JSON be.
+        purpose: Whether a spend must say what its answer is for, whatever data set it is about.
+        oidc: Whose tokens are as good as a key; None: nobody's.
+    """
+
+    slot: float = 2.0
+    deadline: float = 30.0
+    concurrency: int = 64
+    rate: int = 120
+    body: int = 1_000_000
+    depth: int = 16
+    purpose: bool = False
+    oidc: OidcConfig | None = None
+
+
+def service_in(table: TomlTable) -> ServiceConfig:
+    """What a table says of the service; what is left out is as usual.
+
+    Raises:
+        ConfigError: A key is unknown, or its value out of range.
+    """
+    table.require_known(SERVICE_KEYS)
+    usual = ServiceConfig()
+    return ServiceConfig(
+        slot=_slot(table, usual.slot),
+        deadline=_said(table.seconds("deadline"), usual.deadline),
+        concurrency=_said(table.whole_number("concurrency"), usual.concurrency),
+        rate=_said(table.whole_number("rate"), usual.rate),
+        body=_said(table.whole_number("body"), usual.body),
+        depth=_said(table.whole_number("depth"), usual.depth),
+        purpose=_said(table.truth("purpose"), usual.purpose),
+        oidc=oidc_in(table.table("oidc")) if "oidc" in table.values else None,
+    )
+
+
+def _slot(table: TomlTable, usual: float) -> float:
+    """The length of a slot.
+
+    Raises:
+        ConfigError: No clock keeps it.
+    """
+    seconds = _said(table.seconds("slot"), usual)
+    try:
+        return Slot(seconds).seconds
+    except ValueError:
+        problem = f"must be a number of seconds from {SHORTEST} to at most {LONGEST:.0f}"
+        raise table.refusal("slot", problem) from None
+
+
+def _said(value: Said | None, usual: Said) -> Said:
+    return usual if value is None else value

@@ -1,0 +1,246 @@
+"""Typed values out of a TOML file; a refusal names file, table, key, value and remedy.
+
+A budget as an owner writes it in a configuration.
+
+What a data set's owner writes of a file of texts, and of its columns.
+"""
+
+import json
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Self, TypeGuard
+
+from noisycount.display.texts import without_passwords
+from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.errors import ConfigError, SourceError
+from noisycount.ledger.approximate import PARTS, budget_from
+from noisycount.ledger.budget import Budget
+from noisycount.query.schema import Kind
+
+__all__ = ["FILE_KEYS", "TomlTable", "budget_in", "file_form_in", "kinds_in", "suggestion"]
+
+
+SHOWN_LENGTH = 60
+
+
+_LONGEST = 604_800  # seconds: a week
+
+
+@dataclass(frozen=True, slots=True)
+class TomlTable:
+    """One table of the TOML file at `path`.
+
+    Args:
+        path: The file, for the refusals.
+        name: The table's dotted name; empty for the top of the file.
+        values: The keys of the table and what they hold.
+    """
+
+    path: Path
+    name: str
+    values: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """The top table of the file at `path`.
+
+        Raises:
+            ConfigError: The file cannot be read, or is not TOML; with the line where it breaks.
+        """
+        try:
+            values = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        except OSError as error:
+            raise ConfigError(
+                f"{path} cannot be read ({error.strerror}): name a readable file, "
+                "or write a new one with `noisycount init`"
+            ) from None
+        except UnicodeDecodeError:
+            raise ConfigError(f"{path} is not UTF-8 text: save it as UTF-8") from None
+        except tomllib.TOMLDecodeError as error:
+            raise ConfigError(f"{path} is not valid TOML: {error}; correct it there") from None
+        except (ValueError, RecursionError):
+            raise ConfigError(
+                f"{path} holds a number too long or brackets too deep to read: shorten them"
+            ) from None
+        return cls(path, "", values)
+
+    def refusal(self, key: str, problem: str) -> ConfigError:
+        """The error that names file, table, key and value, then the problem."""
+        place = f"[{self.name}] {key}" if self.name else key
+        value = f" = {_shown(self.values[key])}" if key in self.values else ""
+        return ConfigError(f"{self.path}: {place}{value}: {problem}")
+
+    def require_known(self, known: Collection[str]) -> None:
+        """Raise ConfigError for the first key that is not `known`."""
+        for key, value in self.values.items():
+            if key not in known:
+                kind = "table" if isinstance(value, dict) else "key"
+                place = f"[{self.name}] {key}" if self.name else key
+                raise ConfigError(f"{self.path}: {place}: unknown {kind}; {suggestion(key, known)}")
+
+    def table(self, key: str) -> "TomlTable":
+        """The table under `key`, empty where it is left out."""
+        name = f"{self.name}.{key}" if self.name else key
+        value = self.values.get(key, {})
+        if not isinstance(value, dict):
+            raise self.refusal(key, f"must be a table: write [{name}]")
+        return TomlTable(self.path, name, value)
+
+    def tables(self) -> Iterator[tuple[str, "TomlTable"]]:
+        """Every key of this table with the table that it holds."""
+        for key in self.values:
+            yield key, self.table(key)
+
+    def text(self, key: str) -> str | None:
+        """The text under `key`, None where it is left out."""
+        value = self.values.get(key)
+        if value is None or _is_text(value):
+            return value
+        raise self.refusal(key, 'must be a text in quotes, such as "name"')
+
+    def whole_number(self, key: str) -> int | None:
+        """The whole number above 0 under `key`, None where it is left out."""
+        value = self.values.get(key)
+        if value is None or (type(value) is int and value > 0):
+            return value
+        raise self.refusal(key, "must be a whole number above 0, without quotes, or be left out")
+
+    def seconds(self, key: str) -> float | None:
+        """The number of seconds above 0 under `key`, None where it is left out."""
+        value = self.values.get(key)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is None or (is_number and 0 < value <= _LONGEST):
+            return None if value is None else float(value)
+        raise self.refusal(key, f"must be a number of seconds above 0, at most {_LONGEST:,}")
+
+    def truth(self, key: str) -> bool | None:
+        """Whether what `key` says holds, None where it is left out."""
+        value = self.values.get(key)
+        if value is None or isinstance(value, bool):
+            return value
+        raise self.refusal(key, "must be true or false, without quotes")
+
+    def texts(self, key: str) -> tuple[str, ...] | None:
+        """The list of different texts under `key`, None where it is left out."""
+        value = self.values.get(key)
+        if value is None:
+            return None
+        if not isinstance(value, list) or not value or not all(map(_is_text, value)):
+            raise self.refusal(key, 'must be a list of texts, such as ["age", "health"]')
+        if len(set(value)) < len(value):
+            raise self.refusal(key, "names one twice: keep each once")
+        return tuple(value)
+
+
+def suggestion(name: str, known: Collection[str]) -> str:
+    """The remedy for an unknown `name`: the closest known one, or all of them.
+
+    >>> suggestion("budgte", ["source", "budget"])
+    'did you mean budget?'
+    >>> suggestion("colour", ["source", "budget"])
+    'known: source, budget'
+    """
+    close = get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]}?" if close else f"known: {', '.join(known) or 'none'}"
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and value.strip() != ""
+
+
+def _shown(value: object) -> str:
+    """A value as TOML would write it, on one line and not longer than a line."""
+    text = without_passwords(json.dumps(value, default=str, ensure_ascii=False))
+    return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}..."
+
+
+def budget_in(table: TomlTable) -> Budget | None:
+    """The budget of a table; None where it is left out.
+
+    Raises:
+        ConfigError: It is inexact, out of range, or of another form.
+    """
+    value = table.values.get("budget")
+    if value is None:
+        return None
+    parts = table
+    if isinstance(value, dict):
+        parts = table.table("budget")
+        parts.require_known(PARTS)
+    for key in parts.values if parts is not table else ["budget"]:
+        _require_exact(parts, key)
+    try:
+        return budget_from(value)
+    except ValueError as error:
+        raise ConfigError(f"{parts.path}: [{parts.name}] {error}") from None
+
+
+def _require_exact(table: TomlTable, key: str) -> None:
+    """The refusal of a TOML float, as 0.3 would not be three tenths."""
+    value = table.values[key]
+    if isinstance(value, float):
+        raise table.refusal(key, f'is not exact: write it in quotes, {key} = "{value}"')
+
+
+_TEXT = (str, "a text in quotes")
+
+
+_PARTS = {"encoding": _TEXT, "delimiter": _TEXT, "skip": (int, "a whole number, without quotes")}
+
+
+FILE_KEYS = tuple(_PARTS)
+
+
+"""What is said of a file of texts."""
+
+
+def kinds_in(table: TomlTable) -> dict[str, ColumnForm] | None:
+    """What the texts of each column stand for; None where nothing is stated.
+
+    Raises:
+        ConfigError: A kind, or a part of a column's description, is unusable.
+    """
+    if "kinds" not in table.values:
+        return None
+    stated = table.table("kinds")
+    return {name: _column_form(stated, name) for name in stated.values}
+
+
+def file_form_in(table: TomlTable) -> FileForm:
+    """How texts are found in the file.
+
+    Raises:
+        ConfigError: A part is unusable.
+    """
+    parts: dict[str, Any] = {key: _part(table, key) for key in FILE_KEYS if key in table.values}
+    return FileForm(**parts)
+
+
+def _column_form(stated: TomlTable, name: str) -> ColumnForm:
+    """What the texts of one column stand for: a kind, or a table that says more."""
+    value = stated.values[name]
+    kinds = [kind.value for kind in Kind]
+    if not isinstance(value, dict) and value not in kinds:
+        raise stated.refusal(
+            name, f"is no kind: write one of {', '.join(kinds)}, in quotes, or a table of parts"
+        )
+    try:
+        return ColumnForm.of_parts(value if isinstance(value, dict) else {"kind": value})
+    except SourceError as error:
+        raise stated.refusal(name, str(error)) from None
+
+
+def _part(table: TomlTable, key: str) -> object:
+    """What a key says of the file, once that is usable by itself."""
+    value, (kind, form) = table.values[key], _PARTS[key]
+    if type(value) is not kind:
+        raise table.refusal(key, f"must be {form}")
+    part: dict[str, Any] = {key: value}
+    try:
+        FileForm(**part)
+    except SourceError as error:
+        raise table.refusal(key, str(error)) from None
+    return value

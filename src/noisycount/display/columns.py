@@ -1,0 +1,86 @@
+# ruff: noqa: S608, as all SQL here is made of names that it quotes
+"""Columns that everybody may see, as a stream that every table library reads."""
+
+from collections.abc import Container, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.display.texts import label_text
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+__all__ = ["Cells", "arrow_stream", "free_name", "query_of"]
+
+
+Cells: TypeAlias = Sequence[int | float | str | bool | None]
+
+
+def arrow_stream(columns: Mapping[str, Cells], requested_schema: object = None) -> object:
+    """The rows as an Arrow stream, which pandas, Polars, Arrow and DuckDB read.
+
+    Args:
+        columns: The cells of each by its name, equally many, each column of one type or None; all
+            are texts where one is, such as the name of a range among numbers.
+        requested_schema: What the reader would like, as the protocol has it.
+    """
+    import duckdb  # noqa: PLC0415 - on first use
+
+    connection = duckdb.connect(":memory:")
+    rows = connection.sql(query_of(columns, connection))
+    return rows.__arrow_c_stream__(requested_schema)
+
+
+def query_of(columns: Mapping[str, Cells], connection: "DuckDBPyConnection") -> str:
+    """The query of all rows, once a connection knows the columns.
+
+    Args:
+        columns: As of a stream.
+        connection: To which they are told.
+    """
+    given: dict[str, NDArray[np.generic]] = {}
+    selected: list[str] = []
+    for place, (name, cells) in enumerate(columns.items()):
+        sql_type, values, missing = _typed(cells)
+        given |= {f"v{place}": values, f"m{place}": missing}
+        quoted = name.replace('"', '""')
+        selected.append(
+            f'CASE WHEN NOT m{place} THEN CAST(v{place} AS {sql_type}) END AS "{quoted}"'
+        )
+    connection.register("given", given)
+    return f"SELECT {', '.join(selected)} FROM given"
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """A name that no column has yet.
+
+    Args:
+        name: What a column is to be called.
+        taken: The names of other columns.
+
+    Example:
+        >>> free_name("level", {"level", "town"})
+        'level_'
+    """
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _typed(cells: Cells) -> tuple[str, NDArray[np.generic], NDArray[np.bool_]]:
+    """The type of cells in SQL, their values, and which of them are missing."""
+    missing = np.array([cell is None for cell in cells], dtype=np.bool_)
+    first = next((cell for cell in cells if cell is not None), "")
+    if any(isinstance(cell, str) for cell in cells):
+        cells, first = [cell if cell is None else label_text(cell) for cell in cells], ""
+    if isinstance(first, bool):
+        return "BOOLEAN", np.array([bool(cell) for cell in cells], dtype=np.bool_), missing
+    if isinstance(first, int):
+        return "BIGINT", np.array([cell or 0 for cell in cells], dtype=np.int64), missing
+    if isinstance(first, float):
+        return "DOUBLE", np.array([cell or 0.0 for cell in cells], dtype=np.float64), missing
+    texts = np.empty(len(cells), dtype=object)
+    texts[:] = ["" if cell is None else cell for cell in cells]
+    return "VARCHAR", texts, missing

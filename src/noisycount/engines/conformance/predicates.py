@@ -1,0 +1,331 @@
+"""Random predicates about columns: of values that occur, as deep as an analyst may write.
+
+Predicates for each trap that is known: every one of them was met in some engine.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from itertools import pairwise, product
+from math import isfinite, nextafter
+from typing import Any
+
+from noisycount.engines.conformance.records import CELLS, Draws
+from noisycount.query.parser import parse
+from noisycount.query.predicate import (
+    INTEGERS,
+    And,
+    Column,
+    Comparison,
+    Constant,
+    Flag,
+    Literal,
+    Membership,
+    Missing,
+    Not,
+    Operator,
+    Or,
+    Pattern,
+    Predicate,
+    Range,
+)
+from noisycount.query.schema import Kind
+
+__all__ = ["LITERALS", "fixed_predicates", "random_predicates"]
+
+
+_DEEPEST = 17
+
+
+"""Levels of a tree: each takes at most one of the 20 levels of the language, and a leaf two."""
+
+
+_MOST_LEAVES = 24  # far fewer than fill 4,096 bytes
+
+
+_PATTERN_PIECES = ("%", "_", "a", "b", "\\", "é", "👍", "\n", ".", "A", " ", "'", "[", "]", "^")
+
+
+_LONGEST_PATTERN = 6
+
+
+LITERALS: Mapping[Kind, tuple[Any, ...]] = {
+    kind: tuple(
+        cell
+        for cell in cells
+        if not (isinstance(cell, float) and not isfinite(cell))
+        and not (isinstance(cell, str) and "\0" in cell)
+    )
+    for kind, cells in CELLS.items()
+}
+
+
+"""The cells of each kind that an analyst can write."""
+
+
+def random_predicates(schema: Mapping[str, Kind], number: int, seed: str) -> Iterator[Predicate]:
+    """So many predicates about the columns of a schema."""
+    maker = _Maker(Draws(seed), [Column(name, kind) for name, kind in schema.items()])
+    for _ in range(number):
+        yield maker.predicate(maker.depth(), _MOST_LEAVES)
+
+
+def near(value: Any, draws: Draws) -> Any:  # noqa: ANN401 - of the kind of the value
+    """A value, or one next to it in its order."""
+    step = draws.below(6) - 1
+    if step not in {-1, 1}:
+        return value
+    match value:
+        case bool():
+            return not value
+        case int():
+            return value + step if value + step in INTEGERS else value
+        case float():
+            stepped = nextafter(value, step * 2.0**1023)
+            return stepped if isfinite(stepped) else value
+        case str():
+            return value[:-1] if step < 0 else value + draws.one_of(_PATTERN_PIECES)
+        case _:
+            return _beside(value, step)
+
+
+def _beside(value: date, step: int) -> date:
+    """A day or a moment next to another."""
+    try:
+        unit = timedelta(microseconds=1) if isinstance(value, datetime) else timedelta(days=1)
+        return value + step * unit
+    except OverflowError:
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """What makes predicates about some columns."""
+
+    draws: Draws
+    columns: Sequence[Column]
+
+    def depth(self) -> int:
+        """Of a predicate: of most it is small."""
+        draws = self.draws
+        return draws.below(_DEEPEST + 1) if draws.is_one_in(12) else draws.below(4)
+
+    def predicate(self, depth: int, leaves: int, without: type | None = None) -> Predicate:
+        """A predicate of so many levels, and at most so many leaves."""
+        draws = self.draws
+        form = draws.one_of([form for form in (Not, And, Or) if form is not without])
+        is_whole = depth <= 0 or (form is not Not and leaves < 2)  # noqa: PLR2004 - the arity
+        if is_whole:
+            return self.test()
+        if form is Not:
+            return Not(self.predicate(depth - 1, leaves))
+        operands = self.operands(form, depth - 1, leaves)
+        return And(operands) if form is And else Or(operands)
+
+    def operands(self, form: type, depth: int, leaves: int) -> tuple[Predicate, ...]:
+        """What a connective joins: one deep predicate beside others of one leaf each."""
+        draws = self.draws
+        number = min(2 + draws.below(2), leaves)
+        deep = self.predicate(depth, leaves - number + 1, form)
+        others = [self.predicate(draws.below(depth + 1), 1, form) for _ in range(number - 1)]
+        return (deep, *others) if draws.is_one_in(2) else (*others, deep)
+
+    def test(self) -> Predicate:
+        """A predicate that joins and negates nothing."""
+        draws = self.draws
+        column = draws.one_of(self.columns)
+        if draws.is_one_in(40):
+            return Constant(draws.is_one_in(2))
+        if draws.is_one_in(10):
+            return Missing(column)
+        return self.flag(column) if column.kind is Kind.BOOLEAN else self.compared(column)
+
+    def compared(self, column: Column) -> Predicate:
+        """A test of the value of a column."""
+        draws = self.draws
+        if column.kind is Kind.TEXT and draws.is_one_in(3):
+            return Pattern(column, self.pattern())
+        match draws.below(5):
+            case 0:
+                return Membership(column, self.literals(column, 1 + draws.below(6)))
+            case 1:
+                return Range(column, *self.literals(column, 2))
+            case _:
+                operator = draws.one_of(list(Operator))
+                return Comparison(column, operator, self.other_side(column))
+
+    def flag(self, column: Column) -> Predicate:
+        """A test of a boolean column."""
+        draws = self.draws
+        if draws.is_one_in(2):
+            return Flag(column)
+        operator = draws.one_of([Operator.EQUAL, Operator.NOT_EQUAL])
+        return Comparison(column, operator, self.other_side(column))
+
+    def other_side(self, column: Column) -> Column | Literal:
+        """What a column is compared with."""
+        if self.draws.is_one_in(3):
+            return self.draws.one_of([each for each in self.columns if _compare(column, each)])
+        return self.literals(column, 1)[0]
+
+    def literals(self, column: Column, number: int) -> tuple[Literal, ...]:
+        """Values of one kind that a column can be compared with."""
+        draws = self.draws
+        kind = column.kind
+        if kind is Kind.INTEGER and draws.is_one_in(4):
+            kind = Kind.REAL
+        values = [near(draws.one_of(LITERALS[kind]), draws) for _ in range(number)]
+        return tuple(Literal(kind, value) for value in values)
+
+    def pattern(self) -> str:
+        """A text that occurs with some of its characters made wild, or one of wild pieces."""
+        draws = self.draws
+        if draws.is_one_in(2):
+            pieces = range(draws.below(_LONGEST_PATTERN))
+            return "".join(draws.one_of(_PATTERN_PIECES) for _ in pieces)
+        text = draws.one_of(LITERALS[Kind.TEXT])
+        return "".join(draws.one_of("%_") if draws.is_one_in(4) else each for each in text)
+
+
+def _compare(column: Column, other: Column) -> bool:
+    """Whether two columns can be compared."""
+    return column.kind is other.kind or (column.kind.is_number and other.kind.is_number)
+
+
+_PATTERNS = (
+    *(
+        "%",
+        "",
+        "_",
+        "__",
+        "____",
+        "%%",
+        "_%",
+        "%_",
+        "%a%",
+        "a%",
+        "%a",
+        "A%",
+        "a",
+        "A",
+        "a_b",
+        "a%b",
+    ),
+    *("%\\%", "%\\\\%", "\\%", "\\_", "\\\\", "%\\_%", "100\\%", "100%", "%!%%", "!%", "^%", "[%"),
+    *("[ab]", "[^a]", "%[%", "%]%", "%.%", "a.b", "%*%", "a?b", "(a)", "^a$", "a|b", "%{}%", "$1"),
+    *("é", "e_", "É", "%é%", "_\u0301", "👍", "__👍", "👍_", "a_b", "_\u200d%", "\U00010400"),
+    *("two_lines", "two__lines", "%\n", "\n%", "%\r", "a\n", "a_", " %", "% ", "a ", "%  ", "\t"),
+    *("'", "%'%", "''", '"', "%''%", ":a", "%(a)s", "%s", "?", "@a", "--", ";%", "NULL", "n%l"),
+)
+
+
+_TEXTS = (
+    *(
+        "integer_a = 9007199254740992.0",
+        "integer_a = 9007199254740993",
+        "real_a = 9007199254740993",
+    ),
+    *("integer_a < 9007199254740993.0", "real_a < 9007199254740993", "integer_a >= 9.3e18"),
+    *("integer_a in (9007199254740992.0, 0.5)", "integer_a in (9007199254740993, 0)"),
+    *("integer_a between -9.3e18 and 9.3e18", "integer_a <> 9007199254740992.0"),
+    *(
+        "integer_a between 9007199254740992 and 9007199254740993",
+        "integer_a = 9223372036854775807.0",
+    ),
+    *("integer_a between 31 and 30", "real_a between 1.0 and 0.5", "text_a between 'b' and 'a'"),
+    *("real_a = 0.3", "real_a = 0.30000000000000004", "real_a = -0.0", "real_a < 0", "real_a >= 0"),
+    *(
+        "real_a = real_a",
+        "real_a <> real_a",
+        "real_a > 1.7976931348623157e308",
+        "not real_a < 1e308",
+    ),
+    *("real_a < -1.7976931348623157e308", "not real_a <= 1e308 and not real_a > 1e308"),
+    *("text_a between 'A' and 'a'", "text_a between 'a' and 'é'", "text_a > 'Z' and text_a < 'a'"),
+    *(
+        "text_a in ('a', 'A')",
+        "text_a in ('é')",
+        "text_a in ('e\u0301')",
+        "text_a not in ('a', '')",
+    ),
+    *(
+        "date_a between '2020-01-31' and '2020-02-01'",
+        "date_a < '1970-01-01'",
+        "date_a < '1582-10-15'",
+    ),
+    *("timestamp_a > '2020-01-31T12:00:00'", "timestamp_a > '2020-01-31 12:00:00.000001'"),
+    *("timestamp_a between '2020-01-31' and '2020-02-01'", "timestamp_a < '1970-01-01'"),
+    *(
+        "timestamp_a between '2026-03-29 02:00' and '2026-03-29 03:00'",
+        "timestamp_a <> '2026-10-25'",
+    ),
+    *("timestamp_a = '2026-03-29 02:30'", "timestamp_a = '2026-10-25 02:30'"),
+)
+
+
+def fixed_predicates(schema: Mapping[str, Kind]) -> Iterator[Predicate]:
+    """Predicates about the columns of mixed records."""
+    yield from (parse(text, schema) for text in _TEXTS)
+    for name, kind in schema.items():
+        column = Column(name, kind)
+        yield from (Missing(column), Not(Missing(column)))
+        yield from _with_values(column)
+        yield from _with_columns(column, schema)
+    yield from _patterns(schema)
+    yield from _three_valued(schema)
+
+
+def _operators(column: Column) -> tuple[Operator, ...]:
+    is_boolean = column.kind is Kind.BOOLEAN
+    return (Operator.EQUAL, Operator.NOT_EQUAL) if is_boolean else tuple(Operator)
+
+
+def _with_values(column: Column) -> Iterator[Predicate]:
+    """A column compared with every value of its kind, in every way."""
+    literals = [Literal(column.kind, value) for value in LITERALS[column.kind]]
+    for literal, operator in product(literals, _operators(column)):
+        yield Comparison(column, operator, literal)
+    if column.kind is Kind.BOOLEAN:
+        yield from (Flag(column), Not(Flag(column)))
+        return
+    yield Membership(column, tuple(literals))
+    yield Not(Membership(column, tuple(literals)))
+    for low, high in pairwise(literals):
+        yield Range(column, low, high)
+        yield Not(Range(column, low, high))
+        yield Membership(column, (low, high))
+        yield Not(Membership(column, (low, high)))
+
+
+def _with_columns(column: Column, schema: Mapping[str, Kind]) -> Iterator[Predicate]:
+    """A column compared with every other, and with itself."""
+    for name, kind in schema.items():
+        if kind is column.kind or (kind.is_number and column.kind.is_number):
+            for operator in _operators(column):
+                yield Comparison(column, operator, Column(name, kind))
+
+
+def _patterns(schema: Mapping[str, Kind]) -> Iterator[Predicate]:
+    """Texts like every pattern, and not like it."""
+    texts = [Column(name, kind) for name, kind in schema.items() if kind is Kind.TEXT]
+    for column, pattern in product(texts, _PATTERNS):
+        yield from (Pattern(column, pattern), Not(Pattern(column, pattern)))
+
+
+def _three_valued(schema: Mapping[str, Kind]) -> Iterator[Predicate]:
+    """Truths that may be unknown in every connective, and negated."""
+    flags = [Column(name, kind) for name, kind in schema.items() if kind is Kind.BOOLEAN]
+    numbers = [Column(name, kind) for name, kind in schema.items() if kind is Kind.INTEGER]
+    truths: list[Predicate] = [
+        *map(Flag, flags),
+        *(Not(Flag(flag)) for flag in flags),
+        *(Comparison(each, Operator.MORE, Literal(Kind.INTEGER, 0)) for each in numbers),
+        *(Membership(each, (Literal(Kind.INTEGER, 0),)) for each in numbers),
+        *(Missing(each) for each in (*flags, *numbers)),
+        Constant(value=True),
+        Constant(value=False),
+    ]
+    for one, other in product(truths, truths):
+        for connective in (And, Or):
+            joined = connective((one, other))
+            yield from (joined, Not(joined), Not(Not(joined)))

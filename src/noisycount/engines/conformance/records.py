@@ -1,0 +1,384 @@
+"""Choices that look random and are the same on every machine.
+
+The cells that engines are known to treat each in its own way.
+
+What an engine is asked about one table of made-up records.
+
+Records made up of hostile cells: two columns of every kind, and a person.
+
+A suite as one text, the same on every machine and in every version of Python.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from functools import cache
+from hashlib import sha256
+from math import inf, isfinite, nan
+from random import Random
+from typing import Any, TypeVar
+
+from noisycount.engines.truth import Record
+from noisycount.query.grouping import CellQuestion, KeyQuestion
+from noisycount.query.predicate import Predicate
+from noisycount.query.schema import Kind
+from noisycount.query.text import canonical_text
+
+__all__ = [
+    "CELLS",
+    "FEATURES",
+    "MIXED",
+    "PERSON",
+    "Draws",
+    "Exercise",
+    "Feature",
+    "TableQuestion",
+    "digest",
+    "mixed_records",
+    "narrowed",
+]
+
+
+Choice = TypeVar("Choice")
+
+
+class Draws:
+    """A sequence of choices.
+
+    Args:
+        seed: What all of them follow from.
+
+    Example:
+        >>> Draws("a").below(1000) == Draws("a").below(1000)
+        True
+    """
+
+    __slots__ = ("_random",)
+
+    def __init__(self, seed: str) -> None:
+        self._random = Random(seed)  # noqa: S311 - nothing here is a secret
+
+    def below(self, number: int) -> int:
+        """A whole number from 0 to below another.
+
+        Python promises `random` alone to give the same sequence in all its versions.
+        """
+        return int(self._random.random() * number)
+
+    def is_one_in(self, number: int) -> bool:
+        """True once in so many times."""
+        return self.below(number) == 0
+
+    def one_of(self, choices: Sequence[Choice]) -> Choice:
+        """One of some."""
+        return choices[self.below(len(choices))]
+
+    def some_of(self, choices: Sequence[Choice], number: int) -> list[Choice]:
+        """So many of some, in an order of their own, each once."""
+        left = list(choices)
+        return [left.pop(self.below(len(left))) for _ in range(min(number, len(left)))]
+
+
+_INTEGERS = (
+    *(0, 1, -1, 2, 3, 30, 31, 255, -256, 32_767, -32_769, 2**31 - 1, 2**31, -(2**31) - 1),
+    *(2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1, 2**62, -(2**62), 2**63 - 2, 2**63 - 1),
+    *(-(2**63) + 1, -(2**63)),
+)
+
+
+_REALS = (
+    *(0.0, -0.0, 1.0, -1.0, 0.5, -1.5, 0.1, 0.1 + 0.2, 0.3, 30.0, 31.0, 16_777_217.0, 1e15 + 0.3),
+    *(2.0**53 - 1, 2.0**53, 2.0**53 + 2, 2.0**62, 2.0**63, -(2.0**63), 1e20, 1e308, -1e308),
+    *(1.7976931348623157e308, 2.2250738585072014e-308, 5e-324, -5e-324, nan, inf, -inf),
+)
+
+
+_TEXTS = (
+    *("a", "A", "b", "B", "ab", "aB", "AB", "a ", " a", "a  ", "", " ", "\t", "\n", "a\n", "\na"),
+    *(
+        "é",
+        "e\u0301",
+        "É",
+        "e",
+        "E",
+        "ß",
+        "ss",
+        "ẞ",
+        "\u0131",
+        "i",
+        "I",
+        "İ",
+        "ﬁ",
+        "fi",
+        "\u212b",
+        "\u00c5",
+        "ö",
+    ),
+    *(
+        "oe",
+        "z",
+        "Z",
+        "ä",
+        "ae",
+        "\u200b",
+        "a\u200b",
+        "a\u00ad",
+        "\u00a0",
+        "\uff41",
+        "名",
+        "\uffff",
+    ),
+    *(
+        "👍",
+        "👍🏽",
+        "👩\u200d👩\u200d👧",
+        "\U00010400",
+        "\U00010428",
+        "\ufffd",
+        "\U0010fffd",
+        "a👍b",
+    ),
+    *("'", "''", '"', "it's", "\\", "\\\\", "\\%", "\\_", "a\\b", "%", "_", "%%", "__", "100%"),
+    *(
+        "100\\%",
+        "a%b",
+        "a_b",
+        "axb",
+        "a.b",
+        "a*b",
+        "a?b",
+        "[ab]",
+        "[^a]",
+        "^a$",
+        "a|b",
+        "(a)",
+        "{}",
+    ),
+    *("two\nlines", "two\r\nlines", "cr\r", "null", "NULL", "None", "nan", "0", "00", "1", "-0"),
+    *("true", "2026-01-31", ":a", "%(a)s", "?", "$1", "@a", "--", ";", "/*", "a\0b", "a\0", "\x7f"),
+)
+
+
+_DAYS = (
+    *(date.min, date(1582, 10, 4), date(1582, 10, 10), date(1582, 10, 15), date(1752, 9, 3)),
+    *(date(1900, 2, 28), date(1900, 3, 1), date(1969, 12, 31), date(1970, 1, 1), date(2000, 2, 29)),
+    *(date(2020, 1, 31), date(2020, 2, 1), date(2020, 2, 29), date(2020, 12, 31)),
+    *(date(2026, 3, 29), date(2026, 3, 31), date(2026, 4, 1), date(2038, 1, 19), date.max),
+)
+
+
+_MOMENTS = tuple(
+    datetime.fromisoformat(text)
+    for text in (
+        *("0001-01-01 00:00:00", "1582-10-10 12:00:00", "1752-09-03 00:00:00.000001"),
+        *("1883-11-18 12:03:58", "1900-01-01 00:00:00", "1969-12-31 23:59:59.999999"),
+        *("1970-01-01 00:00:00", "1970-01-01 00:00:00.000001", "2020-01-31 12:00:00"),
+        *("2020-01-31 12:00:00.000001", "2020-01-31 12:00:00.999999", "2020-01-31 12:00:01"),
+        *("2020-02-29 23:59:59.999999", "2020-03-31 23:59:59.999999", "2020-04-01 00:00:00"),
+        *("2020-12-31 23:59:59.999999", "2021-01-01 00:00:00", "2026-03-08 02:30:00"),
+        *("2026-03-29 01:30:00", "2026-03-29 02:30:00", "2026-10-25 02:30:00"),
+        *("2026-11-01 01:30:00", "2038-01-19 03:14:08", "2262-04-12 00:00:00"),
+        *("9999-12-31 23:59:59.999999",),
+    )
+)
+
+
+CELLS: Mapping[Kind, tuple[object, ...]] = {
+    Kind.INTEGER: _INTEGERS,
+    Kind.REAL: _REALS,
+    Kind.TEXT: _TEXTS,
+    Kind.BOOLEAN: (True, False),
+    Kind.DATE: _DAYS,
+    Kind.TIMESTAMP: _MOMENTS,
+}
+
+
+"""Values of each kind; a missing one belongs to every kind."""
+
+
+_FIRST_YEAR = 1753  # of the narrowest type of times that servers have
+
+
+_SMALLEST_NORMAL = 2.2250738585072014e-308
+
+
+_LAST_OF_PLANE = "\uffff"
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """Some cells that not every engine can hold.
+
+    Args:
+        name: What they are called.
+        covers: Whether a value is one of them.
+    """
+
+    name: str
+    covers: Callable[[Any], bool]
+
+
+FEATURES = (
+    Feature("NaN and infinities", lambda cell: type(cell) is float and not isfinite(cell)),
+    Feature(
+        "subnormal numbers", lambda cell: type(cell) is float and 0 < abs(cell) < _SMALLEST_NORMAL
+    ),
+    Feature(
+        "days before the year 1753", lambda cell: isinstance(cell, date) and cell.year < _FIRST_YEAR
+    ),
+    Feature("the character NUL", lambda cell: isinstance(cell, str) and "\0" in cell),
+    Feature(
+        "characters beyond the first plane, such as emoji",
+        lambda cell: isinstance(cell, str) and max(cell, default="") > _LAST_OF_PLANE,
+    ),
+)
+
+
+"""What an engine may refuse to hold; all other cells it must hold."""
+
+
+TableQuestion = CellQuestion | KeyQuestion
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exercise:
+    """Records and questions about them.
+
+    Attributes:
+        name: What the records are about.
+        schema: The kind of every column of theirs.
+        records: A value, or None, of each column.
+        unit: The column that names the person; None: every record is one unit.
+        predicates: What is counted.
+        tables: Which tables are counted.
+        is_optional: Whether an engine may refuse to hold the records.
+        is_refused: Whether it must refuse to count them.
+    """
+
+    name: str
+    schema: Mapping[str, Kind]
+    records: Sequence[Record]
+    unit: str | None = None
+    predicates: Sequence[Predicate] = ()
+    tables: Sequence[TableQuestion] = ()
+    is_optional: bool = False
+    is_refused: bool = False
+
+    @property
+    def questions(self) -> int:
+        """How many there are."""
+        return len(self.predicates) + len(self.tables)
+
+
+@cache
+def narrowed(exercise: Exercise, features: tuple[Feature, ...]) -> Exercise:
+    """An exercise with missing values where cells have one of some features."""
+    if not features:
+        return exercise
+    records = [
+        {
+            name: None if any(each.covers(cell) for each in features) else cell
+            for name, cell in record.items()
+        }
+        for record in exercise.records
+    ]
+    return replace(exercise, records=records)
+
+
+PERSON = "person"
+
+
+MIXED: Mapping[str, Kind] = {
+    PERSON: Kind.INTEGER,
+    **{f"{kind.value}_{letter}": kind for kind in Kind for letter in "ab"},
+}
+
+
+"""The columns of these records."""
+
+
+_ROWS = 64
+
+
+_ALIKE = 10  # rows in which the two columns of each kind are equal
+
+
+_EMPTY = 2  # rows in which only the person is told
+
+
+_PERSONS = 25
+
+
+_MISSING = 7  # one cell in so many
+
+
+def mixed_records() -> list[Record]:
+    """Records in which every cell of every kind occurs at least once, in one of two columns."""
+    draws = Draws("mixed")
+    columns: dict[str, list[object]] = {}
+    for kind, cells in CELLS.items():
+        found = _shuffled(cells, 2 * _ROWS, draws)
+        alike = [draws.one_of(cells) for _ in range(_ALIKE)]
+        for letter, part in (("a", found[:_ROWS]), ("b", found[_ROWS:])):
+            columns[f"{kind.value}_{letter}"] = [*part, *alike, *[None] * _EMPTY]
+    return [
+        {PERSON: draws.below(_PERSONS), **dict(zip(columns, row, strict=True))}
+        for row in zip(*columns.values(), strict=True)
+    ]
+
+
+def _shuffled(cells: Sequence[object], number: int, draws: Draws) -> list[object]:
+    """So many cells: all of some in a random order, as often as they fit, with missing ones."""
+    pool: list[object] = []
+    while len(pool) < number:
+        for place, cell in enumerate(draws.some_of(cells, len(cells))):
+            pool += [cell] if place % _MISSING else [cell, None]
+    return pool[:number]
+
+
+def digest(exercises: Iterable[Exercise]) -> str:
+    """The SHA-256 of exercises, in hexadecimal digits."""
+    found = sha256()
+    for exercise in exercises:
+        for line in _lines(exercise):
+            text = json.dumps(line, sort_keys=True, separators=(",", ":"), allow_nan=False)
+            found.update(f"{text}\n".encode())
+    return found.hexdigest()
+
+
+def table_parts(question: TableQuestion) -> dict[str, object]:
+    """All of a question for a table."""
+    where = None if question.where is None else canonical_text(question.where)
+    told: dict[str, object] = {"where": where, "most": question.most, "salt": question.salt}
+    if not isinstance(question, CellQuestion):
+        return {"by": [part.text for part in question.parts], **told}
+    return {
+        "by": [part.text for part in question.keys.parts],
+        "keys": [[_cell(key) for key in values] for values in question.keys.values],
+        "cells": question.keys.codes.tolist(),
+        "levels": [[level.name, level.of_cell.tolist()] for level in question.levels],
+        "other": question.has_other,
+        **told,
+    }
+
+
+def _lines(exercise: Exercise) -> Iterator[object]:
+    """The facts of an exercise, each small enough for one line."""
+    kinds = {name: kind.value for name, kind in exercise.schema.items()}
+    yield [exercise.name, kinds, exercise.unit, exercise.is_optional, exercise.is_refused]
+    for record in exercise.records:
+        yield [_cell(record.get(name)) for name in exercise.schema]
+    yield from map(canonical_text, exercise.predicates)
+    yield from map(table_parts, exercise.tables)
+
+
+def _cell(value: object) -> object:
+    """A cell as JSON holds it, with its kind where that has none."""
+    match value:
+        case float():
+            return {"real": value.hex()}
+        case date():
+            return {"time": value.isoformat()}
+        case _:
+            return value

@@ -1,0 +1,396 @@
+"""What an engine says, compared with what is so.
+
+What the answers of an exercise are by their definition, in plain Python.
+
+What a number of a table is of, for a reader.
+
+What asks an engine everything, and compares.
+
+The suite that an engine passes before its answers are trusted.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, suppress
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import cache, partial
+from itertools import zip_longest
+from time import monotonic
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.display.values import Shown
+from noisycount.engines.check import Identity
+from noisycount.engines.conformance.bench import Bench
+from noisycount.engines.conformance.certificate import Certificate
+from noisycount.engines.conformance.records import (
+    CELLS,
+    FEATURES,
+    Exercise,
+    Feature,
+    TableQuestion,
+    digest,
+    narrowed,
+)
+from noisycount.engines.conformance.tables import exercises
+from noisycount.engines.interface import Source
+from noisycount.engines.memory import Unit, cell_counts, key_counts
+from noisycount.engines.truth import Record, ordered, truth, unit_text
+from noisycount.errors import SourceError
+from noisycount.query.grouping import CellQuestion, KeyCounts
+from noisycount.query.predicate import Predicate
+from noisycount.query.text import canonical_text
+
+__all__ = ["Examination", "Examiner", "examined", "suite", "suite_hash", "true_counts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference(Shown):
+    """An answer of an engine that is not as its definition says; its records are made up.
+
+    Attributes:
+        records: What the records are about.
+        question: What was asked, in its own language.
+        expected: What the answer is by its definition; None: there is none.
+        found: What the engine said; None: nothing, or it refused.
+    """
+
+    records: str
+    question: str
+    expected: int | None
+    found: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Examination(Shown):
+    """What an engine said of made-up records.
+
+    Attributes:
+        identity: Which engine.
+        answers: How many of its answers were compared.
+        differences: Those that are not as their definition says; after some it is asked no more.
+        unheld: What its tables cannot hold, and was not asked.
+        seconds: How long it took.
+        suite: The SHA-256 of what it was asked about which records, in hexadecimal digits.
+    """
+
+    identity: Identity
+    answers: int
+    differences: tuple[Difference, ...]
+    unheld: tuple[str, ...]
+    seconds: float
+    suite: str
+
+    def certificate(self, day: date) -> Certificate | None:
+        """That it passed, on a day; None: it did not."""
+        if self.differences:
+            return None
+        return Certificate(self.identity, day.isoformat(), self.suite, self.answers, self.unheld)
+
+
+TableCounts = Mapping[object, int]
+
+
+"""The counts of a table by what they are of: (level, node), or the keys of a group."""
+
+
+_AGAIN = "told again"  # of keys that an engine tells twice
+
+
+@cache
+def true_counts(exercise: Exercise) -> Sequence[int]:
+    """The true count of each predicate of an exercise."""
+    units = [_unit(number, record, exercise) for number, record in enumerate(exercise.records)]
+    return [_count(predicate, exercise.records, units) for predicate in exercise.predicates]
+
+
+def true_table(exercise: Exercise, question: TableQuestion) -> TableCounts:
+    """The true counts of a table."""
+
+    def unit_of(number: int, record: Record) -> Unit:
+        return _unit(number, record, exercise)
+
+    if isinstance(question, CellQuestion):
+        return _by_node(cell_counts(exercise.records, unit_of, question))
+    return _by_keys(key_counts(exercise.records, unit_of, question))
+
+
+def asked_table(source: Source, question: TableQuestion) -> TableCounts:
+    """What an engine says that the counts of a table are.
+
+    Raises:
+        SourceError: It does not say.
+    """
+    if isinstance(question, CellQuestion):
+        return _by_node(source.count_cells(question))
+    return _by_keys(source.count_keys(question))
+
+
+def _count(predicate: Predicate, records: Sequence[Record], units: Sequence[Unit]) -> int:
+    matching = zip(records, units, strict=True)
+    return len({unit.name for record, unit in matching if truth(predicate, record)})
+
+
+def _unit(number: int, record: Record, exercise: Exercise) -> Unit:
+    """Whose record one is."""
+    if exercise.unit is None:
+        return Unit(number, "")
+    value = record[exercise.unit]
+    return Unit(ordered(value), unit_text(value))
+
+
+def _by_node(levels: Iterable[NDArray[np.int64]]) -> TableCounts:
+    return {
+        (level, node): count
+        for level, counts in enumerate(levels)
+        for node, count in enumerate(counts.tolist())
+    }
+
+
+def _by_keys(batches: Iterable[KeyCounts]) -> TableCounts:
+    found: dict[object, int] = {}
+    for batch in batches:
+        for keys, count in zip(batch.keys, batch.counts.tolist(), strict=True):
+            found[(_AGAIN, keys) if keys in found else keys] = count
+    return found
+
+
+_LONGEST = 60  # characters of a list of keys or edges
+
+
+def number_text(question: TableQuestion, place: object) -> str:
+    """A table and one of its numbers.
+
+    Args:
+        question: The table.
+        place: The level and node of the number, or the keys of its group; None: the whole table.
+    """
+    parts = question.keys.parts if isinstance(question, CellQuestion) else question.parts
+    text = f"by {' and '.join(_cut(part.text) for part in parts)}"
+    if question.where is not None:
+        text += f" where {canonical_text(question.where)}"
+    if question.most is not None:
+        text += f", at most {question.most} a person with salt {question.salt!r}"
+    if isinstance(question, CellQuestion) and isinstance(place, tuple):
+        return f"{text}: {_node(question, *place)}"
+    return f"{text}: {'all of it' if place is None else place}"
+
+
+def _node(question: CellQuestion, level: int, node: int) -> str:
+    """A node of a level by the keys of its cells, of which it may have many."""
+    named = question.levels[level]
+    cells = [cell for cell, of in enumerate(named.of_cell.tolist()) if of == node]
+    keys = [question.keys.key(c) if c < len(question.keys) else "other" for c in cells]
+    return f"{named.name} {_cut(', '.join(map(str, keys)))}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+_AT_ONCE = 100  # predicates of one scan
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """A number that an engine gave, beside what it is by definition; None is a refusal."""
+
+    records: str
+    question: Callable[[], str]
+    expected: int | None
+    found: int | None
+
+
+@dataclass(slots=True)
+class Examiner:
+    """An engine, and what it is asked.
+
+    Args:
+        bench: The engine.
+        exercises: What it is asked.
+        progress: It is told how many questions of how many were asked.
+        most: After how many differences it is asked no more.
+    """
+
+    bench: Bench
+    exercises: Sequence[Exercise]
+    progress: Callable[[int, int], None] | None = None
+    most: int = 20
+    asked: int = 0
+    unheld: list[str] = field(default_factory=list)
+
+    def examination(self) -> Examination:
+        """All that the engine says, until it was wrong too often.
+
+        Raises:
+            SourceError: It makes no table of the cells that every engine must hold.
+        """
+        begun, answers, differences = monotonic(), 0, list[Difference]()
+        with closing(self._answers()) as given:
+            for answer in given:
+                answers += 1
+                if answer.found == answer.expected:
+                    continue
+                told = (answer.records, answer.question(), answer.expected, answer.found)
+                differences.append(Difference(*told))
+                if len(differences) == self.most:
+                    break
+        return Examination(
+            self.bench.identity,
+            answers,
+            tuple(differences),
+            tuple(dict.fromkeys(self.unheld)),
+            monotonic() - begun,
+            digest(self.exercises),
+        )
+
+    def _answers(self) -> Generator[_Answer]:
+        """Every answer of the engine, in order."""
+        missing = self._missing_features()
+        for each in self.exercises:
+            exercise = narrowed(each, missing)
+            if exercise.is_refused:
+                yield self._refusal(exercise)
+                continue
+            with ExitStack() as opened:
+                source = self._opened(exercise, opened)
+                if source is None:
+                    self.unheld.append(exercise.name)
+                    self._tell(exercise.questions)
+                    continue
+                yield from self._counts(exercise, source)
+                yield from self._tables(exercise, source)
+
+    def _missing_features(self) -> tuple[Feature, ...]:
+        """Which cells its tables cannot hold, once it was seen that they hold all others."""
+        with ExitStack() as opened:
+            self._opened(narrowed(self.exercises[0], FEATURES), opened)
+        missing = [feature for feature in FEATURES if not self._holds(feature)]
+        self.unheld += [each.name for each in missing]
+        return tuple(missing)
+
+    def _holds(self, feature: Feature) -> bool:
+        """Whether a table of it can hold some cells."""
+        with ExitStack() as opened:
+            return self._opened(_probe(feature), opened) is not None
+
+    def _opened(self, exercise: Exercise, opened: ExitStack) -> Source | None:
+        """The records in a table of it; None where it may refuse them, and does.
+
+        Raises:
+            SourceError: It may not, and does.
+        """
+        try:
+            source = opened.enter_context(self._source(exercise))
+            source.prepare()
+        except SourceError:
+            if exercise.is_optional:
+                return None
+            raise
+        return source
+
+    def _source(self, exercise: Exercise) -> AbstractContextManager[Source]:
+        return self.bench.source(exercise.records, exercise.schema, exercise.unit)
+
+    def _refusal(self, exercise: Exercise) -> _Answer:
+        """That an engine counts nothing in records that cannot be counted."""
+        found = None
+        with suppress(SourceError), self._source(exercise) as source:
+            found = source.count(exercise.predicates)[0]
+        self._tell(exercise.questions)
+        return _Answer(exercise.name, lambda: canonical_text(exercise.predicates[0]), None, found)
+
+    def _counts(self, exercise: Exercise, source: Source) -> Iterator[_Answer]:
+        """The counts of predicates, many from one scan."""
+        expected = true_counts(exercise)
+        for first in range(0, len(exercise.predicates), _AT_ONCE):
+            batch = exercise.predicates[first : first + _AT_ONCE]
+            found = _counted(source, batch)
+            true = expected[first : first + _AT_ONCE]
+            for predicate, wanted, count in zip(batch, true, found, strict=True):
+                yield _Answer(exercise.name, partial(canonical_text, predicate), wanted, count)
+            self._tell(len(batch))
+
+    def _tables(self, exercise: Exercise, source: Source) -> Iterator[_Answer]:
+        """The counts of tables, number by number."""
+        for question in exercise.tables:
+            expected = true_table(exercise, question)
+            try:
+                found = asked_table(source, question)
+            except SourceError:
+                text = partial(number_text, question, None)
+                yield _Answer(exercise.name, text, sum(expected.values()), None)
+            else:
+                for place in {**expected, **found}:
+                    text = partial(number_text, question, place)
+                    yield _Answer(exercise.name, text, expected.get(place), found.get(place))
+            self._tell(1)
+
+    def _tell(self, questions: int) -> None:
+        self.asked += questions
+        if self.progress is not None:
+            self.progress(self.asked, sum(each.questions for each in self.exercises))
+
+
+def _counted(source: Source, predicates: Sequence[Predicate]) -> list[int | None]:
+    """The counts from one scan; where it fails, each from one of its own, None where that does."""
+    try:
+        return [*source.count(predicates)]
+    except SourceError:
+        if len(predicates) == 1:
+            return [None]
+    return [count for each in predicates for count in _counted(source, [each])]
+
+
+def _probe(feature: Feature) -> Exercise:
+    """Records with nothing but some cells."""
+    kinds = {kind: [*filter(feature.covers, cells)] for kind, cells in CELLS.items()}
+    found = {kind: cells for kind, cells in kinds.items() if cells}
+    records = [
+        {kind.value: cell for kind, cell in zip(found, row, strict=True)}
+        for row in zip_longest(*found.values())
+    ]
+    return Exercise(feature.name, {kind.value: kind for kind in found}, records, is_optional=True)
+
+
+_HASH = "ce46671569ce393b500ddf37bd52d897a2d0b2407197c6c537993cae24582bfd"
+
+
+def suite_hash() -> str:
+    """The SHA-256 of the records and questions of the suite, in hexadecimal digits.
+
+    It is written here, as no opening of a server should wait while it is computed.
+    """
+    return _HASH
+
+
+@cache
+def suite(one_in: int = 1) -> Sequence[Exercise]:
+    """The exercises, with one question in so many.
+
+    Args:
+        one_in: How many questions there are for each that is kept.
+    """
+    return tuple(
+        replace(each, predicates=each.predicates[::one_in], tables=each.tables[::one_in])
+        for each in exercises()
+    )
+
+
+def examined(
+    bench: Bench,
+    progress: Callable[[int, int], None] | None = None,
+    asked: Sequence[Exercise] | None = None,
+) -> Examination:
+    """What an engine says of made-up records, compared with what is so by definition.
+
+    Args:
+        bench: The engine.
+        progress: It is told now and then how many questions of how many were asked.
+        asked: The exercises; None: the whole suite.
+
+    Raises:
+        SourceError: The engine makes no table of cells that every engine must hold.
+    """
+    return Examiner(bench, suite() if asked is None else asked, progress).examination()

@@ -1,0 +1,333 @@
+"""Random tables by key of mixed records.
+
+Tables of persons who are in many groups, of which they are left in few.
+
+All that an engine is asked.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from noisycount.engines.conformance.predicates import LITERALS, fixed_predicates, random_predicates
+from noisycount.engines.conformance.records import (
+    MIXED,
+    PERSON,
+    Draws,
+    Exercise,
+    TableQuestion,
+    mixed_records,
+)
+from noisycount.engines.truth import Record
+from noisycount.model.tables.levels import Level
+from noisycount.query.grouping import (
+    CellQuestion,
+    Edges,
+    Key,
+    KeyQuestion,
+    KeySet,
+    Part,
+    Period,
+    Plain,
+    Span,
+)
+from noisycount.query.predicate import (
+    Column,
+    Comparison,
+    Constant,
+    Literal,
+    Missing,
+    Not,
+    Operator,
+    Pattern,
+    Predicate,
+)
+from noisycount.query.schema import Kind
+
+__all__ = ["exercises"]
+
+
+_MOST_PARTS = 3
+
+
+_MOST_KEYS = 6
+
+
+_MANY_EDGES = 200
+
+
+_SALTS = ("", "salt", "it's")
+
+
+def random_tables(schema: Mapping[str, Kind], number: int, seed: str) -> Iterator[TableQuestion]:
+    """So many tables of the columns of a schema: of listed keys, and of hidden ones."""
+    maker = _Maker(Draws(seed), [Column(name, kind) for name, kind in schema.items()])
+    wheres = random_predicates(schema, number, f"where of {seed}")
+    for place, where in enumerate(wheres):
+        chosen = where if place % 3 == 0 else None
+        yield maker.keys(chosen) if place % 4 == 0 else maker.cells(chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """What makes tables of some columns."""
+
+    draws: Draws
+    columns: Sequence[Column]
+
+    def keys(self, where: Predicate | None) -> KeyQuestion:
+        """A table whose keys only the records know."""
+        return KeyQuestion(self.parts(), where, self.most(), self.draws.one_of(_SALTS))
+
+    def cells(self, where: Predicate | None) -> CellQuestion:
+        """A table whose keys are known."""
+        draws, parts = self.draws, self.parts()
+        values = [self.values(part) for part in parts]
+        codes = list(product(*(range(len(each)) for each in values)))
+        if draws.is_one_in(2):
+            codes = draws.some_of(codes, (len(codes) + 1) // 2)
+        keys = KeySet(
+            tuple(parts), tuple(values), np.array(codes, np.int32).reshape(-1, len(parts))
+        )
+        has_other = draws.is_one_in(2)
+        levels = self.levels(len(keys) + has_other)
+        return CellQuestion(keys, where, levels, has_other, self.most(), draws.one_of(_SALTS))
+
+    def most(self) -> int | None:
+        """In how many groups a unit may be."""
+        return None if self.draws.is_one_in(2) else 1 + self.draws.below(3)
+
+    def parts(self) -> list[Part]:
+        """One to three different parts."""
+        found = {part.text: part for part in (self.part() for _ in range(_MOST_PARTS))}
+        return self.draws.some_of(list(found.values()), 1 + self.draws.below(_MOST_PARTS))
+
+    def part(self) -> Part:
+        """Something to group by."""
+        column = self.draws.one_of(self.columns)
+        is_plain = self.draws.is_one_in(2)
+        match column.kind:
+            case Kind.TEXT | Kind.BOOLEAN:
+                return Plain(column)
+            case Kind.INTEGER | Kind.DATE if is_plain:
+                return Plain(column)
+            case Kind.INTEGER | Kind.REAL:
+                return Edges(column, self.edges(column.kind))
+            case _:
+                return Period(column, self.draws.one_of(list(Span)))
+
+    def edges(self, kind: Kind) -> tuple[int | float, ...]:
+        """Where ranges begin: few of values that occur, or many."""
+        draws = self.draws
+        if draws.is_one_in(4):
+            first = draws.below(_MANY_EDGES) - _MANY_EDGES
+            step = 1 if kind is Kind.INTEGER else 0.5
+            return tuple(step * (first + place) for place in range(_MANY_EDGES))
+        choices: list[Any] = list(LITERALS[Kind.INTEGER])
+        if kind is Kind.REAL:
+            choices += LITERALS[Kind.REAL]
+        return tuple(sorted(set(draws.some_of(choices, 1 + draws.below(9)))))
+
+    def values(self, part: Part) -> tuple[Key, ...]:
+        """Some keys of a part, each once."""
+        known = part.implied or tuple(_keys(part))
+        most = len(known) + 1 if part.implied else _MOST_KEYS
+        return tuple(self.draws.some_of([*known, None], 1 + self.draws.below(most)))
+
+    def levels(self, cells: int) -> tuple[Level, ...]:
+        """The cells, their total, and sums of some of them."""
+        size = 1 + self.draws.below(4)
+        sums = [self.draws.below(size + 1) - 1 for _ in range(cells)]
+        return (
+            Level("cells", np.arange(cells, dtype=np.int32), cells),
+            Level("total", np.zeros(cells, np.int32), 1),
+            Level("sums", np.array(sums, np.int32), size),
+        )
+
+
+def _keys(part: Part) -> list[Key]:
+    """Every key of a part that values have which an analyst can write."""
+    values = LITERALS[part.column.kind]
+    if isinstance(part, Period):
+        return sorted({part.key(value) for value in (*values, date(1999, 12, 31))}, key=str)
+    return [part.checked(value) for value in values]
+
+
+_TOWN = Plain(Column("town", Kind.TEXT))
+
+
+_AGE = Edges(Column("age", Kind.INTEGER), (0, 18, 65))
+
+
+_LIMITS = (None, 1, 2, 3)
+
+
+_SALTS_TRUNCATED_TABLES = ("", "salt")
+
+
+def truncated_tables(towns: Sequence[str]) -> Iterator[TableQuestion]:
+    """Tables by town, by age, and by both: of listed keys and of hidden ones.
+
+    Args:
+        towns: Those that are listed.
+    """
+    for parts, most, salt in product(
+        [(_TOWN,), (_AGE,), (_TOWN, _AGE)], _LIMITS, _SALTS_TRUNCATED_TABLES
+    ):
+        yield KeyQuestion(parts, None, most, salt)
+        keys = _listed(parts, towns)
+        for has_other in (False, True):
+            levels = _levels(len(keys) + has_other)
+            yield CellQuestion(keys, None, levels, has_other, most, salt)
+
+
+def _listed(parts: tuple[Part, ...], towns: Sequence[str]) -> KeySet:
+    """Every combination of some towns and of some ages."""
+    values = tuple(tuple(towns) if part is _TOWN else (0, 2) for part in parts)
+    codes = [*product(*(range(len(each)) for each in values))]
+    return KeySet(parts, values, np.array(codes, np.int32).reshape(-1, len(parts)))
+
+
+def _levels(cells: int) -> tuple[Level, ...]:
+    """The cells, every second one with its neighbour, and all of them."""
+    places = np.arange(cells, dtype=np.int32)
+    return (
+        Level("cells", places, cells),
+        Level("pairs", places // 2, (cells + 1) // 2),
+        Level("total", places * 0, 1),
+    )
+
+
+_KEYWORDS = ("select", "order", "group", "user", "table", "null", "case", "count", "by", "from")
+
+
+_SIGNS = ('a"b', "a.b", "a b", " a", "100%", "%(a)s", ":a", "a'b", "a`b", "[a]", "a\\b", "é", "$a")
+
+
+_CASES = ("age", "Age", "AGE")
+
+
+_NAMES = ("ann", "Ann", "ANN", "ann ", " ann", "é", "e\u0301", "ss", "ß", "", "1", "01")
+
+
+_ROWS = (1, 2, 1000)
+
+
+_FEW_ROWS = 8
+
+
+_CROWD = 3000  # where sketches of 2**15 places err by one in three hundred
+
+
+_RANDOM = 5_000
+
+
+"""Random predicates without a unit, and as many with one."""
+
+
+_TABLES = 100
+
+
+def exercises() -> Iterator[Exercise]:
+    """The exercises, those that decide whether an engine makes tables at all first."""
+    yield from _mixed()
+    yield from _persons()
+    yield _crowd()
+    yield from _named_columns()
+    yield Exercise("no records", MIXED, [], predicates=[Constant(value=True), *_of_all(MIXED)])
+    yield Exercise(
+        "a record without a person",
+        {PERSON: Kind.INTEGER, "age": Kind.INTEGER},
+        [{PERSON: 1, "age": 30}, {PERSON: None, "age": 31}],
+        PERSON,
+        [Constant(value=True)],
+        is_refused=True,
+    )
+
+
+def _mixed() -> Iterator[Exercise]:
+    """Cells of every kind beside each other, by records and by persons."""
+    records = mixed_records()
+    asked = {name: kind for name, kind in MIXED.items() if name != PERSON}
+    for unit, name in ((None, "cells of every kind"), (PERSON, "cells of every kind by person")):
+        predicates = [*fixed_predicates(asked), *random_predicates(asked, _RANDOM, name)]
+        made = list(random_tables(asked, _TABLES, name))
+        yield Exercise(name, MIXED, records, unit, predicates, made)
+
+
+def _persons() -> Iterator[Exercise]:
+    """Persons of 1, 2, 1,000 and a few records, whose names are nearly the same."""
+    numbers = (0, -1, 7, 2**53, 2**53 + 1, 2**63 - 1, -(2**63))
+    for kind, persons in ((Kind.INTEGER, numbers), (Kind.TEXT, _NAMES), (Kind.BOOLEAN, (True,))):
+        schema = {PERSON: kind, "age": Kind.INTEGER, "town": Kind.TEXT}
+        rows = [*_ROWS, *[_FEW_ROWS] * len(persons)]
+        records = [
+            {PERSON: person, "age": (row * 7 + place) % 90, "town": _NAMES[(row + place) % 5]}
+            for place, (person, number) in enumerate(zip(persons, rows, strict=False))
+            for row in range(number)
+        ]
+        asked, name = [Constant(value=True), *_of_ages()], f"persons that are {kind.value}"
+        tables = list(truncated_tables(_NAMES[:4]))  # of five
+        yield Exercise(name, schema, records, PERSON, asked, tables)
+
+
+def _crowd() -> Exercise:
+    """So many persons that a sketch of them would be wrong."""
+    schema = {PERSON: Kind.INTEGER, "age": Kind.INTEGER}
+    records = [{PERSON: number * 7919, "age": number % 90} for number in range(_CROWD)]
+    age = Column("age", Kind.INTEGER)
+    asked = [
+        Comparison(age, Operator.LESS, Literal(Kind.INTEGER, limit)) for limit in range(5, 95, 5)
+    ]
+    return Exercise("very many persons", schema, records, PERSON, asked)
+
+
+def _of_ages() -> Iterator[Predicate]:
+    age, town = Column("age", Kind.INTEGER), Column("town", Kind.TEXT)
+    for operator in Operator:
+        for value in (0, 7, 14, 89):
+            yield Comparison(age, operator, Literal(Kind.INTEGER, value))
+    for name in _NAMES:
+        yield Comparison(town, Operator.EQUAL, Literal(Kind.TEXT, name))
+        yield Not(Pattern(town, f"%{name}%"))
+
+
+def _named_columns() -> Iterator[Exercise]:
+    """Columns whose names are keywords, have signs, or differ in case alone."""
+    for about, names in (
+        ("columns named like keywords", _KEYWORDS),
+        ("columns with signs in their names", _SIGNS),
+        ("columns that differ in case", _CASES),
+    ):
+        schema = dict.fromkeys(names, Kind.INTEGER)
+        records = [_ladder(names, row) for row in range(len(names) + 1)]
+        hidden = [KeyQuestion([Plain(Column(name, Kind.INTEGER))], None) for name in names[:3]]
+        for unit in (None, names[0]):
+            asked = {name: kind for name, kind in schema.items() if name != unit}
+            yield Exercise(
+                about,
+                schema,
+                records,
+                unit,
+                list(_of_all(asked)),
+                [each for each in hidden if each.parts[0].column.name != unit],
+                is_optional=True,
+            )
+
+
+def _ladder(names: Sequence[str], row: int) -> Record:
+    """A record with a different number of ones for each name."""
+    return {name: int(place < row) for place, name in enumerate(names)}
+
+
+def _of_all(schema: Mapping[str, Kind]) -> Iterator[Predicate]:
+    """Something about every column of a schema."""
+    for name, kind in schema.items():
+        column = Column(name, kind)
+        yield from (Missing(column), Not(Missing(column)))
+        if kind is Kind.INTEGER:
+            yield Comparison(column, Operator.EQUAL, Literal(kind, 1))

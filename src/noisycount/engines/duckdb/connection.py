@@ -1,0 +1,296 @@
+"""Names and texts as DuckDB reads them.
+
+The names of columns as DuckDB tells them apart.
+
+What is said where DuckDB fails: nothing of its own, as its errors quote cells.
+
+Paths as DuckDB reads them.
+
+A connection that holds private records: nothing is read, written or loaded beside them.
+
+The cursors of one connection to DuckDB, which may be closed while they are in use.
+
+Statements of one question, given up together when they take too long or their source closes.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Lock, Thread
+from typing import TypeAlias, TypeVar
+
+import duckdb
+
+from noisycount.engines.places import files_of, is_several
+from noisycount.errors import SourceError
+
+__all__ = [
+    "Connection",
+    "Cursors",
+    "Statements",
+    "limited",
+    "lock",
+    "path_pattern",
+    "private_connection",
+    "quoted_name",
+    "quoted_text",
+    "readable_file",
+    "readable_place",
+    "require_single_names",
+    "without_engine_errors",
+]
+
+
+def quoted_name(name: str) -> str:
+    """A name between double quotes."""
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'
+
+
+def quoted_text(text: str) -> str:
+    """A text between single quotes."""
+    escaped = text.replace("'", "''")
+    return f"'{escaped}'"
+
+
+def require_single_names(names: Iterable[str], where: str) -> None:
+    """The refusal of names that stand there twice, if only in another case.
+
+    Args:
+        names: Of the columns.
+        where: What has them, with its verb.
+
+    Raises:
+        SourceError: One stands there twice, or there are none.
+    """
+    places: dict[str, int] = {}
+    for place, name in enumerate(names, start=1):
+        first = places.setdefault(name.lower(), place)
+        if first != place:  # without the name: where names were left out it is a cell
+            raise SourceError(
+                f"{where} one name for columns {first:,} and {place:,}, in whatever case: "
+                "give each a name of its own"
+            )
+    if not places:
+        raise SourceError(f"{where} no columns: give it some")
+
+
+Result = TypeVar("Result")
+
+
+def without_engine_errors(
+    work: Callable[[], Result], refusal: str, without_memory: str | None = None
+) -> Result:
+    """The result of some work, or a refusal that keeps nothing of the engine's error.
+
+    A context manager could not serve: the refusal would have that error as its context.
+
+    Args:
+        work: What asks the engine.
+        refusal: The text of the refusal.
+        without_memory: Its text where memory did not suffice; None: the same.
+
+    Raises:
+        SourceError: The engine failed.
+    """
+    try:
+        return work()
+    except duckdb.OutOfMemoryException:
+        message = without_memory or refusal
+    except (duckdb.Error, OSError):  # of a file, or of a store of files
+        message = refusal
+    raise SourceError(message)
+
+
+_COLUMNAR = (".parquet", ".pq")
+
+
+Connection: TypeAlias = duckdb.DuckDBPyConnection
+
+
+def readable_place(path: Path) -> Path:
+    """The absolute path of a file that can be read, or of a folder or pattern of Parquet files.
+
+    Raises:
+        SourceError: One cannot be, is of another format, or DuckDB would read another.
+    """
+    if not is_several(path):
+        return readable_file(path)
+    place = Path(os.path.abspath(path))  # noqa: PTH100 - a pattern is resolved by no disk
+    for file in files_of(place):
+        if file.suffix.lower() not in _COLUMNAR:
+            raise SourceError(
+                f"{str(path)!r} matches {file.name!r}, but only Parquet files are read as one: "
+                "name the one file, or a pattern such as data/*.parquet"
+            )
+        readable_file(file)
+    return place
+
+
+def readable_file(path: Path) -> Path:
+    """The absolute path of a file that can be read.
+
+    Raises:
+        SourceError: It cannot be, or DuckDB would read another.
+    """
+    shown = repr(str(path))
+    try:
+        place = path.resolve(strict=True)
+        str(place).encode()
+        if not place.is_file():
+            raise SourceError(f"{shown} is not a file: name a CSV, Parquet or DuckDB file")
+        with place.open("rb"):
+            pass
+    except FileNotFoundError:
+        raise SourceError(f"{shown} does not exist: check the path of the file") from None
+    except (OSError, ValueError):  # ValueError: a path that is no UTF-8, or has a NUL
+        raise SourceError(f"{shown} cannot be read: check its path and permissions") from None
+    if "\\" in place.as_posix():
+        raise SourceError(
+            f"{shown} has a backslash, which DuckDB reads as another character: rename it"
+        )
+    return place
+
+
+def path_pattern(place: Path) -> str:
+    """The path as a pattern that matches nothing else: DuckDB expands patterns in paths."""
+    return re.sub(r"[*?\[]", r"[\g<0>]", place.as_posix())
+
+
+# Statistics and pushed-down filters would let the time of a count tell which values occur.
+_LOCKS = (
+    "disabled_optimizers = 'statistics_propagation,filter_pushdown'",
+    "autoinstall_known_extensions = false",
+    "autoload_known_extensions = false",
+    "allow_community_extensions = false",
+    "python_enable_replacements = false",
+    "enable_external_access = false",
+    "lock_configuration = true",
+)
+
+
+def private_connection() -> Connection:
+    """A connection whose tables stay in memory.
+
+    Nothing private may spill to a disk, where it would stay after a kill.
+    """
+    return duckdb.connect(":memory:", config={"temp_directory": ""})
+
+
+def lock(connection: Connection) -> None:
+    """The end of all access of a connection to anything but what it has open."""
+    for setting in _LOCKS:
+        connection.execute(f"SET {setting}")
+
+
+@dataclass(slots=True)
+class Cursors:
+    """A cursor of its own for each query.
+
+    Attributes:
+        connection: Whose cursors they are.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    _lock: Lock = field(default_factory=Lock)
+    _running: list[duckdb.DuckDBPyConnection] = field(default_factory=list)
+    _is_closed: bool = False
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a query runs."""
+        return bool(self._running)
+
+    def require_open(self) -> None:
+        """The refusal to go on once they are closed.
+
+        Raises:
+            SourceError: They are.
+        """
+        if self._is_closed:
+            raise SourceError("the records are closed: open the source again")
+
+    @contextmanager
+    def one(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor for one query.
+
+        Raises:
+            SourceError: They are closed.
+        """
+        with self._lock:
+            self.require_open()
+            cursor = self.connection.cursor()
+            self._running.append(cursor)
+        try:
+            yield cursor
+        finally:
+            with self._lock:
+                cursor.close()
+                self._running.remove(cursor)
+                self._close_if_idle()
+
+    def close(self) -> None:
+        """The end of all queries: those that run are interrupted, and none is waited for."""
+        with self._lock:
+            self._is_closed = True
+            for cursor in self._running:
+                cursor.interrupt()
+            self._close_if_idle()
+
+    def _close_if_idle(self) -> None:
+        if self._is_closed and not self.is_busy:
+            self.connection.close()
+
+
+_AGAIN = 0.05  # s; an interruption between two statements meets neither
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """What is asked of one cursor.
+
+    Attributes:
+        cursor: Answers.
+        require_open: Refuses to go on once the source is closed.
+    """
+
+    cursor: Connection
+    require_open: Callable[[], None]
+
+    def run(self, query: str, parameters: object = None) -> Connection:
+        """The answer to a statement.
+
+        Raises:
+            SourceError: The source was closed.
+        """
+        self.require_open()
+        return self.cursor.execute(query, parameters)
+
+
+@contextmanager
+def limited(cursor: Connection, seconds: float | None) -> Iterator[None]:
+    """A block in which all that a cursor does is interrupted from some time on.
+
+    Args:
+        cursor: Whose statements end with an error then.
+        seconds: When, from now; None: never.
+    """
+    if seconds is None:
+        yield
+        return
+    done = Event()
+
+    def interrupt() -> None:
+        wait = seconds
+        while not done.wait(wait):
+            cursor.interrupt()
+            wait = _AGAIN
+
+    Thread(target=interrupt, daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()

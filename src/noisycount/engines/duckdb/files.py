@@ -1,0 +1,362 @@
+# ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
+# ruff: noqa: S608, as all SQL here is made of names that it quotes
+"""Copies of what the texts of a file stand for, as Parquet files that are read in their place.
+
+What DuckDB reads: texts, Parquet files and databases.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import mkstemp
+from typing import Any
+
+import duckdb
+
+from noisycount.engines.check import ColumnCheck
+from noisycount.engines.duckdb.cells import SQL_TYPES
+from noisycount.engines.duckdb.connection import Connection, path_pattern, quoted_name, quoted_text
+from noisycount.engines.duckdb.lake import Lake, allow, parquet_relation
+from noisycount.engines.duckdb.texts import Lines, TextFile, fault, object_lines, text_lines
+from noisycount.engines.duckdb.typed_texts import Findings, TextTable, findings
+from noisycount.engines.duckdb.workbooks import JsonLines, Workbook
+from noisycount.engines.forms import ColumnForm, FileForm, by_ending
+from noisycount.engines.places import is_several
+from noisycount.errors import SourceError
+from noisycount.query.schema import Kind, close_names
+
+__all__ = [
+    "COPY",
+    "FORMATS",
+    "LAKE",
+    "PARQUET",
+    "TEXTS",
+    "Description",
+    "Format",
+    "Relation",
+    "format_of",
+    "is_written",
+    "stated_forms",
+]
+
+
+_OPTIONS = "FORMAT parquet, COMPRESSION snappy, USE_TMP_FILE false"
+
+
+def is_written(connection: Connection, copy: Path) -> bool:
+    """Whether the table `typed` could be written into a file, which nobody else can read.
+
+    The file is there when all of it is written; where space or a permission lacks, no part is.
+
+    Args:
+        connection: Holds the table.
+        copy: The file; an older one is replaced.
+    """
+    try:
+        descriptor, name = mkstemp(dir=copy.parent, prefix=f".{copy.name}.", suffix=".part")
+    except OSError:
+        return False
+    part = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            connection.execute(f"COPY typed TO {quoted_text(name)} ({_OPTIONS})")
+            os.fsync(file.fileno())
+        part.replace(copy)
+    except (OSError, duckdb.Error):
+        return False
+    finally:
+        part.unlink(missing_ok=True)
+    return True
+
+
+def require_copy(connection: Connection, copy: Path, forms: Mapping[str, ColumnForm]) -> str:
+    """The relation of a copy, which must have the columns that are said of it.
+
+    Args:
+        connection: Where.
+        copy: The file.
+        forms: What the texts of each of its columns stood for, in their order.
+
+    Raises:
+        SourceError: It has other columns.
+    """
+    relation = f"read_parquet({quoted_text(path_pattern(copy))}, hive_partitioning=false)"
+    found = connection.sql(f"SELECT * FROM {relation}")
+    types = {name: SQL_TYPES[form.kind] for name, form in forms.items()}
+    if dict(zip(found.columns, map(str, found.types), strict=True)) != types:
+        raise SourceError(f"{str(copy)!r} is no copy of these records: remove it")
+    return relation
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What the owner of a file says of it.
+
+    Attributes:
+        unit: The column that names the person; None: every row is one unit.
+        columns: What questions may use; None: all but the unit.
+        table: Which table of a database.
+        kinds: What the texts of columns stand for; the others: what they most likely do.
+        form: How texts are found in the file.
+        is_for_check: Whether nothing is counted but what is in each column, the unit among them.
+    """
+
+    unit: str | None = None
+    columns: Sequence[str] | None = None
+    table: str | None = None
+    kinds: Mapping[str, ColumnForm] | None = None
+    form: FileForm = FileForm()  # noqa: RUF009 - frozen
+    is_for_check: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A file as a relation of a connection.
+
+    Attributes:
+        sql: What stands after FROM.
+        checks: What is in its columns, where it was made of texts.
+        form: How the texts were found.
+        is_sound: Whether all cells are known to be readable.
+        findings: What a check saw beside it.
+        is_computed: Whether it is a view of the file's, whose cells are made when they are read.
+    """
+
+    sql: str
+    checks: tuple[ColumnCheck, ...] = ()
+    form: FileForm | None = None
+    is_sound: bool = False
+    findings: Findings = Findings()  # noqa: RUF009 - frozen
+    is_computed: bool = False
+
+
+def _texts(connection: Connection, place: Path, told: Description) -> Relation:
+    file = TextFile.read(place, told.form)
+    _load(file, connection)
+    table = TextTable(connection, file.names)
+    return _typed(table, told, file.form, lambda rows: text_lines(file, connection, rows))
+
+
+def _objects(connection: Connection, place: Path, told: Description) -> Relation:
+    file = JsonLines.load(place, connection)
+    table = TextTable(connection, file.names, file.types)
+    return _typed(table, told, FileForm(), lambda rows: object_lines(place, table.rows, rows))
+
+
+def _sheet(connection: Connection, place: Path, told: Description) -> Relation:
+    sheet = Workbook.load(place, connection, told.table, told.form.skip)
+    table = TextTable(connection, sheet.names, sheet.types)
+    form = FileForm(skip=sheet.skip)
+    return _typed(table, told, form, lambda rows: {row: sheet.places[row] for row in rows})
+
+
+def _typed(table: TextTable, told: Description, form: FileForm, lines: Lines) -> Relation:
+    """A table `loaded` of texts, once it is one of values."""
+    for name in told.kinds or ():
+        if name not in table.names:
+            raise SourceError(
+                f"kinds names {name!r}, which is no column: use {close_names(name, table.names)}"
+            )
+    checks = table.typed(told.kinds or {}, told.unit, explains=told.is_for_check)
+    seen = Findings()
+    if told.is_for_check:
+        seen = findings(table.connection, checks, told.unit, lines)
+    table.connection.execute("DROP TABLE loaded")
+    return Relation("typed", tuple(checks), form, is_sound=True, findings=seen)
+
+
+def _load(file: TextFile, connection: Connection) -> None:
+    """The making of the table `loaded`, or a refusal that tells the owner which line is wrong."""
+    if _is_loaded(file, connection, rewrites=False):
+        return
+    wrong = fault(file)
+    if wrong is None and _is_loaded(file, connection, rewrites=True):
+        return
+    wrong = wrong or "its lines cannot be told apart"
+    raise SourceError(
+        f"{str(file.place)!r} cannot be read as CSV: {wrong}: mend it there, or state delimiter, "
+        "skip or encoding in noisycount.toml"
+    )
+
+
+def _is_loaded(file: TextFile, connection: Connection, *, rewrites: bool) -> bool:
+    """Whether the table could be made."""
+    try:
+        file.load(connection, rewrites=rewrites)
+    except duckdb.OutOfMemoryException:
+        raise
+    except duckdb.Error:
+        return False
+    return True
+
+
+def _parquet(connection: Connection, place: Path, _: Description) -> Relation:
+    return Relation(parquet_relation(connection, place))
+
+
+def _lake(connection: Connection, lake: Lake, _: Description) -> Relation:
+    return Relation(parquet_relation(connection, lake), is_sound=True)
+
+
+def _copy(connection: Connection, place: Path, told: Description) -> Relation:
+    allow(connection, place)
+    return Relation(require_copy(connection, place, told.kinds or {}), is_sound=True)
+
+
+def _database(connection: Connection, place: Path, told: Description) -> Relation:
+    path = quoted_text(place.as_posix())
+    connection.execute(f"ATTACH {path} AS file (READ_ONLY, TYPE duckdb)")
+    connection.execute("SET enable_external_access = false")  # for views, which may read anything
+    rows = connection.execute(
+        "SELECT schema_name, table_name, false FROM duckdb_tables() "
+        "WHERE database_name = 'file' AND NOT internal UNION ALL "
+        "SELECT schema_name, view_name, true FROM duckdb_views() "
+        "WHERE database_name = 'file' AND NOT internal ORDER BY ALL"
+    ).fetchall()
+    found = {
+        name if schema == "main" else f"{schema}.{name}": (schema, name, is_view)
+        for schema, name, is_view in rows
+    }
+    if not found:
+        raise SourceError(f"{str(place)!r} has no table: give it one with the records")
+    table = next(iter(found)) if told.table is None and len(found) == 1 else told.table
+    if table is None or table not in found:
+        raise SourceError(
+            f"table must name a table of the file, got {table!r}: "
+            f"use {close_names(table or '', [*found])}"
+        )
+    schema, name, is_view = found[table]
+    relation = f"file.{quoted_name(schema)}.{quoted_name(name)}"
+    if _reads_others(connection, relation):
+        raise SourceError(
+            f"{table!r} of {str(place)!r} is a view that reads other files: make it a table"
+        )
+    return Relation(relation, is_sound=is_view, is_computed=is_view)
+
+
+def _reads_others(connection: Connection, relation: str) -> bool:
+    """Whether a view reads anything beside its database."""
+    try:
+        connection.sql(f"SELECT * FROM {relation}")
+    except duckdb.PermissionException:
+        return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How files of an ending are read, and what to do where they cannot be.
+
+    Attributes:
+        name: Of the format.
+        check: What to check where a file cannot be read.
+        relief: What to do where memory does not suffice.
+        relation: Makes a file a relation of a connection.
+        holds_texts: Whether its cells are texts, which are read once.
+        describes: What can be said of how its texts are found, beside their kinds.
+        has_tables: Whether it can have several tables.
+    """
+
+    name: str
+    check: str
+    relief: str
+    relation: Callable[[Connection, Any, Description], Relation]
+    holds_texts: bool = False
+    describes: frozenset[str] = frozenset()
+    has_tables: bool = False
+
+
+TEXTS = Format(
+    "CSV",
+    "it is UTF-8, that its first line names the columns, and that every line has as many cells",
+    "a CSV file is held in memory as a whole, so make some free, or make it a Parquet file",
+    _texts,
+    holds_texts=True,
+    describes=frozenset({"encoding", "delimiter", "skip"}),
+)
+
+
+_OBJECTS = Format(
+    "JSON",
+    "it is UTF-8, and that every line is an object",
+    "such a file is held in memory as a whole, so make some free, or make it a Parquet file",
+    _objects,
+    holds_texts=True,
+)
+
+
+_WORKBOOK = Format(
+    "Excel",
+    "the file is whole",
+    "a workbook is held in memory as a whole, so make some free, or make it a Parquet file",
+    _sheet,
+    holds_texts=True,
+    describes=frozenset({"skip"}),
+    has_tables=True,
+)
+
+
+PARQUET = Format("Parquet", "the file is whole", "make some free", _parquet)
+
+
+LAKE = Format("Parquet", "its files are whole, and that the store answers", "make some free", _lake)
+
+
+COPY = Format("Parquet", "the file is whole, or remove it", "make some free", _copy)
+
+
+_DATABASE = Format(
+    "DuckDB",
+    "the file is whole and that no other program is writing it",
+    "make some free",
+    _database,
+    has_tables=True,
+)
+
+
+FORMATS = {
+    **dict.fromkeys([".csv", ".tsv", ".csv.gz", ".tsv.gz"], TEXTS),
+    **dict.fromkeys([".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"], _OBJECTS),
+    ".xlsx": _WORKBOOK,
+    **dict.fromkeys([".parquet", ".pq"], PARQUET),
+    **dict.fromkeys([".duckdb", ".db", ".ddb"], _DATABASE),
+}
+
+
+def format_of(path: Path, told: Description) -> Format:
+    """The format of a file by its ending.
+
+    Args:
+        path: The file.
+        told: What its owner says of it.
+
+    Raises:
+        SourceError: No format has this ending, or the format has no tables or states its kinds.
+    """
+    found = PARQUET if is_several(path) else by_ending(path, FORMATS)
+    if told.table is not None and not found.has_tables:
+        raise SourceError(
+            f"table is {told.table!r}, but only DuckDB files and workbooks have several: "
+            "leave it out"
+        )
+    if told.kinds is not None and not found.holds_texts:
+        raise SourceError(
+            f"{str(path)!r} states its kinds itself, as only texts such as CSV files do not: "
+            "leave kinds out"
+        )
+    for name in ("encoding", "delimiter", "skip"):
+        if name not in found.describes and getattr(told.form, name) is not None:
+            raise SourceError(
+                f"{name} says nothing of {str(path)!r}, as {found.name} files are: leave it out"
+            )
+    return found
+
+
+def stated_forms(
+    kinds: Mapping[str, Kind | ColumnForm] | None,
+) -> dict[str, ColumnForm] | None:
+    """What the texts of columns stand for; a kind alone is the usual form of its texts."""
+    if kinds is None:
+        return None
+    return {n: ColumnForm(kind) if isinstance(kind, Kind) else kind for n, kind in kinds.items()}

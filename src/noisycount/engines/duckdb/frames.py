@@ -1,0 +1,325 @@
+# ruff: noqa: S608, as all SQL here is made of names that it quotes
+# ruff: noqa: S608, as all SQL here is made of typed trees and of names that it quotes
+"""The types of the columns of a table in memory, and what is looked at before it is counted.
+
+Tables in memory, of pandas, Polars, Arrow or DuckDB, counted by DuckDB where they are.
+"""
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.engines.check import Check, ColumnCheck
+from noisycount.engines.duckdb.connection import (
+    Connection,
+    Cursors,
+    lock,
+    private_connection,
+    quoted_name,
+    without_engine_errors,
+)
+from noisycount.engines.duckdb.snapshot import FRAME, Decisions, Snapshot, compared_columns
+from noisycount.engines.duckdb.streams import ColumnContent, content_hash, read_cells
+from noisycount.engines.duckdb.table_counts import TableCounting
+from noisycount.engines.duckdb.tables import Person
+from noisycount.engines.duckdb.view import (
+    check_counts,
+    column_types,
+    converted,
+    count_sql,
+    require_units,
+    row_within,
+    whole_schema,
+)
+from noisycount.engines.interface import TypedSource, require_known_columns, require_known_parts
+from noisycount.errors import SourceError
+from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion, Part
+from noisycount.query.predicate import Predicate, columns
+from noisycount.query.schema import Schema
+
+__all__ = ["FrameSource"]
+
+
+_ZONED = ("timestamp with time zone", "timestamptz_ns")  # DuckDB may fail to read cells of these
+
+
+_UNREADABLE = "type that is not read"
+
+
+def frame_types(snapshot: Snapshot, connection: Connection) -> dict[str, str]:
+    """The type of each column as DuckDB names it, also of those that it does not read."""
+    found: dict[str, str] = {}
+    for names in snapshot.parts:
+        found |= _types_of(names, snapshot, connection)
+    return {name: found[name] for name in snapshot.names}
+
+
+def _types_of(names: Sequence[str], snapshot: Snapshot, connection: Connection) -> dict[str, str]:
+    """The types of some columns; if one cannot be read, halves of them are tried."""
+    try:
+        snapshot.attach(connection, names)
+        return column_types(connection, FRAME)
+    except duckdb.Error:
+        if len(names) == 1:
+            return {names[0]: _UNREADABLE}
+    middle = len(names) // 2
+    return _types_of(names[:middle], snapshot, connection) | _types_of(
+        names[middle:], snapshot, connection
+    )
+
+
+def require_readable_cells(
+    snapshot: Snapshot, connection: Connection, types: dict[str, str], unit: str | None
+) -> None:
+    """The refusal of cells that cannot be read, and of records without a unit."""
+    zoned = [name for name, type_ in types.items() if type_ in _ZONED]
+    try:
+        if zoned:
+            snapshot.attach(connection, zoned)
+            latest = ", ".join(f"max({quoted_name(name)})" for name in zoned)
+            connection.execute(f"SELECT {latest} FROM {FRAME}")
+        if unit is not None:
+            snapshot.attach(connection, [unit])
+            require_units(connection, FRAME, unit)
+    except duckdb.Error:
+        columns_ = ", ".join(map(repr, [*zoned, *([unit] if unit else [])]))
+        message = f"frame has cells in {columns_} that cannot be read: convert them"
+    else:
+        return
+    raise SourceError(message)
+
+
+_FAILURE = "frame cannot be counted: check that it is not closed meanwhile, and that memory is free"
+
+
+_CATEGORIES = "enum"
+
+
+@dataclass(slots=True, eq=False)
+class FrameSource(TypedSource):
+    """The records of a table in memory; made by ``FrameSource.open``.
+
+    They are those that the table has at opening: what is changed in it afterwards is not counted.
+    Arrays of NumPy that a table was made of without a copy must not be written to meanwhile.
+    A frame of pandas, Polars or Arrow is counted where it is; what another library computes as it
+    is read, such as a relation of DuckDB, is copied. A float that pandas knows as missing (NaN) is
+    missing; in Polars and Arrow NaN is a value. Categories and dictionaries count as what they
+    stand for, FLOAT and DECIMAL as DOUBLE, times in UTC and in microseconds, finer ones cut off.
+
+    Attributes:
+        schema: What questions may use.
+        unit: The column that names the person, or None where every record is one unit.
+        seconds: After which a count is given up; None: never.
+
+    Example:
+        >>> import polars as pl
+        >>> from noisycount.query.parser import parse
+        >>> frame = pl.DataFrame({"person": [1, 1, 2], "age": [31, 32, 29]})
+        >>> with FrameSource.open(frame, unit="person") as source:
+        ...     source.count([parse("age >= 30", source.schema)])
+        [1]
+    """
+
+    cursors: Cursors
+    snapshot: Snapshot
+    types: dict[str, str]
+    schema: Schema
+    unit: str | None
+    seconds: float | None = None
+    _version: str = ""
+
+    @classmethod
+    def open(
+        cls,
+        frame: Any,  # noqa: ANN401 - of any library
+        *,
+        unit: str | None,
+        columns: Sequence[str] | None = None,
+        seconds: float | None = None,
+    ) -> Self:
+        """The records of a table.
+
+        Args:
+            frame: A DataFrame of pandas or Polars, a table of Arrow, a relation of DuckDB, or
+                another table that has `__arrow_c_stream__`.
+            unit: The column that names the person, or None where every record is one unit. A named
+                index of pandas is a column.
+            columns: The columns that questions may use, or None for all but the unit.
+            seconds: After which a count is given up; None: never.
+
+        Raises:
+            SourceError: It is no such table, its columns have no names of their own, or values of
+                several types, or it has records without a unit.
+        """
+        connection = private_connection()
+        try:
+            lock(connection)
+            snapshot = Snapshot.of(frame, connection)
+            types = frame_types(snapshot, connection)
+            schema = whole_schema(types).for_questions(unit, columns)
+            require_readable_cells(snapshot, connection, types, unit)
+        except BaseException:
+            connection.close()
+            raise
+        return cls(Cursors(connection), snapshot, types, schema, unit, seconds)
+
+    @property
+    def version(self) -> str:
+        """The hash of what all columns hold that a question or a unit could use.
+
+        The same records in the same order have the same, whichever library holds them, in however
+        many parts, and after they were written to a file and read again.
+        """
+        if not self._version:
+            self._version = without_engine_errors(self._hash, _FAILURE)
+        return self._version
+
+    def prepare(self) -> None:
+        """The refusal of records that are closed; all else was looked at when they were opened."""
+        self.require_unchanged()
+
+    def _hash(self) -> str:
+        """The hash; each thread reads columns of its own."""
+        names = [n for n in self.types if n in self.schema.entire or n == self.unit]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            found = dict(zip(names, pool.map(self._content, names), strict=True))
+        (rows,) = self._row("SELECT count(*) FROM records", ())
+        return content_hash(found, rows)
+
+    def _content(self, name: str) -> list[object]:
+        """What one column is, and holds."""
+        kind = self.schema.entire.get(name)
+        (shown,) = converted(self.types, [name]) if kind else [f"{quoted_name(name)}::VARCHAR"]
+        with self.cursors.one() as cursor:
+            self.snapshot.attach(cursor, [name])
+            stream = cursor.sql(f"SELECT {shown} FROM {FRAME}")
+            content = ColumnContent.of(read_cells(stream.__arrow_c_stream__()))
+        return [kind.value if kind else self.types[name], content.format, *content.facts]
+
+    @property
+    def connection(self) -> Connection:
+        """The connection whose cursors count."""
+        return self.cursors.connection
+
+    def check(self, unit: str | None = None) -> Check:
+        """What is in the records, for their owner."""
+        named = unit if unit in self.schema else self.unit
+        counts = ", ".join(check_counts(self.schema, named))
+        rows, *given, units = without_engine_errors(
+            lambda: self._row(f"SELECT {counts} FROM records", self.schema), _FAILURE
+        )
+        used = [
+            ColumnCheck(
+                name, kind, self.types[name], None, rows - number, reason="its type says so"
+            )
+            for (name, kind), number in zip(self.schema.items(), given, strict=True)
+        ]
+        unused = [ColumnCheck(n, None, type_, None, 0) for n, type_ in self.schema.others.items()]
+        return Check(rows, (*used, *unused), units=None if named is None else units)
+
+    def require_unchanged(self) -> None:
+        """The refusal of records that are closed; they cannot change."""
+        self.cursors.require_open()
+
+    def count(self, predicates: Sequence[Predicate]) -> list[int]:
+        """The true count for each predicate; see ``Source.count``."""
+        require_known_columns(predicates, self.schema)
+        if not predicates:
+            return []
+        used = {column.name for predicate in predicates for column in columns(predicate)}
+        # Categories are compared by their numbers, much faster than as texts; but two columns of
+        # the same ones would be compared in the order of these.
+        kept = {name for name in used if self.types[name] == _CATEGORIES}
+        texts = {name: known for name, known in self.snapshot.texts.items() if name in used}
+        if set().union(*map(compared_columns, predicates)) & {*kept, *texts}:
+            kept, texts = set(), {}
+        return list(
+            without_engine_errors(lambda: self._counts(predicates, used, kept, texts), _FAILURE)
+        )
+
+    def _counts(
+        self,
+        predicates: Sequence[Predicate],
+        used: Collection[str],
+        kept: Collection[str],
+        texts: Mapping[str, Sequence[str]],
+    ) -> tuple[int, ...]:
+        """The counts, with columns of categories as they are kept, or as numbers of texts."""
+        with self.cursors.one() as cursor:
+            decisions = Decisions(texts, cursor, "_" * (1 + max(map(len, self.types))))
+            asked = [decisions.of(predicate) for predicate in predicates]
+        query = count_sql(asked, self.unit)
+        return self._row(query, used, {*kept, *texts}, texts, decisions.tests.values())
+
+    def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
+        """The true counts of a table; see ``Source.count_cells``."""
+        return self._tables(question.keys.parts, question.where).cells(question)
+
+    def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
+        """The groups that have units, and how many; see ``Source.count_keys``."""
+        return self._tables(question.parts, question.where).keys(question)
+
+    def _tables(self, parts: Sequence[Part], where: Predicate | None) -> TableCounting:
+        """How tables by some parts are counted."""
+        require_known_parts(parts, where, self.schema)
+        asked = [] if where is None else columns(where)
+        used = {column.name for column in (*(part.column for part in parts), *asked)}
+        return TableCounting(
+            partial(self._viewed, used),
+            self.cursors.require_open,
+            self.require_unchanged,
+            Person.of(self.unit, self.schema),
+            self.seconds,
+            _FAILURE,
+        )
+
+    def _row(
+        self,
+        query: str,
+        names: Collection[str],
+        kept: Collection[str] = (),
+        numbered: Collection[str] = (),
+        more: Iterable[str] = (),
+    ) -> tuple[int, ...]:
+        """The only row of a query; the rest is as for the view."""
+        with self._viewed(names, kept, numbered, more) as cursor:
+            return row_within(self.seconds, cursor, query)
+
+    @contextmanager
+    def _viewed(
+        self,
+        names: Collection[str],
+        kept: Collection[str] = (),
+        numbered: Collection[str] = (),
+        more: Iterable[str] = (),
+    ) -> Iterator[Connection]:
+        """A cursor that has the view `records`.
+
+        Args:
+            names: The columns that the view has.
+            kept: Those of them that have the type that they have in the table.
+            numbered: Those that are the numbers of their categories.
+            more: The SQL of columns that are computed.
+        """
+        selected = [
+            quoted_name(name) if name in kept else converted(self.types, [name])[0]
+            for name in names
+        ]
+        unit = [] if self.unit is None else [self.unit]
+        shown = ", ".join([*selected, *map(quoted_name, unit), *more]) or "1"
+        with self.cursors.one() as cursor:
+            self.snapshot.attach(cursor, [*names, *unit], numbered)
+            cursor.execute(f"CREATE TEMP VIEW records AS SELECT {shown} FROM {FRAME}")
+            yield cursor
+
+    def close(self) -> None:
+        """The end of their use; a count that goes on is given up, and not waited for."""
+        self.cursors.close()

@@ -1,0 +1,323 @@
+# ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
+"""Public rows written as a file, all of it or nothing.
+
+Public tables in CSV, TSV and Parquet files: a column of numbers read, columns added.
+
+Public columns in memory: as a file, and as a stream that every table library reads.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self, TypeAlias
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.display.columns import Cells, arrow_stream, query_of
+from noisycount.engines.check import Closing
+from noisycount.engines.duckdb.cells import SQL_TYPES, certain_kinds
+from noisycount.engines.duckdb.connection import (
+    Connection,
+    path_pattern,
+    quoted_name,
+    quoted_text,
+    readable_file,
+    without_engine_errors,
+)
+from noisycount.engines.duckdb.files import PARQUET, TEXTS
+from noisycount.engines.duckdb.texts import TextFile
+from noisycount.engines.forms import FileForm, by_ending
+from noisycount.errors import NoisyCountError, SourceError
+from noisycount.query.schema import close_names
+
+__all__ = ["Column", "PublicColumns", "PublicTable", "table_format"]
+
+
+_OPTIONS = {
+    "csv": "FORMAT csv, HEADER true",
+    "tsv": "FORMAT csv, HEADER true, DELIMITER '\t'",
+    "parquet": "FORMAT parquet",
+}
+
+
+def write_rows(connection: Connection, query: str, out: Path, form: str) -> None:
+    """The writing of the rows of a query; an older file is replaced when all is written.
+
+    Args:
+        connection: Which knows what the query names.
+        query: Whose rows are written.
+        out: The file.
+        form: `csv`, `tsv` or `parquet`.
+
+    Raises:
+        SourceError: The file cannot be written.
+    """
+    part = out.with_name(f".{out.name}.{os.getpid()}")
+    copy = f"COPY ({query}) TO {quoted_text(str(part))} ({_OPTIONS[form]})"
+    try:
+        without_engine_errors(
+            lambda: connection.execute(copy),
+            f"{str(out)!r} cannot be written: check its folder and the free space",
+        )
+        part.replace(out)
+    except OSError as error:
+        raise SourceError(
+            f"{str(out)!r} cannot be written ({error.strerror}): name another file"
+        ) from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+Column: TypeAlias = NDArray[np.float64] | NDArray[np.int64]
+
+
+Missing: TypeAlias = NDArray[np.bool_] | Mapping[str, NDArray[np.bool_]]
+
+
+_CSV, _TSV, _PARQUET = "csv", "tsv", "parquet"
+
+
+_FORMATS = {".csv": _CSV, ".tsv": _TSV, ".parquet": _PARQUET, ".pq": _PARQUET}
+
+
+_CHECKS = {_CSV: TEXTS.check, _TSV: TEXTS.check, _PARQUET: PARQUET.check}
+
+
+@dataclass(frozen=True, slots=True)
+class PublicTable(Closing):
+    r"""A table that everybody may see; made by ``PublicTable.open``.
+
+    Attributes:
+        connection: Holds the table as ``loaded``; the cells of a CSV file are text.
+        path: The file.
+        columns: The names of the columns.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder, "answers.csv")
+        ...     _ = path.write_text("region,answer\n01,31.5\n02,\n")
+        ...     with PublicTable.open(path) as table:
+        ...         table.numbers("answer").tolist()
+        [31.5, nan]
+    """
+
+    connection: Connection
+    path: Path
+    columns: tuple[str, ...]
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """The table in a file, read as a whole.
+
+        Args:
+            path: A .csv, .tsv, .parquet or .pq file, taken literally.
+
+        Raises:
+            SourceError: The file cannot be read.
+        """
+        form, place = table_format(path), readable_file(path)
+        connection = duckdb.connect(":memory:")
+
+        def loaded() -> tuple[str, ...]:
+            if form != _PARQUET:
+                TextFile.read(place, FileForm()).load(connection, keeps_empty=True)
+            else:
+                pattern = quoted_text(path_pattern(place))
+                connection.execute(
+                    "CREATE TABLE loaded AS "
+                    f"SELECT * FROM read_parquet({pattern}, hive_partitioning=false)"
+                )
+            return tuple(connection.table("loaded").columns)
+
+        try:
+            columns = without_engine_errors(
+                loaded, f"{str(path)!r} cannot be read as {form}: check that {_CHECKS[form]}"
+            )
+        except BaseException:
+            connection.close()
+            raise
+        return cls(connection, path, columns)
+
+    def numbers(self, column: str, *, has_shares: bool = False) -> NDArray[np.float64]:
+        """A column as numbers, nan where a cell is empty, shape (rows,).
+
+        Args:
+            column: The name of the column.
+            has_shares: Whether a cell such as 2% is the number 0.02.
+
+        Raises:
+            NoisyCountError: There is no such column.
+            SourceError: One of its cells is no number.
+        """
+        if column not in self.columns:
+            raise NoisyCountError(
+                f"{str(self.path)!r} has no column {column!r}: "
+                f"use {close_names(column, self.columns)}"
+            )
+        text = f"CAST({quoted_name(column)} AS VARCHAR)"
+        number, meant = f"TRY_CAST({text} AS DOUBLE)", "a number, or empty where missing"
+        if has_shares:
+            part = f"trim(regexp_replace({text}, '%\\s*$', ''))"
+            percent = f"TRY_CAST({part} AS DOUBLE) / 100"
+            number = f"CASE WHEN {text} LIKE '%\\%%' ESCAPE '\\' THEN {percent} ELSE {number} END"
+            meant = "a share such as 0.02 or 2%, or be empty where it is missing"
+        query = f"SELECT {number} AS value, {text} IS NOT NULL AS given FROM loaded"
+        found = without_engine_errors(
+            lambda: self.connection.execute(query).fetchnumpy(),
+            f"column {column!r} of {str(self.path)!r} cannot be read: free some memory",
+        )
+        missing = np.ma.getmaskarray(found["value"])
+        broken = missing & found["given"]
+        if broken.any():
+            raise self.refusal(column, int(np.argmax(broken)), meant)
+        return np.ma.filled(found["value"], np.nan)
+
+    @property
+    def length(self) -> int:
+        """How many rows there are."""
+        (rows,) = self.connection.execute("SELECT count(*) FROM loaded").fetchall()
+        return int(rows[0])
+
+    def texts(self, names: Sequence[str] | None = None) -> list[tuple[str | None, ...]]:
+        """The cells of each row as text, None where one is empty.
+
+        Args:
+            names: Of the columns; left out: of all.
+
+        Raises:
+            SourceError: They cannot be read.
+        """
+        columns = self.columns if names is None else names
+        cells = (f"CAST({quoted_name(name)} AS VARCHAR)" for name in columns)
+        query = f"SELECT {', '.join(cells)} FROM loaded"
+        return without_engine_errors(
+            lambda: self.connection.execute(query).fetchall(),
+            f"{str(self.path)!r} cannot be read: free some memory",
+        )
+
+    def check_addition(self, out: Path, names: Sequence[str]) -> None:
+        """The refusal of what `save` could not do, before the work for it is done.
+
+        Args:
+            out: The file to write.
+            names: The columns to add.
+
+        Raises:
+            SourceError: The file is this one or of another format, or a column is there already.
+        """
+        table_format(out)
+        if out.exists() and out.samefile(self.path):
+            raise SourceError(f"{str(out)!r} is the file that is read: write to another one")
+        there = {name.lower() for name in self.columns}
+        for name in names:
+            if name.lower() in there:
+                raise SourceError(
+                    f"{str(self.path)!r} has a column {name!r} already, which would be added: "
+                    "rename it there first"
+                )
+
+    def save(self, out: Path, added: Mapping[str, Column], missing: Missing) -> None:
+        """The writing of the table with columns added, in the order of its rows.
+
+        Where a CSV file becomes a Parquet file, columns that hold only whole numbers, numbers,
+        truth values or dates get that type; all others stay text.
+
+        Args:
+            out: A .csv, .tsv, .parquet or .pq file; an older one is replaced when all is written.
+            added: For each new name its values, each of shape (rows,).
+            missing: Whether the row has none of these values, shape (rows,); or so for each name.
+
+        Raises:
+            SourceError: The file cannot be written.
+        """
+        form = table_format(out)
+        given: dict[str, NDArray[np.generic]] = {}
+        new: list[str] = []
+        for place, (name, values) in enumerate(added.items()):
+            own = missing[name] if isinstance(missing, Mapping) else missing
+            given |= {f"v{place}": values, f"m{place}": own}
+            new.append(
+                f"CASE WHEN NOT added.m{place} THEN added.v{place} END AS {quoted_name(name)}"
+            )
+        query = f"SELECT {', '.join([self._kept(form), *new])} FROM loaded POSITIONAL JOIN added"
+        self.connection.register("added", given)
+        write_rows(self.connection, query, out, form)
+
+    def refusal(self, column: str, row: int, meant: str, remedy: str = "mend it") -> SourceError:
+        """The refusal of one cell, which it does not quote.
+
+        Args:
+            column: The name of the column.
+            row: The place of the row, from 0.
+            meant: What the cell must be.
+            remedy: What to do.
+        """
+        return SourceError(
+            f"row {row + 1:,} below the names in {str(self.path)!r} must have in column "
+            f"{column!r} {meant}: {remedy}"
+        )
+
+    def close(self) -> None:
+        """The end of its use."""
+        self.connection.close()
+
+    def _kept(self, form: str) -> str:
+        """The columns of the file, with the types that their texts stand for in Parquet."""
+        if form != _PARQUET or table_format(self.path) == _PARQUET:
+            return "loaded.*"
+        kinds = certain_kinds(self.connection, "loaded", self.columns)
+        return ", ".join(
+            f"CAST(loaded.{quoted_name(name)} AS {SQL_TYPES[kind]}) AS {quoted_name(name)}"
+            for name, kind in kinds.items()
+        )
+
+
+def table_format(path: Path) -> str:
+    """The format of a public table by the ending of its file: `csv`, `tsv` or `parquet`.
+
+    Raises:
+        SourceError: It is none.
+
+    Example:
+        >>> table_format(Path("answers.pq"))
+        'parquet'
+    """
+    return by_ending(path, _FORMATS)
+
+
+@dataclass(frozen=True, slots=True)
+class PublicColumns:
+    """Columns that everybody may see.
+
+    Args:
+        columns: The cells of each by its name, equally many, each column of one type or None; all
+            are texts where one is, such as the name of a range among numbers.
+
+    Example:
+        >>> import polars as pl
+        >>> pl.DataFrame(PublicColumns({"town": ["Bern", None], "answer": [12, 3]})).rows()
+        [('Bern', 12), (None, 3)]
+    """
+
+    columns: Mapping[str, Cells]
+
+    def save(self, out: Path) -> None:
+        """The writing of all rows, in their order; an older file is replaced when all is written.
+
+        Args:
+            out: A .csv, .parquet or .pq file.
+
+        Raises:
+            SourceError: It is another file, or cannot be written.
+        """
+        form = table_format(out)
+        with duckdb.connect(":memory:") as connection:
+            write_rows(connection, query_of(self.columns, connection), out, form)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows as an Arrow stream, which pandas, Polars, Arrow and DuckDB read."""
+        return arrow_stream(self.columns, requested_schema)

@@ -1,0 +1,430 @@
+# ruff: noqa: S608, as all SQL here is made of rendered trees and of names that it quotes
+"""The names of the columns of a table in memory.
+
+Frames of pandas, which DuckDB reads where they are, but for columns of Python's objects.
+
+Columns of categories: what is asked of texts is decided once a category, not once a record.
+
+Tables in memory, held as they are now, so that nobody changes what will be counted.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from noisycount.engines.duckdb.cells import duckdb_sql
+from noisycount.engines.duckdb.connection import Connection, quoted_name, without_engine_errors
+from noisycount.engines.duckdb.streams import Streamed
+from noisycount.errors import SourceError, extra_words
+from noisycount.query.predicate import (
+    And,
+    Column,
+    Comparison,
+    Flag,
+    Missing,
+    Not,
+    Or,
+    Predicate,
+    columns,
+)
+from noisycount.query.schema import Kind
+
+__all__ = ["FRAME", "Decisions", "Snapshot", "compared_columns"]
+
+
+def require_names(names: Sequence[str]) -> None:
+    """The refusal of columns without a name of their own.
+
+    Raises:
+        SourceError: There are no columns, or two of the same name, or one without.
+    """
+    if not names:
+        raise SourceError("frame has no columns: give it one with the records")
+    twice = [name for name, number in Counter(map(str.lower, names)).items() if number > 1]
+    if twice:
+        raise SourceError(
+            f"frame has the name {twice[0]!r} twice, in whatever case: "
+            "give each column a name of its own"
+        )
+    for name in names:
+        if not name or "\0" in name:
+            raise SourceError(f"frame has a column that is named by {name!r}: rename it")
+
+
+_COPYING_ON_WRITE = 3  # pandas writes into no memory that another frame uses, from this version
+
+
+_NUMPY_KINDS = "iufbM"
+
+
+_MASKED = {"boolean", "Float32", "Float64"} | {
+    f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)
+}
+
+
+_ARROW_ERRORS = (TypeError, ValueError, OverflowError, NotImplementedError)  # also of pyarrow
+
+
+@dataclass(frozen=True, slots=True)
+class PandasTable:
+    """A frame of pandas as it is now: whoever writes into it from now on writes into a copy.
+
+    Attributes:
+        frame: Shares the memory of the frame that was given.
+        arrow: Its columns that DuckDB would have to guess the type of, read by pyarrow.
+    """
+
+    frame: Any
+    arrow: dict[str, Any]
+
+    @classmethod
+    def of(cls, frame: Any) -> "PandasTable":  # noqa: ANN401 - its library is not imported
+        """The frame as it is now; a level of its index is a column if it has a name.
+
+        Raises:
+            SourceError: A column is not named by a text, or holds values of several types, or only
+                pyarrow reads it and is not installed.
+        """
+        levels = [name for name in frame.index.names if name is not None]
+        labels = [*frame.columns, *levels]
+        strange = next((label for label in labels if not isinstance(label, str)), None)
+        if strange is not None:
+            raise SourceError(
+                f"frame has a column that is named by {strange!r}, not by a text: "
+                "use frame.rename(columns=str)"
+            )
+        require_names(labels)
+        version = sys.modules["pandas"].__version__
+        owned = frame.copy(deep=int(version.split(".")[0]) < _COPYING_ON_WRITE)
+        unnamed = [n for n, name in enumerate(owned.index.names) if name is None]
+        owned = owned.reset_index(level=unnamed, drop=True) if unnamed else owned
+        owned = _typed(owned.reset_index() if levels else owned)
+        arrow = {
+            name: _read(name, owned[name])
+            for name in owned.columns
+            if not _is_of_known_type(owned[name].dtype)
+        }
+        return cls(owned, arrow)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its columns."""
+        return tuple(self.frame.columns)
+
+    @property
+    def parts(self) -> list[tuple[str, ...]]:
+        """Its columns in groups, each of which DuckDB reads in one way."""
+        by_arrow = tuple(name for name in self.names if name in self.arrow)
+        rest = tuple(name for name in self.names if name not in self.arrow)
+        return [part for part in (rest, by_arrow) if part]
+
+    def scanned(self, names: Sequence[str]) -> object:
+        """What DuckDB reads some columns from."""
+        if not any(name in self.arrow for name in names):
+            return self.frame[list(names)]
+        columns = {
+            name: self.arrow[name] if name in self.arrow else _read(name, self.frame[name])
+            for name in names
+        }
+        return Streamed(import_module("pyarrow").table(columns))
+
+
+def _typed(frame: Any) -> Any:  # noqa: ANN401 - its library is not imported
+    """The frame with a type for what has categories but none, and for halves of floats."""
+    types = {}
+    for name, dtype in frame.dtypes.items():
+        if getattr(dtype, "categories", None) is not None and not len(dtype.categories):
+            types[name] = "str"
+        elif dtype == "float16":
+            types[name] = "float32"
+    return frame.astype(types) if types else frame
+
+
+def _is_of_known_type(dtype: Any) -> bool:  # noqa: ANN401 - its library is not imported
+    """Whether a column has a type that does not depend on its cells."""
+    types = sys.modules["pandas"].api.types
+    if isinstance(dtype, types.CategoricalDtype):
+        return bool(dtype.categories.inferred_type == "string")
+    if isinstance(dtype, types.DatetimeTZDtype | sys.modules["pandas"].StringDtype):
+        return True
+    return getattr(dtype, "name", "") in _MASKED or (
+        type(dtype).__module__.startswith("numpy") and dtype.kind in _NUMPY_KINDS
+    )
+
+
+def _read(name: str, series: Any) -> object:  # noqa: ANN401 - its library is not imported
+    """A column as pyarrow reads it."""
+    try:
+        arrow = import_module("pyarrow")
+    except ImportError:
+        raise SourceError(
+            f"column {name!r} of the frame has the type {series.dtype}, which only pyarrow reads: "
+            f"{extra_words('frames')}; or give the column another type"
+        ) from None
+    try:
+        return arrow.array(series, from_pandas=True)
+    except _ARROW_ERRORS:
+        pass  # what follows must not have that error as its context, as it quotes cells
+    raise SourceError(
+        f"column {name!r} of the frame holds values of several types: give it one, such as by "
+        f"frame[{name!r}] = frame[{name!r}].astype('str')"
+    )
+
+
+_MOST = 62  # as many as a BIGINT has bits, but for its sign
+
+
+@dataclass(frozen=True, slots=True)
+class Categories:
+    """A column of numbers, each of which stands for a text.
+
+    Attributes:
+        texts: What the numbers stand for.
+        numbers: The column, in the library that it is of.
+    """
+
+    texts: tuple[str, ...]
+    numbers: Any
+
+
+def categories_of(table: Any) -> dict[str, Categories]:  # noqa: ANN401 - of Polars or Arrow
+    """The columns of a table that are stored as numbers of few texts."""
+    found = _of_polars if hasattr(table, "to_arrow") else _of_arrow
+    return {
+        name: categories
+        for name, categories in found(table)
+        if 0 < len(categories.texts) <= _MOST and None not in categories.texts
+    }
+
+
+def _of_polars(frame: Any) -> Iterator[tuple[str, Categories]]:  # noqa: ANN401
+    """The categories of a frame of Polars: fixed ones, or all that were met in this process."""
+    for name, type_ in frame.schema.items():
+        if str(type_).startswith(("Categorical", "Enum")):
+            texts: Any = getattr(type_, "categories", None)
+            if hasattr(texts, "to_series"):
+                texts = texts.to_series()
+            if texts is not None:
+                few = tuple(texts[: _MOST + 1])
+                yield name, Categories(few, frame[name].to_physical())
+
+
+def _of_arrow(table: Any) -> Iterator[tuple[str, Categories]]:  # noqa: ANN401
+    """The dictionaries of a table of Arrow that are the same in all of its parts."""
+    for name, type_ in zip(table.schema.names, table.schema.types, strict=True):
+        if not str(type_).startswith("dictionary<values=") or "string" not in str(type_):
+            continue
+        parts = table[name].chunks
+        if parts and all(part.dictionary.equals(parts[0].dictionary) for part in parts):
+            numbers = [part.indices for part in parts]
+            yield name, Categories(tuple(parts[0].dictionary[: _MOST + 1].to_pylist()), numbers)
+
+
+def with_numbers(table: Any, place: int, name: str, categories: Categories) -> Any:  # noqa: ANN401
+    """The table with the numbers of categories in the place of a column."""
+    numbers = categories.numbers
+    if hasattr(table, "to_arrow"):
+        return table.with_columns(numbers)
+    return table.set_column(place, name, numbers)
+
+
+def compared_columns(predicate: Predicate) -> set[str]:
+    """The columns that are compared with another one somewhere."""
+    match predicate:
+        case Comparison(_, _, Column()):
+            return {column.name for column in columns(predicate)}
+        case Not(operand):
+            return compared_columns(operand)
+        case And(operands) | Or(operands):
+            return set().union(*map(compared_columns, operands))
+        case _:
+            return set()
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """What is asked of categories, decided for each of them.
+
+    A bit for each category takes the same time whichever of them satisfy a test: how long a count
+    takes does not tell whether anybody has a category.
+
+    Attributes:
+        texts: What the numbers of each column stand for.
+        connection: Decides which texts satisfy a test, as it would for records.
+        stem: The beginning of names that no column has.
+        tests: The SQL of each test of the numbers of a column, by name.
+    """
+
+    texts: Mapping[str, Sequence[str]]
+    connection: Connection
+    stem: str
+    tests: dict[str, str] = field(default_factory=dict)
+
+    def of(self, predicate: Predicate) -> Predicate:
+        """The same predicate, with a flag for each test of categories.
+
+        Args:
+            predicate: It compares no such column with another.
+        """
+        match predicate:
+            case Not(operand):
+                return Not(self.of(operand))
+            case And(operands) | Or(operands):
+                return type(predicate)(tuple(map(self.of, operands)))
+        column = next(columns(predicate), None)
+        if column is None or column.name not in self.texts or isinstance(predicate, Missing):
+            return predicate
+        name = f"{self.stem}{len(self.tests)}"
+        self.tests[name] = (
+            f"(({self._bits(predicate, column.name)}::BIGINT >> {quoted_name(column.name)}::BIGINT)"
+            f" & 1) = 1 AS {quoted_name(name)}"
+        )
+        return Flag(Column(name, Kind.BOOLEAN))
+
+    def _bits(self, test: Predicate, name: str) -> int:
+        """A number with a bit for each category that satisfies a test."""
+        shown = f'unnest(?::VARCHAR[]) COLLATE "binary" AS {quoted_name(name)}'
+        rows = self.connection.execute(
+            f"SELECT number FROM (SELECT unnest(?::BIGINT[]) AS number, {shown}) "
+            f"WHERE {duckdb_sql(test)}",
+            [[*range(len(self.texts[name]))], [*self.texts[name]]],
+        ).fetchall()
+        return sum(1 << number for (number,) in rows)
+
+
+FRAME = "frame"
+
+
+"""What a connection calls the table."""
+
+
+_LIBRARIES = ("pandas", "polars", "pyarrow")
+
+
+@dataclass(frozen=True, slots=True)
+class _Selected:
+    """A table of Polars or Arrow, whose columns do not change when those of another do.
+
+    Attributes:
+        table: The table.
+        categories: Its columns of categories.
+    """
+
+    table: Any
+    categories: dict[str, Categories]
+
+    @classmethod
+    def of(cls, table: Any) -> "_Selected":  # noqa: ANN401 - of Polars or Arrow
+        """The table, and its columns of categories."""
+        return cls(table, categories_of(table))
+
+    def scanned(self, names: Sequence[str], numbered: Collection[str] = ()) -> object:
+        """What DuckDB reads some columns from, some of which as the numbers of categories."""
+        chosen = self.table.select(list(names))
+        for place, name in enumerate(names):
+            if name in numbered:
+                chosen = with_numbers(chosen, place, name, self.categories[name])
+        return Streamed(chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A table that does not change any more.
+
+    Attributes:
+        names: Its columns.
+        table: What they are read from; None: a connection has a copy.
+    """
+
+    names: tuple[str, ...]
+    table: _Selected | PandasTable | None = None
+
+    @classmethod
+    def of(cls, frame: Any, connection: Connection) -> "Snapshot":  # noqa: ANN401 - any table
+        """The table as it is now.
+
+        Args:
+            frame: Of pandas, Polars, Arrow or DuckDB, or any other with `__arrow_c_stream__`.
+            connection: Takes a copy of what can be read only once, or is computed when it is read.
+
+        Raises:
+            SourceError: It is no such table, or its columns have no names of their own.
+        """
+        library, kind = _origin(frame)
+        match library, kind:
+            case "pandas", "DataFrame":
+                owned = PandasTable.of(frame)
+                snapshot = cls(owned.names, owned)
+            case "polars", "DataFrame":
+                snapshot = cls(tuple(frame.columns), _Selected.of(frame.clone()))
+            case "polars", "LazyFrame":
+                raise SourceError("frame is a LazyFrame of Polars: collect() it")
+            case "pyarrow", "Table" | "RecordBatch" | "RecordBatchReader":
+                table = frame if kind == "Table" else import_module("pyarrow").table(frame)
+                snapshot = cls(tuple(table.schema.names), _Selected.of(table))
+            case _ if kind != "Series" and hasattr(frame, "__arrow_c_stream__"):
+                snapshot = _copied(frame, connection)
+            case _:
+                raise SourceError(
+                    "frame must be a table that has __arrow_c_stream__, such as a DataFrame of "
+                    f"pandas or Polars, got {type(frame).__name__}: make it one"
+                )
+        require_names(snapshot.names)
+        return snapshot
+
+    @property
+    def parts(self) -> list[tuple[str, ...]]:
+        """The columns in groups, each of which is read in one way."""
+        return self.table.parts if isinstance(self.table, PandasTable) else [self.names]
+
+    @property
+    def texts(self) -> dict[str, tuple[str, ...]]:
+        """What the numbers of columns of categories stand for, where they can be had."""
+        if not isinstance(self.table, _Selected):
+            return {}
+        return {name: found.texts for name, found in self.table.categories.items()}
+
+    def attach(
+        self, connection: Connection, names: Sequence[str], numbered: Collection[str] = ()
+    ) -> None:
+        """The table as `frame` on a connection.
+
+        Args:
+            connection: Where.
+            names: Its columns, at least these.
+            numbered: Those that are there as the numbers of their categories.
+        """
+        chosen = names or self.names[:1]
+        if isinstance(self.table, _Selected):
+            connection.register(FRAME, self.table.scanned(chosen, numbered))
+        elif self.table is not None:
+            connection.register(FRAME, self.table.scanned(chosen))
+
+
+def _origin(frame: object) -> tuple[str, str]:
+    """The library of a table and the name of its class, also where it is a subclass."""
+    for base in type(frame).__mro__:
+        library = base.__module__.split(".")[0]
+        if library in _LIBRARIES:
+            return library, base.__name__
+    return "", ""
+
+
+def _copied(frame: object, connection: Connection) -> Snapshot:
+    """A table that another library computes as it is read, or that can be read only once."""
+
+    def copied() -> tuple[str, ...]:
+        connection.register("given", Streamed(frame))
+        connection.execute(f"CREATE TABLE {FRAME} AS FROM given")
+        connection.unregister("given")
+        return tuple(connection.table(FRAME).columns)
+
+    names = without_engine_errors(
+        copied,
+        "frame cannot be read as a table: check that it can be read more than once, and is open",
+        "frame needs more memory than there is: make some free",
+    )
+    return Snapshot(names)

@@ -1,0 +1,408 @@
+# ruff: noqa: S608, as all SQL here is made of names that it quotes
+"""CSV, Parquet and DuckDB files, counted by DuckDB in a connection that can read nothing else."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.engines.check import Check, Closing, ColumnCheck, require_readable
+from noisycount.engines.duckdb.connection import (
+    Connection,
+    Cursors,
+    lock,
+    private_connection,
+    readable_place,
+    without_engine_errors,
+)
+from noisycount.engines.duckdb.files import (
+    COPY,
+    LAKE,
+    Description,
+    Format,
+    Relation,
+    format_of,
+    is_written,
+    stated_forms,
+)
+from noisycount.engines.duckdb.lake import Lake, require_state, state_of
+from noisycount.engines.duckdb.table_counts import TableCounting
+from noisycount.engines.duckdb.tables import Person
+from noisycount.engines.duckdb.typed_texts import seen
+from noisycount.engines.duckdb.view import (
+    check_counts,
+    count_sql,
+    made_view,
+    read_all,
+    row_within,
+    type_reason,
+)
+from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.engines.interface import require_known_columns, require_known_parts
+from noisycount.engines.places import LakePlace
+from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
+from noisycount.query.predicate import Predicate
+from noisycount.query.schema import Kind, Schema
+
+__all__ = ["DuckDBSource"]
+
+
+@dataclass(frozen=True, slots=True)
+class DuckDBSource(Closing):
+    r"""The records of one file; made by ``DuckDBSource.open``.
+
+    A CSV file is read once, at opening: its first line names the columns, every line has as many
+    cells, an empty cell is a missing value. What the cells stand for is stated, or guessed from
+    them; if cells do not fit, the file answers nothing until whoever owns it accepts them as
+    missing. Parquet and DuckDB files are read at every count.
+    Integers have 8 to 64 bits; FLOAT and DECIMAL count as DOUBLE, ENUM and TIME as text, every
+    TIMESTAMP as one of microseconds, in UTC where it has a zone, finer ones cut off.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from noisycount.query.parser import parse
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder, "survey.csv")
+        ...     _ = path.write_text("person,age\n1,31\n1,32\n2,29\n")
+        ...     with DuckDBSource.open(path, unit="person") as source:
+        ...         source.count([parse("age >= 30", source.schema)])
+        [1]
+    """
+
+    cursors: Cursors
+    path: Path | Lake
+    schema: Schema
+    told: Description
+    state: str
+    relation: Relation
+    seconds: float | None = None
+    copied: bool = False
+
+    @classmethod
+    def open(  # noqa: PLR0913 - one argument a property of the file
+        cls,
+        path: Path | str,
+        *,
+        unit: str | None = None,
+        columns: Sequence[str] | None = None,
+        table: str | None = None,
+        kinds: Mapping[str, Kind | ColumnForm] | None = None,
+        form: FileForm = FileForm(),  # noqa: B008 - frozen
+        seconds: float | None = None,
+        copy: Path | None = None,
+    ) -> Self:
+        """The records of a file.
+
+        Args:
+            path: a .csv, .parquet, .pq, .duckdb, .db or .ddb file, taken literally.
+            unit: the column that names the person, or None where every record is one unit.
+            columns: the columns that questions may use, or None for all but the unit.
+            table: which table of a DuckDB file; not needed if it has only one.
+            kinds: what the texts of a CSV file's columns stand for; those left out stand for what
+                they most likely do, and the unit is text.
+            form: how the texts of a CSV file are found in it.
+            seconds: after which a count is given up; None: never.
+            copy: where a file of texts leaves what they stand for, for `of_copy`; `copied` tells
+                whether it could.
+
+        Raises:
+            SourceError: the file cannot be read, lacks a named column or table, has records
+                without a unit, or cells that do not fit the kinds and were not accepted so.
+        """
+        source = cls.found(
+            path,
+            unit=unit,
+            columns=columns,
+            table=table,
+            kinds=kinds,
+            form=form,
+            seconds=seconds,
+            copy=copy,
+        )
+        try:
+            source.prepare()
+        except BaseException:
+            source.close()
+            raise
+        return source
+
+    @classmethod
+    def found(  # noqa: PLR0913 - one argument a property of the file
+        cls,
+        path: Path | str,
+        *,
+        unit: str | None = None,
+        columns: Sequence[str] | None = None,
+        table: str | None = None,
+        kinds: Mapping[str, Kind | ColumnForm] | None = None,
+        form: FileForm = FileForm(),  # noqa: B008 - frozen
+        seconds: float | None = None,
+        copy: Path | None = None,
+    ) -> Self:
+        """The records of a file, whether or not their cells fit; it takes what `open` takes.
+
+        Raises:
+            SourceError: the file cannot be read, lacks a named column or table, or has records
+                without a unit.
+        """
+        told = Description(unit, columns, table, stated_forms(kinds), form)
+        return cls._read(format_of(Path(path), told), Path(path), told, seconds, copy)
+
+    @classmethod
+    def of_copy(
+        cls,
+        copy: Path,
+        forms: Mapping[str, ColumnForm],
+        *,
+        unit: str | None = None,
+        columns: Sequence[str] | None = None,
+        seconds: float | None = None,
+    ) -> Self:
+        """The records of a copy that `open` made; few of its cells are read before a count.
+
+        Args:
+            copy: The file.
+            forms: What the texts of each column stood for, as the check tells it.
+            unit: As `open` took it, like the rest.
+            columns: What questions may use.
+            seconds: After which a count is given up.
+
+        Raises:
+            SourceError: The file is damaged, or a copy of something else.
+        """
+        told = Description(unit, columns, None, forms)
+        return cls._read(COPY, copy, told, seconds)
+
+    @classmethod
+    def of_lake(
+        cls,
+        place: LakePlace,
+        *,
+        unit: str | None = None,
+        columns: Sequence[str] | None = None,
+        seconds: float | None = None,
+    ) -> Self:
+        """The records of Parquet files on an object store, of which only the needed cells are read.
+
+        Args:
+            place: Where they are.
+            unit: As `open` takes it, like the rest.
+            columns: What questions may use.
+            seconds: After which a count is given up.
+
+        Raises:
+            SourceError: The store does not answer, has no such files, or a package is missing.
+        """
+        return cls._read(LAKE, Lake.found(place), Description(unit, columns), seconds)
+
+    @classmethod
+    def checked(
+        cls,
+        path: Path | str,
+        *,
+        table: str | None = None,
+        kinds: Mapping[str, Kind | ColumnForm] | None = None,
+        form: FileForm = FileForm(),  # noqa: B008 - frozen
+        unit: str | None = None,
+    ) -> Check:
+        """What is in a file, for its owner, whether or not its cells fit.
+
+        Args:
+            path: As `open` takes it, like the rest.
+            table: Which table of a DuckDB file.
+            kinds: What is stated of the columns.
+            form: What is stated of the file.
+            unit: The column that names the person.
+
+        Raises:
+            SourceError: The file cannot be read.
+        """
+        told = Description(unit, None, table, stated_forms(kinds), form, is_for_check=True)
+        source = cls._read(format_of(Path(path), told), Path(path), told)
+        with source, source.cursors.one() as cursor:
+            return seen(cursor, source.check(), source.relation.findings, unit)
+
+    @classmethod
+    def _read(
+        cls,
+        kind: Format,
+        path: Path | Lake,
+        told: Description,
+        seconds: float | None = None,
+        copy: Path | None = None,
+    ) -> Self:
+        """The records of a file, which may have cells that do not fit."""
+        place = path if isinstance(path, Lake) else readable_place(path)
+        state = state_of(place)
+        connection = private_connection()
+
+        def readable() -> tuple[Schema, Relation]:
+            relation = kind.relation(connection, place, told)
+            unit = None if told.is_for_check else told.unit
+            computed = relation.is_computed
+            schema = made_view(connection, relation.sql, unit, told.columns, is_computed=computed)
+            if not relation.is_sound:
+                read_all(connection)
+            return schema, relation
+
+        try:
+            schema, relation = without_engine_errors(
+                readable,
+                f"{str(path)!r} cannot be read as {kind.name}: check that {kind.check}",
+                f"{str(path)!r} needs more memory than there is: {kind.relief}",
+            )
+            require_state(place, state, "was read")
+            copied = (
+                copy is not None
+                and kind.holds_texts
+                and not any(column.is_refused for column in relation.checks)
+                and is_written(connection, copy)
+            )
+            lock(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return cls(Cursors(connection), place, schema, told, state, relation, seconds, copied)
+
+    def prepare(self) -> None:
+        """The refusal of cells that do not fit; see ``Source.prepare``."""
+        require_readable(repr(str(self.path)), self.used())
+
+    @property
+    def former_versions(self) -> tuple[str, ...]:
+        """None: its version never had another form."""
+        return ()
+
+    @property
+    def accepted(self) -> frozenset[str]:
+        """The columns whose cells that do not fit count as missing; see ``Source.accepted``."""
+        return frozenset(name for name, form in self.forms.items() if form.accepts_unreadable)
+
+    @property
+    def forms(self) -> dict[str, ColumnForm]:
+        """What the cells of each column stand for; see ``CheckedSource.forms``."""
+        found = {column.name: column.form for column in self.relation.checks if column.form}
+        whole = self.schema.entire
+        return found or {
+            **{name: ColumnForm(kind) for name, kind in whole.items()},
+            **(self.told.kinds or {}),
+        }
+
+    @property
+    def form(self) -> FileForm | None:
+        """How the texts were found; see ``CheckedSource.form``."""
+        return self.relation.form
+
+    def used(self) -> list[ColumnCheck]:
+        """What is in the columns that questions may use and in the unit, where they are texts."""
+        return [
+            column
+            for column in self.relation.checks
+            if column.name in self.schema or column.name == self.unit
+        ]
+
+    def check(self, unit: str | None = None) -> Check:
+        """What is in the records; see ``Source.check``."""
+        named = unit or self.unit
+        if self.told.is_for_check and named not in self.schema:
+            named = None  # a file without it is refused by its name
+        names = () if self.relation.checks else tuple(self.schema)
+        rows, *given, units = self._row(
+            f"SELECT {', '.join(check_counts(names, named))} FROM records"
+        )
+        persons = None if named is None else units
+        if self.relation.checks:
+            return Check(rows, self.relation.checks, self.relation.form, persons)
+        forms = self.told.kinds or {}
+        with self.cursors.one() as cursor:
+            described = cursor.sql(f"SELECT * FROM {self.relation.sql}")
+            types = dict(zip(described.columns, map(str, described.types), strict=True))
+        columns = [
+            ColumnCheck(name, kind, kind.value, forms.get(name), rows - cells, reason=reason)
+            for (name, kind), cells in zip(self.schema.items(), given, strict=True)
+            if (reason := type_reason(types[name]))
+        ]
+        unused = [
+            ColumnCheck(name, None, type_, None, 0) for name, type_ in self.schema.others.items()
+        ]
+        return Check(rows, (*columns, *unused), units=persons)
+
+    @property
+    def version(self) -> str:
+        """The state of the file, and how it is read: what is counted may change with either."""
+        found = {column.name: column.form for column in self.relation.checks if column.form}
+        forms = {name: form.parts for name, form in (found or self.told.kinds or {}).items()}
+        form = None if self.relation.form is None else asdict(self.relation.form)
+        said = [self.told.table, forms, *([] if form is None else [form])]
+        return f"{self.state} {json.dumps(said, sort_keys=True)}" if any(said) else self.state
+
+    @property
+    def unit(self) -> str | None:
+        """The column that names the person, or None where every record is one unit."""
+        return self.told.unit
+
+    @property
+    def connection(self) -> Connection:
+        """The connection that holds the view ``records``."""
+        return self.cursors.connection
+
+    def require_unchanged(self) -> None:
+        """The refusal of a file that changed; see ``Source.require_unchanged``."""
+        self.cursors.require_open()
+        require_state(self.path, self.state, "was open")
+
+    def count(self, predicates: Sequence[Predicate]) -> list[int]:
+        """The true count for each predicate; see ``Source.count``."""
+        require_known_columns(predicates, self.schema)
+        self.prepare()
+        if not predicates:
+            return []
+        query = count_sql(predicates, self.unit)
+        row = without_engine_errors(lambda: self._row(query), self._refusal)
+        self.require_unchanged()
+        return list(row)
+
+    def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
+        """The true counts of a table; see ``Source.count_cells``."""
+        require_known_parts(question.keys.parts, question.where, self.schema)
+        self.prepare()
+        return self._tables.cells(question)
+
+    def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
+        """The groups that have units, and how many; see ``Source.count_keys``."""
+        require_known_parts(question.parts, question.where, self.schema)
+        self.prepare()
+        return self._tables.keys(question)
+
+    @property
+    def _tables(self) -> TableCounting:
+        """How tables are counted."""
+        return TableCounting(
+            self.cursors.one,
+            self.cursors.require_open,
+            self.require_unchanged,
+            Person.of(self.unit, self.schema),
+            self.seconds,
+            self._refusal,
+        )
+
+    @property
+    def _refusal(self) -> str:
+        """What is said where the engine fails."""
+        return (
+            f"{str(self.path)!r} cannot be counted: check that the file is whole, "
+            "that it is not closed meanwhile, and that memory is free"
+        )
+
+    def _row(self, query: str) -> tuple[int, ...]:
+        """The only row of a result."""
+        with self.cursors.one() as cursor:
+            return row_within(self.seconds, cursor, query)
+
+    def close(self) -> None:
+        """The end of their use; a count that goes on is given up, and not waited for."""
+        self.cursors.close()

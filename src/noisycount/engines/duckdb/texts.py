@@ -1,0 +1,423 @@
+# ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
+# ruff: noqa: S608, as all SQL here is made of numbers
+"""The lines of titles that stand above a table.
+
+The texts of a CSV or TSV file as a table: its characters, its delimiter, its first line.
+
+The line of a file on which a record stands, for its owner.
+"""
+
+import csv
+import gzip
+import os
+import re
+import zlib
+from codecs import getincrementaldecoder
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from io import StringIO, TextIOWrapper
+from itertools import islice
+from pathlib import Path
+from threading import Thread
+from typing import BinaryIO, Self, TextIO
+
+from noisycount.engines.duckdb.connection import (
+    Connection,
+    path_pattern,
+    quoted_text,
+    require_single_names,
+)
+from noisycount.engines.forms import FileForm
+from noisycount.errors import SourceError
+
+__all__ = ["Lines", "TextFile", "fault", "object_lines", "text_lines", "title_lines"]
+
+
+def likely_width(records: Sequence[Sequence[str]]) -> tuple[int, int]:
+    """How many records have as many cells as most have, and how many cells that is."""
+    if not records:
+        return 0, 0
+    widths = Counter(map(len, records))
+    return max((number, width) for width, number in widths.items())
+
+
+def title_lines(records: Sequence[Sequence[str]]) -> int:
+    """How many lines of one cell stand before the names of the columns.
+
+    Spreadsheets fill such lines up with empty cells.
+    """
+    _, width = likely_width(records)
+    first = next((n for n, record in enumerate(records) if not _is_title(record)), 0)
+    names = records[first] if records else []
+    are_names = all(name.strip() and not is_number(name) for name in names)
+    return first if len(names) == width > 1 and are_names else 0
+
+
+def _is_title(record: Sequence[str]) -> bool:
+    """Whether a line says one thing at most, and in the first cell."""
+    return not any(cell.strip() for cell in record[1:]) and "\n" not in "".join(record)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is made of digits, as names of columns hardly are."""
+    return re.fullmatch(r"[+-]?[0-9.,]+", text.strip()) is not None
+
+
+_HEAD = 65536  # bytes that the form of a file is found from
+
+
+_RECORDS = 50  # lines of them that are compared
+
+
+_DELIMITERS = ",;\t|"
+
+
+_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+
+
+_UNMARKED = ("utf-16-le", "utf-16-be")
+
+
+_CHUNK = 1 << 20
+
+
+_UNREADABLE = (OSError, EOFError, zlib.error)
+
+
+# DuckDB's own detection drops lines that it takes for comments or a preamble, and reads a ragged
+# table as one column of text.
+_OPTIONS = (
+    "header=true, comment='', quote='\"', escape='\"', strict_mode=true, null_padding=false, "
+    "ignore_errors=false, hive_partitioning=false, all_varchar=true"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """A file of lines of cells, and how its texts are found in it.
+
+    Attributes:
+        place: The file, which may be compressed by gzip.
+        form: How its texts are found, with nothing left open.
+        line_end: What ends a line, where that is the carriage return of old; else None.
+        names: Of the columns.
+    """
+
+    place: Path
+    form: FileForm
+    line_end: str | None
+    names: tuple[str, ...]
+
+    @classmethod
+    def read(cls, place: Path, stated: FileForm) -> Self:
+        """The file as it is described, and found for the rest.
+
+        Args:
+            place: The file.
+            stated: What its owner says.
+
+        Raises:
+            SourceError: Its first lines cannot be read so, or name no columns, or one twice.
+        """
+        head = _head(place)
+        encoding = stated.encoding or _encoding(head)
+        text = _decoded(place, head, encoding)
+        line_end = "\r" if "\r" in text and "\n" not in text else None
+        delimiter = stated.delimiter or _delimiter_of(place)
+        form = _found(replace(stated, encoding=encoding, delimiter=delimiter), text)
+        skip = form.skip or 0
+        names = _names(place, _records(text, form.delimiter or ",", skip), skip)
+        return cls(place, form, line_end, names)
+
+    def load(
+        self, connection: Connection, *, keeps_empty: bool = False, rewrites: bool = False
+    ) -> None:
+        """The making of a table `loaded` of its texts.
+
+        Args:
+            connection: Where.
+            keeps_empty: Whether a quoted empty cell is a text, and not missing.
+            rewrites: Whether its lines are written anew on the way, with one end and one delimiter,
+                as Python reads them: it takes longer, and several ends for lines of one file.
+        """
+        columns = ", ".join(f"{quoted_text(name)}: 'VARCHAR'" for name in self.names)
+        skip, delimiter = (0, ",") if rewrites else (self.form.skip, self.form.delimiter or ",")
+        options = f"delim={quoted_text(delimiter)}, skip={skip}, {_OPTIONS}"
+        if keeps_empty:
+            options += ", allow_quoted_nulls=false"
+        if self.line_end and not rewrites:
+            options += ", new_line='\\r'"
+        with self._readable(rewrites=rewrites) as path:
+            connection.execute(
+                f"CREATE TABLE loaded AS SELECT * FROM read_csv({quoted_text(path)}, "
+                f"{options}, encoding='utf-8', auto_detect=false, "
+                f"columns={{{columns}}})"
+            )
+
+    def records(self) -> Iterator[tuple[int, list[str]]]:
+        """The names of the columns and then the records, each with its first line.
+
+        An empty line is an empty record.
+
+        Raises:
+            OSError: It cannot be read.
+            UnicodeError: It is in another encoding.
+            csv.Error: A quotation mark has no second.
+        """
+        with _opened(self.place) as opened:
+            texts = TextIOWrapper(opened, encoding=self.form.encoding, newline="")
+            first = (self.form.skip or 0) + 1
+            for last, record in _csv_records(self.form, texts):
+                yield first, record
+                first = last + 1
+
+    @contextmanager
+    def _readable(self, *, rewrites: bool) -> Iterator[str]:
+        """The path of something in UTF-8 that the engine reads: of the file, or of a pipe."""
+        encoding = self.form.encoding or "utf-8"
+        if encoding == "utf-8" and not rewrites:
+            yield path_pattern(self.place)
+            return
+        out, into = os.pipe()
+        feeder = _Feeder(self, encoding, into, rewrites)
+        thread = Thread(target=feeder.run, daemon=True)
+        thread.start()
+        try:
+            yield f"/dev/fd/{out}"
+        finally:
+            os.close(out)
+            thread.join()
+        if feeder.failed:
+            raise SourceError(f"{str(self.place)!r} is not all in {encoding}: state its encoding")
+
+
+@dataclass(slots=True)
+class _Feeder:
+    """What writes the characters of a file into a pipe as UTF-8, as long as somebody reads them."""
+
+    file: TextFile
+    encoding: str
+    into: int
+    rewrites: bool
+    failed: bool = False
+
+    def run(self) -> None:
+        """The writing."""
+        try:
+            with (
+                os.fdopen(self.into, "wb") as pipe,
+                _opened(self.file.place) as file,
+                TextIOWrapper(file, encoding=self.encoding, newline="") as texts,
+            ):
+                for chunk in self._rewritten(texts) if self.rewrites else _chunks(texts):
+                    pipe.write(chunk.encode())
+        except BrokenPipeError:
+            return
+        except (UnicodeError, *_UNREADABLE):
+            self.failed = True
+
+    def _rewritten(self, texts: TextIO) -> Iterator[str]:
+        """The lines from the names of the columns on, written anew."""
+        for _, record in _csv_records(self.file.form, texts):
+            if record:
+                line = StringIO()
+                csv.writer(line, lineterminator="\n").writerow(record)
+                yield line.getvalue()
+
+
+def _chunks(texts: TextIO) -> Iterator[str]:
+    """The characters of a file, so many at once."""
+    return iter(lambda: texts.read(_CHUNK), "")
+
+
+def _csv_records(form: FileForm, texts: TextIO) -> Iterator[tuple[int, list[str]]]:
+    """The records of a file, behind its titles, as Python reads them; each with its last line."""
+    titles = form.skip or 0
+    for _ in range(titles):
+        texts.readline()
+    reader = csv.reader(texts, delimiter=form.delimiter or ",", strict=True)
+    for record in reader:
+        yield titles + reader.line_num, record
+
+
+def _opened(place: Path) -> BinaryIO:
+    """The bytes of a file, decompressed."""
+    opened = gzip.open if place.suffix.lower() == ".gz" else open
+    return opened(place, "rb")  # type: ignore[return-value]  # a GzipFile is read as any other
+
+
+def _head(place: Path) -> bytes:
+    """The first bytes of a file."""
+    with suppress(*_UNREADABLE), _opened(place) as file:
+        return file.read(_HEAD)
+    raise SourceError(f"{str(place)!r} cannot be read: check that the file is whole")
+
+
+def _delimiter_of(place: Path) -> str | None:
+    """What the ending of a file says that stands between cells."""
+    return "\t" if ".tsv" in map(str.lower, place.suffixes[-2:]) else None
+
+
+def _encoding(head: bytes) -> str:
+    """The encoding that a mark at the beginning of a file says, else UTF-8."""
+    return next((name for mark, name in _MARKS.items() if head.startswith(mark)), "utf-8")
+
+
+def _decoded(place: Path, head: bytes, encoding: str) -> str:
+    """The first characters of a file, without a mark and without a last one that was cut."""
+    text = None
+    with suppress(UnicodeError):  # which holds the bytes
+        text = getincrementaldecoder(encoding)().decode(head)
+    if text is None or "\0" in text:
+        raise SourceError(_undecoded(place, head, encoding, is_text=text is not None))
+    return text.removeprefix("\ufeff")
+
+
+def _undecoded(place: Path, head: bytes, encoding: str, *, is_text: bool) -> str:
+    """The refusal of what is not in an encoding, or has NUL characters in it."""
+    likely = None if is_text else "cp1252"
+    if head.count(0) * 4 > len(head):  # as there are between letters of the alphabet
+        likely = _UNMARKED[head[::2].count(0) > head[1::2].count(0)]
+    if likely:
+        return (
+            f"{str(place)!r} is not in {encoding}: state its encoding, such as encoding = "
+            f'"{likely}", in noisycount.toml, which `noisycount init FILE` writes'
+        )
+    line = head.partition(b"\0")[0].count(b"\n") + 1
+    return (
+        f"line {line} of {str(place)!r} has a NUL character, which no text has: export the file "
+        "again, or remove that character"
+    )
+
+
+def _records(text: str, delimiter: str, skip: int) -> list[list[str]]:
+    """The first records of a text, all but the last of them if it may have been cut."""
+    lines = StringIO(text, newline="")
+    for _ in range(skip):
+        lines.readline()
+    try:
+        found = list(islice(csv.reader(lines, delimiter=delimiter), _RECORDS))
+    except csv.Error:
+        found = []
+    was_cut = len(text) * 4 >= _HEAD and len(found) < _RECORDS  # bytes of a character: at most 4
+    return found[:-1] if was_cut and len(found) > 1 else found
+
+
+def _found(form: FileForm, text: str) -> FileForm:
+    """The form with its delimiter and how many lines are titles, from the first lines."""
+    marked = re.match(r"sep=([^\w\s\"]|\t)\r?\n", text)  # as spreadsheets write it
+    if marked is not None:
+        return replace(form, delimiter=form.delimiter or marked[1], skip=form.skip or 1)
+    tried = {
+        delimiter: _records(text, delimiter, form.skip or 0)
+        for delimiter in form.delimiter or _DELIMITERS
+    }
+    delimiter = max(tried, key=lambda each: _likelihood(tried[each]))
+    skip = title_lines(tried[delimiter]) if form.skip is None else form.skip
+    return replace(form, delimiter=delimiter, skip=skip)
+
+
+def _likelihood(records: Sequence[Sequence[str]]) -> tuple[bool, int, int]:
+    """How much speaks for the delimiter that gave these records."""
+    number, width = likely_width(records)
+    return width > 1, number, width
+
+
+def _names(place: Path, records: Sequence[Sequence[str]], skip: int) -> tuple[str, ...]:
+    """The names of the columns: those of the first record, `column0` where one is empty.
+
+    Raises:
+        SourceError: One stands there twice, if only in another case.
+    """
+    header = records[0] if records else []
+    names = [name.strip() or f"column{number}" for number, name in enumerate(header)]
+    if not any(map(str.strip, header)) or all(map(is_number, header)):
+        raise SourceError(f"{str(place)!r} has no names of columns: write them into its first line")
+    require_single_names(names, f"line {skip + 1} of {str(place)!r} has")
+    return tuple(names)
+
+
+def fault(file: TextFile) -> str | None:
+    """What is wrong with the first line that is not as the others, for the owner of a file.
+
+    Returns:
+        Its number and its cells, none of them quoted; None: nothing was found.
+    """
+    form = file.form
+    with _opened(file.place) as opened:
+        texts = TextIOWrapper(opened, encoding=form.encoding, newline="")
+        number = 0
+        try:
+            for number, record in _csv_records(form, texts):
+                if record and len(record) != len(file.names):
+                    cells = f"{len(record):,} cell{'s' * (len(record) != 1)}"
+                    names = f"{len(file.names):,} name{'s' * (len(file.names) != 1)}"
+                    return f"line {number:,} has {cells} for {names}"
+        except UnicodeError:
+            return f"what follows line {number:,} is not in {form.encoding}"
+        except _UNREADABLE:
+            return f"what follows line {number:,} is damaged"
+        except csv.Error:
+            return f"what follows line {number:,} has a quotation mark without its second"
+    return None
+
+
+Lines = Callable[[Collection[int]], Mapping[int, int]]
+
+
+"""The lines of some rows of the table `loaded`, which are counted from 0; none where in doubt."""
+
+
+_UNREADABLE_LINE_NUMBERS = (OSError, EOFError, UnicodeError, zlib.error, csv.Error)
+
+
+def text_lines(file: TextFile, connection: Connection, rows: Collection[int]) -> dict[int, int]:
+    """The lines on which some records of a file of texts begin.
+
+    Records that are not found with the very cells that were loaded have none, as a wrong line
+    would be worse than none.
+
+    Args:
+        file: As it was read.
+        connection: Holds the table `loaded`.
+        rows: Which records.
+    """
+    if not rows:
+        return {}
+    listed = ", ".join(map(str, sorted(rows)))
+    query = f"SELECT rowid, * FROM loaded WHERE rowid IN ({listed})"
+    cells = {row: given for row, *given in connection.execute(query).fetchall()}
+    found: dict[int, int] = {}
+    number = -2  # the names of the columns come first
+    try:
+        for line, record in file.records():
+            number += bool(record)
+            if record and number in cells:
+                if [cell or None for cell in record] == [cell or None for cell in cells[number]]:
+                    found[number] = line
+                if number == max(cells):
+                    break
+    except _UNREADABLE_LINE_NUMBERS:
+        return {}
+    return found
+
+
+def object_lines(place: Path, total: int, rows: Collection[int]) -> dict[int, int]:
+    """The lines of some objects; none where a line has not one object.
+
+    Args:
+        place: The file.
+        total: How many objects it has.
+        rows: Which of them.
+    """
+    if not rows:
+        return {}
+    opened = gzip.open if place.suffix.lower() == ".gz" else open
+    try:
+        with opened(place, "rb") as lines:
+            numbers = [number for number, line in enumerate(lines, start=1) if line.strip()]
+    except _UNREADABLE_LINE_NUMBERS:
+        return {}
+    return {row: numbers[row] for row in rows} if len(numbers) == total else {}

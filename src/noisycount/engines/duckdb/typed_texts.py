@@ -1,0 +1,398 @@
+# ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
+"""What an owner sees of records beside their kinds: values, letters, lines of odd cells.
+
+A table of texts becomes one of values; what does not fit is counted, and lost in no silence.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from noisycount.engines.check import EXAMPLES, FEW, Check, ColumnCheck
+from noisycount.engines.duckdb.cells import given_cell, plain_cast, typed_cell
+from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted_text
+from noisycount.engines.duckdb.texts import Lines
+from noisycount.engines.forms import ColumnForm
+from noisycount.engines.guess import Guess, guessed_form, guessed_of_types
+from noisycount.query.schema import Kind
+
+__all__ = ["Findings", "TextTable", "findings", "seen"]
+
+
+_SAMPLES = 6  # texts with letters beyond ASCII
+
+
+_LETTERS = r"[^\x00-\x7F]"
+
+
+_WIDE = 200  # columns: the planning of that many statements would outlast looking
+
+
+_NEARLY_EMPTY = 3  # of so many cells one is filled in
+
+
+_SLACK = 2  # times as many values as are few: their number is an estimate at first
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What was seen in a table `loaded` of texts.
+
+    Attributes:
+        lines: Of the examples of each column.
+        without_unit: Of some rows that name no person.
+        sparse_line: Of the last row, where it is nearly empty.
+        letters: Some texts with letters beyond ASCII.
+    """
+
+    lines: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    without_unit: tuple[int, ...] = ()
+    sparse_line: int | None = None
+    letters: tuple[str, ...] = ()
+
+
+def findings(
+    connection: Connection, checks: Sequence[ColumnCheck], unit: str | None, lines: Lines
+) -> Findings:
+    """What is seen in the table `loaded`.
+
+    Args:
+        connection: Holds it.
+        checks: What is in its columns.
+        unit: The column that names the person; None: every row is one.
+        lines: Those of its rows.
+    """
+    examples = {each.name: _example_rows(connection, each) for each in checks if each.examples}
+    units = [each for each in checks if each.name == unit and each.missing]
+    unnamed = [row for each in units for row in _rows_without(connection, each)]
+    sparse = _sparse_row(connection, checks)
+    rows = {*unnamed, *({sparse} - {None}), *(row for rows in examples.values() for row in rows)}
+    at = lines({row for row in rows if row is not None})
+    return Findings(
+        {
+            name: tuple(at[row] for row in rows)
+            for name, rows in examples.items()
+            if at.keys() >= {*rows}
+        },
+        tuple(at[row] for row in unnamed if row in at),
+        None if sparse is None else at.get(sparse),
+        _letters(connection, checks),
+    )
+
+
+def _example_rows(connection: Connection, column: ColumnCheck) -> list[int]:
+    """The first row of each example."""
+    name = quoted_name(column.name)
+    return [
+        connection.execute(
+            f"SELECT min(rowid) FROM loaded WHERE {name} = {quoted_text(example)}"
+        ).fetchall()[0][0]
+        for example in column.examples
+    ]
+
+
+def _rows_without(connection: Connection, column: ColumnCheck) -> list[int]:
+    """The first rows without a value of a column."""
+    if column.form is None:
+        return []
+    given = given_cell(quoted_name(column.name), column.form)
+    query = f"SELECT rowid FROM loaded WHERE NOT {given} ORDER BY rowid LIMIT {EXAMPLES}"
+    return [row for (row,) in connection.execute(query).fetchall()]
+
+
+def _sparse_row(connection: Connection, checks: Sequence[ColumnCheck]) -> int | None:
+    """The last row, where few of its cells are filled in and more of every other row."""
+    if not _NEARLY_EMPTY <= len(checks) <= _WIDE:
+        return None
+    cells = ", ".join(quoted_name(column.name) for column in checks)
+    earlier = "rowid < (SELECT max(rowid) FROM loaded)"
+    query = (
+        "SELECT count(*), max(rowid), arg_max(given, rowid), "
+        f"min(given) FILTER (WHERE {earlier}) "
+        f"FROM (SELECT rowid, list_count([{cells}]) AS given FROM loaded)"
+    )
+    rows, last, given, others = connection.execute(query).fetchall()[0]
+    is_sparse = rows > 1 and given * _NEARLY_EMPTY <= len(checks) and given < others
+    return last if is_sparse else None
+
+
+def _letters(connection: Connection, checks: Sequence[ColumnCheck]) -> tuple[str, ...]:
+    """Some different texts of the first columns that have letters beyond ASCII."""
+    found: dict[str, None] = {}
+    for column in checks[:_WIDE]:
+        name = quoted_name(column.name)
+        query = (
+            f"SELECT min(DISTINCT {name}, {EXAMPLES}) FROM loaded "
+            f"WHERE regexp_matches({name}, '{_LETTERS}')"
+        )
+        found |= dict.fromkeys(connection.execute(query).fetchall()[0][0] or ())
+        if len(found) >= _SAMPLES:
+            break
+    return tuple(found)[:_SAMPLES]
+
+
+def seen(connection: Connection, check: Check, found: Findings, unit: str | None) -> Check:
+    """What is in records, with what is for the eyes of their owner alone.
+
+    Args:
+        connection: Holds the view ``records``, with all columns that have a kind.
+        check: What is in them.
+        found: What was seen of their texts.
+        unit: The column that names the person; None: every row is one.
+    """
+    looks = len(check.columns) <= _WIDE
+    columns = (
+        replace(
+            _with_values(connection, column) if looks else column,
+            lines=found.lines.get(column.name, ()),
+        )
+        for column in check.columns
+        if column.name != unit
+    )
+    told = {column.name: column for column in columns}
+    return replace(
+        check,
+        columns=tuple(told.get(column.name, column) for column in check.columns),
+        without_unit=found.without_unit,
+        sparse_line=found.sparse_line,
+        letters=found.letters,
+    )
+
+
+def _with_values(connection: Connection, column: ColumnCheck) -> ColumnCheck:
+    """A column of texts with how many different ones it has, and with all where they are few."""
+    if column.kind is not Kind.TEXT:
+        return column
+    name = quoted_name(column.name)
+    query = f"SELECT approx_count_distinct({name}) FROM records"
+    ((distinct,),) = connection.execute(query).fetchall()
+    if distinct > _SLACK * FEW:
+        return replace(column, distinct=distinct)
+    query = f"SELECT {name}, count(*) FROM records WHERE {name} IS NOT NULL GROUP BY 1 ORDER BY 1"
+    values = connection.execute(query).fetchall()
+    return replace(column, distinct=len(values), values=tuple(values) if len(values) <= FEW else ())
+
+
+_SAMPLE = 2000  # rows that a kind is guessed from, evenly over the table
+
+
+_SAMPLED_CELLS = 1_000_000
+
+
+_DOUBTFUL = 1000  # cells that do not fit, of which the kind is guessed again
+
+
+_AT_ONCE = 200  # columns of one statement
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """A table `loaded` of texts on a connection.
+
+    Attributes:
+        connection: Holds the table.
+        names: Its columns.
+        types: How many cells of a kind each column has, where the file tells kinds apart.
+    """
+
+    connection: Connection
+    names: tuple[str, ...]
+    types: Mapping[str, Mapping[Kind, int]] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return int(self.connection.execute("SELECT count(*) FROM loaded").fetchall()[0][0])
+
+    def typed(
+        self, stated: Mapping[str, ColumnForm], unit: str | None, *, explains: bool = False
+    ) -> list[ColumnCheck]:
+        """The making of the table `typed`, and what does not fit into it.
+
+        Args:
+            stated: What the texts of columns stand for; the others stand for what they most likely
+                do.
+            unit: The column that names the person, which is text whatever its cells are.
+            explains: Whether to say what the texts look like where that is what is stated.
+        """
+        with self._planned():
+            columns = self._typed(stated, unit)
+            if not explains:
+                return columns
+            return self._explained(columns, {n: form for n, form in stated.items() if n != unit})
+
+    @contextmanager
+    def _planned(self) -> Iterator[None]:
+        """Statements that are planned as they stand where planning would outlast running them."""
+        if len(self.names) <= _AT_ONCE:
+            yield
+            return
+        self.connection.execute("PRAGMA disable_optimizer")
+        yield
+        self.connection.execute("PRAGMA enable_optimizer")
+
+    def _typed(self, stated: Mapping[str, ColumnForm], unit: str | None) -> list[ColumnCheck]:
+        """The making of the table, as `typed` says."""
+        told = {name: Guess(form, "its owner says so") for name, form in stated.items()}
+        if unit in self.names:
+            told[unit] = Guess(ColumnForm(Kind.TEXT), "it names the person")
+        cells = {} if told.keys() >= {*self.names} else self._sample()
+        guesses = {name: told.get(name) or self._guess(name, cells[name]) for name in self.names}
+        self._make(guesses)
+        found = self._counted(guesses)
+        doubtful = [name for name in found if found[name].unreadable and name not in told]
+        unseen = self._unreadable({name: guesses[name] for name in doubtful}, _DOUBTFUL)
+        better = {
+            name: guess
+            for name in doubtful
+            if (guess := self._guess(name, [*cells[name], *({*unseen[name]} - {*cells[name]})]))
+            != guesses[name]
+        }
+        if better:
+            self._make(better, {name for name in self.names if name not in better})
+            found |= self._counted(better)
+        return self._with_examples([found[name] for name in self.names])
+
+    def _explained(
+        self, columns: Sequence[ColumnCheck], stated: Mapping[str, ColumnForm]
+    ) -> list[ColumnCheck]:
+        """The columns, with a better reason than what is stated where they look like it."""
+        cells = self._sample() if stated else {}
+        looks = {name: self._guess(name, cells[name]) for name in stated}
+        return [
+            replace(column, reason=looks[column.name].reason)
+            if column.name in stated
+            and _look(looks[column.name].form) == _look(stated[column.name])
+            else column
+            for column in columns
+        ]
+
+    def _guess(self, name: str, cells: Sequence[str]) -> Guess:
+        """What a column stands for, from some of its cells."""
+        if name in self.types:
+            return guessed_of_types(self.types[name], cells)
+        return guessed_form(cells)
+
+    def _sample(self) -> dict[str, list[str]]:
+        """Some cells of each column that are not empty."""
+        rows = max(1, min(_SAMPLE, _SAMPLED_CELLS // len(self.names)))
+        query = f"SELECT * FROM loaded WHERE rowid % {max(1, self.rows // rows)} = 0"
+        found = self.connection.execute(query).fetchall()
+        columns = zip(*found, strict=True) if found else [()] * len(self.names)
+        return {
+            name: [cell for cell in cells if cell is not None]
+            for name, cells in zip(self.names, columns, strict=True)
+        }
+
+    def _make(self, guesses: Mapping[str, Guess], kept: Collection[str] = ()) -> None:
+        """The making of the table `typed`, with columns kept of an earlier one.
+
+        Args:
+            guesses: What the texts of the other columns stand for.
+            kept: The columns that stay as they are.
+        """
+        if (
+            len(self.names) > _AT_ONCE
+        ):  # it would take longer to plan such statements than to run them
+            self.connection.execute("PRAGMA disable_optimizer")
+        parts = dict.fromkeys(kept, "kept")
+        earlier = "ALTER TABLE typed RENAME TO kept" if kept else "DROP TABLE IF EXISTS typed"
+        self.connection.execute(earlier)
+        for number, names in enumerate(_batches([*guesses])):
+            parts |= dict.fromkeys(names, f"part_{number}")
+            forms = {name: guesses[name].form for name in names}
+            self.connection.execute(f"CREATE TABLE part_{number} AS {_typed_query(forms)}")
+        tables = list(dict.fromkeys(parts.values()))
+        if len(tables) == 1:
+            self.connection.execute(f"ALTER TABLE {tables[0]} RENAME TO typed")
+            return
+        columns = ", ".join(f"{parts[name]}.{quoted_name(name)}" for name in self.names)
+        joined = " POSITIONAL JOIN ".join(tables)
+        self.connection.execute(f"CREATE TABLE typed AS SELECT {columns} FROM {joined}")
+        for table in tables:
+            self.connection.execute(f"DROP TABLE {table}")
+
+    def _counted(self, guesses: Mapping[str, Guess]) -> dict[str, ColumnCheck]:
+        """What is in some columns, without examples."""
+        everywhere = {name: f"count({quoted_name(name)})" for name in guesses}
+        total = self.rows
+        said, read = self._numbers("loaded", everywhere), self._numbers("typed", everywhere)
+        doubtful = {
+            name: f"count(CASE WHEN {given_cell(quoted_name(name), guesses[name].form)} THEN 1 END)"
+            for name in guesses
+            if read[name] < said[name]
+        }
+        given = read | self._numbers("loaded", doubtful)
+        return {
+            name: ColumnCheck(
+                name=name,
+                kind=guess.form.kind,
+                type="text",
+                form=guess.form,
+                missing=total - given[name],
+                unreadable=given[name] - read[name],
+                reason=guess.reason,
+            )
+            for name, guess in guesses.items()
+        }
+
+    def _numbers(self, table: str, aggregates: Mapping[str, str]) -> dict[str, Any]:
+        """A value for each column, computed by an aggregate of the table."""
+        found: dict[str, Any] = {}
+        for names in _batches([*aggregates]):
+            selected = ", ".join(aggregates[name] for name in names)
+            row = self.connection.execute(f"SELECT {selected} FROM {table}").fetchall()[0]
+            found |= dict(zip(names, row, strict=True))
+        return found
+
+    def _with_examples(self, columns: Sequence[ColumnCheck]) -> list[ColumnCheck]:
+        """The columns, with some of the cells that do not fit."""
+        forms = {
+            column.name: Guess(column.form, column.reason)
+            for column in columns
+            if column.unreadable and column.form
+        }
+        cells = self._unreadable(forms, EXAMPLES)
+        return [replace(column, examples=tuple(cells.get(column.name, ()))) for column in columns]
+
+    def _unreadable(self, guesses: Mapping[str, Guess], number: int) -> dict[str, list[str]]:
+        """So many different cells of each column, at most, that do not fit."""
+        wrong = {
+            name: f"min(DISTINCT {quoted_name(name)}, {number}) FILTER (WHERE "
+            f"{given_cell(quoted_name(name), guess.form)} "
+            f"AND ({typed_cell(quoted_name(name), guess.form)}) IS NULL)"
+            for name, guess in guesses.items()
+        }
+        found = self._numbers("loaded", wrong)
+        return {name: cells or [] for name, cells in found.items()}
+
+
+def _look(form: ColumnForm) -> ColumnForm:
+    """What the texts look like, whatever stands for missing ones."""
+    return replace(form, missing=(), accepts_unreadable=False, trim=False)
+
+
+def _typed_query(forms: Mapping[str, ColumnForm]) -> str:
+    """The query of what the texts of some columns stand for, each cast once.
+
+    It reads a table, not the file: DuckDB turns a TRY_CAST of what it reads into a CAST.
+    """
+    columns, found = {}, []
+    for number, (name, form) in enumerate(forms.items()):
+        text, cast = f"text_{number}", f"cast_{number}"
+        columns[text] = quoted_name(name)
+        if computed := plain_cast(quoted_name(name), form):
+            columns[cast] = computed
+        typed = typed_cell(text, form, cast if computed else None)
+        found.append(f"{typed} AS {quoted_name(name)}")
+    return (
+        f"SELECT {', '.join(found)} "
+        f"FROM (SELECT {', '.join(columns.values())} FROM loaded) AS cells({', '.join(columns)})"
+    )
+
+
+def _batches(names: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The names, so many at once."""
+    for first in range(0, len(names), _AT_ONCE):
+        yield names[first : first + _AT_ONCE]

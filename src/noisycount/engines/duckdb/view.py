@@ -1,0 +1,225 @@
+# ruff: noqa: S608, as all SQL here is made of typed trees and of names that it quotes
+# ruff: noqa: S608, as all SQL here is made of names that it quotes
+"""The query that counts, and the time that it may take.
+
+The view ``records`` of a relation: the columns that questions may use, each of one type.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from noisycount.engines.duckdb.cells import duckdb_sql, summand_sql
+from noisycount.engines.duckdb.connection import (
+    Connection,
+    limited,
+    quoted_name,
+    without_engine_errors,
+)
+from noisycount.errors import SourceError
+from noisycount.query.predicate import Predicate
+from noisycount.query.schema import Kind, Schema
+
+__all__ = [
+    "check_counts",
+    "column_types",
+    "converted",
+    "count_sql",
+    "made_view",
+    "read_all",
+    "require_units",
+    "row_within",
+    "type_reason",
+    "whole_schema",
+]
+
+
+def count_sql(predicates: Sequence[Predicate], unit: str | None) -> str:
+    """One scan without a filter: its time does not tell how many records match."""
+    if unit is None:
+        counts = ", ".join(f"coalesce(sum({summand_sql(each)}), 0)" for each in predicates)
+        return f"SELECT {counts} FROM records"
+    numbered = list(enumerate(map(duckdb_sql, predicates)))
+    matches = ", ".join(f"bool_or({condition}) AS matches_{n}" for n, condition in numbered)
+    counts = ", ".join(f"coalesce(sum(matches_{n}), 0)" for n, _ in numbered)
+    return f"SELECT {counts} FROM (SELECT {matches} FROM records GROUP BY {quoted_name(unit)})"
+
+
+def check_counts(columns: Iterable[str], unit: str | None) -> list[str]:
+    """What an owner is told: how many records, how many cells, and last how many persons or 0.
+
+    Example:
+        >>> check_counts(["age"], "person")
+        ['count(*)', 'count("age")', 'count(DISTINCT "person")']
+    """
+    persons = "0" if unit is None else f"count(DISTINCT {quoted_name(unit)})"
+    return ["count(*)", *(f"count({quoted_name(name)})" for name in columns), persons]
+
+
+def row_within(seconds: float | None, connection: Connection, query: str) -> tuple[int, ...]:
+    """The only row of a result, unless the query takes longer."""
+    with limited(connection, seconds):
+        row: tuple[int, ...] = connection.execute(query).fetchall()[0]
+    return row
+
+
+_TYPES = {
+    Kind.INTEGER: "tinyint smallint integer bigint utinyint usmallint uinteger ubigint",
+    Kind.REAL: "float double decimal",
+    Kind.TEXT: "varchar enum time",
+    Kind.BOOLEAN: "boolean",
+    Kind.DATE: "date",
+    Kind.TIMESTAMP: "timestamp timestamp_s timestamp_ms timestamp_ns",
+}
+
+
+_ZONED, _ZONED_NANOSECONDS = "timestamp with time zone", "timestamptz_ns"
+
+
+_KINDS = {type_: kind for kind, types in _TYPES.items() for type_ in types.split()} | {
+    _ZONED: Kind.TIMESTAMP,
+    _ZONED_NANOSECONDS: Kind.TIMESTAMP,
+}
+
+
+_NOT_COMPUTED = (
+    "table names a view whose cells cannot all be computed: mend the view, or name a table"
+)
+
+
+_NOT_KEPT = (
+    "table names a view that needs more memory than there is, as it is computed once and kept: "
+    "make it a table"
+)
+
+
+_EXACT_DIGITS = 15  # that every double keeps
+
+
+_REASONS = {
+    "TIME": "the file says that they are times of day, which are texts such as '08:30:00' here",
+    "TIMESTAMP WITH TIME ZONE": "the file says so, and they are read in UTC",
+    "TIMESTAMP_NS": "the file says so, and what is finer than microseconds is cut off",
+}
+
+
+# How columns of a kind are brought to one type, with one order, and without an error.
+_CONVERSIONS = {
+    Kind.REAL: "CAST({} AS DOUBLE)",
+    Kind.TEXT: 'CAST({} AS VARCHAR) COLLATE "binary"',
+    Kind.TIMESTAMP: "TRY_CAST({} AS TIMESTAMP)",
+}
+
+
+# DuckDB rounds nanoseconds, over midnight too: here they are cut off, also before 1970, where the
+# remainder is negative. What has no such number is infinite, or missing.
+_CUT_NANOSECONDS = (
+    "coalesce(make_timestamp(epoch_ns({0}) // 1000 - (epoch_ns({0}) % 1000 < 0)::BIGINT), "
+    "TRY_CAST({0} AS TIMESTAMP))"
+)
+
+
+# Moments are read in UTC, whatever their zone; what is infinite has no number of microseconds.
+_IN_UTC = "coalesce(make_timestamp(epoch_us({0})), TRY_CAST({0} AS TIMESTAMP))"
+
+
+_OWN_CONVERSIONS = {
+    **dict.fromkeys(["timestamp_ns", _ZONED_NANOSECONDS], _CUT_NANOSECONDS),
+    _ZONED: _IN_UTC,
+}
+
+
+def made_view(
+    connection: Connection,
+    relation: str,
+    unit: str | None,
+    columns: Sequence[str] | None,
+    *,
+    is_computed: bool = False,
+) -> Schema:
+    """The schema of the view ``records``, made of the needed columns once it can be counted.
+
+    What is computed is computed here, once: a question could meet a record at which that fails.
+    """
+    types = column_types(connection, relation)
+    schema = whole_schema(types).for_questions(unit, columns)
+    selected = [*converted(types, schema), *([] if unit is None else [quoted_name(unit)])]
+    shown = f"records AS SELECT {', '.join(selected) or '1'} FROM {relation}"
+    if is_computed:
+        made = lambda: connection.execute(f"CREATE TABLE {shown}")  # noqa: E731 - one use
+        without_engine_errors(made, _NOT_COMPUTED, _NOT_KEPT)
+    else:
+        connection.execute(f"CREATE VIEW {shown}")
+    require_units(connection, "records", unit)
+    return schema
+
+
+def column_types(connection: Connection, relation: str) -> dict[str, str]:
+    """The type of each column of a relation, as DuckDB names it."""
+    described = connection.sql(f"SELECT * FROM {relation}")
+    return {
+        name: "json" if str(type_) == "JSON" else type_.id  # JSON is stored as varchar
+        for name, type_ in zip(described.columns, described.types, strict=True)
+    }
+
+
+def type_reason(type_: str) -> str:
+    """Why a column of a type of DuckDB has its kind, and what is not kept of it.
+
+    Example:
+        >>> type_reason("DECIMAL(38,2)")
+        'the file says so, and of more than 15 digits the nearest number is taken'
+    """
+    decimal = re.fullmatch(r"DECIMAL\(([0-9]+),[0-9]+\)", type_)
+    if decimal and int(decimal[1]) > _EXACT_DIGITS:
+        return "the file says so, and of more than 15 digits the nearest number is taken"
+    return _REASONS.get(type_, "the file says so")
+
+
+def whole_schema(types: Mapping[str, str]) -> Schema:
+    """The schema of columns of these types."""
+    return Schema(
+        {name: _KINDS[type_] for name, type_ in types.items() if type_ in _KINDS},
+        {name: type_ for name, type_ in types.items() if type_ not in _KINDS},
+    )
+
+
+def require_units(connection: Connection, relation: str, unit: str | None) -> None:
+    """The refusal of records without a unit.
+
+    Raises:
+        SourceError: There are such.
+    """
+    if unit is None:
+        return
+    total, with_unit = connection.execute(
+        f"SELECT count(*), count({quoted_name(unit)}) FROM {relation}"
+    ).fetchall()[0]
+    if with_unit < total:
+        raise SourceError(
+            f"unit column {unit!r} has missing values, and a record without a person cannot be "
+            "counted for anybody: fill them in or remove those records"
+        )
+
+
+def converted(types: Mapping[str, str], names: Iterable[str]) -> list[str]:
+    """The SQL of usable columns, each brought to the one type of its kind under its own name."""
+    return [
+        f"{_conversion(_KINDS[types[name]], types[name]).format(quoted_name(name))} "
+        f"AS {quoted_name(name)}"
+        for name in names
+    ]
+
+
+def _conversion(kind: Kind, type_: str) -> str:
+    """The SQL, with a place for the name, of a column of a type as one of its kind."""
+    return _OWN_CONVERSIONS.get(type_) or _CONVERSIONS.get(kind, "{}")
+
+
+def read_all(connection: Connection) -> None:
+    """The reading of every cell that a question may use, so that a broken one is found now.
+
+    A question that fails would tell that the record is there, after the debit.
+    """
+    names = connection.view("records").columns
+    hashes = ", ".join(f"max(hash({quoted_name(name)}))" for name in names)
+    connection.execute(f"SELECT {hashes} FROM records")

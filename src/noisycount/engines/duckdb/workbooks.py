@@ -1,0 +1,304 @@
+# ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
+# ruff: noqa: S608, as all SQL here is made of names that it quotes
+"""A file of JSON objects, one a line, as a table of texts.
+
+A sheet of a workbook (.xlsx) as a table of texts.
+"""
+
+import gzip
+import json
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, Self
+
+import duckdb
+import numpy as np
+
+from noisycount.engines.duckdb.connection import (
+    Connection,
+    path_pattern,
+    quoted_name,
+    quoted_text,
+    require_single_names,
+)
+from noisycount.engines.duckdb.texts import title_lines
+from noisycount.errors import SourceError, extra_words
+from noisycount.query.schema import Kind, close_names
+
+__all__ = ["JsonLines", "Workbook"]
+
+
+_LONGEST = 1 << 26  # bytes of an object
+
+
+_SPARSE = "a line must be one JSON object: mend it there, and put no array around the lines"
+
+
+@dataclass(frozen=True, slots=True)
+class JsonLines:
+    """The objects of a file, held by a connection as the table `loaded` of texts.
+
+    A key that no object or only a late one has is a column all the same; null and no entry are
+    missing values; what is within arrays and objects stays a text.
+
+    Attributes:
+        names: The keys, in the order in which they come first.
+        types: How many values of a kind each of them has.
+    """
+
+    names: tuple[str, ...]
+    types: Mapping[str, Counter[Kind]]
+
+    @classmethod
+    def load(cls, place: Path, connection: Connection) -> Self:
+        """The making of the table.
+
+        Args:
+            place: The file, which may be compressed by gzip.
+            connection: Where.
+
+        Raises:
+            SourceError: A line is no object, or has a key twice.
+        """
+        if not _are_objects(place, connection):
+            raise SourceError(f"{str(place)!r} cannot be read as JSON: {_fault(place)}")
+        names = _keys(connection)
+        require_single_names(names, f"{str(place)!r} has")
+        shape = quoted_text(json.dumps(dict.fromkeys(names, "JSON"), ensure_ascii=False))
+        connection.execute(
+            f"CREATE TABLE cells AS SELECT unnest(json_transform(object, {shape})) FROM objects"
+        )
+        connection.execute("DROP TABLE objects")
+        types = {name: _types(connection, name) for name in names}
+        texts = ", ".join(f"{_text(quoted_name(name))} AS {quoted_name(name)}" for name in names)
+        connection.execute(f"CREATE TABLE loaded AS SELECT {texts} FROM cells")
+        connection.execute("DROP TABLE cells")
+        return cls(names, types)
+
+
+def _are_objects(place: Path, connection: Connection) -> bool:
+    """Whether a table `objects` could be made of the lines, with no key twice in one."""
+    try:
+        connection.execute(
+            "CREATE TABLE objects AS SELECT json AS object FROM read_json_objects("
+            f"{quoted_text(path_pattern(place))}, format='newline_delimited', "
+            f"maximum_object_size={_LONGEST}, hive_partitioning=false)"
+        )
+    except duckdb.OutOfMemoryException:
+        raise
+    except duckdb.Error:
+        return False
+    odd = (
+        "json_type(object) <> 'OBJECT' "
+        "OR len(json_keys(object)) <> len(list_distinct(json_keys(object)))"
+    )
+    query = f"SELECT count(*), count(CASE WHEN {odd} THEN 1 END) FROM objects"
+    objects, wrong = connection.execute(query).fetchall()[0]
+    return bool(objects) and not wrong
+
+
+def _keys(connection: Connection) -> tuple[str, ...]:
+    """The keys of all objects, in the order in which they come first."""
+    rows = connection.execute(
+        "SELECT key FROM (SELECT rowid AS line, unnest(json_keys(object)) AS key, "
+        "generate_subscripts(json_keys(object), 1) AS place FROM objects) "
+        "GROUP BY key ORDER BY min((line, place))"
+    ).fetchall()
+    return tuple(key for (key,) in rows)
+
+
+def _types(connection: Connection, name: str) -> Counter[Kind]:
+    """How many values of a kind a column of JSON has; arrays and objects count as texts."""
+    text = f"CAST({quoted_name(name)} AS VARCHAR)"
+    kind = (
+        f"CASE WHEN {text} IN ('true', 'false') THEN 'boolean' "
+        f"WHEN ascii({text}) BETWEEN 45 AND 57 THEN "
+        f"CASE WHEN TRY_CAST({text} AS BIGINT) IS NOT NULL AND NOT contains({text}, '.') "
+        f"AND NOT contains({text}, 'e') AND NOT contains({text}, 'E') "
+        "THEN 'integer' ELSE 'real' END ELSE 'text' END"
+    )
+    query = f"SELECT {kind}, count(*) FROM cells WHERE {quoted_name(name)} IS NOT NULL GROUP BY 1"
+    return Counter({Kind(kind): number for kind, number in connection.execute(query).fetchall()})
+
+
+def _text(value: str) -> str:
+    """The SQL of a JSON value as a text, a string without its quotation marks."""
+    text = f"CAST({value} AS VARCHAR)"
+    return f"nullif(CASE WHEN ascii({text}) = 34 THEN {value} ->> '$' ELSE {text} END, '')"
+
+
+def _fault(place: Path) -> str:
+    """What is wrong with the first line that is no object; none of it is quoted."""
+    opened = gzip.open if place.suffix.lower() == ".gz" else open
+    number = 0
+    try:
+        with opened(place, "rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip() and (wrong := _wrong(line)):
+                    return f"line {number:,} {wrong}"
+    except (OSError, EOFError, zlib.error):
+        return f"what follows line {number:,} is damaged"
+    return _SPARSE
+
+
+def _wrong(line: bytes) -> str | None:
+    """What is wrong with one line."""
+    try:
+        pairs = json.loads(line.decode("utf-8"), object_pairs_hook=_Pairs)
+    except UnicodeError:
+        return "is not in utf-8: write it so"
+    except (ValueError, RecursionError):
+        return f"is no JSON: {_SPARSE}"
+    if not isinstance(pairs, _Pairs):
+        return f"is no object: {_SPARSE}"
+    return None if len(dict(pairs)) == len(pairs) else "has a key twice: mend it there"
+
+
+class _Pairs(list[tuple[str, object]]):
+    """The entries of an object, one that stands there twice too."""
+
+
+_HEAD = 50  # rows in which the names of the columns are sought
+
+
+_EXACT = 2**53  # below it, a float is as good as an integer
+
+
+@dataclass(frozen=True, slots=True)
+class Workbook:
+    """The rows of a sheet, held by a connection as the table `loaded` of texts.
+
+    Attributes:
+        names: Of the columns.
+        types: How many values of a kind each of them has.
+        skip: How many rows stand before the names.
+        places: Which row of the sheet each record is, from 1.
+    """
+
+    names: tuple[str, ...]
+    types: Mapping[str, Counter[Kind]]
+    skip: int
+    places: Sequence[int]
+
+    @classmethod
+    def load(cls, place: Path, connection: Connection, table: str | None, skip: int | None) -> Self:
+        """The making of the table.
+
+        Args:
+            place: The file.
+            connection: Where.
+            table: The name of the sheet; None: the only one.
+            skip: How many rows stand before the names; None: as many as look like titles.
+
+        Raises:
+            SourceError: The file or the sheet cannot be read, or names no columns.
+        """
+        rows = _rows(place, table)
+        texts = [list(map(_text_workbook, row)) for row in rows[:_HEAD]]
+        first = (
+            title_lines([[cell or "" for cell in row] for row in texts]) if skip is None else skip
+        )
+        header = texts[first] if first < len(texts) else []
+        if not any(header):
+            raise SourceError(
+                f"{str(place)!r} has no names of columns: write them into its first row"
+            )
+        names = tuple(name or f"column{number}" for number, name in enumerate(header))
+        require_single_names(names, f"row {first + 1} of {str(place)!r} has")
+        places = [
+            number
+            for number, row in enumerate(rows[first + 1 :], start=first + 2)
+            if any(cell != "" for cell in row)
+        ]
+        records = [rows[place - 1] for place in places]
+        cells = zip(*records, strict=True) if records else [()] * len(names)
+        columns = dict(zip(names, cells, strict=True))
+        _load(connection, columns)
+        types = {name: Counter(map(_kind, _given(cells))) for name, cells in columns.items()}
+        return cls(names, types, first, places)
+
+
+def _rows(place: Path, table: str | None) -> list[list[Any]]:
+    """The rows of a sheet, all of one length."""
+    try:
+        import python_calamine as calamine  # noqa: PLC0415 - an extra, and only for workbooks
+    except ImportError:
+        raise SourceError(
+            f"{str(place)!r} needs a reader of workbooks: {extra_words('excel')}; or save it as CSV"
+        ) from None
+    refusal = (
+        f"{str(place)!r} cannot be read as a workbook: save it as .xlsx again, without a password"
+    )
+    sheets: list[str] = []
+    try:
+        with calamine.load_workbook(str(place)) as book:
+            sheets = book.sheet_names
+            name = sheets[0] if table is None and len(sheets) == 1 else table
+            if name in sheets:
+                return book.get_sheet_by_name(name).to_python(skip_empty_area=False)
+            refusal = (
+                f"table must name a sheet of {str(place)!r}, got {table!r}: "
+                f"use {close_names(table or '', sheets)}"
+            )
+    except (calamine.CalamineError, OSError, ValueError):
+        pass
+    raise SourceError(refusal)
+
+
+def _load(connection: Connection, columns: Mapping[str, Sequence[object]]) -> None:
+    """The making of the table of the texts of the cells."""
+    if not columns or not len(next(iter(columns.values()))):
+        types = ", ".join(f"{quoted_name(name)} VARCHAR" for name in columns)
+        connection.execute(f"CREATE TABLE loaded ({types})")
+        return
+    places = {f"c{number}": name for number, name in enumerate(columns)}
+    texts = {
+        place: np.array([_text_workbook(cell) for cell in columns[name]], dtype=object)
+        for place, name in places.items()
+    }
+    selected = ", ".join(
+        f"CAST({place} AS VARCHAR) AS {quoted_name(name)}" for place, name in places.items()
+    )
+    connection.register("sheet", texts)
+    connection.execute(f"CREATE TABLE loaded AS SELECT {selected} FROM sheet")
+    connection.unregister("sheet")
+
+
+def _given(cells: Iterable[object]) -> Iterable[object]:
+    return (cell for cell in cells if cell not in {"", None})
+
+
+def _text_workbook(cell: object) -> str | None:
+    """A cell as a text that stands for the same; None: it is empty."""
+    match cell:
+        case None | "":
+            return None
+        case bool():
+            return str(cell).lower()
+        case float() if cell.is_integer() and abs(cell) < _EXACT:
+            return str(int(cell))
+        case datetime():
+            return cell.isoformat(" ")
+        case _:  # a date or a time of day, too, is written in ISO 8601
+            return str(cell)
+
+
+def _kind(cell: object) -> Kind:
+    """What a cell is, as the sheet says."""
+    match cell:
+        case bool():
+            return Kind.BOOLEAN
+        case int():
+            return Kind.INTEGER
+        case float():
+            return Kind.INTEGER if cell.is_integer() and abs(cell) < _EXACT else Kind.REAL
+        case datetime():
+            return Kind.TIMESTAMP
+        case date():
+            return Kind.DATE
+        case _:
+            return Kind.TEXT

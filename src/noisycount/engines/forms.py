@@ -1,0 +1,288 @@
+"""What the ending of a file decides.
+
+How the texts of a file stand for values: as its owner states it, or as a check guesses it.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from noisycount.display.texts import toml_key, toml_value
+from noisycount.display.values import Shown
+from noisycount.errors import SourceError
+from noisycount.query.schema import Kind
+
+__all__ = [
+    "BLANKS",
+    "ISO_DATE",
+    "ISO_TIMESTAMP",
+    "ISO_ZONED",
+    "ZONED",
+    "ColumnForm",
+    "FileForm",
+    "by_ending",
+    "date_pattern",
+]
+
+
+Choice = TypeVar("Choice")
+
+
+def by_ending(path: Path, choices: Mapping[str, Choice]) -> Choice:
+    """The choice for a file of this ending, in whatever case.
+
+    Raises:
+        SourceError: There is none.
+
+    Example:
+        >>> by_ending(Path("answers.PQ"), {".csv": "text", ".pq": "columns"})
+        'columns'
+        >>> by_ending(Path("answers.csv.gz"), {".csv": "text", ".csv.gz": "packed text"})
+        'packed text'
+    """
+    packed = path.suffix.lower() == ".gz"
+    ending = "".join(path.suffixes[-2:]) if packed else path.suffix
+    choice = choices.get(ending.lower())
+    if choice is None:
+        raise SourceError(
+            f"{str(path)!r} has the unknown extension {ending!r}: use {', '.join(choices)}"
+        )
+    return choice
+
+
+BLANKS = " \t\n\v\f\r"
+
+
+"""What may stand around a value without belonging to it."""
+
+
+ZONED = "iso+zone"
+
+
+"""The date format of moments in ISO 8601 that state their zone; they are kept in UTC."""
+
+
+ISO_DATE = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+
+
+_CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
+
+
+ISO_TIMESTAMP = f"{ISO_DATE}([ T]{_CLOCK})?"
+
+
+ISO_ZONED = f"{ISO_DATE}[ T]{_CLOCK} ?(Z|[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?)"
+
+
+_DIRECTIVES = {
+    "d": "[0-9]{1,2}",
+    "m": "[0-9]{1,2}",
+    "Y": "[0-9]{4}",
+    "y": "[0-9]{2}",
+    "b": "[A-Za-z]{3}",
+    "B": "[A-Za-z]{3,9}",
+    "H": "[0-9]{1,2}",
+    "I": "[0-9]{1,2}",
+    "M": "[0-9]{2}",
+    "S": "[0-9]{2}",
+    "f": "[0-9]{1,6}",
+    "p": "[AaPp][Mm]",
+}
+
+
+_MOMENTS = (Kind.DATE, Kind.TIMESTAMP)
+
+
+_NUMBERS = (Kind.INTEGER, Kind.REAL)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnForm(Shown):
+    """What the cells of one column of texts stand for.
+
+    Args:
+        kind: The kind of the values.
+        decimal: What stands before the decimals of a number: `.` or `,`; the other one may stand
+            between groups of three digits.
+        date_format: How dates or times are written, in the directives of `strftime`; `iso+zone`:
+            moments of ISO 8601 with their zone, which are kept in UTC; None: ISO 8601.
+        true: The words for true, in whatever case; none: the usual ones of English.
+        false: The words for false.
+        missing: The words that stand for a missing value, beside an empty cell.
+        trim: Whether blanks around a text belong to it; around other values they never do.
+        accepts_unreadable: Whether cells that do not fit count as missing, as the owner said.
+
+    Raises:
+        SourceError: A part does not belong to the kind, or is out of range.
+
+    Example:
+        >>> ColumnForm(Kind.REAL, decimal=",").parts
+        {'kind': 'real', 'decimal': ','}
+    """
+
+    kind: Kind
+    decimal: str = "."
+    date_format: str | None = None
+    true: tuple[str, ...] = ()
+    false: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    trim: bool = False
+    accepts_unreadable: bool = False
+
+    def __post_init__(self) -> None:
+        if self.decimal not in {".", ","}:
+            raise SourceError(f'decimal must be "." or ",", got {self.decimal!r}')
+        true, false = ({*map(str.casefold, words)} for words in (self.true, self.false))
+        if bool(true) != bool(false) or true & false:
+            raise SourceError("true and false must both be lists of words, with none in both")
+        if self.date_format not in {None, ZONED}:
+            date_pattern(self.date_format or "")
+        for name, kinds in (
+            ("decimal", _NUMBERS),
+            ("date_format", _MOMENTS),
+            ("true", (Kind.BOOLEAN,)),
+            ("trim", (Kind.TEXT,)),
+        ):
+            if getattr(self, name) != _DEFAULTS[name] and self.kind not in kinds:
+                meant = " or ".join(kind.value for kind in kinds)
+                raise SourceError(
+                    f"{name} belongs to a column of kind {meant}, not {self.kind.value}: "
+                    "leave it out, or state another kind"
+                )
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """What it says beyond what is usual, in the words of a configuration."""
+        said = {name: getattr(self, name) for name in _DEFAULTS}
+        parts = {name: value for name, value in said.items() if value != _DEFAULTS[name]}
+        if parts.pop("accepts_unreadable", False):
+            parts["unreadable"] = "missing"
+        return {
+            "kind": self.kind.value,
+            **{n: list(value) if isinstance(value, tuple) else value for n, value in parts.items()},
+        }
+
+    def line(self, name: str) -> str:
+        """What is said of a column, as a line of the table `kinds` of a configuration.
+
+        Args:
+            name: Of the column.
+
+        Example:
+            >>> print(ColumnForm(Kind.REAL, decimal=",").line("cost"))
+            cost = { kind = "real", decimal = "," }
+            >>> print(ColumnForm(Kind.INTEGER).line("age"))
+            age = "integer"
+        """
+        parts = self.parts
+        return f"{toml_key(name)} = {toml_value(parts if len(parts) > 1 else parts['kind'])}"
+
+    @classmethod
+    def of_parts(cls, parts: Mapping[str, Any]) -> Self:
+        """The form that parts describe, as `parts` gives them.
+
+        Raises:
+            SourceError: A part is unknown or unusable.
+
+        Example:
+            >>> ColumnForm.of_parts({"kind": "real", "unreadable": "missing"}).accepts_unreadable
+            True
+        """
+        said = dict(parts)
+        kinds = {kind.value: kind for kind in Kind}
+        kind = kinds.get(str(said.pop("kind", None)))
+        if kind is None:
+            raise SourceError(f"kind must be one of {', '.join(kinds)}")
+        unreadable = said.pop("unreadable", None)
+        if unreadable is not None and unreadable != "missing":
+            raise SourceError('unreadable must be "missing", or be left out')
+        for name, value in said.items():
+            said[name] = _usable(name, value)
+        return cls(kind, accepts_unreadable=unreadable is not None, **said)
+
+
+_DEFAULTS = {field.name: field.default for field in fields(ColumnForm) if field.name != "kind"}
+
+
+@dataclass(frozen=True, slots=True)
+class FileForm(Shown):
+    """How the texts of a file are found in it.
+
+    Args:
+        encoding: Of its characters, as Python names it; None: UTF-8, or what a mark at its
+            beginning says.
+        delimiter: What stands between cells; None: what its first lines have most of.
+        skip: How many lines stand before the names of the columns; None: as many as have fewer
+            cells than the table.
+
+    Raises:
+        SourceError: A part is out of range.
+    """
+
+    encoding: str | None = None
+    delimiter: str | None = None
+    skip: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.encoding is not None and not _is_encoding(self.encoding):
+            raise SourceError(
+                f'encoding must be one that Python knows, such as "cp1252", got {self.encoding!r}'
+            )
+        if self.delimiter is not None and not re.fullmatch(r'[^"\r\n\0]', self.delimiter):
+            raise SourceError(
+                f'delimiter must be one character, such as ";", got {self.delimiter!r}'
+            )
+        if self.skip is not None and not 0 <= self.skip <= 1000:  # noqa: PLR2004 - lines of titles
+            raise SourceError(f"skip must be from 0 to 1000 lines, got {self.skip}")
+
+
+def date_pattern(date_format: str) -> str:
+    r"""The regular expression of all that a date format can have written.
+
+    Raises:
+        SourceError: The format has no directive, or one that is not read here.
+
+    Example:
+        >>> date_pattern("%d.%m.%Y")
+        '[0-9]{1,2}\\.[0-9]{1,2}\\.[0-9]{4}'
+    """
+    pieces = re.split("%(.)", date_format)
+    unknown = [letter for letter in pieces[1::2] if letter not in _DIRECTIVES]
+    if len(pieces) == 1 or unknown or "'" in date_format:
+        raise SourceError(
+            f"date_format must be made of %{', %'.join(_DIRECTIVES)} and what stands between them, "
+            f"such as %d.%m.%Y, got {date_format!r}"
+        )
+    literal = map(re.escape, pieces[::2])
+    found = [*map(_DIRECTIVES.__getitem__, pieces[1::2]), ""]
+    return "".join(text + digits for text, digits in zip(literal, found, strict=True))
+
+
+def _usable(name: str, value: object) -> object:
+    """A part of a column's form, a list of words as a tuple."""
+    is_words = isinstance(value, list) and all(isinstance(word, str) for word in value)
+    meant = {
+        "decimal": (isinstance(value, str), "a text"),
+        "date_format": (isinstance(value, str), "a text"),
+        "true": (is_words, "a list of texts"),
+        "false": (is_words, "a list of texts"),
+        "missing": (is_words, "a list of texts"),
+        "trim": (isinstance(value, bool), "true or false"),
+    }
+    if name not in meant:
+        raise SourceError(f"{name!r} is nothing that is said of a column: use {', '.join(meant)}")
+    fits, form = meant[name]
+    if not fits:
+        raise SourceError(f"{name} must be {form}, got {value!r}")
+    return tuple(value) if is_words else value  # type: ignore[arg-type]  # a list, as it is words
+
+
+def _is_encoding(name: str) -> bool:
+    """Whether Python reads texts of an encoding."""
+    try:
+        "a".encode(name)  # of no character at all Python asks no encoding
+    except (LookupError, ValueError):
+        return False
+    return True

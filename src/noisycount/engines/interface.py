@@ -1,0 +1,219 @@
+"""What every engine offers: the columns that questions may use, and exact counts.
+
+Records whose engine states a type for each column, so that there is little to write down.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.engines.check import Check, Closing, ColumnCheck
+from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.errors import SourceError
+from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion, Part
+from noisycount.query.predicate import Column, Predicate, columns
+from noisycount.query.schema import Kind, Schema
+
+__all__ = ["CheckedSource", "Source", "TypedSource", "require_known_columns", "require_known_parts"]
+
+
+class Source(Protocol):
+    """Private records that can be counted, and must be closed; a context manager closes itself."""
+
+    @property
+    def schema(self) -> Mapping[str, Kind]:
+        """The columns that questions may use."""
+        ...
+
+    @property
+    def unit(self) -> str | None:
+        """The column that names the person, or None where every record is one unit."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """An opaque text that changes when the records may have changed."""
+        ...
+
+    @property
+    def former_versions(self) -> Sequence[str]:
+        """The texts that were its version in older ledgers."""
+        ...
+
+    @property
+    def accepted(self) -> Collection[str]:
+        """The columns whose cells that do not fit count as missing, as their owner said."""
+        ...
+
+    def require_unchanged(self) -> None:
+        """The refusal of records that are closed, or may not be those of the version any more.
+
+        Raises:
+            SourceError: they are.
+        """
+        ...
+
+    def prepare(self) -> None:
+        """All that can fail before a count, and no count: it comes before the debit.
+
+        Raises:
+            SourceError: the records cannot be read, or have cells that do not fit their kinds and
+                were not accepted as missing.
+        """
+        ...
+
+    def count(self, predicates: Sequence[Predicate]) -> list[int]:
+        """The true count for each predicate, from one scan of the records.
+
+        A count is the number of records for which the predicate is true (not false, not unknown)
+        or, with a unit, the number of distinct units that have at least one such record.
+
+        Raises:
+            SourceError: a predicate reads a column that questions may not use, or the records
+                cannot be read or have changed since the source was opened.
+        """
+        ...
+
+    def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
+        """The true counts of each level of a table, from one scan of the records.
+
+        A count is the number of records that match and whose keys are of the node or, with a unit,
+        the number of distinct units that have at least one such record in a cell that they are
+        left in.
+
+        Returns:
+            Of each level an array of shape (level.size,).
+
+        Raises:
+            SourceError: As for `count`.
+        """
+        ...
+
+    def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
+        """The groups that have at least one unit that matches, and how many, in no stated order.
+
+        They come in batches. What was given before an error is no answer: the records may have
+        changed.
+
+        Raises:
+            SourceError: As for `count`, at once or with a later batch.
+        """
+        ...
+
+    def check(self, unit: str | None = None) -> Check:
+        """What is in the records: facts about them, for their owner.
+
+        Args:
+            unit: Of which column different persons are counted, where it was not said at opening.
+
+        Raises:
+            SourceError: they cannot be read.
+        """
+        ...
+
+    def close(self) -> None:
+        """The end of their use."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+
+class CheckedSource(Source, Protocol):
+    """Records that are open whether or not their cells fit; what they are can be written down."""
+
+    @property
+    def schema(self) -> Schema:
+        """The columns that questions may use, and the whole that they are from."""
+        ...
+
+    @property
+    def forms(self) -> Mapping[str, ColumnForm]:
+        """What the cells of each column stand for that questions could use, and of the unit."""
+        ...
+
+    @property
+    def form(self) -> FileForm | None:
+        """How the texts of a file were found in it; None where it states its types."""
+        ...
+
+    def used(self) -> Sequence[ColumnCheck]:
+        """What is in the columns of texts that questions may use, and in the unit."""
+        ...
+
+
+def require_known_columns(predicates: Iterable[Predicate], schema: Mapping[str, Kind]) -> None:
+    """The refusal of predicates that read anything but the columns of a schema.
+
+    Raises:
+        SourceError: one does; predicates parsed against the same schema never do.
+    """
+    for predicate in predicates:
+        _require_known(columns(predicate), schema, "predicates read")
+
+
+def require_known_parts(
+    parts: Iterable[Part], where: Predicate | None, schema: Mapping[str, Kind]
+) -> None:
+    """The refusal of tables that are of anything but the columns of a schema.
+
+    Args:
+        parts: What the table is grouped by.
+        where: Which records it is of.
+        schema: What questions may use.
+
+    Raises:
+        SourceError: It is.
+    """
+    _require_known((part.column for part in parts), schema, "tables are by")
+    require_known_columns([] if where is None else [where], schema)
+
+
+def _require_known(named: Iterable[Column], schema: Mapping[str, Kind], use: str) -> None:
+    for column in named:
+        if schema.get(column.name) is not column.kind:
+            raise SourceError(
+                f"{use} {column}, which questions may not use here: "
+                "parse them against the schema of this source"
+            )
+
+
+class TypedSource(Closing):
+    """Records that hold values, and no texts that stand for values; see ``CheckedSource``."""
+
+    __slots__ = ()
+
+    schema: Schema
+
+    @property
+    def former_versions(self) -> tuple[str, ...]:
+        """None: no older ledger knows such records by another text."""
+        return ()
+
+    @property
+    def accepted(self) -> frozenset[str]:
+        """None: every value fits the type of its column."""
+        return frozenset()
+
+    @property
+    def forms(self) -> dict[str, ColumnForm]:
+        """The kind of each column."""
+        return {name: ColumnForm(kind) for name, kind in self.schema.entire.items()}
+
+    @property
+    def form(self) -> None:
+        """None: there is no file of texts."""
+        return
+
+    def used(self) -> tuple[ColumnCheck, ...]:
+        """None: no column is one of texts."""
+        return ()

@@ -1,0 +1,257 @@
+"""Tables of records in plain Python: the reference for every other engine.
+
+Records held in plain Python: the reference for every other engine.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from hashlib import sha256
+from itertools import islice
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.engines.check import Check, Closing, ColumnCheck
+from noisycount.engines.interface import require_known_columns, require_known_parts
+from noisycount.engines.truth import Record, kept_groups, ordered, truth, unit_text
+from noisycount.errors import SourceError
+from noisycount.query.grouping import (
+    OUTSIDE,
+    CellQuestion,
+    Key,
+    KeyCounts,
+    KeyQuestion,
+    Part,
+    Plain,
+)
+from noisycount.query.predicate import Predicate
+from noisycount.query.schema import Kind, Schema
+
+__all__ = ["MemorySource", "Unit", "cell_counts", "key_counts"]
+
+
+_BATCH = 100_000  # groups
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Whose record one is.
+
+    Args:
+        name: What tells units apart.
+        text: What of it is hashed.
+    """
+
+    name: Hashable
+    text: str
+
+
+Keys: TypeAlias = tuple[Key, ...]
+
+
+UnitOf: TypeAlias = Callable[[int, Record], Unit]
+
+
+def cell_counts(
+    records: Sequence[Record], unit_of: UnitOf, question: CellQuestion
+) -> list[NDArray[np.int64]]:
+    """The true counts of a table; see ``Source.count_cells``."""
+    cells: dict[Keys | None, int] = {
+        question.keys.key(cell): cell for cell in range(len(question.keys))
+    }
+    if question.has_other:
+        cells[None] = len(cells)
+    found: dict[Unit, set[Keys | None]] = defaultdict(set)
+    for unit, keys in _groups(records, unit_of, question.keys.parts, question.where):
+        group = keys if keys in cells else None
+        if group in cells:
+            found[unit].add(group)
+    units: list[list[set[Hashable]]] = [
+        [set() for _ in range(level.size)] for level in question.levels
+    ]
+    for unit, groups in found.items():
+        for group in kept_groups(groups, unit.text, question.most, question.salt):
+            for level, nodes in zip(question.levels, units, strict=True):
+                if (node := level.of_cell[cells[group]]) >= 0:
+                    nodes[node].add(unit.name)
+    return [np.array([len(node) for node in nodes], np.int64) for nodes in units]
+
+
+def key_counts(
+    records: Sequence[Record], unit_of: UnitOf, question: KeyQuestion
+) -> Iterator[KeyCounts]:
+    """The groups that have units; see ``Source.count_keys``."""
+    found: dict[Unit, set[Keys]] = defaultdict(set)
+    for unit, keys in _groups(records, unit_of, question.parts, question.where):
+        if not any(map(_is_outside, question.parts, keys)):
+            found[unit].add(keys)
+    units: Mapping[Keys, set[Hashable]] = defaultdict(set)
+    for unit, groups in found.items():
+        for group in kept_groups(groups, unit.text, question.most, question.salt):
+            units[group].add(unit.name)
+    rest = iter(units.items())
+    while batch := list(islice(rest, _BATCH)):
+        counts = np.array([len(counted) for _, counted in batch], np.int64)
+        yield KeyCounts([keys for keys, _ in batch], counts)
+
+
+def _is_outside(part: Part, key: Key) -> bool:
+    """Whether a key is that of no group; a plain number may be the same."""
+    return key == OUTSIDE and not isinstance(part, Plain)
+
+
+def _groups(
+    records: Sequence[Record], unit_of: UnitOf, parts: Sequence[Part], where: Predicate | None
+) -> Iterator[tuple[Unit, Keys]]:
+    """The unit of each record that matches, and the keys of its group."""
+    for number, record in enumerate(records):
+        if where is None or truth(where, record):
+            yield (
+                unit_of(number, record),
+                tuple(part.key(record[part.column.name]) for part in parts),
+            )
+
+
+INTEGERS = range(-(2**63), 2**64)  # the widest columns of files: BIGINT and UBIGINT
+
+
+_TYPES: dict[Kind, tuple[type, ...]] = {
+    Kind.INTEGER: (int,),
+    Kind.REAL: (float, int),
+    Kind.TEXT: (str,),
+    Kind.BOOLEAN: (bool,),
+    Kind.DATE: (date,),
+    Kind.TIMESTAMP: (datetime,),
+}
+
+
+class MemorySource(Closing):
+    """Records that are in memory already, counted one by one.
+
+    Args:
+        records: one mapping of column names to values each; None, or no entry, is a missing value.
+        schema: the kind of every column; other entries of the records are left out.
+        unit: the column that names the person, or None where every record is one unit.
+        columns: the columns that questions may use, or None for all but the unit.
+
+    Raises:
+        SourceError: a value is not of its column's kind, a name is unknown, or a record has no
+            unit.
+
+    Example:
+        >>> from noisycount.query.parser import parse
+        >>> records = [{"age": 31}, {"age": 29}, {"age": None}]
+        >>> with MemorySource(records, {"age": Kind.INTEGER}) as source:
+        ...     source.count([parse("age >= 30", source.schema)])
+        [1]
+    """
+
+    __slots__ = ("_records", "schema", "unit", "version")
+
+    def __init__(
+        self,
+        records: Sequence[Record],
+        schema: Mapping[str, Kind],
+        unit: str | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> None:
+        for name, kind in schema.items():
+            if not isinstance(kind, Kind):
+                raise SourceError(f"schema must give a Kind for {name!r}, got {kind!r}")
+        self.schema = Schema(schema).for_questions(unit, columns)
+        self.unit = unit
+        self._records: list[dict[str, object]] | None = [
+            {name: _value(record, number, name, kind) for name, kind in schema.items()}
+            for number, record in enumerate(records)
+        ]
+        if unit is not None and any(record[unit] is None for record in self._records):
+            raise SourceError(
+                f"unit column {unit!r} has missing values, and a record without a person cannot be "
+                "counted for anybody: fill them in or remove those records"
+            )
+        self.version = sha256(repr(self._records).encode(errors="surrogatepass")).hexdigest()
+
+    @property
+    def former_versions(self) -> tuple[str, ...]:
+        """None: its version never had another form."""
+        return ()
+
+    @property
+    def accepted(self) -> frozenset[str]:
+        """None: every value is of its column's kind."""
+        return frozenset()
+
+    def prepare(self) -> None:
+        """Nothing: the records were checked as they were taken in."""
+
+    def check(self, unit: str | None = None) -> Check:
+        """What is in the records; see ``Source.check``."""
+        records = self._open_records()
+        columns = [
+            ColumnCheck(name, kind, kind.value, None, sum(each[name] is None for each in records))
+            for name, kind in self.schema.items()
+        ]
+        named = unit or self.unit
+        units = None if named is None else len({each[named] for each in records} - {None})
+        return Check(len(records), tuple(columns), units=units)
+
+    def require_unchanged(self) -> None:
+        """The refusal of records that are closed; they cannot change."""
+        self._open_records()
+
+    def count(self, predicates: Sequence[Predicate]) -> list[int]:
+        """The true count for each predicate; see ``Source.count``."""
+        records = self._open_records()
+        require_known_columns(predicates, self.schema)
+        units: list[set[object]] = [set() for _ in predicates]
+        for number, record in enumerate(records):
+            unit = self._unit(number, record).name
+            for matching, predicate in zip(units, predicates, strict=True):
+                if truth(predicate, record):
+                    matching.add(unit)
+        return [len(matching) for matching in units]
+
+    def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
+        """The true counts of a table; see ``Source.count_cells``."""
+        records = self._open_records()
+        require_known_parts(question.keys.parts, question.where, self.schema)
+        return cell_counts(records, self._unit, question)
+
+    def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
+        """The groups that have units, and how many; see ``Source.count_keys``."""
+        records = self._open_records()
+        require_known_parts(question.parts, question.where, self.schema)
+        return key_counts(records, self._unit, question)
+
+    def _unit(self, number: int, record: Record) -> Unit:
+        """Whose record one is, by its number."""
+        if self.unit is None:
+            return Unit(number, "")
+        value = record[self.unit]
+        return Unit(ordered(value), unit_text(value))
+
+    def close(self) -> None:
+        """The end of their use; they are forgotten."""
+        self._records = None
+
+    def _open_records(self) -> list[dict[str, object]]:
+        if self._records is None:
+            raise SourceError("the records are closed: open the source again")
+        return self._records
+
+
+def _value(record: Record, number: int, name: str, kind: Kind) -> object:
+    value = record.get(name)
+    fits = value is None or type(value) in _TYPES[kind]
+    if fits and isinstance(value, int):
+        fits = value in INTEGERS
+    if fits and isinstance(value, datetime):
+        fits = value.tzinfo is None
+    if not fits:
+        raise SourceError(
+            f"records[{number}][{name!r}] is not {kind.value}: give {kind.example}, or None"
+        )
+    return float(value) if kind is Kind.REAL and isinstance(value, int) else value

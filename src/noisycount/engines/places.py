@@ -1,0 +1,439 @@
+"""The parts of the address of a server or a cluster, read so that no password is left in them.
+
+Which files a place holds: one file, the Parquet files of a folder, or those of a pattern.
+
+Where Parquet files on an object store are: an address, which may be a folder or a pattern.
+
+Where records on a server or a cluster are: an address, and a table of it.
+
+A table of a server, or files of a lake, with all that its owner says of how it is counted.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+from urllib.parse import parse_qsl, quote, unquote
+
+from noisycount.errors import SourceError
+from noisycount.validation import state_at
+
+__all__ = [
+    "SECONDS",
+    "LakePlace",
+    "ServedTable",
+    "ServerPlace",
+    "files_of",
+    "is_lake",
+    "is_server",
+    "is_several",
+    "state_of",
+]
+
+
+EXAMPLE = "postgresql+psycopg://user@host/database#schema.table"
+
+
+"""How an address of a table is written."""
+
+
+SPARK = ("spark", "sc")
+
+
+"""The schemes of a cluster."""
+
+
+_START = re.compile(r"(?P<engine>[A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9_]+)?://")
+
+
+_USER = re.compile(r"(?P<user>[^:/@?#]*)(:(?P<password>[^@]*))?@")  # as SQLAlchemy reads it
+
+
+_REST = re.compile(
+    r"(?P<host>\[[^\]/?#]*\]|[^:/?#]*)(:(?P<port>[0-9]*))?(?P<path>/[^?#]*)?(\?(?P<query>[^#]*))?"
+)
+
+
+_WHERE = {"host", "hostaddr", "port", "dbname", "service", "service_name", "http_path", "catalog"}
+
+
+_PORTS = {
+    "postgresql": "5432",
+    "redshift": "5439",
+    "cockroachdb": "26257",
+    "mysql": "3306",
+    "mssql": "1433",
+    "oracle": "1521",
+    "trino": "8080",
+    "spark": "7077",
+    "sc": "15002",
+}
+
+
+_SCHEMAS = {"postgresql": "public", "mssql": "dbo"}
+
+
+_SAME = {"mariadb": "mysql"}
+
+
+_HERE = {"", "127.0.0.1", "::1", "[::1]"}
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The address of a server, taken apart.
+
+    Attributes:
+        engine: What answers, without its driver: `postgresql`.
+        user: Who asks; empty: nobody is named.
+        host: As it is written; empty: this machine.
+        port: As it is written; empty: the usual one.
+        path: The database, with the slash before it.
+        where: The options that say which server or database is meant.
+        url: All of it, which may hold a password.
+        table: What stands behind the #.
+    """
+
+    engine: str
+    user: str
+    host: str
+    port: str
+    path: str
+    where: Mapping[str, str]
+    url: str = field(repr=False)
+    table: str = ""
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The parts of an address.
+
+        A password may hold anything but an @, as SQLAlchemy reads it.
+
+        Raises:
+            SourceError: It is no address, or nobody can tell where its password ends.
+        """
+        start = _START.match(text)
+        engine = "" if start is None else start["engine"].lower()
+        begin = 0 if start is None else start.end()
+        who = None if engine in SPARK else _USER.match(text, begin)
+        rest = _REST.match(text, begin if who is None else who.end())
+        url, table = (text, "") if rest is None else (text[: rest.end()], text[rest.end() :])
+        is_clear = engine in SPARK or "@" not in text[begin if who is None else who.end() :]
+        if start is None or rest is None or table[:1] not in {"", "#"} or not is_clear:
+            raise SourceError(
+                f"the address of the server cannot be read: write it as {EXAMPLE}, with %40 for an "
+                "@ in a password or a name"
+            )
+        options = dict(parse_qsl(rest["query"] or ""))
+        return cls(
+            engine=engine,
+            user="" if who is None else unquote(who["user"]),
+            host=rest["host"],
+            port=rest["port"] or "",
+            path=(rest["path"] or "").partition(";")[0].rstrip("/"),
+            where={name: options[name] for name in sorted(options.keys() & _WHERE)},
+            url=url,
+            table=unquote(table[1:]),
+        )
+
+    @property
+    def shown(self) -> str:
+        """The address without user, password and options that say nothing of the place."""
+        port = f":{self.port}" if self.port else ""
+        where = "&".join(f"{name}={value}" for name, value in self.where.items())
+        return f"{self.engine}://{self.host}{port}{self.path}{where and '?'}{where}"
+
+    @property
+    def canonical(self) -> tuple[str, ...]:
+        """What is the same for two addresses of one table, as far as they tell.
+
+        Names of one host are not looked up, and are taken for different hosts.
+        """
+        where = dict(self.where)
+        engine = _SAME.get(self.engine, self.engine)
+        host = where.pop("host", self.host).lower()
+        port = where.pop("port", self.port) or _PORTS.get(engine, "")
+        named = self.user if engine == "postgresql" else ""
+        database = where.pop("dbname", unquote(self.path.strip("/"))) or named
+        names = [self.table] if "/" in self.table else _names(self.table)
+        schema = _SCHEMAS.get(engine)
+        if len(names) == 1 and schema is not None:
+            names.insert(0, schema)
+        is_here = host in _HERE
+        return (
+            engine,
+            "localhost" if is_here else host,
+            port,
+            database,
+            *(f"{name}={value}" for name, value in where.items()),
+            *names,
+        )
+
+    @property
+    def without_password(self) -> str:
+        """The address as a configuration holds it, for a password that comes from elsewhere."""
+        start = self.url.index("://") + 3
+        who = None if self.engine in SPARK else _USER.match(self.url, start)
+        rest = self.url[start if who is None else who.end() :]
+        rest = _SECRET_PARAMETER.sub("", _SECRET_OPTION.sub(r"\1", rest)).rstrip("?&")
+        user = f"{who['user']}@" if who is not None and who["user"] else ""
+        return f"{self.url[:start]}{user}{rest}"
+
+
+def _names(table: str) -> list[str]:
+    """What a table is in, and its own name; a name with a dot of its own stands in quotes."""
+    return [quoted.replace('""', '"') or plain for quoted, plain in _NAME.findall(table)]
+
+
+_NAME = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
+
+
+_HIDDEN = r"[^=&;]*(?:pass(?:word)?|pwd|token|secret|odbc_connect|credentials?)[^=&;]*"
+
+
+_SECRET_OPTION = re.compile(rf"([?&]){_HIDDEN}=[^&]*&?", re.IGNORECASE)
+
+
+_SECRET_PARAMETER = re.compile(rf";{_HIDDEN}=[^;]*", re.IGNORECASE)
+
+
+_COLUMNAR = (".parquet", ".pq")
+
+
+def files_of(place: Path) -> tuple[Path, ...]:
+    """The files that hold the records of a place, with the write-ahead log of a database.
+
+    Args:
+        place: A file, taken literally; a folder, with all Parquet files below it; or a pattern
+            such as `data/*.parquet`.
+
+    Raises:
+        SourceError: There is none.
+    """
+    try:
+        if place.is_file():
+            log = place.with_name(f"{place.name}.wal")
+            return (place, log) if log.is_file() else (place,)
+        if place.is_dir():
+            found = [file for file in place.rglob("*") if file.suffix.lower() in _COLUMNAR]
+        else:
+            found = list(Path(place.anchor).glob(str(place.relative_to(place.anchor))))
+        files = tuple(sorted(file for file in found if file.is_file()))
+    except (OSError, ValueError, NotImplementedError):
+        files = ()
+    if not files:
+        raise SourceError(
+            f"{str(place)!r} does not exist, or holds no Parquet file: check its path"
+        )
+    return files
+
+
+def is_several(place: Path) -> bool:
+    """Whether a path stands for several files: a folder, or a pattern that is no file itself.
+
+    Example:
+        >>> is_several(Path("data/*.parquet")), is_several(Path("data.parquet"))
+        (True, False)
+    """
+    try:
+        is_pattern = re.search(r"[*?\[]", str(place)) is not None
+        return place.is_dir() or (is_pattern and state_at(place) is None)
+    except (OSError, ValueError):
+        return False
+
+
+def state_of(files: tuple[Path, ...]) -> tuple[tuple[int, ...], ...]:
+    """What changes whenever one of the files is written, put in another's place or touched.
+
+    Raises:
+        SourceError: One of them cannot be read any more.
+    """
+    try:
+        found = [file.stat() for file in files]
+    except OSError:
+        raise SourceError(f"{files[0].name!r} cannot be read any more: open it again") from None
+    return tuple((each.st_size, each.st_mtime_ns, each.st_ctime_ns, each.st_ino) for each in found)
+
+
+_SCHEMES = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "http", "https")
+
+
+_SAME_LAKES = {"s3a": "s3", "gcs": "gs", "abfss": "abfs"}
+
+
+_ADDRESS = re.compile(r"(?P<scheme>[A-Za-z0-9]+)://(?P<rest>[^?#]+)(\?[^#]*)?")
+
+
+def is_lake(text: str) -> bool:
+    """Whether a text is an address of files on an object store or a server of files.
+
+    Example:
+        >>> is_lake("s3://bucket/visits/*.parquet"), is_lake("visits/*.parquet")
+        (True, False)
+    """
+    return text.partition("://")[0].lower() in _SCHEMES and "://" in text
+
+
+@dataclass(frozen=True, slots=True)
+class LakePlace:
+    """Parquet files on an object store.
+
+    Attributes:
+        url: Their address, which may hold a signature: never shown.
+        shown: What messages and the ledger call them: without what logs in.
+    """
+
+    url: str = field(repr=False)
+    shown: str
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The place that a text denotes.
+
+        Raises:
+            SourceError: It is no such address.
+
+        Example:
+            >>> LakePlace.read("https://files.example.org/visits.parquet?signature=x").shown
+            'https://files.example.org/visits.parquet'
+        """
+        match = _ADDRESS.fullmatch(text)
+        if match is None or not match["rest"].strip("/"):
+            raise SourceError(
+                "the address of the files cannot be read: write it as s3://bucket/visits/*.parquet"
+            )
+        scheme, rest = match["scheme"].lower(), match["rest"]
+        if scheme in {"http", "https"}:
+            rest = rest.rpartition("@")[2]
+        return cls(text, f"{scheme}://{rest}")
+
+    @property
+    def canonical(self) -> tuple[str, ...]:
+        """What is the same for two addresses of the same files, as far as they tell."""
+        scheme, _, rest = self.shown.partition("://")
+        folder = re.sub(r"(/\*\*)?(/\*\.(parquet|pq))?/*$", "", rest)
+        return (_SAME_LAKES.get(scheme, scheme), folder if folder.strip("/") else rest)
+
+
+_SCHEME = re.compile(r"(?P<engine>[A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9_]+)?://")
+
+
+_FILES = ("s3", "s3a", "gs", "gcs", "r2", "az", "abfss", "http", "https", "file", "sqlite")
+
+
+def is_server(text: str) -> bool:
+    """Whether a text is the address of a server or a cluster, and no path.
+
+    Example:
+        >>> is_server("postgresql+psycopg://ward@db/clinic#visits"), is_server("visits.csv")
+        (True, False)
+    """
+    match = _SCHEME.match(text)
+    return match is not None and match["engine"].lower() not in _FILES
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPlace:
+    """A table of a server or a cluster.
+
+    Attributes:
+        url: The address of the server, which may hold a password: never shown.
+        table: Which table of it, with its schema before a dot; or a folder or an address of Parquet
+            files that a cluster reads.
+        shown: What messages and the ledger call it: without a password and options.
+    """
+
+    url: str = field(repr=False)
+    table: str
+    shown: str
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The place that a text denotes.
+
+        Raises:
+            SourceError: It names no table, or is no address.
+
+        Example:
+            >>> ServerPlace.read("postgresql+psycopg://ward:secret@db:5433/clinic#visits").shown
+            'postgresql://db:5433/clinic#visits'
+        """
+        address = Address.read(text)
+        if not address.table:
+            raise SourceError(
+                f"{address.shown!r} names no table: write it behind a #, as {EXAMPLE}"
+            )
+        return cls(address.url, address.table, f"{address.shown}#{address.table}")
+
+    @property
+    def engine(self) -> str:
+        """What of the address says which engine answers: `postgresql`, `spark`, `sc`."""
+        return self.shown.partition("://")[0]
+
+    @property
+    def is_cluster(self) -> bool:
+        """Whether a cluster of Spark answers."""
+        return self.engine in SPARK
+
+    @property
+    def canonical(self) -> tuple[str, ...]:
+        """What is the same for two addresses of one table, as far as they tell.
+
+        Example:
+            >>> short, whole = "postgresql://ward@db/clinic#visits", "db:5432/clinic#public.visits"
+            >>> whole = ServerPlace.read(f"postgresql+psycopg://{whole}")
+            >>> ServerPlace.read(short).canonical == whole.canonical
+            True
+        """
+        return self._address.canonical
+
+    @property
+    def without_password(self) -> str:
+        """The address as a configuration holds it, for a password that comes from elsewhere.
+
+        Example:
+            >>> place = ServerPlace.read("postgresql://ward:secret@db/clinic?sslmode=require#visits")
+            >>> place.without_password
+            'postgresql://ward@db/clinic?sslmode=require#visits'
+        """
+        return f"{self._address.without_password}#{quote(self.table, safe='/.:')}"
+
+    @property
+    def _address(self) -> Address:
+        return Address.read(f"{self.url}#{quote(self.table)}")
+
+
+SECONDS = 600.0
+
+
+"""After so many seconds a count is given up where its owner says nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServedTable:
+    """A table of a server or a cluster, or Parquet files on an object store.
+
+    Attributes:
+        place: Where it is.
+        edition: What its owner calls the records as they are now; None: nothing. A table that
+            changes all the time has no content of its own: an answer holds until another edition.
+        seconds: After which a count is given up.
+        uses_indexes: Whether a count may take indexes, which is faster, and whose time tells how
+            many records match.
+    """
+
+    place: ServerPlace | LakePlace
+    edition: str | None = None
+    seconds: float = SECONDS
+    uses_indexes: bool = False
+
+    def __str__(self) -> str:
+        return self.place.shown
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of where it is, in hexadecimal digits: the same for two names of it."""
+        return hashlib.sha256(json.dumps(self.place.canonical).encode("ascii")).hexdigest()

@@ -1,0 +1,68 @@
+"""Stated records as a temporary view of a cluster, for the suite that every engine passes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from noisycount.engines.places import ServerPlace
+from noisycount.engines.spark.counts import bound_frame
+from noisycount.engines.spark.sessions import Session
+from noisycount.engines.spark.source import SparkSource
+from noisycount.engines.truth import Record
+from noisycount.query.schema import Kind
+
+__all__ = ["SparkBench"]
+
+
+_VIEW = "noisycount_bench"
+
+
+_TYPES = {
+    Kind.INTEGER: pa.int64(),
+    Kind.REAL: pa.float64(),
+    Kind.TEXT: pa.string(),
+    Kind.BOOLEAN: pa.bool_(),
+    Kind.DATE: pa.date32(),
+    Kind.TIMESTAMP: pa.timestamp("us"),
+}
+
+
+class SparkBench:
+    """A cluster that is tested; see ``Bench``.
+
+    Args:
+        url: Of the cluster; what stands behind a # is not touched.
+
+    Raises:
+        SourceError: It does not answer.
+    """
+
+    __slots__ = ("_url", "identity")
+
+    def __init__(self, url: str) -> None:
+        self._url = url.partition("#")[0]
+        with self.source([], {"a": Kind.INTEGER}) as source:
+            self.identity = source.identity
+
+    @contextmanager
+    def source(
+        self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None = None
+    ) -> Iterator[SparkSource]:
+        """The records in a view of a session of their own; see ``Bench.source``."""
+        place = ServerPlace.read(f"{self._url}#{_VIEW}")
+        session = Session.open(place.url, place.shown)
+        columns = [
+            pa.array([record.get(name) for record in records], _TYPES[kind])
+            for name, kind in schema.items()
+        ]
+        table = pa.Table.from_arrays(columns, list(schema))
+
+        def view() -> None:
+            bound_frame(table, session.api).createTempView(_VIEW)
+
+        try:
+            session.asked(view)
+            yield SparkSource.of_session(session, place, unit=unit, is_made_here=True)
+        finally:
+            session.close()

@@ -1,0 +1,470 @@
+"""Expressions of PostgreSQL that have a value at every record, and those that might fail at one.
+
+What a view, a policy of rows or a made column of PostgreSQL computes when it is read.
+
+A server evaluates what a view computes for those records alone of which a question needs it: an
+error would tell which match. So nothing is counted but what is stored, and what is made of that by
+expressions that fail at no record: columns, constants, comparisons, choices and a few casts.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+from sqlalchemy import Connection, text
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
+from noisycount.errors import SourceError
+
+__all__ = ["computed_columns"]
+
+
+Types = Mapping[str, str | None]
+
+
+"""The type of each column of a relation; None: it is computed, and might fail."""
+
+
+_WHOLE = ("int2", "int4", "int8")
+
+
+_NUMBERS = frozenset({*_WHOLE, "numeric", "float4", "float8"})
+
+
+_ALIKE = {**dict.fromkeys(_WHOLE, "int8"), "name": "text", "float4": "float8"}
+
+
+_TEXTS = frozenset({"text", "varchar", "bpchar", "name"})
+
+
+_COMPARED = frozenset({*_NUMBERS, *_TEXTS, "bool", "date", "timestamp", "timestamptz", "uuid"})
+
+
+"""Types of which no two values fail to compare."""
+
+
+_TOTAL_CASTS = frozenset(
+    chain(
+        ((a, b) for a in _WHOLE for b in ("int8", "numeric", "float4", "float8", "text")),
+        [("int2", "int2"), ("int2", "int4"), ("int4", "int4"), ("float4", "float8")],
+        ((a, b) for a in _TEXTS for b in _TEXTS),
+        ((each, "text") for each in ("bool", "uuid")),
+        ((each, each) for each in _COMPARED - {*_WHOLE, "numeric"}),
+        [("timestamp", "date"), ("timestamptz", "date"), ("timestamptz", "timestamp")],
+    )
+)
+
+
+"""Casts that every value has, in a session in UTC."""
+
+
+_NAMES = {
+    exp.DType.SMALLINT: "int2",
+    exp.DType.INT: "int4",
+    exp.DType.BIGINT: "int8",
+    exp.DType.DECIMAL: "numeric",
+    exp.DType.FLOAT: "float4",
+    exp.DType.DOUBLE: "float8",
+    exp.DType.TEXT: "text",
+    exp.DType.VARCHAR: "varchar",
+    exp.DType.CHAR: "bpchar",
+    exp.DType.BPCHAR: "bpchar",
+    exp.DType.NAME: "name",
+    exp.DType.BOOLEAN: "bool",
+    exp.DType.DATE: "date",
+    exp.DType.TIMESTAMP: "timestamp",
+    exp.DType.TIMESTAMPTZ: "timestamptz",
+    exp.DType.UUID: "uuid",
+}
+
+
+_SIZED = frozenset({"varchar", "bpchar"})
+
+
+"""Types whose casts cut what is longer than they say."""
+
+
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+
+
+_PARTS: Mapping[type[exp.Expr], frozenset[str]] = {
+    kind: frozenset(parts.split())
+    for kinds, parts in (
+        ((exp.Select,), "expressions from_ joins where"),
+        ((exp.Union,), "this expression"),
+        ((exp.From, exp.Where, exp.Paren, exp.Not, exp.Neg, exp.Any), "this"),
+        ((exp.Subquery,), "this alias joins"),
+        ((exp.Table,), "this db alias joins"),
+        ((exp.TableAlias,), "this"),
+        ((exp.Join,), "this side kind on using"),
+        ((exp.Alias,), "this alias"),
+        ((exp.Column,), "this table"),
+        ((exp.Identifier,), "this quoted"),
+        ((exp.Literal,), "this is_string"),
+        ((exp.Boolean,), "this"),
+        ((exp.Null, exp.CurrentUser), ""),
+        ((exp.Cast,), "this to"),
+        ((exp.DataType,), "this expressions nested"),
+        ((exp.DataTypeParam,), "this"),
+        ((*_COMPARISONS, exp.And, exp.Or), "this expression"),
+        ((exp.Is,), "this expression negate"),
+        ((exp.Array,), "expressions"),
+        ((exp.Coalesce,), "this expressions"),
+        ((exp.Case,), "ifs default"),
+        ((exp.If,), "this true"),
+        ((exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.DPipe), "this expression typed safe"),
+    )
+    for kind in kinds
+}
+
+
+"""What a definition may consist of. Functions are left out: some change what others see."""
+
+
+class Unsure(Exception):  # noqa: N818 - it is what is known
+    """That an expression might fail at a record."""
+
+
+def parsed(definition: str) -> exp.Expr:
+    """A definition in which nothing is but what is known.
+
+    Raises:
+        Unsure: It has other parts.
+    """
+    try:
+        tree = parse_one(definition, read="postgres")
+    except SqlglotError:
+        raise Unsure from None
+    for node in tree.walk():
+        given = {key for key, value in node.args.items() if value}
+        if type(node) not in _PARTS or not given <= _PARTS[type(node)]:
+            raise Unsure
+    return tree
+
+
+def output_type(expression: exp.Expr, scope: Mapping[str, Types]) -> str | None:
+    """The type of what a query shows; None: it might fail."""
+    try:
+        return _type(expression, scope)
+    except Unsure:
+        if any(_column(each, scope) == "" for each in expression.find_all(exp.Column)):
+            raise  # its operators and casts may be others than the server's own
+        return None
+
+
+def require_truth(expression: exp.Expr, scope: Mapping[str, Types]) -> None:
+    """The refusal of a condition that might fail.
+
+    Raises:
+        Unsure: It is such a one, or no condition.
+    """
+    if _type(expression, scope) != "bool":
+        raise Unsure
+
+
+def _column(column: exp.Column, scope: Mapping[str, Types]) -> str | None:
+    """The type of a column; of a policy, which reads one relation, by its own name.
+
+    Raises:
+        Unsure: It is none of a relation, but one of the system.
+    """
+    table = column.table or (next(iter(scope)) if len(scope) == 1 else "")
+    try:
+        return scope[table][column.name]
+    except KeyError:
+        raise Unsure from None
+
+
+def _type(node: exp.Expr, scope: Mapping[str, Types]) -> str:  # noqa: PLR0911 - a case a node
+    """The type of an expression that has a value at every record; empty: none of the server's own.
+
+    Raises:
+        Unsure: It might fail.
+    """
+    if (number := _number(node)) is not None:
+        return number
+    match node:
+        case exp.Paren():
+            return _type(node.this, scope)
+        case exp.Column() if (found := _column(node, scope)) is not None:
+            return found
+        case exp.CurrentUser():
+            return "name"
+        case exp.Cast():
+            return _cast(node, scope)
+        case exp.Coalesce():
+            return _same([node.this, *node.expressions], scope)
+        case exp.Case():
+            return _choice(node, scope)
+        case _:
+            return _truth(node, scope)
+
+
+def _truth(node: exp.Expr, scope: Mapping[str, Types]) -> str:
+    """The type of a condition that is true, false or unknown at every record."""
+    match node:
+        case exp.Boolean():
+            pass
+        case exp.Is(expression=exp.Null()):
+            _type(node.this, scope)
+        case exp.Is(expression=exp.Boolean()) | exp.Not():
+            require_truth(node.this, scope)
+        case exp.And() | exp.Or():
+            for each in node.flatten():
+                require_truth(each, scope)
+        case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
+            right = node.right
+            _same([node.left, *(_listed(right) if isinstance(right, exp.Any) else [right])], scope)
+        case _:
+            raise Unsure
+    return "bool"
+
+
+def _choice(case: exp.Case, scope: Mapping[str, Types]) -> str:
+    """The type of the results of some conditions."""
+    for each in case.args["ifs"]:
+        require_truth(each.this, scope)
+    default = case.args.get("default")
+    results = [each.args["true"] for each in case.args["ifs"]]
+    return _same([*results, *([] if default is None else [default])], scope)
+
+
+def _listed(any_of: exp.Any) -> Sequence[exp.Expr]:
+    """The values of a list that something is compared with."""
+    array = any_of.this.unnest()
+    if isinstance(array, exp.Cast) and array.to.this is exp.DType.ARRAY:
+        to = exp.DataType.build(array.to.expressions[0].this)
+        return [exp.Cast(this=each, to=to) for each in _listed(exp.Any(this=array.this))]
+    if not isinstance(array, exp.Array):
+        raise Unsure
+    return array.expressions
+
+
+def _same(nodes: Sequence[exp.Expr], scope: Mapping[str, Types]) -> str:
+    """The one type of some expressions."""
+    return require_alike([_type(each, scope) for each in nodes])
+
+
+def require_alike(types: Sequence[str | None]) -> str:
+    """The one type of some values that can be compared; whole numbers of any width are alike."""
+    found = {_ALIKE.get(each or "", each) for each in types}
+    if len(found) > 1 or not found <= _COMPARED:
+        raise Unsure
+    return str(found.pop())
+
+
+def _cast(cast: exp.Cast, scope: Mapping[str, Types]) -> str:
+    """The type of a cast of a constant, which is the same at every record, or of a safe one."""
+    to = _NAMES.get(cast.to.this)
+    if to is None or (cast.to.expressions and to not in _SIZED):
+        raise Unsure
+    if _is_constant(cast.this):
+        return to
+    if (_type(cast.this, scope), to) not in _TOTAL_CASTS:
+        raise Unsure
+    return to
+
+
+def _is_constant(node: exp.Expr) -> bool:
+    """Whether a cast of an expression is made of it once, before any record is read."""
+    inner = node.unnest()
+    if isinstance(inner, exp.Cast) and _NAMES.get(inner.to.this) in _NUMBERS:
+        return _number(inner.this.unnest()) is not None or _is_text(inner.this)
+    return _is_text(inner) or isinstance(inner, exp.Null) or _number(inner) is not None
+
+
+def _is_text(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Literal) and node.is_string
+
+
+def _number(node: exp.Expr) -> str | None:
+    """The type of a number; None: it is none."""
+    if isinstance(node, exp.Neg | exp.Paren):
+        return _number(node.this)
+    if not isinstance(node, exp.Literal) or node.is_string:
+        return None
+    return "int8" if node.this.isdigit() else "numeric"
+
+
+_RELATION = text(
+    """
+    WITH RECURSIVE parts AS (
+      SELECT c.oid, c.relkind FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+      WHERE n.nspname = :schema AND c.relname = :name
+      UNION
+      SELECT c.oid, c.relkind FROM parts AS p
+      JOIN pg_inherits AS i ON i.inhparent = p.oid JOIN pg_class AS c ON c.oid = i.inhrelid
+    )
+    SELECT CASE WHEN c.relkind = 'v' THEN coalesce(pg_get_viewdef(c.oid), '') END AS definition,
+      (SELECT bool_and(p.relkind IN ('r', 'v', 'm', 'p')) FROM parts AS p) AS is_own,
+      EXISTS (
+        SELECT FROM pg_depend AS d
+        WHERE d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass)
+          AND d.classid = 'pg_rewrite'::regclass
+          AND d.objid IN (SELECT r.oid FROM pg_rewrite AS r WHERE r.ev_class = c.oid)
+      ) AS calls_others,
+      ARRAY(
+        SELECT pg_get_expr(p.polqual, p.polrelid) FROM pg_policy AS p
+        WHERE p.polrelid = c.oid AND c.relrowsecurity AND p.polcmd IN ('r', '*')
+          AND p.polqual IS NOT NULL
+          AND (NOT :is_counted OR row_security_active(c.oid) AND EXISTS (
+            SELECT FROM unnest(p.polroles) AS role
+            WHERE role = 0 OR pg_has_role(role, 'MEMBER')))
+      ) AS policies
+    FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE n.nspname = :schema AND c.relname = :name
+    """
+)
+
+
+_COLUMNS = text(
+    """
+    SELECT a.attname AS name, a.attgenerated = 'v' AS is_made,
+      CASE WHEN t.typtype = 'b' AND n.nspname = 'pg_catalog' THEN t.typname ELSE '' END AS type
+    FROM pg_attribute AS a
+    JOIN pg_class AS c ON c.oid = a.attrelid
+    JOIN pg_namespace AS s ON s.oid = c.relnamespace
+    JOIN pg_type AS t ON t.oid = a.atttypid
+    JOIN pg_namespace AS n ON n.oid = t.typnamespace
+    WHERE s.nspname = :schema AND c.relname = :name AND a.attnum > 0 AND NOT a.attisdropped
+    ORDER BY a.attnum
+    """
+)
+
+
+def computed_columns(connection: Connection, schema: str, name: str) -> frozenset[str]:
+    """The columns of a relation that are computed when it is read, and might fail then.
+
+    Args:
+        connection: In a transaction with the search path of ours.
+        schema: What the relation is in.
+        name: Its own name.
+
+    Raises:
+        SourceError: Which records it has depends on what might fail, or it calls functions.
+    """
+    types = _Catalog(connection).relation(schema, name, is_counted=True)
+    return frozenset(each for each, type_ in types.items() if type_ is None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Catalog:
+    """What the server says of the relations that definitions name.
+
+    Attributes:
+        connection: In a transaction with the search path of ours.
+        known: The columns of those that were looked at.
+    """
+
+    connection: Connection
+    known: dict[tuple[str, str], Types] = field(default_factory=dict)
+
+    def relation(self, schema: str, name: str, *, is_counted: bool = False) -> Types:
+        """The columns of a relation.
+
+        Args:
+            schema: What it is in.
+            name: Its own name.
+            is_counted: Whether it is read by the account itself, whose policies are known.
+
+        Raises:
+            SourceError: Its records are not only read, or chosen by what cannot fail.
+        """
+        if (schema, name) not in self.known:
+            self.known[schema, name] = self._looked_at(schema, name, is_counted=is_counted)
+        return self.known[schema, name]
+
+    def _looked_at(self, schema: str, name: str, *, is_counted: bool) -> Types:
+        asked = {"schema": schema, "name": name}
+        found = self.connection.execute(
+            _RELATION, {**asked, "is_counted": is_counted}
+        ).one_or_none()
+        if found is None:
+            return {}
+        if not found.is_own:
+            raise SourceError(
+                f"{name!r} has foreign records, whose reading can fail at one of them and tell "
+                "which: copy them into a table or a materialised view"
+            )
+        columns = self.connection.execute(_COLUMNS, asked).all()
+        types = {each.name: None if each.is_made else each.type for each in columns}
+        try:
+            for policy in found.policies:
+                require_truth(parsed(policy), {name: types})
+        except Unsure:
+            raise SourceError(
+                f"{name!r} has a policy of rows that does more than compare columns, which can "
+                "fail at one record and tell which: write it as comparisons of columns"
+            ) from None
+        if found.definition is None:
+            return types
+        try:
+            made = self._outputs(parsed("" if found.calls_others else found.definition))
+        except Unsure:
+            raise SourceError(
+                f"{name!r} is a view that does more than choose, join and compare columns, which "
+                "can fail at one record and tell which: name a table or a materialised view"
+            ) from None
+        return {name: made[n] and type_ for n, (name, type_) in enumerate(types.items())}
+
+    def _outputs(self, query: exp.Expr) -> list[str | None]:
+        """The types of the columns of a query; None: of one that might fail."""
+        if isinstance(query, exp.Union):
+            sides = [self._outputs(each) for each in (query.left, query.right)]
+            if query.args["distinct"] or None in chain(*sides):
+                raise Unsure
+            return sides[0]
+        if not isinstance(query, exp.Select):
+            raise Unsure
+        scope = dict(self._sources(query))
+        for join in _joins(query):
+            _require_comparable(join, scope)
+        for each in _conditions(query):
+            require_truth(each, scope)
+        return [output_type(each.unalias(), scope) for each in query.expressions]
+
+    def _sources(self, query: exp.Select) -> Iterator[tuple[str, Types]]:
+        """What a query reads, by the names that it has there."""
+        found = query.args.get("from_")
+        tables = [] if found is None else [found.this]
+        tables += [each.this for each in query.args.get("joins") or ()]
+        while tables:
+            table = tables.pop()
+            tables += [each.this for each in table.args.get("joins") or ()]
+            if isinstance(table, exp.Table) and table.db:
+                yield table.alias_or_name, self.relation(table.db, table.name)
+            elif isinstance(table.this, exp.Table | exp.Subquery) and not table.alias:
+                tables.append(table.this)  # joins in brackets
+            elif isinstance(table, exp.Subquery) and table.alias:
+                yield table.alias, self._derived(table.this)
+            else:
+                raise Unsure
+
+    def _derived(self, query: exp.Query) -> Types:
+        """The columns of a query in another."""
+        types = self._outputs(query)
+        return dict(zip(query.named_selects, types, strict=True))
+
+
+def _joins(query: exp.Select) -> list[exp.Join]:
+    """The joins of a query, but for those of queries in it."""
+    return [join for join in query.find_all(exp.Join) if join.find_ancestor(exp.Select) is query]
+
+
+def _conditions(query: exp.Select) -> Iterator[exp.Expr]:
+    """What decides which records a query has."""
+    where = query.args.get("where")
+    joined = [join.args.get("on") for join in _joins(query)]
+    yield from filter(None, [where and where.this, *joined])
+
+
+def _require_comparable(join: exp.Join, scope: Mapping[str, Types]) -> None:
+    """The refusal of a join by the names of columns whose comparison might fail.
+
+    Raises:
+        Unsure: It is such a one.
+    """
+    for name in join.args.get("using") or ():
+        types = [types[name.name] for types in scope.values() if name.name in types]
+        require_alike(types)

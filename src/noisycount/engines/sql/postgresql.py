@@ -1,0 +1,299 @@
+"""What PostgreSQL's own catalog says of a table.
+
+What PostgreSQL says in its own way.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from decimal import Decimal
+from math import inf, nan
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    DateTime,
+    Double,
+    FromClause,
+    Numeric,
+    Select,
+    Text,
+    case,
+    cast,
+    func,
+    literal,
+    select,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.exc import NoSuchTableError
+
+from noisycount.engines.check import Identity
+from noisycount.engines.sql.definitions import computed_columns
+from noisycount.engines.sql.dialect import Dialect, Expression, Lists
+from noisycount.engines.sql.kinds import Form, FoundColumn, FoundName
+from noisycount.query.schema import Kind
+
+if TYPE_CHECKING:
+    from sqlalchemy.types import TypeEngine
+
+__all__ = ["PostgreSQL"]
+
+
+_TYPES = {
+    ("int2", "int4", "int8"): (Kind.INTEGER, Form.PLAIN),
+    ("float8",): (Kind.REAL, Form.PLAIN),
+    ("float4",): (Kind.REAL, Form.CAST),
+    ("numeric",): (Kind.REAL, Form.DECIMAL),
+    ("text", "varchar", "bpchar", "name", "time"): (Kind.TEXT, Form.CAST),
+    ("bool",): (Kind.BOOLEAN, Form.PLAIN),
+    ("date",): (Kind.DATE, Form.PLAIN),
+    ("timestamp",): (Kind.TIMESTAMP, Form.PLAIN),
+    ("timestamptz",): (Kind.TIMESTAMP, Form.ZONED),
+    ("uuid",): (None, Form.NAMED),
+}
+
+
+_KINDS = {name: meant for names, meant in _TYPES.items() for name in names}
+
+
+_LARGEST_EXPONENT = 307  # of ten, either way, that every double of full precision has
+
+
+_PATH = select(func.pg_catalog.current_schemas(literal(value=True), type_=ARRAY(Text)))
+
+
+_SCHEMA = text(
+    """
+    SELECT n.nspname
+    FROM unnest(CAST(:schemas AS text[])) WITH ORDINALITY AS path(name, place)
+    JOIN pg_namespace AS n ON n.nspname = path.name
+    JOIN pg_class AS c ON c.relnamespace = n.oid
+    WHERE c.relname = :name AND c.relkind = ANY (ARRAY['r', 'v', 'm', 'p', 'f'])
+    ORDER BY path.place
+    LIMIT 1
+    """
+)
+
+
+_COLUMNS = text(
+    """
+    WITH RECURSIVE found AS (
+      SELECT a.attnum, a.attname, a.attnotnull, a.atttypid, a.atttypmod,
+             a.atttypid AS base, a.atttypmod AS modifier
+      FROM pg_attribute AS a
+      JOIN pg_class AS c ON c.oid = a.attrelid
+      JOIN pg_namespace AS n ON n.oid = c.relnamespace
+      WHERE n.nspname = :schema AND c.relname = :name AND a.attnum > 0 AND NOT a.attisdropped
+      UNION ALL
+      SELECT f.attnum, f.attname, f.attnotnull, f.atttypid, f.atttypmod, t.typbasetype, t.typtypmod
+      FROM found AS f JOIN pg_type AS t ON t.oid = f.base
+      WHERE t.typtype = 'd'
+    )
+    SELECT f.attname AS name, f.attnotnull AS is_required, f.modifier AS modifier,
+           format_type(f.atttypid, f.atttypmod) AS type,
+           t.typname AS base, n.nspname = 'pg_catalog' AS is_own,
+           (t.typtype = 'e' OR t.typtype = 'b' AND t.typname = 'citext') AND NOT EXISTS (
+             SELECT FROM pg_cast AS k
+             WHERE k.castsource = t.oid AND k.casttarget = 'text'::regtype AND k.castmethod = 'f'
+           ) AS is_text
+    FROM found AS f
+    JOIN pg_type AS t ON t.oid = f.base
+    JOIN pg_namespace AS n ON n.oid = t.typnamespace
+    WHERE t.typtype <> 'd'
+    ORDER BY f.attnum
+    """
+)
+
+
+"""A domain is what it is made of, however often; a cast to text may be a function of somebody's."""
+
+
+_IDENTITY = text(
+    "SELECT version(), current_setting('server_version_num'), current_setting('server_encoding')"
+)
+
+
+def catalog_path(connection: Connection) -> Sequence[str]:
+    """Where an account looks for names without a schema.
+
+    Nothing else is asked while it does: it may look for operators too where others made some.
+    """
+    return tuple(connection.execute(_PATH).scalar_one())
+
+
+def catalog_schema(connection: Connection, schemas: Sequence[str], name: str) -> str | None:
+    """The first of some schemas that has a table or view; None: there is no such one."""
+    found: str | None = connection.execute(
+        _SCHEMA, {"schemas": list(schemas), "name": name}
+    ).scalar()
+    return found
+
+
+def catalog_columns(connection: Connection, table: FoundName) -> tuple[FoundColumn, ...]:
+    """The columns of a table; types that are not the server's own are told with their schema.
+
+    Args:
+        connection: In a transaction with the search path of ours.
+        table: Which it is.
+
+    Raises:
+        SourceError: Which records it has depends on what can fail.
+    """
+    rows = [dict(row) for row in connection.execute(_COLUMNS, asdict(table)).mappings()]
+    computed = computed_columns(connection, table.schema or "", table.name)
+    return tuple(
+        FoundColumn(row["name"], row["type"], is_computed=True)
+        if row["name"] in computed
+        else _column(row)
+        for row in rows
+    )
+
+
+def catalog_identity(connection: Connection) -> Identity:
+    """Which server it is; one that only speaks the language of PostgreSQL has another name.
+
+    Texts are compared by their bytes whatever the collation of the database is: what they are
+    depends on its encoding alone.
+    """
+    version, number, encoding = connection.execute(_IDENTITY).one()
+    words = version.split(" on ")[0].replace("(", "").replace(")", "").split()
+    is_plain = words[0] == "PostgreSQL" and not _others(words[2:])
+    engine = "postgresql" if is_plain else "-".join(words).lower()
+    return Identity(engine, str(int(number) // 10_000), f"C ({encoding})")
+
+
+def _others(words: list[str]) -> bool:
+    """Whether what follows a version is more than the name of a system that packs the server."""
+    return bool(words) and words[0] not in {"Debian", "Ubuntu", "Homebrew", "Postgres.app"}
+
+
+def _column(row: Mapping[str, Any]) -> FoundColumn:
+    """A column as the catalog describes it."""
+    kind, form = None, Form.PLAIN
+    if row["is_text"]:
+        kind, form = Kind.TEXT, Form.CAST
+    elif row["is_own"]:
+        kind, form = _KINDS.get(row["base"], (None, Form.PLAIN))
+    if form is Form.DECIMAL and _is_within_doubles(row["modifier"]):
+        form = Form.CAST
+    return FoundColumn(row["name"], row["type"], kind, form, row["is_required"])
+
+
+def _is_within_doubles(modifier: int) -> bool:
+    """Whether every number of a decimal type is within the doubles, or zero."""
+    if modifier < 0:
+        return False
+    digits, scale = divmod(modifier - 4, 2**16)
+    scale = (scale & 0x7FF ^ 0x400) - 0x400  # eleven bits with a sign
+    return digits - scale <= _LARGEST_EXPONENT and scale <= _LARGEST_EXPONENT
+
+
+_ZERO_BELOW = Decimal(f"{5**1075}e-1075")  # up to half the smallest double the nearest one is 0
+
+
+_INFINITE_FROM = Decimal(2**1024 - 2**970)  # halfway between the largest double and the next power
+
+
+_SETTINGS = {
+    "transaction_read_only": "on",
+    "application_name": "noisycount",
+    "search_path": "pg_catalog, pg_temp",  # no operator or function but the server's own
+    "TimeZone": "UTC",
+    "lock_timeout": "30s",
+    "work_mem": "256MB",  # a million persons are grouped without a file
+}
+
+
+class PostgreSQL(Dialect):
+    """PostgreSQL from version 12 on."""
+
+    collation = "C"
+    most_bound = 10_000_000
+    quote = True
+
+    def begin(
+        self, connection: Connection, seconds: float | None, *, has_own_path: bool = False
+    ) -> None:
+        """The beginning of a transaction that changes nothing, with settings of its own."""
+        settings = dict(_SETTINGS)
+        if has_own_path:
+            del settings["search_path"]
+        if seconds is not None:
+            settings["statement_timeout"] = f"{max(1, round(seconds * 1000))}ms"
+        for_now = literal(value=True)
+        connection.execute(
+            select(*(func.pg_catalog.set_config(*each, for_now) for each in settings.items()))
+        )
+
+    def path(self, connection: Connection) -> Sequence[str]:
+        """Where the account looks for names without a schema."""
+        return catalog_path(connection)
+
+    def found(
+        self, connection: Connection, schema: str | None, name: str, path: Sequence[str]
+    ) -> FoundName:
+        """A table or view by its name, in its schema."""
+        found = catalog_schema(connection, path if schema is None else [schema], name)
+        if found is None:
+            raise NoSuchTableError(name)
+        return FoundName(found, name)
+
+    def columns(self, connection: Connection, table: FoundName) -> tuple[FoundColumn, ...]:
+        """The columns of a table or view, as the catalog describes them."""
+        return catalog_columns(connection, table)
+
+    def identity(self, connection: Connection) -> Identity:
+        """Which server answers."""
+        return catalog_identity(connection)
+
+    def text(self, value: Expression) -> Expression:
+        """A value as a text in the order of its bytes, which in UTF-8 is that of code points."""
+        return cast(value, Text()).collate("C")
+
+    def evaluated_once(self, rows: Select[Any]) -> Select[Any]:
+        """Rows whose expressions stay where they are: an offset keeps queries from being merged."""
+        return rows.offset(0)
+
+    def is_like(self, text: Expression, pattern: str) -> Expression:
+        """Whether a text is like a pattern; an empty escape switches escapes off."""
+        return text.like(literal(pattern, Text()), escape="")
+
+    def nearest_double(self, value: Expression) -> Expression:
+        """The nearest double, where a cast would refuse what is too large or too small for one.
+
+        NaN follows every number, also infinity, which only newer servers have.
+        """
+        size: Expression = func.abs(value)
+        double: TypeEngine[float] = Double()
+        largest = literal(_INFINITE_FROM, Numeric())
+        return case(
+            (size <= literal(_ZERO_BELOW, Numeric()), literal(0.0, double)),
+            (size < largest, cast(value, double)),
+            (value <= -largest, literal(-inf, double)),
+            (value == cast(literal("NaN", Text()), Numeric()), literal(nan, double)),
+            (value >= largest, literal(inf, double)),
+        )
+
+    def in_utc(self, moment: Expression) -> Expression:
+        """A moment as a time in UTC; infinite ones stay so."""
+        return func.timezone(literal("UTC", Text()), moment, type_=DateTime())
+
+    def part(self, name: str, moment: Expression) -> Expression:
+        """The year, month or day of a date or time."""
+        return cast(func.date_part(name, moment), BigInteger)
+
+    def range_number(self, value: Expression, edges: Sequence[int | float]) -> Expression | None:
+        """How many of many rising edges are not above a number; all of them for NaN."""
+        type_: TypeEngine[Any] = BigInteger() if isinstance(edges[0], int) else Double()
+        listed: Expression = cast(literal(list(edges), ARRAY(type_)), ARRAY(type_))
+        return func.width_bucket(cast(value, type_), listed, type_=BigInteger())
+
+    def listed(self, name: str, columns: Lists) -> FromClause:
+        """Bound rows, each column of them one array."""
+        arrays: list[Any] = [
+            cast(literal(list(values), ARRAY(type_)), ARRAY(type_))
+            for values, type_ in columns.values()
+        ]
+        rows = func.unnest(*arrays).table_valued(*columns, with_ordinality="place", name=name)
+        return rows.render_derived()

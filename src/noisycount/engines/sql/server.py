@@ -1,0 +1,323 @@
+"""What is said where a server fails: nothing of its own, as its errors quote cells and accounts.
+
+The engines of SQLAlchemy, and which packages they need.
+
+The transactions of a server: read-only, given up in time, closed at once.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field
+from threading import Event, Lock
+from typing import Any, Protocol, Self, TypeVar
+
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, NoSuchTableError
+
+from noisycount.engines.places import ServerPlace
+from noisycount.engines.sql.dialect import Dialect
+from noisycount.engines.sql.dialects import dialect_of
+from noisycount.errors import SourceError, extra_words
+
+__all__ = ["OneConnection", "Server", "Transactions", "engine_of", "without_server_errors"]
+
+
+Result = TypeVar("Result")
+
+
+UNREACHED = (
+    "cannot be reached: check that its server runs, and the address, the account and its password"
+)
+
+
+_UNREADABLE = (
+    "may not be read by this account: let its owner grant USAGE of its schema, and SELECT of the "
+    "columns that questions use and of the unit"
+)
+
+
+_ABSENT = "does not exist: check the name of the table, and of its schema"
+
+
+_LATE = "was not counted in time: state a longer timeout, or ask when the server is less busy"
+
+
+_CHANGED = "has other columns than at its opening: open it again"
+
+
+_FAILED = "could not be counted, and why is withheld, as it may quote a record: see the server"
+
+
+_STATES = {
+    "08": UNREACHED,
+    "28": UNREACHED,
+    "3D": UNREACHED,
+    "57P": UNREACHED,
+    "53300": UNREACHED,
+    "42501": _UNREADABLE,
+    "42P01": _ABSENT,
+    "3F000": _ABSENT,
+    "57014": _LATE,
+    "55P03": _LATE,
+    "25P03": _LATE,
+    "42703": _CHANGED,
+}
+
+
+"""By the standard's codes, or the letters that they begin with."""
+
+
+def without_server_errors(
+    shown: str, work: Callable[[], Result], denied: str | None = None
+) -> Result:
+    """The result of some work, or a refusal that keeps nothing of the server's error.
+
+    A context manager could not serve: the refusal would have that error as its context.
+
+    Args:
+        shown: What the records are called.
+        work: What asks the server.
+        denied: What is said where the account has no right to it; None: that it may not read.
+
+    Raises:
+        SourceError: The server or its driver failed, or the work itself refuses.
+    """
+    try:
+        return work()
+    except SourceError:
+        raise
+    except Exception as error:  # noqa: BLE001 - drivers raise what they like, which may quote cells
+        why = _reason(error)
+    if denied is not None and why is _UNREADABLE:
+        why = denied
+    raise SourceError(f"{shown!r} {why}")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, NoSuchTableError):
+        return _ABSENT
+    if isinstance(error, OSError | UnicodeError):  # of hosts that nobody knows
+        return UNREACHED
+    if not isinstance(error, DBAPIError):
+        return _FAILED
+    state = getattr(error.orig, "sqlstate", None)
+    if state is None:
+        return UNREACHED if error.connection_invalidated or _is_lost(error) else _FAILED
+    known = (_STATES.get(state[:length]) for length in (5, 3, 2))
+    return next((reason for reason in known if reason), _FAILED)
+
+
+def _is_lost(error: DBAPIError) -> bool:
+    """Whether there is no connection: only then has an operational error no state."""
+    return type(error.orig).__name__ in {"OperationalError", "ConnectionTimeout", "InterfaceError"}
+
+
+_POSTGRESQL = "postgresql"
+
+
+_DRIVER = "postgresql+psycopg"
+
+
+_PATIENCE = {  # s, but the number: a server that is gone without a word is noticed within 30
+    "connect_timeout": "10",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "4",
+    "tcp_user_timeout": "30000",
+}
+
+
+_PACKAGES = {
+    "snowflake": "snowflake-sqlalchemy",
+    "bigquery": "sqlalchemy-bigquery",
+    "trino": "trino[sqlalchemy]",
+    "databricks": "databricks-sqlalchemy",
+}
+
+
+def engine_of(address: str, shown: str) -> Engine:
+    """The maker of connections to a server, each of which is closed after its use.
+
+    Args:
+        address: Of the server, with its account and password.
+        shown: What messages call the records: nothing of those.
+
+    Raises:
+        SourceError: The address names no server, or its driver is not installed.
+    """
+    try:
+        url = make_url(address)
+        engine = create_engine(
+            _with_driver(url),
+            poolclass=NullPool,
+            pool_reset_on_return=None,  # what is closed needs no end of its transaction
+            hide_parameters=True,
+            **_options(url),
+        )
+    except NoSuchModuleError:
+        engine_name = shown.partition("://")[0]
+        package = _PACKAGES.get(engine_name, f"that brings SQLAlchemy the dialect {engine_name!r}")
+        refusal = f"{shown!r} needs the package {package}: install it"
+    except ModuleNotFoundError as error:
+        is_ours = error.name == "psycopg"
+        remedy = extra_words("postgres") if is_ours else f"install the package {error.name}"
+        refusal = f"{shown!r} needs a driver that is not here: {remedy}"
+    except (ArgumentError, ValueError, TypeError, ImportError):
+        refusal = (
+            f"the address of {shown!r} cannot be read: write it as "
+            "postgresql+psycopg://user@host/database#schema.table"
+        )
+    else:
+        return engine
+    raise SourceError(refusal)
+
+
+def _with_driver(url: URL) -> URL:
+    if url.get_backend_name() != _POSTGRESQL:
+        return url
+    return url.set(drivername=_DRIVER, query={**_PATIENCE, **url.query})
+
+
+def _options(url: URL) -> dict[str, Any]:
+    """What connections of PostgreSQL's driver are made with: no statement is prepared by name.
+
+    A statement sees what was committed before it began, after its table was locked.
+    """
+    if url.get_backend_name() != _POSTGRESQL:
+        return {}
+    return {"isolation_level": "READ COMMITTED", "connect_args": {"prepare_threshold": None}}
+
+
+class Transactions(Protocol):
+    """What gives transactions in which nothing is changed."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """What the server says in its own way."""
+        ...
+
+    def transaction(self, *, has_own_path: bool = False) -> AbstractContextManager[Connection]:
+        """A read-only transaction.
+
+        Args:
+            has_own_path: Whether names without a schema are looked for where the account does.
+
+        Raises:
+            SourceError: All is closed.
+        """
+        ...
+
+    def require_open(self) -> None:
+        """The refusal of what is closed.
+
+        Raises:
+            SourceError: It is.
+        """
+        ...
+
+    def close(self) -> None:
+        """The end; what goes on is given up."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server that gives each transaction a connection of its own.
+
+    Attributes:
+        engine: Makes connections.
+        dialect: What the server says in its own way.
+        shown: What messages call the records.
+        seconds: After which a statement is given up; None: when the server does.
+        used: The one set of connections in use; none once all is closed.
+        lock: Held while that changes.
+    """
+
+    engine: Engine
+    dialect: Dialect
+    shown: str
+    seconds: float | None = None
+    used: list[set[Any]] = field(default_factory=lambda: [set()])
+    lock: Lock = field(default_factory=Lock)
+
+    @classmethod
+    def at(cls, place: ServerPlace, seconds: float | None) -> Self:
+        """The server of a place, not asked for anything yet.
+
+        Raises:
+            SourceError: The address names no server, or its driver is not installed.
+        """
+        engine = engine_of(place.url, place.shown)
+        return cls(engine, dialect_of(engine.dialect.name), place.shown, seconds)
+
+    @contextmanager
+    def transaction(self, *, has_own_path: bool = False) -> Iterator[Connection]:
+        """A read-only transaction; see `Transactions.transaction`."""
+        self._connections()
+        with self.engine.connect() as connection:
+            driven = connection.connection.driver_connection
+            with self.lock:
+                self._connections().add(driven)
+            try:
+                self.dialect.begin(connection, self.seconds, has_own_path=has_own_path)
+                yield connection
+            finally:
+                with self.lock:
+                    for used in self.used:
+                        used.discard(driven)
+
+    def require_open(self) -> None:
+        """The refusal of what is closed."""
+        self._connections()
+
+    def close(self) -> None:
+        """The end; what goes on is given up, and not waited for."""
+        with self.lock:
+            running = self.used.pop() if self.used else set()
+        for driven in running:
+            with suppress(Exception):  # it may have ended meanwhile, or its driver knows no end
+                driven.cancel()
+
+    def _connections(self) -> set[Any]:
+        """Those in use, unless all is closed."""
+        if not self.used:
+            raise SourceError(f"{self.shown!r} is closed: open it again")
+        return self.used[0]
+
+
+@dataclass(frozen=True, slots=True)
+class OneConnection:
+    """A connection that has temporary tables, of which each transaction is one.
+
+    Attributes:
+        connection: In no transaction.
+        dialect: What the server says in its own way.
+        shown: What messages call the records.
+        lock: Held by the one transaction.
+        is_closed: Whether there are to be no more.
+    """
+
+    connection: Connection
+    dialect: Dialect
+    shown: str
+    lock: Lock = field(default_factory=Lock)
+    is_closed: Event = field(default_factory=Event)
+
+    @contextmanager
+    def transaction(self, *, has_own_path: bool = False) -> Iterator[Connection]:
+        """A read-only transaction; see `Transactions.transaction`."""
+        with self.lock:
+            self.require_open()
+            with self.connection.begin() as whole:
+                self.dialect.begin(self.connection, None, has_own_path=has_own_path)
+                yield self.connection
+                whole.rollback()
+
+    def require_open(self) -> None:
+        """The refusal of what is closed."""
+        if self.is_closed.is_set():
+            raise SourceError(f"{self.shown!r} is closed: open it again")
+
+    def close(self) -> None:
+        """The end; what goes on is waited for."""
+        self.is_closed.set()

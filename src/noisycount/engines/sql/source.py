@@ -1,0 +1,319 @@
+"""A table of a server, as it was at its opening.
+
+A table or view of an SQL server, counted there.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import (
+    ColumnClause,
+    Connection,
+    TableClause,
+    column,
+    func,
+    literal_column,
+    quoted_name,
+    select,
+    table,
+)
+
+from noisycount.engines.check import Check, ColumnCheck, Identity
+from noisycount.engines.interface import TypedSource, require_known_columns, require_known_parts
+from noisycount.engines.places import ServerPlace
+from noisycount.engines.sql.algebra import SqlAlgebra, type_of
+from noisycount.engines.sql.counts import cell_counts, key_counts, keys_statement
+from noisycount.engines.sql.dialect import Dialect, Expression
+from noisycount.engines.sql.kinds import (
+    Form,
+    FoundColumn,
+    FoundName,
+    require_stored,
+    require_unit,
+    schema_of,
+    table_name,
+)
+from noisycount.engines.sql.records import Person, Records, count_statement, require_somebody
+from noisycount.engines.sql.server import Server, Transactions, without_server_errors
+from noisycount.errors import SourceError
+from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
+from noisycount.query.predicate import Predicate
+from noisycount.query.schema import Kind, Schema
+
+__all__ = ["CountedTable", "SqlSource"]
+
+
+@dataclass(frozen=True, slots=True)
+class CountedTable:
+    """A table whose records are counted.
+
+    Attributes:
+        dialect: What its server says in its own way.
+        name: The table.
+        columns: Those that questions may use, and the unit.
+        unit: The column that names the person, or None where every record is one unit.
+        uses_indexes: Whether only records that match are read, which is faster and tells.
+
+    Raises:
+        SourceError: The unit is of a type that names nobody.
+    """
+
+    dialect: Dialect
+    name: FoundName
+    columns: tuple[FoundColumn, ...]
+    unit: str | None
+    uses_indexes: bool
+
+    def __post_init__(self) -> None:
+        if self.unit is not None:
+            require_unit(self._unit)
+
+    @property
+    def records(self) -> Records:
+        """What statements read."""
+        algebra = SqlAlgebra(
+            self.dialect,
+            {each.name: (each, self._column(each)) for each in self.columns},
+        )
+        return Records(self._clause, algebra, self._person, self.uses_indexes)
+
+    def require_same(self, connection: Connection) -> None:
+        """The refusal of a table that is not as it was, or may not be read.
+
+        It is read first, of which nothing comes: from then on the transaction keeps its columns
+        from changing.
+
+        Raises:
+            SourceError: It is such a one.
+        """
+        columns: list[Expression] = [self._column(each) for each in self.columns]
+        connection.execute(
+            select(*(columns or [literal_column("1")])).select_from(self._clause).limit(0)
+        )
+        if not set(self.columns) <= set(self.dialect.columns(connection, self.name)):
+            raise SourceError(
+                f"the columns of {self.name.name!r} changed since its opening: open it again"
+            )
+
+    def require_units(self, connection: Connection) -> None:
+        """The refusal of records without a unit; where the server allows none, it is not asked.
+
+        Raises:
+            SourceError: There are such, or the table cannot be read.
+        """
+        self.require_same(connection)
+        if self.unit is None or self._unit.is_required:
+            return
+        value = self._column(self._unit)
+        missing = select(func.count()).select_from(self._clause).where(value.is_(None))
+        if connection.execute(missing).scalar():
+            raise SourceError(
+                f"unit column {self.unit!r} has missing values, and a record without a person "
+                "cannot be counted for anybody: fill them in or remove those records"
+            )
+
+    def check(self, connection: Connection, schema: Schema, unit: str | None) -> Check:
+        """What is in the columns that questions may use, and how many persons, for the owner."""
+        held = {each.name: each for each in self.columns}
+        persons = [] if unit not in held else [self._person_of(held[unit]).value.distinct()]
+        counts = [func.count(), *(func.count(self._column(held[name])) for name in schema)]
+        asked = [*counts, *map(func.count, persons)]
+        rows, *told = connection.execute(select(*asked).select_from(self._clause)).one()
+        given, units = told[: len(schema)], told[-1] if persons else None
+        columns = [
+            ColumnCheck(name, kind, held[name].type, None, rows - cells, reason=held[name].reason)
+            for (name, kind), cells in zip(schema.items(), given, strict=True)
+        ]
+        unused = [ColumnCheck(name, None, type_, None, 0) for name, type_ in schema.others.items()]
+        return Check(rows, (*columns, *unused), units=units)
+
+    @property
+    def _unit(self) -> FoundColumn:
+        return next(each for each in self.columns if each.name == self.unit)
+
+    @property
+    def _person(self) -> Person | None:
+        """Who a record is of; texts are told apart as they are compared."""
+        return None if self.unit is None else self._person_of(self._unit)
+
+    def _person_of(self, found: FoundColumn) -> Person:
+        """Who a record is of, by a column that names persons."""
+        value = self._column(found)
+        is_text = found.kind is Kind.TEXT and found.form is not Form.NAMED
+        told = self.dialect.text(value) if is_text else value
+        return Person(told, found.kind, self.dialect, found.is_required)
+
+    @property
+    def _clause(self) -> TableClause:
+        columns: list[ColumnClause[Any]] = [
+            column(quoted_name(each.name, self.dialect.quote)) for each in self.columns
+        ]
+        schema = self.name.schema and quoted_name(self.name.schema, self.dialect.quote)
+        return table(quoted_name(self.name.name, self.dialect.quote), *columns, schema=schema)
+
+    def _column(self, found: FoundColumn) -> Expression:
+        return column(quoted_name(found.name, self.dialect.quote), type_of(found.kind))
+
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class SqlSource(TypedSource):
+    """The records of a table or view of a server; made by ``SqlSource.open``.
+
+    Whole numbers have up to 64 bits; FLOAT and DECIMAL count as DOUBLE, text of fixed width ends
+    before its trailing blanks, enumerations and times of day are texts, moments with a zone are
+    read in UTC. Texts are compared by their code points, whatever the collation is.
+
+    Attributes:
+        transactions: Of its server.
+        table: Which it is, and its columns as they were at the opening.
+        schema: The columns that questions may use.
+        identity: Which engine answers.
+        shown: What messages call the records.
+        unit: The column that names the person, or None where every record is one unit.
+    """
+
+    transactions: Transactions
+    table: CountedTable
+    schema: Schema
+    identity: Identity
+    shown: str
+    unit: str | None
+
+    @classmethod
+    def open(
+        cls,
+        place: ServerPlace,
+        *,
+        unit: str | None,
+        columns: Sequence[str] | None,
+        seconds: float | None = None,
+        uses_indexes: bool = False,
+    ) -> "SqlSource":
+        """The records of a table.
+
+        Args:
+            place: The server, and which table of it.
+            unit: The column that names the person, or None where every record is one unit.
+            columns: The columns that questions may use, or None for all but the unit.
+            seconds: After which a statement is given up; None: when the server does.
+            uses_indexes: Whether only records that match are read, which is faster, and whose time
+                tells how many they are.
+
+        Raises:
+            SourceError: The server cannot be reached, its driver is not installed, the table is
+                not there or may not be read, lacks a named column or has records without a unit.
+        """
+        server = Server.at(place, seconds)
+        return cls.of(server, place, unit=unit, columns=columns, uses_indexes=uses_indexes)
+
+    @classmethod
+    def of(
+        cls,
+        transactions: Transactions,
+        place: ServerPlace,
+        *,
+        unit: str | None,
+        columns: Sequence[str] | None,
+        uses_indexes: bool = False,
+    ) -> "SqlSource":
+        """The records of a table of a server that is open; it takes what `open` takes."""
+        dialect = transactions.dialect
+
+        def found() -> SqlSource:
+            with transactions.transaction(has_own_path=True) as connection:
+                path = dialect.path(connection)
+            with transactions.transaction() as connection:
+                name = dialect.found(connection, *table_name(place.table), path)
+                identity = dialect.identity(connection)
+                there = dialect.columns(connection, name)
+                require_stored(there, [unit, *(columns or ())])
+                schema = schema_of(there).for_questions(unit, columns)
+                used = tuple(each for each in there if each.name in schema or each.name == unit)
+                table = CountedTable(dialect, name, used, unit, uses_indexes)
+                table.require_units(connection)
+            return cls(transactions, table, schema, identity, place.shown, unit)
+
+        return without_server_errors(place.shown, found)
+
+    @property
+    def version(self) -> str:
+        """The digest of the table's name and of its kinds: a live table has none of its content."""
+        whole = self.schema.entire
+        kinds = {name: kind.value for name, kind in whole.items()}
+        said = json.dumps([self.shown, kinds, sorted(whole.others)], sort_keys=True)
+        return sha256(said.encode(errors="surrogatepass")).hexdigest()
+
+    def require_unchanged(self) -> None:
+        """The refusal of records that are closed; what they are is looked at by `prepare`."""
+        self.transactions.require_open()
+
+    def prepare(self) -> None:
+        """The refusal of a table that cannot be counted now; see ``Source.prepare``."""
+        self._done(lambda _: None)
+
+    def count(self, predicates: Sequence[Predicate]) -> list[int]:
+        """The true count for each predicate; see ``Source.count``."""
+        require_known_columns(predicates, self.schema)
+        if not predicates:
+            return []
+
+        def counted(connection: Connection) -> list[int]:
+            statement = count_statement(predicates, self.table.records)
+            row = connection.execute(statement).one()
+            require_somebody(row[-1:])
+            return list(map(int, row[: len(predicates)]))
+
+        return self._done(counted)
+
+    def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
+        """The true counts of a table; see ``Source.count_cells``."""
+        require_known_parts(question.keys.parts, question.where, self.schema)
+        return self._done(lambda each: cell_counts(each, question, self.table.records))
+
+    def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
+        """The groups that have units, and how many; see ``Source.count_keys``."""
+        require_known_parts(question.parts, question.where, self.schema)
+        return self._keys(question)
+
+    def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
+        stack = ExitStack()
+
+        def begun() -> Iterator[KeyCounts]:
+            connection = stack.enter_context(self.transactions.transaction())
+            self.table.require_same(connection)
+            statement = keys_statement(question, self.table.records)
+            return key_counts(question.parts, connection.execute(statement))
+
+        try:
+            batches = without_server_errors(self.shown, begun)
+            while batch := without_server_errors(self.shown, lambda: next(batches, None)):
+                yield batch
+        finally:
+            without_server_errors(self.shown, stack.close)
+
+    def check(self, unit: str | None = None) -> Check:
+        """What is in the records; see ``Source.check``."""
+        return self._done(lambda each: self.table.check(each, self.schema, unit or self.unit))
+
+    def close(self) -> None:
+        """The end of their use; a count that goes on is given up, and not waited for."""
+        self.transactions.close()
+
+    def _done(self, work: Callable[[Connection], Result]) -> Result:
+        """The result of some work in a transaction in which the table is as it was."""
+
+        def done() -> Result:
+            with self.transactions.transaction() as connection:
+                self.table.require_same(connection)
+                return work(connection)
+
+        return without_server_errors(self.shown, done)

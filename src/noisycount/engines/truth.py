@@ -1,0 +1,208 @@
+"""In which of its groups a unit is left: a rule that looks at no other unit, and at no order.
+
+Of its groups a unit is left in those with the smallest hashes of the key of the rule (the salt),
+the group and the unit. Each engine computes the same hashes, of texts that only one group and one
+unit have.
+
+Whether a record matches a predicate: the definition that every engine is compared with.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import lru_cache
+from hashlib import md5
+from math import isnan
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any, TypeVar
+
+from noisycount.query.grouping import Key
+from noisycount.query.predicate import (
+    And,
+    Column,
+    Comparison,
+    Constant,
+    Flag,
+    Literal,
+    Membership,
+    Missing,
+    Not,
+    Operator,
+    Or,
+    Pattern,
+    Predicate,
+    Range,
+)
+
+__all__ = [
+    "OTHER",
+    "Record",
+    "group_text",
+    "kept_groups",
+    "ordered",
+    "salt_text",
+    "truth",
+    "unit_text",
+]
+
+
+OTHER = "other"
+
+
+"""What stands for the keys of the group of all that is not listed."""
+
+
+Group = TypeVar("Group", tuple[Key, ...], tuple[Key, ...] | None)
+
+
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - columns have no zone
+
+
+def kept_groups(groups: Iterable[Group], unit: str, most: int | None, salt: str) -> set[Group]:
+    """The groups that a unit is left in.
+
+    Args:
+        groups: Those that it is in, by their keys; None: that of all that is not listed.
+        unit: The text of the unit.
+        most: In how many it may be; None: in all.
+        salt: The key of the rule.
+
+    Example:
+        >>> sorted(kept_groups({("Bern",), ("Genf",), ("Zug",)}, "ann", 2, salt=""))
+        [('Genf',), ('Zug',)]
+    """
+    found = set(groups)
+    if most is None:
+        return found
+    return set(sorted(found, key=lambda group: _place(group, unit, salt))[:most])
+
+
+def salt_text(salt: str) -> str:
+    """The text that begins what is hashed of a group."""
+    return _hash(salt).hex()
+
+
+def unit_text(value: object) -> str:
+    """The text of a unit: the same for equal ones.
+
+    Example:
+        >>> unit_text(7), unit_text(-0.0), unit_text(True)
+        ('7', '0', 'true')
+    """
+    match value:
+        case datetime():
+            return str((value - _EPOCH) // timedelta(microseconds=1))
+        case float():
+            return "nan" if isnan(value) else f"{value + 0.0:.17g}"
+        case _:
+            return _text(value)
+
+
+def group_text(group: tuple[Key, ...] | None, salt: str) -> str:
+    """The text that begins what is hashed of a unit in a group."""
+    parts = OTHER if group is None else "".join(map(_part, group))
+    return _hash(salt_text(salt) + parts).hex()
+
+
+def _place(group: tuple[Key, ...] | None, unit: str, salt: str) -> int:
+    """The hash of a unit in a group, as a number."""
+    return int.from_bytes(_hash(group_text(group, salt) + unit), "little")
+
+
+def _part(key: Key) -> str:
+    """The text of one of several keys, which tells where it ends."""
+    return "-" if key is None else f"{len(_text(key))}:{_text(key)}"
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _hash(text: str) -> bytes:
+    return md5(text.encode(errors="surrogatepass"), usedforsecurity=False).digest()
+
+
+Record = Mapping[str, object]
+
+
+_COMPARISONS: dict[Operator, Callable[[Any, Any], bool]] = {
+    Operator.EQUAL: eq,
+    Operator.NOT_EQUAL: ne,
+    Operator.LESS: lt,
+    Operator.AT_MOST: le,
+    Operator.MORE: gt,
+    Operator.AT_LEAST: ge,
+}
+
+
+def truth(predicate: Predicate, record: Record) -> bool | None:
+    """Whether the record matches, in three-valued logic: None is unknown."""
+    match predicate:
+        case Constant(value):
+            return value
+        case Not(operand):
+            found = truth(operand, record)
+            return None if found is None else not found
+        case And(operands):
+            return _strongest([truth(part, record) for part in operands], decisive=False)
+        case Or(operands):
+            return _strongest([truth(part, record) for part in operands], decisive=True)
+        case Missing(column):
+            return record[column.name] is None
+        case _:
+            return _tested(predicate, record)
+
+
+def _strongest(truths: Sequence[bool | None], *, decisive: bool) -> bool | None:
+    if decisive in truths:
+        return decisive
+    return None if None in truths else not decisive
+
+
+def _tested(test: Flag | Comparison | Range | Membership | Pattern, record: Record) -> bool | None:
+    column = test.left if isinstance(test, Comparison) else test.column
+    value: Any = record[column.name]
+    if value is None:
+        return None
+    match test:
+        case Flag():
+            return bool(value)
+        case Comparison(_, operator, right):
+            return _compared(value, operator, _seen(right, record))
+        case Range(_, low, high):
+            at_least = _compared(value, Operator.AT_LEAST, low.value)
+            return at_least and _compared(value, Operator.AT_MOST, high.value)
+        case Membership(_, choices):
+            return any(_compared(value, Operator.EQUAL, choice.value) for choice in choices)
+        case Pattern(_, pattern):
+            return _pattern(pattern).fullmatch(value) is not None
+
+
+def _seen(operand: Column | Literal, record: Record) -> object:
+    return operand.value if isinstance(operand, Literal) else record[operand.name]
+
+
+def _compared(left: object, operator: Operator, right: object) -> bool | None:
+    if right is None:
+        return None
+    if isinstance(left, float) or isinstance(right, float):
+        left, right = float(left), float(right)  # type: ignore[arg-type]  # numbers, by their kinds
+    return _COMPARISONS[operator](ordered(left), ordered(right))
+
+
+def ordered(value: object) -> object:
+    """The value in the order of DuckDB, where NaN equals itself and follows every number."""
+    if not isinstance(value, float):
+        return value
+    return (True, 0.0) if isnan(value) else (False, value)
+
+
+@lru_cache(maxsize=256)  # more than the patterns of one question, which every record tries
+def _pattern(pattern: str) -> re.Pattern[str]:
+    """The regular expression of a like pattern, which never tries a part twice."""
+    first, *rest = (
+        "".join("." if character == "_" else re.escape(character) for character in part)
+        for part in pattern.split("%")
+    )
+    middle = "".join(f"(?>.*?{part})" for part in rest[:-1])
+    return re.compile(first + middle + "".join(f".*{part}" for part in rest[-1:]), re.DOTALL)

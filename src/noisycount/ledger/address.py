@@ -1,0 +1,267 @@
+"""Where a ledger is: the address of a SQLite file or of a PostgreSQL database, and its engine."""
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from urllib.parse import quote, unquote
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import ArgumentError, DisconnectionError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from noisycount.errors import LedgerError, extra_words
+
+__all__ = ["Address"]
+
+
+_WAIT = "30"
+
+
+_SECONDS = r"[0-9]{1,6}(\.[0-9]{1,3})?"
+
+
+_NAME = r"[^@?&=;:,]*"  # no character that a mistyped password or option could bring along
+
+
+_HOST = rf"({_NAME}|[0-9a-fA-F.]*(:[0-9a-fA-F.]*){{2,7}}(%\w+)?)"
+
+
+_SQLITE_OPTIONS = {"timeout": _SECONDS, "uri": "true", "mode": "ro|rw|rwc"}
+
+
+_POSTGRESQL_OPTIONS = {
+    "timeout": _SECONDS,
+    "connect_timeout": "[0-9]{1,4}",
+    "host": rf"{_HOST}(,{_HOST})*",
+    "port": "[0-9]{1,5}",
+    "sslmode": "disable|allow|prefer|require|verify-ca|verify-full",
+    **dict.fromkeys(("sslrootcert", "sslcert", "sslkey", "passfile"), ".+"),
+}
+
+
+_SCHEME = re.compile(r"[A-Za-z][\w+.-]{,30}://")
+
+
+_PLAIN_FILE = re.compile(r"[\w./\\+~-]{,100}")
+
+
+_HIDDEN = "what is not shown, as it may hold a password"
+
+
+_POSTGRESQL_DRIVERS = ("postgresql", "postgresql+psycopg")
+
+
+_LARGEST_PORT = 65535
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a ledger is.
+
+    Args:
+        url: With the options that its driver takes.
+        place: What messages call the ledger; no password.
+        wait: How many seconds a lock is waited for.
+    """
+
+    url: URL
+    place: str
+    wait: str
+
+    @classmethod
+    def read(cls, text: str) -> "Address":
+        """The address that a text denotes.
+
+        Raises:
+            LedgerError: It is no file's and no PostgreSQL database's, or has an option that could
+                lose a debit.
+        """
+        url = _url(text)
+        wait = str(url.query.get("timeout", _WAIT))
+        if _names_a_file(url):
+            return cls(url, f"ledger {url.database!r}", wait)
+        if _names_a_database(url):
+            host = url.host or url.query.get("host") or "localhost"
+            return cls(url, f"ledger {f'{host}/{url.database}'!r}", wait)
+        if "@" in f"{url.host}{url.database}":
+            remedy = "have no @ in its host or its name; write an @ of a password as %40"
+        else:
+            remedy = (
+                "be a file, such as sqlite:///ledger.db, or a PostgreSQL database, such as"
+                " postgresql+psycopg://user@host/name"
+            )
+            if url.query:
+                options = _SQLITE_OPTIONS if url.drivername == "sqlite" else _POSTGRESQL_OPTIONS
+                remedy += f", with no option but {', '.join(options)}, once each and well-formed"
+        raise LedgerError(f"ledger must {remedy}, got {_shown(text)}")
+
+    @property
+    def file(self) -> Path | None:
+        """The file of a SQLite ledger, None for a server."""
+        if self.url.drivername != "sqlite":
+            return None
+        database = str(self.url.database)
+        if "uri" not in self.url.query:
+            return Path(database)
+        return Path(unquote(re.sub(r"\Afile:(//(localhost)?(?=/))?", "", database)))
+
+    @property
+    def writable(self) -> bool:
+        """Whether the address allows to make a ledger where there is none."""
+        return self.url.query.get("mode", "rwc") == "rwc"
+
+    def engine(self) -> Engine:
+        """The connections to a ledger; they make no file.
+
+        Raises:
+            LedgerError: The driver of PostgreSQL is not installed.
+        """
+        if self.file is None:
+            return self._postgresql_engine()
+        return self.sqlite_engine(self.file, "ro" if self.url.query.get("mode") == "ro" else "rw")
+
+    def sqlite_engine(self, file: Path, mode: str) -> Engine:
+        """The connections to a SQLite file: `ro` reads, `rw` also writes, `rwc` also makes."""
+        url = URL.create(
+            "sqlite",
+            database=f"file:{quote(str(file))}",
+            query={"uri": "true", "mode": mode, "timeout": self.wait},
+        )
+        engine = create_engine(
+            url, connect_args={"isolation_level": None}, pool_timeout=float(self.wait)
+        )
+        event.listen(engine, "connect", _configure_sqlite)
+        _follow(engine, file)
+        event.listen(engine, "begin", _begin)
+        return engine.execution_options(begin=("BEGIN",), begin_writing=("BEGIN IMMEDIATE",))
+
+    def _postgresql_engine(self) -> Engine:
+        options = {name: value for name, value in self.url.query.items() if name != "timeout"}
+        url = self.url.set(
+            drivername="postgresql+psycopg", query={"connect_timeout": "10", **options}
+        )
+        try:
+            engine = create_engine(
+                url,
+                isolation_level="READ COMMITTED",  # each statement sees what was committed before
+                pool_pre_ping=True,
+                pool_timeout=float(self.wait),
+                connect_args={"prepare_threshold": None},
+                hide_parameters=True,
+            )
+        except ImportError:
+            raise LedgerError(
+                f"{self.place} needs the package psycopg; {extra_words('postgres')}"
+            ) from None
+        event.listen(engine, "begin", _begin)
+        milliseconds = round(float(self.wait) * 1000)
+        return engine.execution_options(
+            begin=("SET TRANSACTION READ ONLY",),
+            begin_writing=(
+                "SET LOCAL synchronous_commit = 'on'",
+                f"SET LOCAL lock_timeout = '{max(1, milliseconds)}ms'",
+            ),
+        )
+
+
+def _url(text: object) -> URL:
+    """The parts of an address; of what has none, parts that name nothing.
+
+    Raises:
+        LedgerError: It is a path, which has no scheme.
+    """
+    if isinstance(text, PurePath):
+        written = "sqlite:///" if _shown(str(text)) == _HIDDEN else f"sqlite:///{quote(str(text))}"
+        raise LedgerError(f"ledger must be an address, got a path; write {written!r}")
+    if isinstance(text, str) and text.isprintable():
+        with suppress(ArgumentError, ValueError):
+            return make_url(text)
+    return URL.create("unreadable")
+
+
+def _shown(text: object) -> str:
+    """What may be shown of a refused address: nothing that could be part of a password."""
+    if not isinstance(text, str):
+        return f"a {type(text).__name__}"
+    scheme = _SCHEME.match(text)
+    if scheme is not None:
+        return repr(scheme[0] if scheme[0] == text else f"{scheme[0]}...")
+    return repr(text) if _PLAIN_FILE.fullmatch(text) else _HIDDEN
+
+
+def _names_a_file(url: URL) -> bool:
+    """Whether an address is a SQLite file's, with no option that could lose a debit."""
+    database = url.database or ":memory:"
+    return (
+        url.drivername == "sqlite"
+        and not (url.host or url.port or url.username or url.password)
+        and ":memory:" not in database
+        and database.isprintable()
+        and _allowed(url.query, _SQLITE_OPTIONS)
+        and ("uri" in url.query) >= ("mode" in url.query)
+        and ("uri" in url.query) == database.startswith("file:")
+    )
+
+
+def _names_a_database(url: URL) -> bool:
+    """Whether an address is a PostgreSQL database's, with no option that we do not know."""
+    return (
+        url.drivername in _POSTGRESQL_DRIVERS
+        and bool(url.database)
+        and str(url.database).isprintable()
+        and re.fullmatch(_NAME, str(url.database)) is not None
+        and re.fullmatch(_HOST, url.host or "") is not None
+        and (url.port is None or 0 < url.port <= _LARGEST_PORT)
+        and _allowed(url.query, _POSTGRESQL_OPTIONS)
+    )
+
+
+def _allowed(query: Mapping[str, object], options: Mapping[str, str]) -> bool:
+    """Whether every option of an address is known, given once, and has a value it may have."""
+    return all(
+        isinstance(value, str)
+        and value.isprintable()
+        and re.fullmatch(options.get(name, "(?!)"), value)
+        for name, value in query.items()
+    )
+
+
+def _configure_sqlite(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+    """Make every commit outlast a power cut; the write-ahead log of many SQLites does not."""
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode = DELETE")
+    cursor.execute("PRAGMA synchronous = EXTRA")
+    cursor.close()
+
+
+def _follow(engine: Engine, file: Path) -> None:
+    """Connect again where another file took the place of the one that was opened."""
+
+    def remember(_: DBAPIConnection, record: ConnectionPoolEntry) -> None:
+        record.info["file"] = _identity(file)
+
+    def compare(_: DBAPIConnection, record: ConnectionPoolEntry, __: object) -> None:
+        if record.info["file"] != _identity(file):
+            raise DisconnectionError
+
+    event.listen(engine, "connect", remember)
+    event.listen(engine, "checkout", compare)
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    """What tells one file from another of its name; None where there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _begin(connection: Connection) -> None:
+    """Begin a transaction; one that will write to SQLite takes the lock before it reads."""
+    options = connection.get_execution_options()
+    statements = options["begin_writing" if options.get("writing") else "begin"]
+    connection.exec_driver_sql("; ".join(statements))  # one message: a server may be far

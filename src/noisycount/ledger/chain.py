@@ -1,0 +1,355 @@
+"""A mapping that goes on from another, which stays as it is.
+
+What a ledger asks of the description of a data set: that it says whose records they are.
+
+Rows of which each carries the hash of the one before.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from fractions import Fraction
+from typing import Any, Self, TypeVar
+
+from noisycount.display.numbers import exact_text
+from noisycount.ledger.budget import Loss
+from noisycount.ledger.entries import Entry, Repeat, Request, TableAnswer, check_text
+from noisycount.ledger.exact import optional_text, optional_value
+
+__all__ = [
+    "ANSWER",
+    "COLUMNS",
+    "DEBIT",
+    "DESCRIPTION",
+    "LATER_COLUMNS",
+    "PRICE_COLUMNS",
+    "REPEAT",
+    "REPLY",
+    "Head",
+    "Overlay",
+    "Row",
+    "answer_columns",
+    "answer_of",
+    "chained",
+    "check_description",
+    "debit_columns",
+    "description_columns",
+    "entry_of",
+    "later_columns",
+    "repeat_columns",
+    "repeat_of",
+    "reply_columns",
+    "row_hash",
+    "unit_of",
+]
+
+
+Value = TypeVar("Value")
+
+
+@dataclass(slots=True, eq=False)
+class Overlay(MutableMapping[str, Value]):
+    """What a mapping holds, and what was added since; nothing is removed.
+
+    A `ChainMap` is one for any number of mappings, and several times as slow.
+
+    Args:
+        below: What it goes on from.
+
+    Example:
+        >>> below = {"a": 1}
+        >>> above = Overlay(below)
+        >>> above["b"] = 2
+        >>> dict(above), "b" in below, above.added
+        ({'a': 1, 'b': 2}, False, {'b': 2})
+    """
+
+    below: MutableMapping[str, Value]
+    added: dict[str, Value] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Value:
+        return self.added[name] if name in self.added else self.below[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.added or name in self.below
+
+    def __setitem__(self, name: str, value: Value) -> None:
+        self.added[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError(f"nothing is removed from a ledger, got {name!r}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self.below, **self.added})
+
+    def __len__(self) -> int:
+        return len(self.below.keys() | self.added.keys())
+
+
+_LONGEST_DESCRIPTION = 10_000_000  # characters: some of each of the columns of a wide table
+
+
+_SHOWN = 80  # characters of a refused one
+
+
+def check_description(text: str) -> None:
+    """Refuse a description of a data set that says nothing of the unit.
+
+    Raises:
+        ValueError: It is no printable JSON object with the name `unit`, or too long.
+    """
+    check_text("description", text, _LONGEST_DESCRIPTION)
+    try:
+        unit_of(text)
+    except (ValueError, TypeError, KeyError):
+        shown = repr(text[:_SHOWN])
+        raise ValueError(f"description must be a JSON object with a unit, got {shown}") from None
+
+
+def unit_of(description: str) -> str | None:
+    """The column that names the person in a data set, by its description; None: rows are counted.
+
+    Raises:
+        ValueError: It is no JSON, or the unit no text.
+        TypeError: It is no object.
+        KeyError: It has no unit.
+    """
+    unit = json.loads(description)["unit"]
+    if not isinstance(unit, str | None):
+        raise ValueError(f"unit must be a text or null, got {repr(unit)[:_SHOWN]}")  # noqa: TRY004
+    return unit
+
+
+Row = Mapping[str, Any]
+
+
+DEBIT, ANSWER, DESCRIPTION, REPLY = "debit", "answer", "description", "reply"
+
+
+REPEAT = "repeat"
+
+
+COLUMNS = (
+    *("number", "kind", "key", "digest", "dataset", "analyst", "question", "epsilon"),
+    *("spent", "spent_rho", "analyst_spent", "analyst_rho", "made", "answer", "previous"),
+)
+
+
+"""What the hash of a row covers: every column but the hash itself and those that came later."""
+
+
+PRICE_COLUMNS = ("rho", "delta", "spent_delta", "analyst_delta")
+
+
+"""What the hash of a row covers as well that has a value in one of them."""
+
+
+LATER_COLUMNS = (*PRICE_COLUMNS, "purpose")
+
+
+"""What the hash of a row with a purpose covers as well; tables of older ledgers lack some."""
+
+
+_HEAD = re.compile(r"([0-9]{1,18}):([0-9a-f]{32,64})")
+
+
+_HEAD_FORM = (
+    "be a number, a colon and 32 to 64 hexadecimal digits, as `noisycount ledger verify` prints it"
+)
+
+
+_NOTHING = "0" * 64
+
+
+_JSON = json.JSONEncoder(default=repr)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The newest row of a ledger: what an owner writes down to recognise the ledger by.
+
+    Args:
+        number: How many rows there are.
+        hash: The hash of the newest, in hexadecimal digits; zeros where there is none. Of one that
+            was written down the first 32 digits are enough.
+
+    Raises:
+        ValueError: The number or the hash is of another form.
+
+    Example:
+        >>> Head.read(f"12:{'ab' * 16}").names("ab" * 32)
+        True
+    """
+
+    number: int = 0
+    hash: str = _NOTHING
+
+    def __post_init__(self) -> None:
+        if _HEAD.fullmatch(str(self)) is None:
+            raise ValueError(f"head must {_HEAD_FORM}, got {str(self)[:80]!r}")
+        object.__setattr__(self, "number", int(self.number))
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The head that a text denotes.
+
+        Raises:
+            ValueError: The text is something else.
+        """
+        if not isinstance(text, str):
+            raise ValueError(f"head must {_HEAD_FORM}, got a {type(text).__name__}")  # noqa: TRY004
+        match = _HEAD.fullmatch(text.strip())
+        if match is None:
+            raise ValueError(f"head must {_HEAD_FORM}, got {text[:80]!r}")
+        return cls(int(match[1]), match[2])
+
+    def __str__(self) -> str:
+        return f"{self.number}:{self.hash}"
+
+    def names(self, row_hash: str) -> bool:
+        """Whether a row with this hash is the one that was written down."""
+        return row_hash.startswith(self.hash)
+
+
+def row_hash(row: Row) -> str:
+    """The SHA-256 of all columns of a row but the hash, in hexadecimal digits."""
+    parts = [row[name] for name in COLUMNS]
+    parts += [row.get(name) for name in later_columns(row)]
+    return hashlib.sha256(_JSON.encode(parts).encode("ascii")).hexdigest()
+
+
+def later_columns(row: Row) -> tuple[str, ...]:
+    """The columns of a row's form that came later: all up to the last that it has a value in.
+
+    So many items are hashed, and the last of them tells which form it is: no two rows share them.
+    """
+    if row.get("purpose") is not None:
+        return LATER_COLUMNS
+    if any(row.get(name) is not None for name in PRICE_COLUMNS):
+        return PRICE_COLUMNS
+    return ()
+
+
+def chained(head: Head, columns: Row) -> dict[str, Any]:
+    """The row that follows a head and holds these columns."""
+    empty = dict.fromkeys((*COLUMNS, *LATER_COLUMNS))
+    row = {**empty, **columns, "number": head.number + 1, "previous": head.hash}
+    return {**row, "hash": row_hash(row)}
+
+
+def debit_columns(entry: Entry) -> dict[str, str | None]:
+    """The columns that keep a debit; there is no text of a δ of 0."""
+    request, spent, own = entry.request, entry.spent, entry.analyst_spent
+    return {
+        "kind": DEBIT,
+        "key": entry.key,
+        "digest": request.digest,
+        "dataset": request.dataset,
+        "analyst": entry.analyst,
+        "question": request.question,
+        "epsilon": optional_text(request.epsilon),
+        "rho": optional_text(request.rho),
+        "delta": optional_text(request.delta or None),
+        "spent": optional_text(spent.epsilon),
+        "spent_rho": exact_text(spent.rho),
+        "spent_delta": optional_text(spent.delta or None),
+        "analyst_spent": optional_text(own.epsilon),
+        "analyst_rho": exact_text(own.rho),
+        "analyst_delta": optional_text(own.delta or None),
+        "made": entry.made.isoformat(),
+        "purpose": entry.purpose,
+    }
+
+
+def answer_columns(key: str, answer: int | TableAnswer, made: datetime) -> dict[str, str]:
+    """The columns that keep the answer to the debit under a key."""
+    text = answer.text if isinstance(answer, TableAnswer) else str(answer)
+    return {"kind": ANSWER, "key": key, "answer": text, "made": made.isoformat()}
+
+
+def answer_of(text: str) -> int | TableAnswer:
+    """The answer that a text of a row holds; what a table holds is read when it is asked for.
+
+    Raises:
+        ValueError: The text is no number and no object of JSON.
+        TypeError: It is no text.
+    """
+    return TableAnswer(text) if text.startswith("{") else int(text)
+
+
+def description_columns(key: str, dataset: str, text: str, made: datetime) -> dict[str, str]:
+    """The columns that keep what is written down of a data set."""
+    return {
+        "kind": DESCRIPTION,
+        "key": key,
+        "dataset": dataset,
+        "question": text,
+        "made": made.isoformat(),
+    }
+
+
+def reply_columns(name: str, digest: str, made: datetime) -> dict[str, str]:
+    """The columns that keep what was replied to the request of a name, by its digest."""
+    return {"kind": REPLY, "key": name, "digest": digest, "made": made.isoformat()}
+
+
+def repeat_columns(key: str, entry: Entry, repeat: Repeat) -> dict[str, str | None]:
+    """The columns that keep who else asked for what was debited; the question is its key."""
+    return {
+        "kind": REPEAT,
+        "key": key,
+        "dataset": entry.request.dataset,
+        "analyst": repeat.analyst,
+        "question": entry.key,
+        "made": repeat.made.isoformat(),
+        "purpose": repeat.purpose,
+    }
+
+
+def repeat_of(row: Row) -> Repeat:
+    """Who else asked, as the row of a repeat holds it.
+
+    Raises:
+        ValueError: No ledger wrote it.
+    """
+    return Repeat(row["analyst"], datetime.fromisoformat(row["made"]), row.get("purpose"))
+
+
+def entry_of(row: Row, answer: str | None) -> Entry:
+    """The entry that the row of a debit and the text of its answer hold.
+
+    Raises:
+        ValueError: No ledger wrote them.
+    """
+    try:
+        entry = Entry(
+            key=row["key"],
+            request=_request_of(row),
+            spent=Loss.read(row["spent"], row["spent_rho"], row.get("spent_delta")),
+            made=datetime.fromisoformat(row["made"]),
+            answer=None if answer is None else answer_of(answer),
+            analyst=row["analyst"],
+            analyst_spent=Loss.read(
+                row["analyst_spent"], row["analyst_rho"], row.get("analyst_delta")
+            ),
+            purpose=row.get("purpose"),
+        )
+    except (TypeError, AttributeError) as error:
+        raise ValueError("a column holds no text") from error
+    if entry.request.digest != row["digest"]:
+        raise ValueError("the digest is not the request's")
+    return entry
+
+
+def _request_of(row: Row) -> Request:
+    """The request whose price the row of a debit holds.
+
+    Raises:
+        ValueError: No ledger wrote it.
+    """
+    epsilon, rho = optional_value(row["epsilon"]), optional_value(row.get("rho"))
+    delta = optional_value(row.get("delta")) or Fraction(0)
+    return Request(row["dataset"], row["question"], epsilon, rho, delta)

@@ -1,0 +1,494 @@
+"""The stored answer to a question for a table.
+
+What the arguments of a ledger must be.
+
+What a ledger holds: requests, and the debits that they became.
+
+What an entry of a ledger asks, where a desk wrote it.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from operator import index
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeGuard
+
+from noisycount.display.numbers import exact_text
+from noisycount.display.values import Shown
+from noisycount.ledger.budget import Budget, Loss, budget_of
+from noisycount.ledger.exact import exact_epsilon, exact_share, optional_text
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = [
+    "ANALYST",
+    "Analyst",
+    "Counts",
+    "Entry",
+    "Repeat",
+    "Request",
+    "TableAnswer",
+    "asked_of",
+    "asked_part",
+    "asks_for_table",
+    "check_purpose",
+    "check_text",
+    "check_type",
+    "storable_answer",
+]
+
+
+Counts: TypeAlias = "NDArray[np.int64]"
+
+
+Keys = list[list[int | str | bool | None]]
+
+
+_SCALARS = {int, str, bool, type(None)}
+
+
+_REFUSED = "the text of a table must be that of whole counts by level, as a ledger stores it"
+
+
+@dataclass(frozen=True, repr=False)
+class TableAnswer(Shown):
+    """Noisy counts by level, and the keys that are shown where nobody knew them.
+
+    Args:
+        text: A JSON object with `levels`, a list of lists of counts, and `keys`, one list a count
+            of the first level, where keys were hidden; read when it is first asked what it holds.
+
+    Example:
+        >>> answer = TableAnswer.of([[5, -1], [4]])
+        >>> answer.text
+        '{"levels":[[5,-1],[4]]}'
+        >>> answer
+        TableAnswer(levels=[2, 1], keys=None)
+    """
+
+    text: str
+
+    @classmethod
+    def of(cls, levels: "Sequence[Sequence[int] | Counts]", keys: Keys | None = None) -> Self:
+        """The answer that holds these counts.
+
+        Args:
+            levels: The counts of each level, the cells first; from −2⁶³ to below 2⁶³.
+            keys: The keys of each cell, in types of JSON; None: they are in the question.
+
+        Raises:
+            ValueError: The counts are not whole, or the keys not one list a cell.
+        """
+        import numpy as np  # noqa: PLC0415 - on first use: a ledger is opened without it
+
+        counts = [np.asarray(level).tolist() for level in levels]
+        parts = {"levels": counts} if keys is None else {"keys": keys, "levels": counts}
+        answer = cls(json.dumps(parts, separators=(",", ":")))
+        answer.__dict__["_read"] = _checked(parts)
+        return answer
+
+    @property
+    def levels(self) -> tuple[Counts, ...]:
+        """The counts of each level, the cells first.
+
+        Raises:
+            ValueError: No ledger wrote the text.
+        """
+        return self._read[0]
+
+    @property
+    def keys(self) -> Keys | None:
+        """The keys of each cell; None: they are in the question.
+
+        Raises:
+            ValueError: No ledger wrote the text.
+        """
+        return self._read[1]
+
+    def check(self) -> None:
+        """Refuse a text that no ledger wrote.
+
+        Raises:
+            ValueError: It holds something else.
+        """
+        self._read  # noqa: B018 - it is the reading that refuses
+
+    @cached_property
+    def _read(self) -> tuple[tuple[Counts, ...], Keys | None]:
+        try:
+            parts = json.loads(self.text)
+        except (ValueError, TypeError, RecursionError):
+            raise ValueError(_REFUSED) from None
+        return _checked(parts)
+
+    def _facts(self) -> dict[str, object]:
+        """All counts and keys."""
+        return {"levels": [level.tolist() for level in self.levels], "keys": self.keys}
+
+    def _key_facts(self) -> dict[str, object]:
+        """How many there are."""
+        sizes = [len(level) for level in self.levels]
+        return {"levels": sizes, "keys": None if self.keys is None else len(self.keys)}
+
+
+def _checked(parts: object) -> tuple[tuple[Counts, ...], Keys | None]:
+    """The counts and keys of an object of JSON.
+
+    Raises:
+        ValueError: It holds something else.
+    """
+    if not isinstance(parts, dict) or not {"levels"} <= parts.keys() <= {"levels", "keys"}:
+        raise ValueError(_REFUSED)
+    levels, keys = parts["levels"], parts.get("keys")
+    if not (_are_lists(levels) and levels and all(_only(level, {int}) for level in levels)):
+        raise ValueError(_REFUSED)
+    if keys is not None and not _are_keys(keys, len(levels[0])):
+        raise ValueError(_REFUSED)
+    import numpy as np  # noqa: PLC0415 - on first use
+
+    try:
+        counts = tuple(np.array(level, dtype=np.int64) for level in levels)
+    except OverflowError:
+        raise ValueError(_REFUSED) from None
+    for level in counts:
+        level.flags.writeable = False
+    return counts, keys
+
+
+def _are_keys(keys: object, cells: int) -> bool:
+    """Whether these are one list of values a cell, all of one length."""
+    return (
+        _are_lists(keys)
+        and len(keys) == cells
+        and len(set(map(len, keys))) <= 1
+        and all(_only(key, _SCALARS) for key in keys)
+    )
+
+
+def _are_lists(value: object) -> TypeGuard[list[list[object]]]:
+    return isinstance(value, list) and _only(value, {list})
+
+
+def _only(values: Iterable[object], kinds: set[type]) -> bool:
+    """Whether all values are of these very types."""
+    return set(map(type, values)) <= kinds
+
+
+LONGEST_NAME = 200  # of keys, data sets and analysts: more than people type, less than a line
+
+
+_SHOWN = 40  # characters of a long text, 80 of another value: they fit on a line
+
+
+_SHOWN_VALUE = 80
+
+
+_LONGEST_ANSWER = 14_000  # bits; Python writes no integer of more than 4300 digits
+
+
+def check_text(name: str, value: str, longest: int = LONGEST_NAME) -> None:
+    """Refuse what is no text, or one that is empty, too long or not printable.
+
+    Args:
+        name: What the refusal calls the text.
+        value: The text.
+        longest: The largest number of characters.
+
+    Raises:
+        ValueError: The text is refused.
+
+    Example:
+        >>> check_text("key", "")
+        Traceback (most recent call last):
+            ...
+        ValueError: key must be 1 to 200 printable characters, got ''
+    """
+    if not isinstance(value, str):
+        found = type(value).__name__
+        raise ValueError(f"{name} must be 1 to {longest} printable characters, got a {found}")  # noqa: TRY004
+    if not 1 <= len(value) <= longest or not value.isprintable():
+        shown = repr(value if len(value) <= LONGEST_NAME else f"{value[:_SHOWN]}...")
+        raise ValueError(f"{name} must be 1 to {longest} printable characters, got {shown}")
+
+
+def check_purpose(purpose: str | None) -> None:
+    """Refuse a purpose that says nothing, or more than fits on a line; None: none was said.
+
+    Raises:
+        ValueError: It is refused.
+    """
+    if purpose is None:
+        return
+    check_text("purpose", purpose)
+    if not purpose.strip():
+        raise ValueError(f"purpose must say what the answer is for, got {purpose[:_SHOWN]!r}")
+
+
+def check_type(name: str, value: object, kind: type | UnionType) -> None:
+    """Refuse an argument of another type.
+
+    Args:
+        name: What the refusal calls the argument.
+        value: The argument.
+        kind: What it must be.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    if not isinstance(value, kind):
+        wanted = getattr(kind, "__name__", kind)
+        raise ValueError(f"{name} must be of type {wanted}, got a {type(value).__name__}")  # noqa: TRY004
+
+
+def storable_answer(answer: int | TableAnswer) -> int | TableAnswer:
+    """An answer as an integer of Python's own, or as a table that can be read again.
+
+    Raises:
+        ValueError: It is no whole number and no table, or too large to be written down.
+    """
+    if isinstance(answer, TableAnswer):
+        answer.check()
+        return answer
+    try:
+        whole = index(answer)
+    except TypeError:
+        whole = None
+    if whole is None or isinstance(answer, bool):
+        raise ValueError(f"answer must be a whole number, got {repr(answer)[:_SHOWN_VALUE]}")
+    if whole.bit_length() > _LONGEST_ANSWER:
+        raise ValueError(f"answer must be below 2^{_LONGEST_ANSWER}, got one that is not")
+    return whole
+
+
+ANALYST = "analyst"
+
+
+"""Who asks where nobody is named."""
+
+
+_PRICES = 1024  # that are remembered
+
+
+_LONGEST_QUESTION = 10_000_000  # characters: those of a table name up to a million keys
+
+
+@dataclass(frozen=True, slots=True)
+class Request(Shown):
+    """One question to one data set at one price, which is in ε or in ρ.
+
+    Args:
+        dataset: Whose budget pays.
+        question: Everything that decides what is counted and what noise is added, as text.
+        epsilon: The price, in units of privacy loss; whatever `exact_epsilon` takes is kept as a
+            rational. None: the price is in ρ.
+        rho: The price of Gaussian noise, in the range of `exact_epsilon`; None: it is in ε.
+        delta: The probability with which the answer may cost more; whatever `exact_share` takes,
+            or 0.
+
+    Raises:
+        ValueError: A text is empty, too long or not printable, a price is out of range, or there
+            is not exactly one of `epsilon` and `rho`.
+
+    Example:
+        >>> Request("survey", "age > 40", Fraction(1, 10)).digest[:8]
+        'a2fff9aa'
+        >>> Request("survey", "by town", None, rho=Fraction(1, 10)).price
+        Loss(epsilon=None, rho=Fraction(1, 10), delta=Fraction(0, 1))
+    """
+
+    dataset: str
+    question: str
+    epsilon: Fraction | None
+    rho: Fraction | None = None
+    delta: Fraction = Fraction(0)
+    _digest: str = field(default="", init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_text("dataset", self.dataset)
+        check_text("question", self.question, _LONGEST_QUESTION)
+        if (self.epsilon is None) == (self.rho is None):
+            raise ValueError("a price must be in epsilon or in rho, and not in both: give one")
+        for name in ("epsilon", "rho"):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, exact_epsilon(value, name))
+        if self.delta != 0:
+            object.__setattr__(self, "delta", exact_share(self.delta, "delta"))
+
+    def forms(self, formers: "Sequence[Request]") -> "Sequence[Request]":
+        """All forms in which a ledger may hold it; of several that were made the first counts.
+
+        Args:
+            formers: Its other forms; it is before them, if it has no place among them.
+        """
+        return formers if self in formers else (self, *formers)
+
+    @property
+    def price(self) -> Loss:
+        """What the answer costs."""
+        return _price(self.epsilon, self.rho, self.delta)
+
+    @property
+    def currency(self) -> dict[str, Fraction]:
+        """The sum that is charged, under the name of what it is in."""
+        sums = {"epsilon": self.epsilon, "rho": self.rho}
+        return {name: value for name, value in sums.items() if value is not None}
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of an encoding that no other request shares, in hexadecimal digits."""
+        if not self._digest:
+            parts = [self.dataset, self.question, optional_text(self.epsilon)]
+            if self.rho is not None or self.delta:
+                parts += [optional_text(self.rho), exact_text(self.delta)]
+            digest = hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()
+            object.__setattr__(self, "_digest", digest)
+        return self._digest
+
+
+@lru_cache(maxsize=_PRICES)
+def _price(epsilon: Fraction | None, rho: Fraction | None, delta: Fraction) -> Loss:
+    """What an answer costs: most requests of a ledger have one of a few prices."""
+    if epsilon is not None:
+        return Loss.of(epsilon, delta)
+    return Loss.concentrated(rho, delta)  # type: ignore[arg-type]  # there is one of both
+
+
+@dataclass(frozen=True, slots=True)
+class Analyst(Shown):
+    """Who asks, and what their questions may cost together, whatever data sets they are about.
+
+    Args:
+        name: What the ledger calls the analyst; at most 200 printable characters.
+        budget: A number is kept as a budget in ε; None: only the data sets' budgets bind.
+        sees_all: Whether they may know what others asked, as the owner of a service may.
+
+    Raises:
+        ValueError: The name is not printable, or the budget is out of range.
+
+    Example:
+        >>> Analyst("alice", budget_of("0.5")).budget
+        PureBudget(epsilon=Fraction(1, 2))
+    """
+
+    name: str = ANALYST
+    budget: Budget | None = None
+    sees_all: bool = False
+
+    def __post_init__(self) -> None:
+        check_text("analyst", self.name)
+        if self.budget is not None:
+            object.__setattr__(self, "budget", budget_of(self.budget))
+
+    def may_see(self, entry: "Entry") -> bool:
+        """Whether they may know of an entry: they asked for it, as the first or later."""
+        return self.sees_all or self.name in entry.askers
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat(Shown):
+    """That somebody else asked for what was debited, which is free.
+
+    Args:
+        analyst: Who.
+        made: When first, in UTC.
+        purpose: What the answer is for, in their words; None: nobody said so.
+
+    Raises:
+        ValueError: The name is not printable, the purpose is blank, or `made` is not in UTC.
+    """
+
+    analyst: str
+    made: datetime
+    purpose: str | None = None
+
+    def __post_init__(self) -> None:
+        check_text("analyst", self.analyst)
+        check_purpose(self.purpose)
+        if self.made.utcoffset() != timedelta(0):
+            raise ValueError(f"made must be in UTC, got {self.made.isoformat()}")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Entry(Shown):
+    """One debit, and its answer once there is one.
+
+    Args:
+        key: What its first request was called; at most 200 printable characters.
+        request: What was asked, and at what price.
+        spent: What the data set has paid in all, this debit included.
+        made: When, in UTC.
+        answer: The noisy count in units, or the counts of a table; None while none was stored.
+        analyst: Who asked.
+        analyst_spent: What the analyst's questions have cost in all, this debit included.
+        purpose: What the answer is for, in the asker's words; at most 200 printable characters.
+            None: nobody said so.
+        repeats: Who else asked for it later.
+
+    Raises:
+        ValueError: A name is not printable, the purpose is blank, `made` is not in UTC, or a total
+            is too little.
+    """
+
+    key: str
+    request: Request
+    spent: Loss
+    made: datetime
+    answer: int | TableAnswer | None
+    analyst: str
+    analyst_spent: Loss
+    purpose: str | None = None
+    repeats: tuple[Repeat, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_text("key", self.key)
+        check_text("analyst", self.analyst)
+        check_purpose(self.purpose)
+        price = self.request.price
+        for name, total in (("spent", self.spent), ("analyst_spent", self.analyst_spent)):
+            if not total.includes(price):
+                raise ValueError(f"{name} must include the price, got {total.text}")
+        if self.made.utcoffset() != timedelta(0):
+            raise ValueError(f"made must be in UTC, got {self.made.isoformat()}")
+
+    @property
+    def askers(self) -> tuple[str, ...]:
+        """Who asked for it; the first of them paid."""
+        return self.analyst, *(repeat.analyst for repeat in self.repeats)
+
+    @property
+    def purposes(self) -> tuple[str | None, ...]:
+        """What the answer is for, in the words of each of them."""
+        return self.purpose, *(repeat.purpose for repeat in self.repeats)
+
+    def _key_facts(self) -> dict[str, object]:
+        """What was asked of whom, its price and its answer."""
+        asked = {"dataset": self.request.dataset, **self.request.currency}
+        told = {} if self.purpose is None else {"purpose": self.purpose}
+        return {"key": self.key, **asked, "answer": self.answer, "analyst": self.analyst, **told}
+
+
+def asked_of(entry: Entry) -> dict[str, Any]:
+    """The parts of a question; none where no desk wrote it."""
+    try:
+        question = json.loads(entry.request.question)
+    except (ValueError, RecursionError):
+        return {}
+    return question if isinstance(question, dict) else {}
+
+
+def asked_part(entry: Entry, part: str) -> str | None:
+    """A part of a question that is a text; None where it has none."""
+    found = asked_of(entry).get(part)
+    return found if isinstance(found, str) else None
+
+
+def asks_for_table(entry: Entry) -> bool:
+    """Whether an entry asks for several counts."""
+    return "table" in asked_of(entry)

@@ -1,0 +1,398 @@
+"""The durable budget: append-only debits and answers in a SQL database."""
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any, Self
+
+from sqlalchemy import Connection, Engine
+
+from noisycount.display.values import Shown
+from noisycount.errors import LedgerError, ReuseError
+from noisycount.ledger.address import Address
+from noisycount.ledger.budget import Budget, Loss, budget_of
+from noisycount.ledger.chain import (
+    Head,
+    answer_columns,
+    check_description,
+    debit_columns,
+    description_columns,
+    repeat_columns,
+    unit_of,
+)
+from noisycount.ledger.entries import (
+    Analyst,
+    Entry,
+    Repeat,
+    Request,
+    TableAnswer,
+    check_purpose,
+    check_text,
+    check_type,
+    storable_answer,
+)
+from noisycount.ledger.making import check_server, make_file, make_table
+from noisycount.ledger.reply import check_older, digests_of
+from noisycount.ledger.rows import (
+    all_rows,
+    append,
+    entries_of,
+    entry_under,
+    first_made,
+    keys_of,
+    require_row,
+)
+from noisycount.ledger.state import Book, Verification, time_of_debit, totals, verification
+from noisycount.ledger.storage import check_structure, is_made, refusals
+from noisycount.ledger.transactions import Enclosure, Turns, take_turn
+
+__all__ = ["Ledger"]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Ledger(Shown):
+    """What every data set has spent, and every answer that was bought.
+
+    Use `open`, not the constructor. A ledger may be used by many threads and processes at once;
+    each process opens its own. Each row carries the hash of the one before; whatever is charged or
+    answered is decided by rows whose hashes were checked since the ledger was opened, in one
+    reading of all of it at its first use.
+
+    Args:
+        turns: Its transactions.
+        clock: Gives the time in UTC.
+
+    Example:
+        >>> import tempfile
+        >>> request = Request("survey", "age > 40", Fraction(1, 10))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with Ledger.open(f"sqlite:///{folder}/ledger.db") as ledger:
+        ...         entry, charged = ledger.reserve("mine", request, Fraction(1))
+        ...         entry = ledger.store(entry, 103)
+        ...         again, charged_again = ledger.reserve("mine", request, Fraction(1))
+        ...         head = ledger.verify().head
+        >>> charged.epsilon, charged_again.epsilon, again.answer, head.number
+        (Fraction(1, 10), Fraction(0, 1), 103, 2)
+    """
+
+    turns: Turns
+    clock: Callable[[], datetime] = _now
+
+    @property
+    def place(self) -> str:
+        """What messages call the ledger."""
+        return self.turns.place
+
+    @property
+    def reading(self) -> Engine:
+        """The engine whose transactions only read."""
+        return self.turns.reading
+
+    @property
+    def writing(self) -> Engine:
+        """The same engine, whose transactions lock out every other writer."""
+        return self.turns.writing
+
+    def _facts(self) -> dict[str, object]:
+        """Where it is."""
+        return {"place": self.place}
+
+    @classmethod
+    def open(cls, url: str, *, create: bool = True, known_head: Head | None = None) -> Self:
+        """The ledger at an address; one of the older form is brought into this one.
+
+        Args:
+            url: Such as ``sqlite:///ledger.db`` or ``postgresql+psycopg://user@host/name``;
+                ``?timeout=5`` is how many seconds a lock is waited for (30 if left out),
+                ``sqlite:///file:ledger.db?mode=ro&uri=true`` is read-only.
+            create: Whether to make the ledger where there is none.
+            known_head: A head that the owner wrote down; the ledger must hold that row.
+
+        Raises:
+            ValueError: `known_head` is no head.
+            LedgerError: The address is neither a file's nor a PostgreSQL database's, or the ledger
+                cannot be opened, or it does not hold the row that was written down.
+        """
+        address = Address.read(url)
+        check_type("known_head", known_head, Head | None)
+        if address.file is not None:
+            make_file(address, address.file, create=create, known_head=known_head)
+        with refusals(address.place):
+            engine = address.engine()
+        ledger = cls(Turns(address.place, engine, engine.execution_options(writing=True)))
+        try:
+            ledger._prepare(create=create and address.file is None)
+            if known_head is not None:
+                with ledger.turns.transaction(ledger.reading) as connection:
+                    require_row(connection, known_head, ledger.place)
+        except Exception:
+            ledger.close()
+            raise
+        return ledger
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every connection; what was written stays."""
+        self.reading.dispose()
+
+    def reserve(  # noqa: PLR0913 - all that a debit keeps
+        self,
+        key: str,
+        request: Request,
+        budget: Fraction | Budget,
+        analyst: Analyst = Analyst(),  # noqa: B008 - frozen
+        formers: Sequence[Request] = (),
+        *,
+        purpose: str | None = None,
+    ) -> tuple[Entry, Loss]:
+        """The debit of a request, and what this call charged for it.
+
+        What was asked before, under any key, is free; that somebody else asks is written down once.
+
+        Args:
+            key: What the asker calls the request; at most 200 printable characters.
+            request: What is asked, and at what price.
+            budget: The most that the data set may pay in all; a number is a budget in ε.
+            analyst: Who asks; the price must fit the analyst's budget as well.
+            formers: The same request as the ledger may hold it: see `Request.forms`.
+            purpose: What the answer is for, kept with the debit, or with that it was asked again.
+
+        Raises:
+            ValueError: An argument is of another type or out of range; nothing was charged.
+            BudgetError: The price exceeds what is left; nothing was charged.
+            LedgerError: The key belongs to another request, or the ledger cannot be written;
+                nothing may be counted.
+        """
+        check_text("key", key)
+        check_type("request", request, Request)
+        check_type("analyst", analyst, Analyst)
+        check_purpose(purpose)
+        limit = budget_of(budget)
+
+        def reserved(connection: Connection, book: Book) -> tuple[Entry, Loss]:
+            known = entry_under(connection, book, key)
+            if known is not None and known.request not in {request, *formers}:
+                raise ReuseError(f"key {key!r} was used for another question; choose another key")
+            known = known or first_made(connection, book, request.forms(formers))
+            if known is not None:
+                if analyst.name not in known.askers:
+                    repeat = Repeat(analyst.name, max(self.clock(), book.made), purpose)
+                    append(book, repeat_columns(secrets.token_hex(16), known, repeat))
+                return known, Loss()
+            spent, own = totals(book, request, limit, analyst)
+            made = time_of_debit(book, self.clock())
+            entry = Entry(key, request, spent, made, None, analyst.name, own, purpose)
+            append(book, debit_columns(entry))
+            return entry, request.price
+
+        return self.turns.written(reserved)
+
+    def has_answer(self, request: Request, formers: Sequence[Request] = ()) -> bool:
+        """Whether there is an answer to a request already.
+
+        Args:
+            request: What is asked, and at what price.
+            formers: As for `reserve`.
+
+        Raises:
+            LedgerError: The ledger cannot be read.
+        """
+
+        def is_answered(book: Book) -> bool:
+            made = filter(None, map(book.key_of, request.forms(formers)))
+            return next(made, None) in book.answers
+
+        return self.turns.noted(is_answered)
+
+    def store(
+        self, entry: Entry, answer: int | TableAnswer, enclosure: Enclosure | None = None
+    ) -> Entry:
+        """The entry with its answer for ever: this one, unless one was stored before.
+
+        Args:
+            entry: What `reserve` gave.
+            answer: The noisy count, in units, of any size below 2^14000; or those of a table.
+            enclosure: What is written with this answer, and not beside another; None: nothing.
+
+        Raises:
+            ValueError: The answer is no whole number and no table, or too large; nothing was
+                stored.
+            LedgerError: The ledger holds no such entry, or cannot be written.
+        """
+        check_type("entry", entry, Entry)
+        answer = storable_answer(answer)
+
+        def answered(connection: Connection, book: Book) -> tuple[Entry, bool]:
+            made = max(self.clock(), book.made)
+            stored = entry_under(connection, book, entry.key)
+            if stored is None or stored.request != entry.request:
+                raise LedgerError(f"key {entry.key!r} has no debit here; reserve before you store")
+            if stored.answer is not None:
+                return stored, False
+            append(book, answer_columns(entry.key, answer, made))
+            is_written = enclosure is not None and enclosure.write(connection, book)
+            return replace(stored, answer=answer), is_written
+
+        stored, is_written = self.turns.written(answered)
+        if enclosure is not None:
+            enclosure.is_written = is_written
+        return stored
+
+    def describe(self, dataset: str, text: str, former: str | None = None) -> str:
+        """The newest description of a data set: this one, unless another took the former's place.
+
+        Args:
+            dataset: Whose records are described.
+            text: A JSON object with the name `unit`, which is the same in all its descriptions.
+            former: The description that this one is to replace; None: there was none.
+
+        Raises:
+            ValueError: An argument is of another type or out of range; nothing was written.
+            LedgerError: It is of another unit, or the ledger cannot be written.
+        """
+        check_text("dataset", dataset)
+        check_description(text)
+
+        def described(_: Connection, book: Book) -> str:
+            known = book.descriptions.get(dataset)
+            if known is not None and (known != former or known == text):
+                return known
+            if known is not None and unit_of(known) != unit_of(text):
+                raise LedgerError(f"data set {dataset!r} was written down with another unit")
+            made = max(self.clock(), book.made)
+            key = secrets.token_hex(16)
+            append(book, description_columns(key, dataset, text, made))
+            return text
+
+        return self.turns.written(described)
+
+    def descriptions(self) -> dict[str, str]:
+        """What was written down last of each data set.
+
+        Raises:
+            LedgerError: The ledger cannot be read.
+        """
+        return self.turns.noted(lambda book: dict(book.descriptions))
+
+    def spent(self, dataset: str) -> Fraction | None:
+        """The exact sum of the ε that a data set has paid; None where an answer had no ε.
+
+        Raises:
+            ValueError: The name is not printable.
+            LedgerError: The ledger cannot be read.
+        """
+        return self.paid(dataset).epsilon
+
+    def paid(self, dataset: str) -> Loss:
+        """What the answers about a data set have cost together.
+
+        Raises:
+            ValueError: The name is not printable.
+            LedgerError: The ledger cannot be read.
+        """
+        check_text("dataset", dataset)
+        return self.turns.noted(lambda book: book.paid_for(dataset))
+
+    def paid_by(self, analyst: str) -> Loss:
+        """What the questions of an analyst have cost together, over all data sets.
+
+        Raises:
+            ValueError: The name is not printable.
+            LedgerError: The ledger cannot be read.
+        """
+        check_text("analyst", analyst)
+        return self.turns.noted(lambda book: book.paid_by(analyst))
+
+    def entries(self, dataset: str | None = None) -> list[Entry]:
+        """Every debit, oldest first; of one data set if it is named.
+
+        Raises:
+            ValueError: The name is not printable.
+            LedgerError: The ledger cannot be read, or is not as it was written.
+        """
+        if dataset is not None:
+            check_text("dataset", dataset)
+        with self.turns.transaction(self.reading) as connection:
+            with all_rows(connection) as rows:
+                entries = entries_of(rows)
+            check_structure(connection, self.place)
+        return [entry for entry in entries if dataset in {None, entry.request.dataset}]
+
+    def asking(self, dataset: str, text: str) -> list[Entry]:
+        """The debits of a data set whose questions hold a text, oldest first, without all others.
+
+        Raises:
+            ValueError: The name is not printable.
+            LedgerError: The ledger cannot be read, or a row is not as it was written.
+        """
+        check_text("dataset", dataset)
+        with self.turns.transaction(self.reading) as connection:
+            book = self.turns.book(connection)
+            keys = keys_of(connection, dataset, text)
+            found = (entry_under(connection, book, key) for key in keys)
+            return [entry for entry in found if entry is not None]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Every row as it is stored, oldest first, whether the chain is intact or not.
+
+        Raises:
+            LedgerError: The ledger cannot be read.
+        """
+        with self.turns.transaction(self.reading) as connection, all_rows(connection) as rows:
+            return list(map(dict, rows))
+
+    def verify(self, known_head: Head | None = None) -> Verification:
+        """The reading of the whole chain, which names its first broken row if there is one.
+
+        A reply belongs to the row that holds its digest. One that was given before there were such
+        rows must repeat an answer of the ledger; nothing covers its other words.
+
+        Args:
+            known_head: A head that the owner wrote down.
+
+        Raises:
+            ValueError: `known_head` is no head.
+            LedgerError: The ledger cannot be read, or is damaged outside its rows.
+        """
+        check_type("known_head", known_head, Head | None)
+        with self.turns.transaction(self.reading) as connection:
+            replies = digests_of(connection)
+            with all_rows(connection) as rows:
+                found = verification(rows, known_head, replies)
+            if found.broken is None:
+                check_structure(connection, self.place)
+                if found.older_replies:
+                    check_older(connection)
+        return found
+
+    def is_made(self) -> bool:
+        """Whether there is a ledger at the address.
+
+        Raises:
+            LedgerError: The database cannot be read.
+        """
+        with self.turns.transaction(self.reading) as connection:
+            return is_made(connection)
+
+    def _prepare(self, *, create: bool) -> None:
+        """Make or upgrade the tables, if there is need."""
+        with self.turns.transaction(self.reading) as connection:
+            check_server(connection, self.place)
+            if is_made(connection):
+                return
+        if self.turns.is_on_server and not create:
+            return
+        with self.turns.transaction(self.writing) as connection:
+            take_turn(connection)
+            make_table(connection, self.place)

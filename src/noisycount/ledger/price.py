@@ -1,0 +1,300 @@
+"""What the price of counts means for one person, in words.
+
+What a table costs, and the noise that its price buys.
+
+What a table costs where one unit takes the place of another, from its noise.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+
+from noisycount.display.numbers import odds_bound, odds_sentence
+from noisycount.display.values import short
+from noisycount.ledger.approximate import NeighbourRelation
+from noisycount.ledger.budget import Budget, Loss
+from noisycount.ledger.exact import exact_delta, exact_epsilon
+from noisycount.model.concentrated import epsilon_of_rho, l1_sensitivity, rho_within
+from noisycount.model.noises.additive import DiscreteNoise
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.validation import Exactly
+
+__all__ = ["NoisyLevels", "TablePrice", "approximate_loss", "odds_of", "odds_of_all"]
+
+
+USUAL_DELTA = Fraction(1, 10**6)
+
+
+"""The δ at which ρ is told in ε where nobody named one."""
+
+
+_Told = tuple[float | Fraction, Fraction]
+
+
+def odds_of(
+    loss: Loss, protected: str, replaced: Loss | None = None, delta: Fraction | None = None
+) -> str:
+    """The odds that a guess about one person or row may become, and with which probability more.
+
+    An (ε, δ)-differentially private answer tells no more than one that gives the person away with
+    probability δ, and keeps to the odds of ε otherwise.
+
+    Args:
+        loss: What all answers cost together.
+        protected: What is guessed about: "person" or "row".
+        replaced: What they cost where another person takes the place of one, and so what they tell
+            of somebody who is known to be in the records; None: the same.
+        delta: The δ at which ρ implies an ε; None: `USUAL_DELTA`, where there is no ε.
+
+    Source: P. Kairouz, S. Oh and P. Viswanath, The Composition Theorem for Differential Privacy
+        (2015), for what δ means; `epsilon_of_rho` for ρ.
+
+    Example:
+        >>> odds_of(Loss.of(Fraction(1)), "person")
+        'a 50:50 guess about one person becomes at most 74:26'
+        >>> odds_of(Loss.of(Fraction(1), Fraction(1, 10**6)), "row")
+        'a 50:50 guess about one row becomes at most 74:26, or the row is given away with probability 1e-06'
+    """  # noqa: E501 - a sentence in one piece
+    epsilon, chance = approximate_loss(loss, delta)
+    sentence = odds_sentence(epsilon, protected)
+    if replaced is not None and replaced != loss:
+        known, more = approximate_loss(replaced, delta)
+        chance = max(chance, more)
+        sentence = (
+            f"a 50:50 guess whether one {protected} is in the records becomes"
+            f" {odds_bound(epsilon)}; about the group of one known to be in them,"
+            f" {odds_bound(known)}"
+        )
+    if not chance:
+        return sentence
+    return f"{sentence}, or the {protected} is given away with probability {float(chance):.3g}"
+
+
+def odds_of_all(budget: Budget, protected: str, *, is_replacement: bool) -> str:
+    """The odds that a guess about one person or row may become where all of a budget is spent.
+
+    Args:
+        budget: What answers may cost together.
+        protected: What is guessed about: "person" or "row".
+        is_replacement: Whether prices are of one unit in the place of another; else somebody who
+            is known to be in the records may lose twice as much by tables.
+
+    Example:
+        >>> from noisycount.ledger.budget import PureBudget
+        >>> odds_of_all(PureBudget(Fraction(3)), "person", is_replacement=True)
+        'a 50:50 guess about one person becomes at most 96:4'
+    """
+    whole = budget.whole
+    return odds_of(whole, protected, None if is_replacement else _twice(whole))
+
+
+def _twice(loss: Loss) -> Loss:
+    """Twice what is lost, at the same δ."""
+    if loss.epsilon is None:
+        return Loss.concentrated(2 * loss.rho, loss.delta)
+    return Loss.of(2 * loss.epsilon, loss.delta)
+
+
+def approximate_loss(loss: Loss, delta: Fraction | None = None) -> _Told:
+    """The ε and the δ of a loss: the smaller of the sum of the ε and what the sum of the ρ implies.
+
+    Args:
+        loss: What all answers cost together.
+        delta: The δ at which ρ implies an ε; None: `USUAL_DELTA`, and only where there is no ε.
+
+    Example:
+        >>> approximate_loss(Loss.of(Fraction(1)))
+        (Fraction(1, 1), Fraction(0, 1))
+    """
+    if loss.epsilon is not None and (delta is None or not loss.rho):
+        return loss.epsilon, loss.delta
+    chance = USUAL_DELTA if delta is None else delta
+    implied = epsilon_of_rho(loss.rho, chance)
+    if loss.epsilon is not None and loss.epsilon <= implied:
+        return loss.epsilon, loss.delta
+    return implied, loss.delta + chance
+
+
+_DIGITS = 10**6  # of the scale of Gaussian noise, which is rounded up
+
+
+@dataclass(frozen=True, slots=True)
+class TablePrice:
+    """What all counts of a table cost together.
+
+    Attributes:
+        noise: The class of the noise.
+        loss: What is charged.
+        threshold_delta: The probability that a key of one unit alone may appear with; 0: all keys
+            are known.
+        rho_delta: The δ at which ρ implies the ε that was asked for; None: no such ε was.
+    """
+
+    noise: type[DiscreteNoise]
+    loss: Loss
+    threshold_delta: Fraction = Fraction(0)
+    rho_delta: Fraction | None = None
+
+    @classmethod
+    def of(
+        cls,
+        noise: object,
+        epsilon: Exactly | None,
+        rho: Exactly | None,
+        delta: Exactly | None,
+        *,
+        is_hidden: bool,
+    ) -> "TablePrice":
+        """The price of a table.
+
+        Under Laplace noise it is ε, and for hidden keys (ε, δ). Under Gaussian noise it is ρ; or
+        (ε, δ), which the largest such ρ implies, and of which hidden keys take half of δ.
+
+        Args:
+            noise: `DiscreteLaplace` or `DiscreteGaussian`.
+            epsilon: In units of privacy loss.
+            rho: In those of concentrated differential privacy; for Gaussian noise.
+            delta: From 1e-18 to below 1.
+            is_hidden: Whether only the records know the keys.
+
+        Raises:
+            ValueError: A number is missing, is one too many, or is out of range.
+        """
+        if is_hidden and delta is None:
+            raise ValueError("delta is missing: hidden keys need one, such as '1e-6'")
+        chance = None if delta is None else exact_delta(delta)
+        if noise is DiscreteLaplace:
+            return cls._laplace(epsilon, rho, chance, is_hidden=is_hidden)
+        if noise is DiscreteGaussian:
+            return cls._gaussian(epsilon, rho, chance, is_hidden=is_hidden)
+        raise ValueError(
+            f"noise must be DiscreteLaplace or DiscreteGaussian, the class, got {short(noise)}"
+        )
+
+    @classmethod
+    def _laplace(
+        cls,
+        epsilon: Exactly | None,
+        rho: Exactly | None,
+        delta: Fraction | None,
+        *,
+        is_hidden: bool,
+    ) -> "TablePrice":
+        if rho is not None or epsilon is None:
+            remedy = "give it" if rho is None else "give it, and leave rho out"
+            raise ValueError(f"epsilon is the price of Laplace noise, such as '0.5': {remedy}")
+        if delta is not None and not is_hidden:
+            raise ValueError(
+                "delta is for hidden keys or Gaussian noise: leave it out, as all keys are known"
+            )
+        price = exact_epsilon(epsilon)
+        return cls(DiscreteLaplace, Loss.of(price, delta or Fraction(0)), delta or Fraction(0))
+
+    @classmethod
+    def _gaussian(
+        cls,
+        epsilon: Exactly | None,
+        rho: Exactly | None,
+        delta: Fraction | None,
+        *,
+        is_hidden: bool,
+    ) -> "TablePrice":
+        if (epsilon is None) == (rho is None):
+            raise ValueError(
+                "rho is the price of Gaussian noise, such as '0.1': give it, or epsilon with delta"
+            )
+        hidden = delta or Fraction(0) if is_hidden else Fraction(0)
+        if rho is not None:
+            if delta is not None and not is_hidden:
+                raise ValueError("delta must not be given with rho, unless keys are hidden")
+            return cls(
+                DiscreteGaussian, Loss.concentrated(exact_epsilon(rho, "rho"), hidden), hidden
+            )
+        if delta is None or epsilon is None:
+            raise ValueError(
+                "delta is missing: epsilon of Gaussian noise needs one, such as '1e-6'"
+            )
+        hidden /= 2
+        implied = rho_within(exact_epsilon(epsilon), delta - hidden)
+        loss = Loss.concentrated(implied, hidden)
+        return cls(DiscreteGaussian, loss, hidden, rho_delta=delta - hidden)
+
+    def mechanism(self, sensitivity: int, share: Fraction) -> DiscreteNoise:
+        """The noise of counts that move by so much together, for a share of the price.
+
+        Laplace noise of scale Δ/(share·ε); Gaussian noise of σ = √(Δ/(2·share·ρ)), rounded up, as
+        the squares of moves by 1 add up to Δ as well.
+        """
+        if self.noise is DiscreteLaplace:
+            assert self.loss.epsilon is not None  # noqa: S101 - `of` gave one
+            return DiscreteLaplace(sensitivity / (share * self.loss.epsilon))
+        return DiscreteGaussian(_root_above(sensitivity / (2 * share * self.loss.rho)))
+
+
+def _root_above(square: Fraction) -> Fraction:
+    """A square root, rounded up to seven digits.
+
+    Example:
+        >>> _root_above(Fraction(4)), float(_root_above(Fraction(2)))
+        (Fraction(2, 1), 1.414214)
+    """
+    places = _DIGITS
+    while square * places**2 < _DIGITS**2:
+        places *= 10
+    scaled = square * places**2
+    whole = -(-scaled.numerator // scaled.denominator)
+    root = isqrt(whole)
+    return Fraction(root + (root * root < whole), places)
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyLevels:
+    """The counts of a table and their noise: enough to price it under either relation.
+
+    Attributes:
+        price: What was charged.
+        sizes: How many counts each level has; None: only the records know.
+        scales: Of the noise of each level: Laplace where the price is in ε, else Gaussian.
+        groups: In how many counts of a level one unit can be; None: in all.
+    """
+
+    price: Loss
+    sizes: Sequence[int | None]
+    scales: Sequence[Fraction]
+    groups: int | None
+
+    @property
+    def replaced(self) -> Loss:
+        """What is lost where one unit takes the place of another.
+
+        Each count moves by 1 at most. Under Laplace noise a level whose counts move by Δ together
+        loses Δ/scale; under Gaussian noise, as the squares of the moves add up to Δ too, its ρ is
+        Δ/(2σ²). Hidden keys fail with the same δ under either relation (`threshold`).
+        """
+        moves = self._moves(replaced=True)
+        pairs = list(zip(moves, self.scales, strict=True))
+        if self.price.epsilon is not None:
+            lost = sum((move / scale for move, scale in pairs), Fraction(0))
+            return Loss.of(max(lost, self.price.epsilon), self.price.delta)
+        rho = sum((move / (2 * scale**2) for move, scale in pairs), Fraction(0))
+        return Loss.concentrated(max(rho, self.price.rho), self.price.delta)
+
+    @property
+    def relation(self) -> NeighbourRelation | None:
+        """For which neighbours the price was made; None: it is the same for both."""
+        if self._moves(replaced=True) == self._moves(replaced=False):
+            return None
+        is_covered = self.replaced == self.price
+        return NeighbourRelation.REPLACEMENT if is_covered else NeighbourRelation.ADD_REMOVE
+
+    def _moves(self, *, replaced: bool) -> list[int]:
+        """By how much one unit moves the counts of each level together."""
+        return [self._move(size, replaced=replaced) for size in self.sizes]
+
+    def _move(self, size: int | None, *, replaced: bool) -> int:
+        if size is None:
+            assert self.groups is not None  # noqa: S101 - hidden keys have a limit
+            return (2 if replaced else 1) * self.groups
+        return l1_sensitivity(size, size if self.groups is None else self.groups, replaced=replaced)

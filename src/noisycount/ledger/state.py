@@ -1,0 +1,322 @@
+"""What a chain of rows adds up to, and what breaks it.
+
+What a debit adds up to, where both budgets and the clock admit it.
+"""
+
+from collections.abc import Iterable, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from noisycount.display.numbers import exact_text
+from noisycount.display.texts import told_name
+from noisycount.errors import BudgetError, LedgerError
+from noisycount.ledger.budget import Budget, Loss
+from noisycount.ledger.chain import (
+    ANSWER,
+    DEBIT,
+    DESCRIPTION,
+    REPEAT,
+    REPLY,
+    Head,
+    Overlay,
+    Row,
+    answer_of,
+    entry_of,
+    repeat_of,
+    row_hash,
+    unit_of,
+)
+from noisycount.ledger.entries import Analyst, Repeat, Request, TableAnswer, check_text
+
+__all__ = ["Book", "Verification", "time_of_debit", "totals", "verification"]
+
+
+_NOTHING = Loss()
+
+
+@dataclass(slots=True)
+class Book:
+    """What was read of a chain so far, each row checked against all before it.
+
+    Whatever is charged or answered is decided by it, and so by rows whose hashes were computed: a
+    damaged index of the database can hide no debit and no answer.
+
+    Attributes:
+        head: The newest row; it is set last, so that whoever reads it first finds what it covers.
+        made: When the newest row was made, in UTC.
+        debits: The number of each debit's row, by its key.
+        keys: The key of each request's debit, by the digest of the request.
+        answers: The number of each answer's row, by the key of its debit.
+        datasets: What each data set has paid.
+        analysts: What each analyst has paid.
+        descriptions: What was written down last of each data set, a JSON object.
+        replies: The digest of each reply, by the name of its request.
+        repeats: Who else asked for what was debited, by the key of the debit.
+        unwritten: The newest rows of a draft, which the table does not have yet.
+    """
+
+    head: Head = field(default_factory=Head)
+    made: datetime = datetime(1, 1, 1, tzinfo=UTC)
+    debits: MutableMapping[str, int] = field(default_factory=dict)
+    keys: MutableMapping[str, str] = field(default_factory=dict)
+    answers: MutableMapping[str, int] = field(default_factory=dict)
+    datasets: MutableMapping[str, Loss] = field(default_factory=dict)
+    analysts: MutableMapping[str, Loss] = field(default_factory=dict)
+    descriptions: MutableMapping[str, str] = field(default_factory=dict)
+    replies: MutableMapping[str, str] = field(default_factory=dict)
+    repeats: MutableMapping[str, tuple[Repeat, ...]] = field(default_factory=dict)
+    unwritten: list[Row] = field(default_factory=list, kw_only=True)
+
+    def draft(self) -> "Book":
+        """A book that goes on from this one, which stays as it is."""
+        head = self.head  # before what it covers
+        return Book(head, self.made, *(Overlay(each) for each in self.mappings))
+
+    def adopt(self, draft: "Book") -> None:
+        """Add what a draft of this book added to it; it was committed."""
+        for each, drafted in zip(self.mappings, draft.mappings, strict=True):
+            each.update(drafted.added)  # type: ignore[attr-defined]  # those of a draft have it
+        self.made = draft.made
+        self.head = draft.head
+
+    @property
+    def mappings(self) -> tuple[MutableMapping[str, Any], ...]:
+        """All that it knows by a name."""
+        return (
+            *(self.debits, self.keys, self.answers),
+            *(self.datasets, self.analysts, self.descriptions, self.replies, self.repeats),
+        )
+
+    def unwritten_row(self, number: int) -> Row | None:
+        """The row of a number, where the table does not have it yet."""
+        place = len(self.unwritten) - 1 - (self.head.number - number)
+        return self.unwritten[place] if place >= 0 else None
+
+    def paid_for(self, dataset: str) -> Loss:
+        """What a data set has paid in all."""
+        return self.datasets.get(dataset, _NOTHING)
+
+    def paid_by(self, analyst: str) -> Loss:
+        """What an analyst has paid in all."""
+        return self.analysts.get(analyst, _NOTHING)
+
+    def key_of(self, request: Request) -> str | None:
+        """The key of the debit for a request; None where it was not charged."""
+        return self.keys.get(request.digest)
+
+    def fault(self, row: Row) -> str | None:
+        """What is wrong with the next row; None where nothing is, and the row was added."""
+        if row["number"] != self.head.number + 1:
+            return "is missing"
+        if row["hash"] != row_hash(row):
+            return "was changed: its hash is that of other columns"
+        if row["previous"] != self.head.hash:
+            return "does not follow the row before: a row was put in another's place"
+        try:
+            made = _time(row["made"])
+            why = self._fault_of(row)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return "holds what no ledger writes"
+        if why is None:
+            self.made = made
+            self.head = Head(row["number"], row["hash"])
+        return why
+
+    def _fault_of(self, row: Row) -> str | None:
+        faults = {
+            DEBIT: self._fault_of_debit,
+            ANSWER: self._fault_of_answer,
+            DESCRIPTION: self._fault_of_description,
+            REPLY: self._fault_of_reply,
+            REPEAT: self._fault_of_repeat,
+        }
+        if row["kind"] not in faults:
+            return "is no debit, no answer, no description, no reply and no repeat"
+        return faults[row["kind"]](row)
+
+    def _fault_of_debit(self, row: Row) -> str | None:
+        entry = entry_of(row, None)
+        digest, dataset, analyst = row["digest"], entry.request.dataset, entry.analyst
+        if entry.key in self.debits or digest in self.keys:
+            return "charges a request or a key a second time"
+        price = entry.request.price
+        if (
+            entry.spent != self.paid_for(dataset) + price
+            or entry.analyst_spent != self.paid_by(analyst) + price
+        ):
+            return "holds a total that its debits do not add up to"
+        self.debits[entry.key], self.keys[digest] = row["number"], entry.key
+        self.datasets[dataset], self.analysts[analyst] = entry.spent, entry.analyst_spent
+        return None
+
+    def _fault_of_answer(self, row: Row) -> str | None:
+        if row["key"] not in self.debits or row["key"] in self.answers:
+            return "is a second answer, or one without a debit"
+        answer = answer_of(row["answer"])
+        if isinstance(answer, TableAnswer):
+            answer.check()
+        self.answers[row["key"]] = row["number"]
+        return None
+
+    def _fault_of_description(self, row: Row) -> str | None:
+        dataset, text = str(row["dataset"]), str(row["question"])
+        former = self.descriptions.get(dataset, text)
+        if unit_of(former) != unit_of(text):
+            return "changes whose records a data set holds"
+        self.descriptions[dataset] = text
+        return None
+
+    def _fault_of_reply(self, row: Row) -> str | None:
+        if row["key"] in self.replies:
+            return "is a second reply to one request"
+        check_text("digest", row["digest"])
+        self.replies[row["key"]] = row["digest"]
+        return None
+
+    def _fault_of_repeat(self, row: Row) -> str | None:
+        key, repeat = str(row["question"]), repeat_of(row)
+        known = self.repeats.get(key, ())
+        if key not in self.debits or repeat.analyst in {each.analyst for each in known}:
+            return "repeats what was not debited, or what the same analyst repeated before"
+        self.repeats[key] = (*known, repeat)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What became of reading a chain from its first row to its last.
+
+    Attributes:
+        head: The newest row that is as it was written.
+        broken: The number of the first row that is not; None where the chain is intact.
+        why: What is wrong with that row.
+        older_replies: How many replies are older than the rows that hold the digests of replies.
+    """
+
+    head: Head
+    broken: int | None = None
+    why: str = ""
+    older_replies: int = 0
+
+
+def verification(
+    rows: Iterable[Row],
+    known_head: Head | None = None,
+    replies: Mapping[str, str] | None = None,
+) -> Verification:
+    """The reading of a chain, which names its first broken row if there is one.
+
+    Args:
+        rows: All rows, oldest first.
+        known_head: A head that was written down, if there is one; a ledger that ends before it, or
+            holds another row in its place, is an older copy or was rewritten.
+        replies: The digests of all replies that are kept, by the names of their requests; None:
+            they are not compared.
+    """
+    book = Book()
+    for row in rows:
+        head = book.head
+        why = book.fault(row)
+        if why is None and not _holds(book.head, known_head):
+            why = "is not the row that was written down: an older copy was restored, or rewritten"
+        if why is None and replies is not None and _is_lost(row, replies):
+            why = f"is of reply {row['key']!r}, which was changed or removed"
+        if why is not None:
+            return Verification(head, head.number + 1, why)
+    if known_head is not None and book.head.number < known_head.number:
+        why = f"is missing, though row {known_head.number} was written down: this is an older copy"
+        return Verification(book.head, book.head.number + 1, why)
+    foreign = sorted((replies or {}).keys() - book.replies.keys())
+    if foreign and book.replies:
+        why = f"is missing: reply {foreign[0]!r} is in no row, and was added behind its back"
+        return Verification(book.head, book.head.number + 1, why)
+    return Verification(book.head, older_replies=len(foreign))
+
+
+def _time(text: str) -> datetime:
+    """The time in UTC that a text denotes.
+
+    Raises:
+        ValueError: It denotes none, or one elsewhere.
+        TypeError: It is no text.
+    """
+    time = datetime.fromisoformat(text)
+    if time.utcoffset() != timedelta(0):
+        raise ValueError(f"made must be in UTC, got {text}")
+    return time
+
+
+def _is_lost(row: Row, replies: Mapping[str, str]) -> bool:
+    """Whether a row is of a reply that is not kept as it was given."""
+    return bool(row["kind"] == REPLY and replies.get(row["key"]) != row["digest"])
+
+
+def _holds(head: Head, known_head: Head | None) -> bool:
+    """Whether a row is the one that was written down, or is not the one of its number."""
+    return known_head is None or head.number != known_head.number or known_head.names(head.hash)
+
+
+_DRIFT = timedelta(minutes=1)  # between the clocks of machines that share a ledger
+
+
+def totals(book: Book, request: Request, budget: Budget, analyst: Analyst) -> tuple[Loss, Loss]:
+    """What the data set and the analyst have paid in all once a request is charged.
+
+    Args:
+        book: What was charged before.
+        request: What is asked, and at what price; it was not charged before.
+        budget: The most that the data set may pay in all.
+        analyst: Who asks; the price must fit the analyst's budget as well.
+
+    Raises:
+        BudgetError: The price exceeds what is left.
+    """
+    price = request.price
+    spent, own = book.paid_for(request.dataset), book.paid_by(analyst.name)
+    _check_budget(price, budget, spent, repr(told_name(request.dataset)))
+    if analyst.budget is not None:
+        _check_budget(price, analyst.budget, own, f"analyst {analyst.name!r}")
+    return spent + price, own + price
+
+
+def time_of_debit(book: Book, time: datetime) -> datetime:
+    """When a debit is made: times in a ledger never decrease.
+
+    Args:
+        book: What was charged before.
+        time: What the clock says, in UTC.
+
+    Raises:
+        LedgerError: The clock is more than a minute behind the newest row.
+    """
+    if time + _DRIFT < book.made:
+        raise LedgerError(
+            f"the clock says {time:%Y-%m-%d %H:%M} UTC, but the newest row of the ledger is of"
+            f" {book.made:%Y-%m-%d %H:%M} UTC; set the clock right and ask again"
+        )
+    return max(time, book.made)
+
+
+def _check_budget(price: Loss, limit: Budget, spent: Loss, whose: str) -> None:
+    """Refuse a price that one budget does not admit."""
+    if limit.admits(spent + price):
+        return
+    obstacle = limit.obstacle(price, whose)
+    if obstacle is not None:
+        raise BudgetError(obstacle)
+    whole = f"the budget {limit.text} of {whose}"
+    if price.epsilon is None or price.delta:
+        told = f"{price.text} exceeds what is left of {whole}, which has spent"
+        told = f"{told} {_spent_in(price, spent)}"
+    else:
+        left = exact_text(limit.left(spent))
+        told = f"epsilon {exact_text(price.epsilon)} exceeds the {left} that is left of {whole}"
+    raise BudgetError(f"{told}; ask at a lower price, or repeat an old question free of charge")
+
+
+def _spent_in(price: Loss, spent: Loss) -> str:
+    """What was spent, in the sums that a price is added to."""
+    in_epsilon = price.epsilon is not None and spent.epsilon is not None
+    sums = f"ε = {float(spent.epsilon or 0):.4g}" if in_epsilon else f"ρ = {float(spent.rho):.4g}"
+    return f"{sums} and δ = {float(spent.delta):.4g}" if price.delta else sums

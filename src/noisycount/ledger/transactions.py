@@ -1,0 +1,326 @@
+"""Threads that want the same of one place: one goes for all who came while it was busy.
+
+What is written with an answer, in the transaction that stores it.
+
+The turn of a writer at a PostgreSQL ledger.
+
+The transactions of an open ledger, which its threads share where they would wait.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Event, Lock
+from typing import Any, Generic, TypeVar
+
+from sqlalchemy import Connection, Engine
+
+from noisycount.errors import NoisyCountError, bare
+from noisycount.ledger.rows import SharedBook, write
+from noisycount.ledger.state import Book
+from noisycount.ledger.storage import refusals
+
+__all__ = ["LOCK", "Convoy", "Enclosure", "Task", "Turns", "take_turn"]
+
+
+Wish = TypeVar("Wish")
+
+
+Result = TypeVar("Result")
+
+
+@dataclass(slots=True, eq=False)
+class Task(Generic[Wish, Result]):
+    """What one thread wants, and what became of it.
+
+    Attributes:
+        wish: What it wants.
+        results: What it got; none while nothing is done for it, or it was refused.
+        refusal: Why it alone was refused.
+        woken: Set when it is done, or when its own thread shall go on with it.
+        leads: Whether its thread shall go for all who wait.
+        is_final: Whether nothing can undo what it got.
+    """
+
+    wish: Wish
+    results: list[Result] = field(default_factory=list)
+    refusal: NoisyCountError | None = None
+    woken: Event = field(default_factory=Event)
+    leads: bool = False
+    is_final: bool = False
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is a result or a refusal."""
+        return bool(self.results) or self.refusal is not None
+
+    def settle(self, granted: Callable[[Wish], Result]) -> None:
+        """Get what is wanted; a refusal of it is nobody else's."""
+        try:
+            self.results.append(granted(self.wish))
+        except NoisyCountError as refusal:
+            self.refusal = bare(refusal)
+
+    def dismiss(self) -> None:
+        """Let its thread go on with what it got, whatever becomes of those who wait still."""
+        self.is_final = True
+        self.woken.set()
+
+    def undo(self) -> None:
+        """Forget what came of it, unless its thread went on with that."""
+        if not self.is_final:
+            self.results.clear()
+            self.refusal = None
+
+    def result(self) -> Result:
+        """What the thread got.
+
+        Raises:
+            NoisyCountError: It was refused.
+        """
+        if self.refusal is not None:
+            raise self.refusal
+        return self.results[0]
+
+
+@dataclass(slots=True, eq=False)
+class Convoy:
+    """Lets one thread go for all that came while the one before it went.
+
+    A commit waits for the disk, and a scan reads all records: who comes meanwhile shares the next.
+    Nobody goes on before what was done for them is done. Where a shared way fails, nothing is done
+    for anybody who waits still, and each goes alone: so nobody is refused for another.
+
+    Attributes:
+        lock: Held while one is added or all are taken.
+        waiting: For whom nobody goes yet.
+        led: Whether a thread is on its way.
+    """
+
+    lock: Lock = field(default_factory=Lock)
+    waiting: list[Task[Any, Any]] = field(default_factory=list)
+    led: bool = False
+
+    def result(self, wish: Wish, go: Callable[[Sequence[Task[Wish, Result]]], None]) -> Result:
+        """What a thread wants, once all is done that it takes.
+
+        Args:
+            wish: What it wants.
+            go: Settles tasks in their order, each or none.
+
+        Raises:
+            NoisyCountError: The wish was refused, or the way to it failed.
+        """
+        task = Task[Wish, Result](wish)
+        try:
+            if not self._leads(task):
+                task.woken.wait()
+            if task.leads:
+                self._go_for_all(go)
+        except BaseException:
+            self._withdraw(task)
+            raise
+        if not task.is_done:
+            go([task])
+        return task.result()
+
+    def _leads(self, task: Task[Any, Any]) -> bool:
+        """Whether nobody is on the way, so that the thread of a task shall go; else it waits."""
+        with self.lock:
+            self.waiting.append(task)
+            task.leads = not self.led
+            self.led = True
+            return task.leads
+
+    def _go_for_all(self, go: Callable[[Sequence[Task[Any, Any]]], None]) -> None:
+        """Do what is waited for, and let the first who came meanwhile lead on."""
+        with self.lock:
+            tasks, self.waiting = self.waiting, []
+        try:
+            go(tasks)
+        except BaseException as error:
+            for task in tasks:
+                task.undo()
+            if len(tasks) == 1 or not isinstance(error, Exception):
+                raise
+        finally:
+            with self.lock:
+                self._hand_over()
+            for task in tasks:
+                task.woken.set()
+
+    def _withdraw(self, task: Task[Any, Any]) -> None:
+        """Let an interrupted thread hold up nobody."""
+        with self.lock:
+            if task in self.waiting:
+                self.waiting.remove(task)
+                if task.leads:
+                    self._hand_over()
+
+    def _hand_over(self) -> None:
+        self.led = bool(self.waiting)
+        if self.led:
+            self.waiting[0].leads = True
+            self.waiting[0].woken.set()
+
+
+@dataclass(slots=True, eq=False)
+class Enclosure:
+    """What goes with one answer, which is stored with it or not at all.
+
+    Attributes:
+        write: Writes it beside the ledger's rows, and the row that holds its digest; tells whether
+            it could.
+        is_written: Whether it was committed.
+    """
+
+    write: Callable[[Connection, Book], bool]
+    is_written: bool = False
+
+
+LOCK = 0x6E6F697379636E74
+
+
+"""Whoever writes to a ledger of a PostgreSQL database holds this lock."""
+
+
+def take_turn(connection: Connection) -> None:
+    """Wait until nobody else writes; a writer of SQLite has waited as its transaction began.
+
+    The server lets those who wait have their turns in the order in which they came.
+
+    Args:
+        connection: In a transaction, at whose end the lock is given back.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
+
+
+Work = Callable[[Connection, Book], Result]
+
+
+"""What reads a book and appends rows, as the last thing that it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """Work that writes nothing.
+
+    Attributes:
+        work: What it reads.
+    """
+
+    work: Work[Any]
+
+    def __call__(self, connection: Connection, book: Book) -> Any:  # noqa: ANN401 - any result
+        """What it gives."""
+        return self.work(connection, book)
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """The turns of those who use an open ledger.
+
+    Attributes:
+        place: What messages call the ledger.
+        reading: The engine whose transactions only read.
+        writing: The same engine, whose transactions lock out every other writer.
+        read: What was read of the ledger so far.
+        writers: Which threads wait to write to it.
+    """
+
+    place: str
+    reading: Engine
+    writing: Engine
+    read: SharedBook = field(default_factory=SharedBook)
+    writers: Convoy = field(default_factory=Convoy)
+
+    @property
+    def is_on_server(self) -> bool:
+        """Whether the ledger is no file."""
+        return self.reading.dialect.name != "sqlite"
+
+    @contextmanager
+    def transaction(self, engine: Engine) -> Iterator[Connection]:
+        """One transaction, and our own text for whatever the database refuses."""
+        with refusals(self.place), engine.begin() as connection:
+            yield connection
+
+    def book(self, connection: Connection) -> Book:
+        """What was charged and answered before, by all who write to the ledger."""
+        return self.read.read_on(connection, self.place)
+
+    def written(self, work: Work[Result]) -> Result:
+        """What some work gives once what it wrote is committed.
+
+        Raises:
+            LedgerError: The work was refused, or the ledger cannot be written.
+        """
+        written: Result = self.writers.result(work, self._write)
+        return written
+
+    def found(self, look: Work[Result]) -> Result:
+        """What a look into the ledger gives that writes nothing.
+
+        A file cannot be read while a commit is written to it; where threads of this process write
+        one after the other, who only looks could wait for long, and so looks at the beginning of
+        their next turn.
+
+        Raises:
+            LedgerError: The look was refused, or the ledger cannot be read.
+        """
+        if self.writers.led and not self.is_on_server:
+            shared: Work[Result] = _Look(look)
+            return self.written(shared)
+        with self.transaction(self.reading) as connection:
+            return look(connection, self.book(connection))
+
+    def noted(self, look: Callable[[Book], Result]) -> Result:
+        """What a look into the book alone gives.
+
+        While this process holds the lock of a file, its book is all that was committed: so long
+        nobody waits who only looks. What such a look finds decides no charge.
+
+        Raises:
+            LedgerError: The look was refused, or the ledger cannot be read.
+        """
+        if self.read.is_newest and not self.is_on_server:
+            return look(self.read.book)
+        return self.found(lambda _, book: look(book))
+
+    def _write(self, tasks: Sequence[Task[Work[Any], Any]]) -> None:
+        """Do tasks in one transaction; who only looks does so before anything is written.
+
+        Each reads a book that ends at the row before its own: should the lock ever fail, a row that
+        comes between takes the number of this one, and the database refuses it.
+        """
+        with self._turn() as (connection, book):
+            for task in tasks:
+                if isinstance(task.wish, _Look):
+                    task.settle(lambda look: look(connection, book))
+                    task.dismiss()
+            draft = book.draft()
+            before = draft.head
+            for task in tasks:
+                if not task.is_final:
+                    task.settle(lambda work: work(connection, draft))
+            write(connection, draft)
+        self.read.adopt(draft, before)
+
+    @contextmanager
+    def _turn(self) -> Iterator[tuple[Connection, Book]]:
+        """A transaction that locks out every other writer, and what was written before it.
+
+        The first reading of all of a server's ledger takes long: others may write meanwhile.
+        """
+        if self.is_on_server and not self.read.book.head.number:
+            with self.transaction(self.reading) as connection:
+                self.book(connection)
+        try:
+            with self.transaction(self.writing) as connection:
+                take_turn(connection)
+                book = self.book(connection)
+                self.read.is_newest = True
+                yield connection, book
+        finally:
+            self.read.is_newest = False

@@ -1,0 +1,254 @@
+"""Independent records, each in one of several atoms: what a list of questions can tell apart."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from noisycount.display.values import Shown
+from noisycount.model.laws.gamma import Reals
+from noisycount.validation import rate_within, whole_number
+
+__all__ = ["Atoms", "Question"]
+
+
+Question = frozenset[int]
+
+
+"""The numbers of the atoms whose records satisfy a predicate."""
+
+
+_SUM_TOLERANCE = 1e-9  # what rounding to ten digits leaves of a sum; beyond it is a mistake
+
+
+_MOST_PREDICATES = 16  # of which all combinations are atoms
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Atoms(Shown):
+    """Independent records, each of which falls into one of several atoms at public rates.
+
+    The counts of the atoms are multinomial. A question is the set of the atoms whose records
+    satisfy its predicate: k predicates part records into at most 2^k atoms.
+
+    Args:
+        size: The public number of records, 0 to 2^53.
+        rates: The probability of each atom, in [0, 1], with sum 1 within 1e-9 (they are divided by
+            their sum); shape (atoms,).
+        questions: The questions that are asked where no others are, each a set of numbers of atoms
+            from 0; none: they are told with each list.
+
+    Raises:
+        ValueError: If size, rates or questions are not such numbers.
+
+    Source: Breutigam and Reischuk, section 2, property queries W_F ⊆ W, for several of them.
+
+    Example:
+        >>> import noisycount as nc
+        >>> adults = nc.Atoms(1000, [0.05, 0.05, 0.9], [{0}, {0, 1}])
+        >>> [round(adults.rate(question), 9) for question in adults.questions]
+        [0.05, 0.1]
+    """
+
+    size: int
+    rates: tuple[float, ...]
+    questions: tuple[Question, ...]
+
+    def __init__(
+        self,
+        size: int,
+        rates: Sequence[float] | Reals,
+        questions: Iterable[Iterable[int]] = (),
+    ) -> None:
+        object.__setattr__(self, "size", whole_number(size, "size"))
+        object.__setattr__(self, "rates", _checked_rates(rates))
+        object.__setattr__(self, "questions", self.checked(questions))
+
+    @classmethod
+    def independent(cls, size: int, rates: Sequence[float]) -> "Atoms":
+        """Records of which each predicate holds at its rate, whatever the others say.
+
+        Atoms are numbered as binary numbers whose first digit is the first predicate: atom 0 holds
+        where none does, atom 1 where only the last does, the last atom where all do.
+
+        Args:
+            size: The public number of records.
+            rates: The rate of each predicate, in [0, 1]; at most 16 of them.
+
+        Raises:
+            ValueError: If a rate is no probability, or there are more.
+
+        Example:
+            >>> import noisycount as nc
+            >>> two = nc.Atoms.independent(400, [0.1, 0.3])
+            >>> [round(rate, 9) for rate in two.rates]  # none, the second, the first, both
+            [0.63, 0.27, 0.07, 0.03]
+            >>> [sorted(question) for question in two.questions]
+            [[2, 3], [1, 3]]
+        """
+        shares = _predicates(rates)
+        if len(shares) > _MOST_PREDICATES:
+            raise ValueError(
+                f"rates must be at most {_MOST_PREDICATES} of independent predicates, whose "
+                f"combinations are the atoms, got {len(shares)}: ask fewer questions"
+            )
+        signs = list(product((False, True), repeat=len(shares)))
+        chances = [
+            math.prod(p if holds else 1 - p for p, holds in zip(shares, one, strict=True))
+            for one in signs
+        ]
+        places = range(len(shares))
+        asked = [{atom for atom, one in enumerate(signs) if one[place]} for place in places]
+        return cls(size, chances, asked)
+
+    @classmethod
+    def disjoint(cls, size: int, rates: Sequence[float]) -> "Atoms":
+        """Records at most one predicate of which holds: groups, and what is in none of them.
+
+        Args:
+            size: The public number of records.
+            rates: The rate of each predicate, in [0, 1], with a sum of at most 1.
+
+        Raises:
+            ValueError: If these are not such rates.
+
+        Example:
+            >>> import noisycount as nc
+            >>> nc.Atoms.disjoint(400, [0.5, 0.25]).rates
+            (0.5, 0.25, 0.25)
+        """
+        shares = _predicates(rates)
+        total = math.fsum(shares)
+        if total > 1 + _SUM_TOLERANCE:
+            raise ValueError(f"rates of disjoint predicates must add up to at most 1, got {total}")
+        return cls(size, [*shares, max(0.0, 1 - total)], [{place} for place in range(len(shares))])
+
+    @classmethod
+    def nested(cls, size: int, rates: Sequence[float]) -> "Atoms":
+        """Records of which each predicate holds only where the one after it does.
+
+        Args:
+            size: The public number of records.
+            rates: The rate of each predicate, in [0, 1], none below the one before it.
+
+        Raises:
+            ValueError: If these are not such rates.
+
+        Example:
+            >>> import noisycount as nc
+            >>> nc.Atoms.nested(1000, [0.25, 0.5]).rates
+            (0.25, 0.25, 0.5)
+        """
+        shares = _predicates(rates)
+        if shares != sorted(shares):
+            raise ValueError(f"rates of nested predicates must not fall, got {shares}: sort them")
+        steps = np.diff([0.0, *shares, 1.0]).tolist()
+        return cls(size, steps, [range(place + 1) for place in range(len(shares))])
+
+    def rate(self, question: Iterable[int]) -> float:
+        """The probability that a record satisfies a question, at most 1.
+
+        Args:
+            question: The numbers of its atoms.
+
+        Raises:
+            ValueError: If a number is that of no atom.
+        """
+        (atoms,) = self.checked([question])
+        return min(1.0, math.fsum(self.rates[atom] for atom in atoms))
+
+    def checked(self, questions: Iterable[Iterable[int]]) -> tuple[Question, ...]:
+        """Questions as sets of numbers of atoms.
+
+        Raises:
+            ValueError: If one is no set of numbers, or a number is that of no atom.
+        """
+        return tuple(self._question(one) for one in questions)
+
+    def patterns(self, questions: Sequence[Question]) -> dict[tuple[int, ...], float]:
+        """Which of the questions a record can satisfy, and at what rate: no rate is 0.
+
+        Args:
+            questions: Sets of numbers of atoms.
+
+        Returns:
+            For each row of ones and zeros, one for each question, the rate of its atoms.
+
+        Example:
+            >>> import noisycount as nc
+            >>> adults = nc.Atoms.nested(1000, [0.25, 0.5])
+            >>> adults.patterns(adults.questions)
+            {(1, 1): 0.25, (0, 1): 0.25, (0, 0): 0.5}
+        """
+        parts: dict[tuple[int, ...], list[float]] = {}
+        for atom, rate in enumerate(self.rates):
+            if rate > 0:
+                row = tuple(int(atom in question) for question in questions)
+                parts.setdefault(row, []).append(rate)
+        return {row: min(1.0, math.fsum(rates)) for row, rates in parts.items()}
+
+    def _question(self, question: Iterable[int]) -> Question:
+        """A checked question."""
+        last = len(self.rates) - 1
+        try:
+            atoms = list(question)
+        except TypeError:
+            raise ValueError(
+                f"question must be a set of numbers of atoms, got {question!r}: give {{0, 1}}"
+            ) from None
+        return frozenset(_atom(number, last) for number in atoms)
+
+    def _facts(self) -> dict[str, object]:
+        """Questions as rising numbers."""
+        asked = _listed(self.questions)
+        return {"size": self.size, "rates": self.rates, **({"questions": asked} if asked else {})}
+
+
+def _listed(questions: Iterable[Question]) -> list[list[int]]:
+    """The numbers of each question, rising."""
+    return [sorted(question) for question in questions]
+
+
+def _atom(number: object, last: int) -> int:
+    """The number of an atom."""
+    if (
+        isinstance(number, int | np.integer)
+        and not isinstance(number, bool)
+        and 0 <= number <= last
+    ):
+        return int(number)
+    raise ValueError(f"question must hold numbers of atoms from 0 to {last}, got {number!r}")
+
+
+def _predicates(rates: Sequence[float]) -> list[float]:
+    """The rates of predicates, each a probability."""
+    shares = [rate_within(rate, "rates") for rate in _numbers(rates)]
+    if not shares:
+        raise ValueError("rates must hold that of one predicate at least, got none")
+    return shares
+
+
+def _checked_rates(rates: ArrayLike) -> tuple[float, ...]:
+    """The rates of all atoms, which add up to 1."""
+    shares = [rate_within(rate, "rates") for rate in _numbers(rates)]
+    total = math.fsum(shares)
+    if not abs(total - 1) <= _SUM_TOLERANCE:
+        raise ValueError(
+            f"rates of atoms must add up to 1, got {total!r} from {len(shares)}: add an atom for "
+            "the records that are in none of them"
+        )
+    return tuple(rate / total for rate in shares)
+
+
+def _numbers(rates: ArrayLike) -> Iterator[float]:
+    """A row of numbers, one by one."""
+    try:
+        row = np.asarray(rates, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("rates must be numbers, one an atom: give a list") from None
+    if row.ndim != 1:
+        raise ValueError(f"rates must be one row of numbers, got shape {row.shape}")
+    yield from row.tolist()

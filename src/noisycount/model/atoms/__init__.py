@@ -1,1 +1,0 @@
-"""What several questions can tell apart of a record."""

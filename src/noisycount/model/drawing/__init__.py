@@ -1,1 +1,0 @@
-"""Exact draws of noise, from integers alone."""

@@ -1,0 +1,375 @@
+"""Functions of a count that are multiplied to make its law: a prior, likelihoods of answers.
+
+Factors whose logarithms are known at any counts, such as the tails of answers.
+
+The beta-binomial law as a function of a count.
+"""
+
+import math
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import reduce
+from operator import add
+from typing import Protocol
+
+import numpy as np
+
+from noisycount.model.laws.gamma import (
+    DIGITS,
+    FLAT,
+    Expansion,
+    Reals,
+    decimal_ratio,
+    gamma_ratio_expansion,
+)
+
+__all__ = [
+    "IMPOSSIBLE",
+    "BaseFactor",
+    "BetaBinomialFactor",
+    "Factor",
+    "LogFactor",
+    "LogStep",
+    "Moved",
+    "Product",
+    "ValuedFactor",
+]
+
+
+IMPOSSIBLE = (
+    "answer is impossible: no count can have it under this population, "
+    "so check the answer, the size and the rate"
+)
+
+
+"""What is said where factors leave no count."""
+
+
+_CENTRES = 4  # of the first the largest is known up to rounding; of those near it, exactly
+
+
+_CERTAIN = 1e-9  # of the largest step: more than rounding moves a sum of steps
+
+
+@dataclass(frozen=True, slots=True)
+class LogStep:
+    """The exact change of a logarithm from one count to the next: ln(ratio) + shift.
+
+    Attributes:
+        ratio: A positive rational.
+        shift: A rational number of nats.
+    """
+
+    ratio: Fraction = Fraction(1)
+    shift: Fraction = Fraction(0)
+
+    def __add__(self, other: "LogStep") -> "LogStep":
+        """The step of a product."""
+        return LogStep(self.ratio * other.ratio, self.shift + other.shift)
+
+    @property
+    def is_positive(self) -> bool:
+        """Whether the next count has the larger value, decided in 60 digits."""
+        if not self.shift:
+            return self.ratio > 1
+        return DIGITS.add(DIGITS.ln(decimal_ratio(self.ratio)), decimal_ratio(self.shift)) > 0
+
+
+class Factor(Protocol):
+    """A positive function of a count, known up to a constant."""
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The smallest and the largest count at which it is positive; may be infinite."""
+        ...
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """The counts at which its logarithm is not smooth."""
+        ...
+
+    @property
+    def is_log_concave(self) -> bool:
+        """Whether its steps never grow."""
+        ...
+
+    def expansion(self, centre: int) -> Expansion:
+        """How its logarithm changes around a count of the support."""
+        ...
+
+    def log_step(self, count: int) -> float:
+        """The logarithm of its value at count + 1 over that at count, both in the support."""
+        ...
+
+    def log_steps(self, counts: Sequence[int]) -> Reals:
+        """The `log_step` of each of many counts, shape (counts,)."""
+        ...
+
+    def exact_log_step(self, count: int) -> LogStep:
+        """The `log_step` without rounding."""
+        ...
+
+
+class BaseFactor(ABC):
+    """What most factors are: positive at every count, smooth and log-concave."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def expansion(self, centre: int) -> Expansion:
+        """How its logarithm changes around a count of the support."""
+
+    @abstractmethod
+    def log_step(self, count: int) -> float:
+        """The logarithm of its value at count + 1 over that at count, both in the support."""
+
+    def log_steps(self, counts: Sequence[int]) -> Reals:
+        """The `log_step` of each of many counts, shape (counts,)."""
+        return np.array([self.log_step(count) for count in counts])
+
+    def exact_log_step(self, count: int) -> LogStep:
+        """The `log_step` as the rational that the float stands for."""
+        return LogStep(shift=Fraction(self.log_step(count)))
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Every count."""
+        return -math.inf, math.inf
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """None: it is smooth."""
+        return ()
+
+    @property
+    def is_log_concave(self) -> bool:
+        """Its steps never grow."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A product of factors.
+
+    Attributes:
+        factors: The factors; without any it is 1 everywhere.
+    """
+
+    factors: tuple[Factor, ...]
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Where all factors are positive; the first exceeds the second where there is no such."""
+        ends = [factor.support for factor in self.factors]
+        lowest = max((low for low, _ in ends), default=-math.inf)
+        return lowest, min((high for _, high in ends), default=math.inf)
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """The counts at which any factor is not smooth."""
+        return tuple(sorted({kink for factor in self.factors for kink in factor.kinks}))
+
+    @property
+    def is_log_concave(self) -> bool:
+        """Whether all factors are log-concave."""
+        return all(factor.is_log_concave for factor in self.factors)
+
+    def expansion(self, centre: int) -> Expansion:
+        """The sum of the expansions."""
+        return Expansion.of_product([factor.expansion(centre) for factor in self.factors] or [FLAT])
+
+    def logs_around_largest(self, counts: Reals, added: Reals) -> Reals:
+        """What is added plus its logarithms, up to a constant that makes the largest sum exact.
+
+        Args:
+            counts: The counts, shape (counts,).
+            added: Further logarithms, −inf for 0, of the same shape.
+
+        Returns:
+            The sums, shape (counts,), the product relative to its value at the largest of them.
+        """
+        place, largest = -1, 0
+        for _ in range(_CENTRES):
+            if largest == place:
+                break
+            place = largest
+            logs: Reals = added + self.expansion(int(counts[place]))(counts - counts[place])
+            largest = int(np.argmax(logs))
+        return logs
+
+    def log_step(self, count: int) -> float:
+        """The sum of the steps."""
+        return math.fsum(factor.log_step(count) for factor in self.factors)
+
+    def log_steps(self, counts: Sequence[int]) -> Reals:
+        """The sums of the steps, shape (counts,)."""
+        steps: Reals = np.sum([factor.log_steps(counts) for factor in self.factors], axis=0)
+        return steps
+
+    def exact_log_step(self, count: int) -> LogStep:
+        """The sum of the exact steps."""
+        return reduce(add, (factor.exact_log_step(count) for factor in self.factors))
+
+    def rise_after(self, count: int) -> float:
+        """The step after a count, positive if and only if the next count has the larger value."""
+        return self._surely_signed(count, [factor.log_step(count) for factor in self.factors])
+
+    def rises_after(self, counts: Sequence[int]) -> Reals:
+        """The `rise_after` of each of many counts, shape (counts,)."""
+        steps = np.array([factor.log_steps(counts) for factor in self.factors])
+        rises = zip(counts, steps.T.tolist(), strict=True)
+        return np.array([self._surely_signed(count, parts) for count, parts in rises])
+
+    def _surely_signed(self, count: int, steps: list[float]) -> float:
+        """The sum of steps, whose sign is that of the exact sum where rounding might change it."""
+        total = math.fsum(steps)
+        if abs(total) > _CERTAIN * max(1.0, *map(abs, steps)):
+            return total
+        is_positive = self.exact_log_step(count).is_positive
+        return max(abs(total), sys.float_info.min) if is_positive else -abs(total)
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A factor of `count + by`, seen as a factor of the count.
+
+    Attributes:
+        factor: The factor.
+        by: How much larger its own count is.
+    """
+
+    factor: Factor
+    by: int
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The counts whose moved counts are in the support."""
+        low, high = self.factor.support
+        return low - self.by, high - self.by
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """The kinks, moved."""
+        return tuple(kink - self.by for kink in self.factor.kinks)
+
+    @property
+    def is_log_concave(self) -> bool:
+        """Whether the logarithm of the factor is concave."""
+        return self.factor.is_log_concave
+
+    def expansion(self, centre: int) -> Expansion:
+        """The expansion around the moved count."""
+        return self.factor.expansion(centre + self.by)
+
+    def log_step(self, count: int) -> float:
+        """The step after the moved count."""
+        return self.factor.log_step(count + self.by)
+
+    def log_steps(self, counts: Sequence[int]) -> Reals:
+        """The steps after the moved counts."""
+        return self.factor.log_steps([count + self.by for count in counts])
+
+    def exact_log_step(self, count: int) -> LogStep:
+        """The exact step after the moved count."""
+        return self.factor.exact_log_step(count + self.by)
+
+
+class ValuedFactor(BaseFactor):
+    """A factor whose logarithm is known at any counts.
+
+    Attributes:
+        log_values: Its logarithm at an array of counts, of the shape given.
+    """
+
+    __slots__ = ()
+
+    log_values: Callable[[Reals], Reals]
+
+    def log_value(self, count: float) -> float:
+        """The logarithm of its value at a count."""
+        return float(self.log_values(np.array([float(count)]))[0])
+
+    def expansion(self, centre: int) -> Expansion:
+        """The differences of the logarithm."""
+        at_centre = self.log_value(centre)
+
+        def bend(offsets: Reals) -> Reals:
+            change: Reals = self.log_values(np.asarray(centre + offsets)) - at_centre
+            return change
+
+        return Expansion(Decimal(0), bend)
+
+    def log_step(self, count: int) -> float:
+        """The logarithm of the value at count + 1 over that at count."""
+        return float(self.log_steps([count])[0])
+
+    def log_steps(self, counts: Sequence[int]) -> Reals:
+        """The `log_step` of each of many counts, shape (counts,)."""
+        starts = np.array(counts, dtype=np.float64)
+        here, there = self.log_values(np.stack([starts, starts + 1]))
+        return np.asarray(there - here)
+
+
+@dataclass(frozen=True, slots=True)
+class LogFactor(ValuedFactor):
+    """A factor that is given by its logarithm, with its absolute size.
+
+    Attributes:
+        log_values: Its logarithm at counts; at real ones between integers where it is smooth there.
+        kinks: The counts at which its logarithm is not smooth.
+        support: The smallest and the largest count at which it is positive.
+        is_log_concave: Whether its logarithm is concave.
+    """
+
+    log_values: Callable[[Reals], Reals]
+    kinks: tuple[float, ...] = ()
+    support: tuple[float, float] = (-math.inf, math.inf)
+    is_log_concave: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class BetaBinomialFactor(BaseFactor):
+    """The factor C(size, k)·B(k + alpha, size − k + beta) of a count k.
+
+    That is Γ(k + alpha)/Γ(k + 1) · Γ(size − k + beta)/Γ(size − k + 1) up to a constant.
+
+    Attributes:
+        size: The number of records.
+        alpha: The first shape, positive.
+        beta: The second shape, positive.
+    """
+
+    size: int
+    alpha: float
+    beta: float
+
+    @property
+    def support(self) -> tuple[int, int]:
+        """The smallest and the largest count that can occur."""
+        return 0, self.size
+
+    @property
+    def is_log_concave(self) -> bool:
+        """Where both shapes are at least 1."""
+        return min(self.alpha, self.beta) >= 1
+
+    def expansion(self, centre: int) -> Expansion:
+        """From both quotients of gamma functions."""
+        rising = gamma_ratio_expansion(centre, self.alpha)
+        return rising + gamma_ratio_expansion(self.size - centre, self.beta).mirrored
+
+    def log_step(self, count: int) -> float:
+        """The logarithm of the factor at count + 1 over that at count, both in the support."""
+        left = self.size - count
+        rising = math.log((count + self.alpha) / (count + 1))
+        return rising - math.log((left - 1 + self.beta) / left)
+
+    def exact_log_step(self, count: int) -> LogStep:
+        """The step, with its ratio as a fraction."""
+        left = self.size - count
+        rising = (count + Fraction(self.alpha)) / (count + 1)
+        return LogStep(rising * left / (left - 1 + Fraction(self.beta)))

@@ -1,0 +1,334 @@
+"""Logarithms around one count, split so that large terms cancel before they are rounded.
+
+Logarithms of binomial laws and of ratios of gamma functions around a count, to all digits.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "DIGITS",
+    "FLAT",
+    "Expansion",
+    "Kink",
+    "Reals",
+    "binomial_expansion",
+    "decimal_ratio",
+    "gamma_ratio_expansion",
+    "log_gamma_bend",
+    "log_gamma_bends",
+    "stirling_error",
+]
+
+
+Reals = NDArray[np.float64]
+
+
+DIGITS = Context(prec=60)
+
+
+"""Slopes are summed in 60 digits: near a mode they cancel, and are multiplied by wide offsets."""
+
+
+def decimal_ratio(value: Fraction) -> Decimal:
+    """The fraction in 60 digits."""
+    return DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+_LARGE = 64.0  # nats: twenty digits of a double are lost where terms so large cancel
+
+
+_KEPT = 8.0  # terms have not cancelled where that share of them is left
+
+
+class Kink(NamedTuple):
+    """A line that bends: weight·max(side·(d − place), 0).
+
+    Attributes:
+        place: The offset at which it bends, in 60 digits.
+        side: 1 if it changes above, −1 if it changes below.
+        weight: The change per record, in 60 digits.
+    """
+
+    place: Decimal
+    side: int
+    weight: Decimal
+
+    @property
+    def mirrored(self) -> "Kink":
+        """The line of the negative offset."""
+        return Kink(DIGITS.minus(self.place), -self.side, self.weight)
+
+    def change(self, offsets: Reals) -> Reals:
+        """The change at many offsets, rounded."""
+        beyond: Reals = np.maximum(self.side * (offsets - float(self.place)), 0.0)
+        return float(self.weight) * beyond
+
+    def exact(self, offset: Decimal) -> Decimal:
+        """The change at one offset, in 60 digits."""
+        beyond = DIGITS.multiply(Decimal(self.side), DIGITS.subtract(offset, self.place))
+        return DIGITS.multiply(self.weight, max(beyond, Decimal(0)))
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """How a logarithm changes around a count: ln f(c + d) − ln f(c).
+
+    It is slope·d + curvature·d² + the kinks + bend(d). What narrow noise adds to all but the last
+    may be 10^31 nats and cancel to what was known before: there it is summed in 60 digits.
+
+    Attributes:
+        slope: Per record, in 60 digits.
+        bend: The rest as a function of offsets d in records; it does not lose digits near d = 0.
+        curvature: Per squared record, in 60 digits.
+        kinks: Lines that bend.
+    """
+
+    slope: Decimal
+    bend: Callable[[Reals], Reals]
+    curvature: Decimal = Decimal(0)
+    kinks: tuple[Kink, ...] = ()
+
+    @classmethod
+    def of_product(cls, factors: Sequence["Expansion"]) -> "Expansion":
+        """The expansion of a product of one factor or more, however many there are."""
+        return Expansion(
+            reduce(DIGITS.add, [factor.slope for factor in factors]),
+            lambda offsets: reduce(np.add, (factor.bend(offsets) for factor in factors)),
+            reduce(DIGITS.add, [factor.curvature for factor in factors]),
+            tuple(kink for factor in factors for kink in factor.kinks),
+        )
+
+    def __add__(self, other: "Expansion") -> "Expansion":
+        """The expansion of a product of two."""
+        return Expansion.of_product((self, other))
+
+    @property
+    def mirrored(self) -> "Expansion":
+        """How the logarithm changes in the other direction, as ln f(c − d) − ln f(c)."""
+        return Expansion(
+            DIGITS.minus(self.slope),
+            lambda offsets: self.bend(-offsets),
+            self.curvature,
+            tuple(kink.mirrored for kink in self.kinks),
+        )
+
+    def __call__(self, offsets: Reals) -> Reals:
+        """Ln f(c + d) − ln f(c) for each offset d, shape as given."""
+        change: Reals = float(self.slope) * offsets
+        if self.curvature or self.kinks:
+            change = self._bent(offsets, change)
+        return change + self.bend(offsets)
+
+    def _bent(self, offsets: Reals, straight: Reals) -> Reals:
+        """The change but for the rest; in 60 digits where doubles cancel.
+
+        Args:
+            offsets: The offsets d.
+            straight: The slope times d, rounded.
+        """
+        terms = [straight, float(self.curvature) * offsets * offsets]
+        terms.extend(kink.change(offsets) for kink in self.kinks)
+        change = np.asarray(reduce(np.add, terms))
+        sizes = reduce(np.add, map(np.abs, terms))
+        lost = (sizes > _LARGE) & (np.abs(change) * _KEPT < sizes)
+        if lost.any():
+            change[lost] = [self._exact(Decimal(offset)) for offset in offsets[lost].tolist()]
+        return change
+
+    def _exact(self, offset: Decimal) -> float:
+        """The change but for the rest, summed in 60 digits."""
+        line = DIGITS.fma(self.curvature, offset, self.slope)
+        parts = [DIGITS.multiply(line, offset), *(kink.exact(offset) for kink in self.kinks)]
+        return float(reduce(DIGITS.add, parts))
+
+
+FLAT = Expansion(Decimal(0), np.zeros_like)
+
+
+"""No change."""
+
+
+_SHIFT = 16  # from which on the series below has the digits of a double
+
+
+_STEPS = np.arange(float(_SHIFT))
+
+
+# Bernoulli's B_2k/(2k·(2k − 1)), the coefficients of x^(1−2k) in Stirling's error
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+
+
+_SMALLEST = 2.0**-1022  # the smallest double of full precision
+
+
+_SMALL = 0.1  # up to which the series below has the digits of a double
+
+
+_LEAST_RATIO = 2.0**-53 - 1  # a ratio of −1 comes from rounding alone
+
+
+# of u^18 to u^2 in (1 + u)·ln(1 + u) − u; the next term is below 1e-19 of u²/2
+_SERIES = tuple((-1.0) ** k / (k * (k - 1)) for k in range(18, 1, -1))
+
+
+def stirling_error(points: Reals) -> Reals:
+    """Stirling's error δ(x) = ln Γ(x) − [(x − 1/2)·ln x − x + ln(2π)/2] for x > 0.
+
+    Absolute error 1e-15 for x >= 1. Below 16 the argument is raised by
+    δ(x) − δ(x + 1) = (x + 1/2)·ln(1 + 1/x) − 1.
+    """
+    small = points < _SHIFT
+    lifted = np.where(small, points + _SHIFT, points)
+    inverse = 1 / lifted
+    square = inverse * inverse
+    error = np.zeros_like(points)
+    for coefficient in reversed(_STIRLING):
+        error = error * square + coefficient
+    error *= inverse
+    if small.any():
+        raised = points[small][:, None] + _STEPS
+        error[small] += ((raised + 0.5) * _log_growth(raised) - 1).sum(axis=1)
+    return error
+
+
+def _log_growth(points: Reals) -> Reals:
+    """ln(1 + 1/x) for x > 0, also where 1/x is no double."""
+    large = np.maximum(points, 1.0)
+    less = points / large  # x below 1, else 1
+    growth: Reals = np.where(points < 1, np.log1p(less) - np.log(less), np.log1p(1 / large))
+    return growth
+
+
+def _deviance(ratios: Reals) -> Reals:
+    """(1 + u)·ln(1 + u) − u for u > −1, to full relative precision also near u = 0."""
+    small = np.abs(ratios) < _SMALL
+    if small.all():
+        return _near_deviance(ratios)
+    far = np.where(small, 1.0, ratios)
+    near = _near_deviance(np.where(small, ratios, 0.0))
+    deviance: Reals = np.where(small, near, (1 + far) * np.log1p(far) - far)
+    return deviance
+
+
+def _near_deviance(ratios: Reals) -> Reals:
+    """The deviance by its series, for |u| < 1/10."""
+    series = np.full_like(ratios, _SERIES[0])
+    for coefficient in _SERIES[1:]:
+        series *= ratios
+        series += coefficient
+    series *= ratios
+    series *= ratios
+    return series
+
+
+def log_gamma_bend(point: float, offsets: Reals) -> Reals:
+    """The change ln Γ(x + d) − ln Γ(x) − d·ln x, without cancellation near d = 0.
+
+    Args:
+        point: The point x, at least 1.
+        offsets: The offsets d with x + d >= 1, any shape.
+    """
+    return log_gamma_bends([point], offsets[None])
+
+
+def log_gamma_bends(points: Sequence[float], offsets: Reals) -> Reals:
+    """The sum of the changes ln Γ(x + d) − ln Γ(x) − d·ln x of several points x, each with its d.
+
+    Each is equal to x·((1 + u)·ln(1 + u) − u) − ln(1 + u)/2 + δ(x + d) − δ(x) with u = d/x and
+    Stirling's error δ.
+
+    Args:
+        points: The points x, at least 1.
+        offsets: The offsets d with x + d >= 1 of each, shape (points, ...).
+
+    Returns:
+        The sum over the points, shape (...).
+    """
+    rows = offsets.reshape(len(points), -1)
+    starts = np.array(points, dtype=np.float64)[:, None]
+    ratios = np.maximum(rows / starts, _LEAST_RATIO)
+    # a point is 1 at least, also where 2^53 + 1 was rounded before 2^53 was taken from it
+    errors = stirling_error(np.concatenate([np.maximum(starts + rows, 1.0), starts], axis=1))
+    changes: Reals = starts * _deviance(ratios) - np.log1p(ratios) / 2
+    changes += errors[:, :-1] - errors[:, -1:]
+    total: Reals = np.add.reduce(changes, axis=0)
+    return total.reshape(offsets.shape[1:])
+
+
+def gamma_ratio_expansion(count: int, shape: float) -> Expansion:
+    """How ln Γ(k + shape)/Γ(k + 1) changes from k = count to count + d.
+
+    Where the two gamma functions have little in common each is expanded on its own.
+
+    Args:
+        count: The count, at least 0.
+        shape: The shape, positive.
+    """
+    if shape <= count + 2:
+        return Expansion(Decimal(0), lambda offsets: _gamma_ratio_change(count, shape, offsets))
+    lower, upper = count + 1, count + shape
+    exact_upper = DIGITS.add(Decimal(count), Decimal(shape))
+    slope = DIGITS.ln(DIGITS.divide(exact_upper, Decimal(lower)))
+
+    def bend(offsets: Reals) -> Reals:
+        return log_gamma_bend(upper, offsets) - log_gamma_bend(lower, offsets)
+
+    return Expansion(slope, bend)
+
+
+def _gamma_ratio_change(count: int, shape: float, offsets: Reals) -> Reals:
+    """The change of ln Γ(k + shape)/Γ(k + 1) from k = count to count + d, shape <= count + 2.
+
+    With x = count + 1 and a = shape − 1 it equals a·ln(1 + d/x) + d·ln(1 + a/(x + d))
+    + (x + a − 1/2)·ln(1 − a·d/((x + d)·(x + a))) + δ(x + d + a) − δ(x + d) − δ(x + a) + δ(x) with
+    Stirling's error δ: the large and equal parts of the two gamma functions are gone.
+    """
+    excess = shape - 1
+    lower, upper = count + 1, count + shape
+    moved = count + offsets
+    moved_lower, moved_upper = moved + 1, moved + shape
+    errors = stirling_error(np.stack([moved_upper, moved_lower]))
+    first = stirling_error(np.array([upper, lower]))
+    change: Reals = excess * _log_ratio(moved_lower, lower, offsets)
+    change += offsets * _log_ratio(moved_upper, moved_lower, excess)
+    products = moved_upper * lower, moved_lower * upper
+    change += (upper - 0.5) * _log_ratio(*products, -excess * offsets)
+    change += (errors[0] - errors[1]) - (first[0] - first[1])
+    return change
+
+
+def _log_ratio(upper: Reals, lower: float | Reals, difference: float | Reals) -> Reals:
+    """The logarithm of upper/lower, from their difference where they are nearly equal."""
+    near = 2 * upper > lower
+    with np.errstate(over="ignore", divide="ignore"):
+        ratios = np.where(near, 1.0, upper / lower)
+        change: Reals = np.where(near, np.log1p(np.where(near, difference / lower, 0.0)), 0.0)
+    change += np.log(np.maximum(ratios, _SMALLEST))
+    far = (ratios < _SMALLEST) | np.isinf(change)
+    if far.any():
+        change = np.where(far, np.log(upper) - np.log(lower), change)
+    return change
+
+
+def binomial_expansion(size: int, rate: float, centre: int) -> Expansion:
+    """How ln P[K = centre + d] changes with d for K ~ Bin(size, rate), 0 < rate < 1.
+
+    From C(n, c+d)/C(n, c) = Γ(c+1)·Γ(n−c+1) / (Γ(c+d+1)·Γ(n−c−d+1)).
+    """
+    above, below = centre + 1, size - centre + 1
+    exact_rate = Decimal(rate)
+    odds = DIGITS.divide(exact_rate, DIGITS.subtract(Decimal(1), exact_rate))
+    slope = DIGITS.ln(DIGITS.multiply(odds, DIGITS.divide(Decimal(below), Decimal(above))))
+
+    def bend(offsets: Reals) -> Reals:
+        return -log_gamma_bends([above, below], np.stack([offsets, -offsets]))
+
+    return Expansion(slope, bend)

@@ -1,1 +1,0 @@
-"""What a continuous noise and its discrete sibling have in common."""

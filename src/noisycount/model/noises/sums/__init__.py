@@ -1,1 +1,0 @@
-"""Laws of sums of independent noises."""

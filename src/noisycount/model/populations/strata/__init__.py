@@ -1,1 +1,0 @@
-"""Records of several known rates, and the law of their sum."""

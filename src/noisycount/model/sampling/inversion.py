@@ -1,0 +1,298 @@
+"""Laws on 0, 1, 2, … whose distribution functions are known to any number of binary digits.
+
+Integers only: each number lies between two, in units of 2^−bits, that are rounded apart.
+
+Exact draws by inversion: uniform digits, as many as it takes to tell in which step they lie.
+"""
+
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from itertools import islice
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.model.sampling.scalar import Entropy
+
+__all__ = [
+    "Geometric",
+    "HalfGaussian",
+    "Inversion",
+    "Law",
+    "exponential",
+    "gaussian_by_inversion",
+    "laplace_by_inversion",
+]
+
+
+Enclosed = tuple[int, int]
+
+
+"""A number times 2^bits: an integer that is not above it, and one that is not below."""
+
+
+_GUARD = 64  # binary digits beyond those that are asked for
+
+
+class Law(ABC):
+    """A law on 0, 1, 2, … by weights that need not add up to 1."""
+
+    @abstractmethod
+    def weights(self, bits: int) -> Iterator[Enclosed]:
+        """The weights of 0, 1, 2, …, without the last if there is a last."""
+
+    @abstractmethod
+    def whole(self, bits: int) -> Enclosed:
+        """The sum of all weights."""
+
+    def edges(self, bits: int) -> list[int]:
+        """⌊2^bits·P[X < m]⌋ for m = 1, 2, …, up to the first that is 2^bits − 1, or the last.
+
+        Digits are added until no rounding can change one: that ends where no P[X < m] is a binary
+        fraction, and e^−x is transcendental for rational x.
+        """
+        precision = bits + _GUARD
+        while (found := self._edges(bits, precision)) is None:
+            precision += _GUARD
+        return found
+
+    def _edges(self, bits: int, precision: int) -> list[int] | None:
+        """The edges; None where so many digits leave one open."""
+        last = (1 << bits) - 1
+        least, most = self.whole(precision)
+        low = high = 0
+        found: list[int] = []
+        for below, above in self.weights(precision):
+            low, high = low + below, high + above
+            edge = (low << bits) // most
+            if edge != min((high << bits) // least, last):
+                return None
+            found.append(edge)
+            if edge == last:
+                break
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Geometric(Law):
+    """P[X = x] ∝ e^(−x/scale), below a limit if there is one.
+
+    Args:
+        scale: Positive.
+        limit: How many values there are, at least 2; None: all.
+    """
+
+    scale: Fraction
+    limit: int | None = None
+
+    def weights(self, bits: int) -> Iterator[Enclosed]:
+        """Each is the one before times e^(−1/scale)."""
+        powers = _products((1 << bits,) * 2, exponential(1 / self.scale, bits), bits)
+        return powers if self.limit is None else islice(powers, self.limit - 1)
+
+    def whole(self, bits: int) -> Enclosed:
+        """(1 − e^(−limit/scale))/(1 − e^(−1/scale))."""
+        one = 1 << bits
+        low, high = exponential(1 / self.scale, bits)
+        least, most = one, one
+        if self.limit is not None:
+            less, more = exponential(self.limit / self.scale, bits)
+            least, most = one - more, one - less
+        return (least << bits) // (one - low), -((-most << bits) // (one - high))
+
+
+@dataclass(frozen=True, slots=True)
+class HalfGaussian(Law):
+    """The absolute value of a discrete Gaussian: weights 1, and 2·e^(−x²/(2·scale²)) from 1 on.
+
+    Args:
+        scale: Positive.
+    """
+
+    scale: Fraction
+
+    def weights(self, bits: int) -> Iterator[Enclosed]:
+        """Each is the one before times e^(−(2x + 1)/(2·scale²)), which is a product, too."""
+        slow = 1 / (2 * self.scale * self.scale)
+        ratios = _products(exponential(slow, bits), exponential(2 * slow, bits), bits)
+        low = high = 1 << bits
+        yield low, high
+        for less, more in ratios:
+            low, high = low * less >> bits, -(-high * more >> bits)
+            yield 2 * low, 2 * high
+
+    def whole(self, bits: int) -> Enclosed:
+        """The sum up to weights of few units; what follows falls by e^(−1/scale) or more each.
+
+        That holds from x >= scale on. Rounded up, a weight of fewer than `scale` units need not
+        fall.
+        """
+        length = 2 + int(self.scale)
+        least = most = 0
+        for low, high in self.weights(bits):
+            least, most = least + low, most + high
+            if high <= 4 * length * length:
+                break
+        return least, most + high * length
+
+
+def exponential(power: Fraction, bits: int) -> Enclosed:
+    """e^−power, enclosed, for a power that is not negative.
+
+    The alternating series of e^(−power/2^k), power/2^k <= 1/2, squared k times.
+
+    Example:
+        >>> low, high = exponential(Fraction(1), 20)
+        >>> low <= 385749.5 <= high, high - low
+        (True, 1)
+    """
+    halvings = max(0, power.numerator.bit_length() - power.denominator.bit_length() + 2)
+    digits = bits + 2 * halvings + 32
+    small = power / 2**halvings
+    term = total = (1 << digits, 1 << digits)
+    order = 0
+    while term[1] > 1:
+        order += 1
+        divisor = small.denominator * order
+        term = term[0] * small.numerator // divisor, -(-term[1] * small.numerator // divisor)
+        less, more = term if order % 2 == 0 else (-term[1], -term[0])
+        total = total[0] + less, total[1] + more
+    low, high = total[0] - 1, total[1] + 1  # what is left out is less than the last term
+    for _ in range(halvings):
+        low, high = low * low >> digits, -(-high * high >> digits)
+    extra = digits - bits
+    return max(0, low >> extra), -(-high >> extra)
+
+
+def _products(first: Enclosed, factor: Enclosed, bits: int) -> Iterator[Enclosed]:
+    """A number, and each times a factor."""
+    low, high = first
+    while True:
+        yield low, high
+        low, high = low * factor[0] >> bits, -(-high * factor[1] >> bits)
+
+
+_FIRST, _SECOND = 31, 63  # binary digits of the first and the second look
+
+
+_MORE = 192  # of each one after these, which one in 2^50 draws takes
+
+
+_GUIDE = 14  # digits that tell most draws
+
+
+_OPEN = -1
+
+
+_DIGIT = 1 << 10  # values of one digit of a geometric number
+
+
+_WIDEST = 16  # scale of its last one, which has no end
+
+
+Integers = NDArray[np.int64]
+
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inversion:
+    """Draws of a law: the number of m with P[X < m] <= U, U uniform in [0, 1).
+
+    U is drawn digit by digit. Its first n digits v, as an integer, tell on which side of P[X < m]
+    it lies unless v is ⌊2^n·P[X < m]⌋ itself; then more digits are drawn. So the law is exact, as
+    if U had all its digits.
+
+    Args:
+        law: What is drawn.
+        first: Its edges in 31 digits.
+        second: Its edges in 63 digits.
+        guide: For each value of the first 14 digits the draw, or −1 where edges lie among them.
+    """
+
+    law: Law
+    first: Integers = field(repr=False)
+    second: Integers = field(repr=False)
+    guide: NDArray[np.int32] = field(repr=False)
+
+    @classmethod
+    @lru_cache(maxsize=32)
+    def of(cls, law: Law) -> Self:
+        """The tables of a law."""
+        second = np.array(law.edges(_SECOND), dtype=np.int64)
+        first = second >> (_SECOND - _FIRST)
+        starts = np.arange((1 << _GUIDE) + 1, dtype=np.int64) << (_FIRST - _GUIDE)
+        before = np.searchsorted(first, starts)
+        guide = np.where(before[:-1] == before[1:], before[:-1], _OPEN).astype(np.int32)
+        return cls(law, first, second, guide)
+
+    def draws(self, size: int, entropy: Entropy) -> tuple[Integers, Flags]:
+        """Independent draws, and as many fair coins that are independent of them."""
+        words = np.frombuffer(entropy(4 * size), dtype=np.uint32)
+        draws = self.guide[words >> np.uint32(32 - _GUIDE)].astype(np.int64)
+        near = np.flatnonzero(draws == _OPEN)
+        digits = (words[near] >> np.uint32(1)).astype(np.int64)
+        draws[near], told = _placed(self.first, digits)
+        if not told.all():
+            draws[near[~told]] = self._second(digits[~told], entropy)
+        return draws, (words & np.uint32(1)).astype(np.bool_)
+
+    def _second(self, digits: Integers, entropy: Entropy) -> Integers:
+        """The draws whose first digits are an edge's."""
+        more = np.frombuffer(entropy(4 * digits.size), dtype=np.uint32).astype(np.int64)
+        digits = digits << np.int64(_SECOND - _FIRST) | more
+        draws, told = _placed(self.second, digits)
+        for place in np.flatnonzero(~told):
+            draws[place] = self._further(int(digits[place]), entropy)
+        return draws
+
+    def _further(self, digits: int, entropy: Entropy) -> int:
+        """The draw whose first 63 digits are an edge's."""
+        bits = _SECOND
+        while True:
+            digits = digits << _MORE | int.from_bytes(entropy(_MORE // 8), "little")
+            bits += _MORE
+            edges = self.law.edges(bits)
+            draw = bisect_right(edges, digits)
+            if not draw or edges[draw - 1] != digits:
+                return draw
+
+
+def _placed(edges: Integers, digits: Integers) -> tuple[Integers, Flags]:
+    """How many edges are not above the digits, and whether none is equal to them."""
+    draws = np.searchsorted(edges, digits, side="right").astype(np.int64)
+    told = (draws == 0) | (edges[draws - 1] != digits)
+    return draws, told
+
+
+def laplace_by_inversion(scale: Fraction, size: int, entropy: Entropy) -> Integers:
+    """At most `size` draws of P[Z = z] ∝ e^(−|z|/scale): the tries that were not a negative zero.
+
+    The digits of a geometric number are independent: e^(−(a + 1024·b)/scale) is a product.
+    """
+    magnitudes, negative = Inversion.of(_digit(scale)).draws(size, entropy)
+    unit = 1
+    while scale > _WIDEST:
+        scale, unit = scale / _DIGIT, unit * _DIGIT
+        magnitudes += unit * Inversion.of(_digit(scale)).draws(size, entropy)[0]
+    np.negative(magnitudes, out=magnitudes, where=negative)
+    draws: Integers = magnitudes[~negative | (magnitudes != 0)]
+    return draws
+
+
+def gaussian_by_inversion(scale: Fraction, size: int, entropy: Entropy) -> Integers:
+    """`size` draws of P[Z = z] ∝ e^(−z²/(2·scale²)), by a table as long as 9 scales."""
+    draws, negative = Inversion.of(HalfGaussian(scale)).draws(size, entropy)
+    np.negative(draws, out=draws, where=negative)
+    return draws
+
+
+def _digit(scale: Fraction) -> Law:
+    """The lowest digit of a geometric number of that scale, which is all of it if it is small."""
+    return Geometric(scale, _DIGIT if scale > _WIDEST else None)

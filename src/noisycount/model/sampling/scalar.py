@@ -1,0 +1,143 @@
+"""Exact integer noise from the operating system's randomness, one draw at a time.
+
+Every step is integer arithmetic on uniform random integers: no floating point, no logarithm and no
+clock touches a draw. The algorithms are those of Canonne, Kamath and Steinke, *The Discrete
+Gaussian for Differential Privacy* (2020); `many` draws from the same laws in bulk.
+"""
+
+import os
+from collections.abc import Callable
+from fractions import Fraction
+
+__all__ = [
+    "Entropy",
+    "RandomIntegers",
+    "bernoulli_exp",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "rounded_laplace",
+]
+
+
+Entropy = Callable[[int], bytes]
+
+
+_BLOCK = 64  # bytes at once: a draw takes several integers, and each call of the system costs time
+
+
+class RandomIntegers:
+    """Uniform random integers, made from random bytes that are fetched as they are needed.
+
+    An instance serves one release: nothing is shared between threads or forked processes.
+
+    Args:
+        entropy: Gives that many random bytes; the operating system's unless a test replaces it.
+    """
+
+    __slots__ = ("_available", "_entropy", "_pool")
+
+    def __init__(self, entropy: Entropy = os.urandom) -> None:
+        self._entropy = entropy
+        self._pool = 0
+        self._available = 0
+
+    def bits(self, width: int) -> int:
+        """A uniform integer of `width` random bits."""
+        while self._available < width:
+            fresh = int.from_bytes(self._entropy(_BLOCK), "little")
+            self._pool |= fresh << self._available
+            self._available += 8 * _BLOCK
+        value = self._pool & ((1 << width) - 1)
+        self._pool >>= width
+        self._available -= width
+        return value
+
+    def below(self, bound: int) -> int:
+        """A uniform integer in 0..bound − 1, by rejection of the least number of bits."""
+        width = (bound - 1).bit_length()
+        value = self.bits(width)
+        while value >= bound:
+            value = self.bits(width)
+        return value
+
+
+def bernoulli_exp(numerator: int, denominator: int, integers: RandomIntegers) -> bool:
+    """True with probability exactly e^(−numerator/denominator), for a ratio of at least 0.
+
+    For γ <= 1 the first k at which a Bernoulli(γ/k) fails is odd with probability
+    Σ (−γ)^k/k! = e^−γ; whole units of a larger γ are split off.
+
+    Source: Canonne, Kamath, Steinke (2020), Algorithm 1.
+    """
+    while numerator > denominator:
+        if not bernoulli_exp(1, 1, integers):
+            return False
+        numerator -= denominator
+    trial = 1
+    while integers.below(denominator * trial) < numerator:
+        trial += 1
+    return trial % 2 == 1
+
+
+def _exponential_steps(scale: Fraction, integers: RandomIntegers) -> int:
+    """A geometric number: P[G >= g] = e^(−g/scale) for g = 0, 1, 2 and so on."""
+    units = scale.numerator
+    offset = integers.below(units)
+    while not bernoulli_exp(offset, units, integers):
+        offset = integers.below(units)
+    whole = 0
+    while bernoulli_exp(1, 1, integers):
+        whole += 1
+    return (offset + units * whole) // scale.denominator
+
+
+def discrete_laplace(scale: Fraction, integers: RandomIntegers) -> int:
+    """One draw of the discrete Laplace law P[Z = z] ∝ e^(−|z|/scale), exactly.
+
+    Args:
+        scale: In records, positive; any rational.
+        integers: Where the random integers come from.
+
+    Source: Canonne, Kamath, Steinke (2020), Algorithm 2.
+    """
+    while True:
+        magnitude = _exponential_steps(scale, integers)
+        negative = integers.bits(1)
+        if magnitude or not negative:
+            return -magnitude if negative else magnitude
+
+
+def discrete_gaussian(scale: Fraction, integers: RandomIntegers) -> int:
+    """One draw of the discrete Gaussian law P[Z = z] ∝ e^(−z²/(2·scale²)), exactly.
+
+    A discrete Laplace z of the same scale is kept with probability e^(−(|z|/scale − 1)²/2), which
+    is at least 55.7 % of the draws at any scale.
+
+    Args:
+        scale: In records, positive; any rational.
+        integers: Where the random integers come from.
+
+    Source: Canonne, Kamath, Steinke (2020), Algorithm 3, with t = scale: their Laplace sampler
+    needs a whole t, ours takes any rational.
+    """
+    units = scale.numerator
+    while True:
+        draw = discrete_laplace(scale, integers)
+        excess = abs(draw) * scale.denominator - units
+        if bernoulli_exp(excess * excess, 2 * units * units, integers):
+            return draw
+
+
+def rounded_laplace(scale: Fraction, integers: RandomIntegers) -> int:
+    """One exact draw of the continuous Laplace law, rounded to the nearest integer.
+
+    P[|Z| >= j] = e^(−(j − 1/2)/scale) for j >= 1: a Bernoulli variable, then a geometric one.
+
+    Args:
+        scale: In grid steps, at least 1/2.
+        integers: Where the random integers come from.
+    """
+    if bernoulli_exp(scale.denominator, 2 * scale.numerator, integers):
+        magnitude = 1 + _exponential_steps(scale, integers)
+        return -magnitude if integers.bits(1) else magnitude
+    return 0

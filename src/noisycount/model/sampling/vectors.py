@@ -1,0 +1,228 @@
+"""The laws of `one`, drawn in bulk: the same steps on arrays, integers only."""
+
+import os
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.model.sampling.inversion import gaussian_by_inversion, laplace_by_inversion
+from noisycount.model.sampling.scalar import Entropy
+
+__all__ = ["LARGEST_TERM", "discrete_gaussian_array", "discrete_laplace_array"]
+
+
+LARGEST_TERM = 2**53
+
+
+"""The largest numerator and denominator of a scale.
+
+Their products with twice a trial number, or with the units of e^−1 that a draw is far out, stay
+under 2^63: a trial of 2^9 has a chance below 10^−1000, a draw of 2^9 units one of e^−512."""
+
+
+_CHUNK = 1 << 15  # draws at once: arrays of 256 kB, however many are asked for
+
+
+_WORD = 1 << 32  # the values of a random word
+
+
+_MANY = 1 << 13  # draws for which tables are worth their while
+
+
+_MANY_A_SCALE = 64  # and draws of a Gaussian law for each record of its scale
+
+
+Words = NDArray[np.uint64]
+
+
+Flags = NDArray[np.bool_]
+
+
+Lanes = NDArray[np.int64]
+
+
+Draws = NDArray[np.int64]
+
+
+Trial = Callable[[int, Lanes], Flags]
+
+
+Law = Callable[[Fraction, int, Entropy], Draws]
+
+
+def _below(bound: int, size: int, entropy: Entropy) -> Words:
+    """`size` uniform integers in 0..bound − 1."""
+    if bound == 1:
+        return np.zeros(size, dtype=np.uint64)
+    draw = _below_by_product if bound <= 1 << 24 else _below_by_mask
+    values, fair = draw(bound, size, entropy)
+    while not fair.all():
+        again = np.flatnonzero(~fair)
+        values[again], fair[again] = draw(bound, again.size, entropy)
+    return values
+
+
+def _below_by_product(bound: int, size: int, entropy: Entropy) -> tuple[Words, Flags]:
+    """The high words of word·bound, and which of them are fair (Lemire 2019, Algorithm 5)."""
+    words = np.frombuffer(entropy(4 * size), dtype=np.uint32).astype(np.uint64)
+    words *= np.uint64(bound)
+    fair = words.astype(np.uint32) >= np.uint32(_WORD % bound)
+    words >>= np.uint64(32)
+    return words, fair
+
+
+def _below_by_mask(bound: int, size: int, entropy: Entropy) -> tuple[Words, Flags]:
+    """Words of the least sufficient width, and which of them lie below the bound."""
+    mask = np.uint64((1 << (bound - 1).bit_length()) - 1)
+    words = np.frombuffer(entropy(8 * size), dtype=np.uint64) & mask
+    return words, words < np.uint64(bound)
+
+
+def _odd_first_failures(succeeds: Trial, size: int) -> Flags:
+    """Whether the first trial that fails is an odd one: e^−γ if trial k succeeds with γ/k."""
+    odd = np.zeros(size, dtype=np.bool_)
+    running = np.arange(size)
+    trial = 1
+    while running.size:
+        goes_on = succeeds(trial, running)
+        if trial % 2:
+            odd[running[~goes_on]] = True
+        running = running[goes_on]
+        trial += 1
+    return odd
+
+
+def _bernoulli_exp(numerators: Words, denominator: int, entropy: Entropy) -> Flags:
+    """True with probability exactly e^(−numerator/denominator), a ratio in [0, 1] each."""
+
+    def succeeds(trial: int, lanes: Lanes) -> Flags:
+        return _below(denominator * trial, lanes.size, entropy) < numerators[lanes]
+
+    return _odd_first_failures(succeeds, numerators.size)
+
+
+def _bernoulli_exp_half_square(numerators: Words, denominator: int, entropy: Entropy) -> Flags:
+    """True with probability exactly e^(−(numerator/denominator)²/2), a ratio in [0, 1] each.
+
+    Trial k succeeds where two independent variables do, of chances γ and γ/(2k): no square.
+    """
+
+    def succeeds(trial: int, lanes: Lanes) -> Flags:
+        first = _below(denominator, lanes.size, entropy) < numerators[lanes]
+        second = _below(2 * denominator * trial, lanes.size, entropy) < numerators[lanes]
+        return first & second
+
+    return _odd_first_failures(succeeds, numerators.size)
+
+
+def _bernoulli_exp_power(
+    numerators: Words, denominator: int, powers: Words, entropy: Entropy
+) -> Flags:
+    """True with probability exactly e^(−power·numerator/denominator), a ratio in [0, 1] each."""
+    accepted = np.ones(numerators.size, dtype=np.bool_)
+    running = np.flatnonzero(powers)
+    done = 0
+    while running.size:
+        passed = _bernoulli_exp(numerators[running], denominator, entropy)
+        accepted[running[~passed]] = False
+        done += 1
+        running = running[passed & (powers[running] > np.uint64(done))]
+    return accepted
+
+
+def _offsets(units: int, size: int, entropy: Entropy) -> Words:
+    """`size` integers u in 0..units − 1 with P[u] ∝ e^(−u/units)."""
+    parts: list[Words] = []
+    missing = size
+    while missing:
+        proposed = _below(units, missing + missing // 2 + 8, entropy)
+        accepted = proposed[_bernoulli_exp(proposed, units, entropy)][:missing]
+        parts.append(accepted)
+        missing -= accepted.size
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint64)
+
+
+def _wholes(size: int, entropy: Entropy) -> Words:
+    """`size` geometric numbers: P[V >= v] = e^−v."""
+    wholes = np.zeros(size, dtype=np.uint64)
+    running = np.arange(size)
+    while running.size:
+        running = running[_bernoulli_exp(np.ones(running.size, np.uint64), 1, entropy)]
+        wholes[running] += np.uint64(1)
+    return wholes
+
+
+def _laplace(scale: Fraction, size: int, entropy: Entropy) -> Draws:
+    """At most `size` draws: the tries that were not a negative zero."""
+    units = np.uint64(scale.numerator)
+    steps = _offsets(scale.numerator, size, entropy) + units * _wholes(size, entropy)
+    magnitudes = (steps // np.uint64(scale.denominator)).astype(np.int64)
+    random_bits = np.frombuffer(entropy((size + 7) // 8), dtype=np.uint8)
+    negative = np.unpackbits(random_bits, count=size).astype(np.bool_)
+    np.negative(magnitudes, out=magnitudes, where=negative)
+    draws: Draws = magnitudes[~negative | (magnitudes != 0)]
+    return draws
+
+
+def _gaussian(scale: Fraction, size: int, entropy: Entropy, laplace: Law = _laplace) -> Draws:
+    """At most `size` draws: the Laplace draws z that are kept, with e^(−(|z|/scale − 1)²/2).
+
+    With ||z|/scale − 1| = w + r, w whole and 0 <= r < 1, that is e^(−w²/2)·e^(−w·r)·e^(−r²/2).
+    """
+    draws = laplace(scale, size, entropy)
+    excess = np.abs(np.abs(draws) * scale.denominator - scale.numerator).astype(np.uint64)
+    whole, rest = np.divmod(excess, np.uint64(scale.numerator))
+    kept = _bernoulli_exp_half_square(rest, scale.numerator, entropy)
+    kept &= _bernoulli_exp_power(rest, scale.numerator, whole, entropy)
+    kept &= _bernoulli_exp_power(np.ones_like(whole), 2, whole * whole, entropy)
+    kept_draws: Draws = draws[kept]
+    return kept_draws
+
+
+def _filled(law: Law, scale: Fraction, size: int, entropy: Entropy) -> Draws:
+    """`size` draws of a law that gives at most as many as it is asked, chunk by chunk."""
+    draws = np.empty(size, dtype=np.int64)
+    filled = 0
+    while filled < size:
+        missing = size - filled
+        part = law(scale, min(_CHUNK, missing + missing // 2 + 8), entropy)[:missing]
+        draws[filled : filled + part.size] = part
+        filled += part.size
+    return draws
+
+
+def discrete_laplace_array(scale: Fraction, size: int, entropy: Entropy = os.urandom) -> Draws:
+    """`size` independent draws of P[Z = z] ∝ e^(−|z|/scale), exactly.
+
+    Args:
+        scale: In records; numerator and denominator at most `LARGEST_TERM`.
+        size: How many draws, at least 0.
+        entropy: Gives that many random bytes; the operating system's unless a test replaces it.
+
+    Source: Canonne, Kamath, Steinke (2020), Algorithm 2; many draws by inversion.
+    """
+    return _filled(_laplace_for(size), scale, size, entropy)
+
+
+def discrete_gaussian_array(scale: Fraction, size: int, entropy: Entropy = os.urandom) -> Draws:
+    """`size` independent draws of P[Z = z] ∝ e^(−z²/(2·scale²)), exactly.
+
+    Args:
+        scale: In records; numerator and denominator at most `LARGEST_TERM`.
+        size: How many draws, at least 0.
+        entropy: Gives that many random bytes; the operating system's unless a test replaces it.
+
+    Source: Canonne, Kamath, Steinke (2020), Algorithm 3, as in `one.discrete_gaussian`; many draws
+    by inversion.
+    """
+    if size >= _MANY and size >= _MANY_A_SCALE * scale:
+        return _filled(gaussian_by_inversion, scale, size, entropy)
+    return _filled(partial(_gaussian, laplace=_laplace_for(size)), scale, size, entropy)
+
+
+def _laplace_for(size: int) -> Law:
+    """What makes so many draws fastest."""
+    return laplace_by_inversion if size >= _MANY else _laplace

@@ -1,0 +1,282 @@
+"""Where a rising function ceases to be negative: at a whole number, a real one, many at once."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "Bracket",
+    "bracketed",
+    "bracketed_by_factors",
+    "first_true",
+    "first_whole",
+    "first_wholes",
+    "root",
+    "roots",
+]
+
+
+Reals = NDArray[np.float64]
+
+
+Function = Callable[[float], float]
+
+
+Number = TypeVar("Number", float, Reals)
+
+
+_PRECISE = 1e-12  # relative: far below every promise that rests on a root
+
+
+_MOST_STEPS = 5000  # more than the widest bracket of doubles takes
+
+
+_POSITIVE = 2.0**-1022, 2.0**1023  # the powers of 2 among the normal doubles
+
+
+_ROUNDS = 200  # more than Chandrupatla's method takes from any bracket of doubles
+
+
+_FEWEST_UNITS = 4  # in the last place: a bracket so narrow has no use for another step
+
+
+@dataclass(frozen=True, slots=True)
+class Bracket:
+    """Two arguments between which a rising function ceases to be negative.
+
+    Each end is the safe side of one question: `low` keeps the function negative, `high` does not.
+
+    Attributes:
+        low: Where it is negative; −inf if it is not at the lowest argument that is allowed.
+        high: Where it is not; inf if it is negative at the highest argument that is allowed.
+        at_low: Its value at low; −inf if unknown.
+        at_high: Its value at high; inf if unknown.
+    """
+
+    low: float
+    high: float
+    at_low: float = -math.inf
+    at_high: float = math.inf
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an end is missing."""
+        return math.isinf(self.high - self.low)
+
+    @property
+    def share(self) -> float:
+        """How far from low to high the straight line through the values meets 0; nan if nowhere."""
+        rise = self.at_high - self.at_low
+        return -self.at_low / rise if 0 < rise < math.inf else math.nan
+
+    def cut(self, place: float, value: float) -> "Bracket":
+        """The part of it that is left by the value at a place inside."""
+        if value >= 0:
+            return Bracket(self.low, place, self.at_low, value)
+        return Bracket(place, self.high, value, self.at_high)
+
+
+def bracketed(
+    function: Function, start: float, step: float, ends: tuple[float, float] = (-math.inf, math.inf)
+) -> Bracket:
+    """The first bracket that is met by steps from a start, each twice the one before.
+
+    Args:
+        function: Rises with its argument.
+        start: Within the ends; whole, as the step and the ends, if arguments are to be whole.
+        step: The length of the first step, positive.
+        ends: The lowest and the highest argument that is allowed.
+
+    Raises:
+        ValueError: If the step is not positive: then no step would lead anywhere.
+    """
+    if not step > 0:
+        raise ValueError(f"step must be positive, got {step!r}")
+    lowest, highest = ends
+    place, value = start, function(start)
+    is_rising = value < 0
+    while True:
+        if is_rising and place >= highest:
+            return Bracket(place, math.inf, value)
+        if not is_rising and place <= lowest:
+            return Bracket(-math.inf, place, at_high=value)
+        following = min(place + step, highest) if is_rising else max(place - step, lowest)
+        reached = function(following)
+        if is_rising and reached >= 0:
+            return Bracket(place, following, value, reached)
+        if not is_rising and reached < 0:
+            return Bracket(following, place, reached, value)
+        place, value, step = following, reached, 2 * step
+
+
+def bracketed_by_factors(
+    function: Function, start: float, factor: float, ends: tuple[float, float] = _POSITIVE
+) -> Bracket:
+    """The first bracket that is met by factors from a start, each the square of the one before.
+
+    Args:
+        function: Rises with its argument, which is positive.
+        start: Within the ends.
+        factor: The first factor, above 1.
+        ends: The lowest and the highest argument that is allowed.
+    """
+    lowest, highest = (math.log2(end) for end in ends)
+    powers = bracketed(
+        lambda power: function(2.0**power), math.log2(start), math.log2(factor), (lowest, highest)
+    )
+    low = 2.0**powers.low if powers.low > -math.inf else -math.inf
+    return Bracket(low, 2.0**powers.high, powers.at_low, powers.at_high)
+
+
+def root(function: Function, bracket: Bracket, precise: float = _PRECISE) -> Bracket:
+    """The bracket, narrowed to a share of its upper end; as it is if an end is missing.
+
+    Args:
+        function: Rises with its argument. Steps are taken on its values where they are finite.
+        bracket: Of arguments that are not negative.
+        precise: The relative width; 0 for neighbouring numbers.
+    """
+
+    def between(known: Bracket, share: float) -> float | None:
+        low, high = known.low, known.high
+        width = high - low
+        middle = low + width * (0.5 if math.isnan(share) else share)
+        if math.isnan(share) and 0 < low < high / 4:
+            middle = math.sqrt(low) * math.sqrt(high)
+        margin = precise * high / 2
+        middle = min(max(middle, low + margin), high - margin)
+        return middle if width > precise * high and low < middle < high else None
+
+    return _narrowed(function, bracket, between)
+
+
+def first_whole(function: Function, bracket: Bracket) -> Bracket:
+    """The bracket of two neighbouring integers; as it is if an end is missing.
+
+    Args:
+        function: Rises with a whole argument. Steps are taken on its values where they are finite.
+        bracket: With whole ends.
+    """
+
+    def between(known: Bracket, share: float) -> float | None:
+        low, width = known.low, known.high - known.low
+        step = width // 2 if math.isnan(share) else round(share * width)
+        return low + min(max(step, 1), width - 1) if width > 1 else None
+
+    return _narrowed(function, bracket, between)
+
+
+def first_true(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The smallest integer of low..high at which a predicate holds that then holds on; or high."""
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return high
+
+
+def _narrowed(
+    function: Function, bracket: Bracket, between: Callable[[Bracket, float], float | None]
+) -> Bracket:
+    """The bracket, cut by Chandrupatla's method from the straight line through its ends on."""
+    share = bracket.share
+    for _ in range(0 if bracket.is_open else _MOST_STEPS):
+        place = between(bracket, share)
+        if place is None:
+            break
+        given_up = bracket
+        bracket = bracket.cut(place, function(place))
+        share = _share_after(bracket, given_up)
+    return bracket
+
+
+def _share_after(bracket: Bracket, given_up: Bracket) -> float:
+    """How far from low to high to go after one end of a bracket was given up; nan: halve it."""
+    low, high = (bracket.low, bracket.at_low), (bracket.high, bracket.at_high)
+    is_lower = bracket.low != given_up.low
+    first, second = (low, high) if is_lower else (high, low)
+    third = (given_up.low, given_up.at_low) if is_lower else (given_up.high, given_up.at_high)
+    points, values = zip(first, second, third, strict=True)
+    try:
+        is_smooth, share = _quadratic(points, values)
+    except ZeroDivisionError:
+        return math.nan
+    if not is_smooth or not math.isfinite(share):
+        return math.nan
+    return share if is_lower else 1 - share
+
+
+def roots(function: Callable[[Reals], Reals], low: Reals, high: Reals) -> Reals:
+    """Where each component of a function crosses 0 between low and high, by Chandrupatla's method.
+
+    Args:
+        function: Maps one argument a component to their values, which differ in sign between the
+            ends of each; where they do not, an end is returned.
+        low: The lower ends, shape (components,).
+        high: The upper ends.
+
+    Source: Chandrupatla (1997), inverse quadratic interpolation or bisection.
+    """
+    first, second = low.astype(np.float64), high.astype(np.float64)
+    at_first, at_second = function(first), function(second)
+    third, at_third = first.copy(), at_first.copy()
+    share = np.full(first.shape, 0.5)
+    for _ in range(_ROUNDS):
+        second_is_near = np.abs(at_second) < np.abs(at_first)
+        best = np.where(second_is_near, second, first)
+        length = np.abs(second - first)
+        allowed = _FEWEST_UNITS * np.spacing(np.maximum(np.abs(best), 1.0))
+        if (length <= allowed).all() or not length.size:
+            break
+        margin = np.minimum(0.5, allowed / np.where(length > 0, length, 1))
+        tried = first + np.clip(share, margin, 1 - margin) * (second - first)
+        at_tried = function(tried)
+        same = np.sign(at_tried) == np.sign(at_first)
+        third, at_third = np.where(same, first, second), np.where(same, at_first, at_second)
+        second = np.where(same, second, first)
+        at_second = np.where(same, at_second, at_first)
+        first, at_first = tried, at_tried
+        share = _next_share((first, second, third), (at_first, at_second, at_third))
+    return np.where(np.abs(at_second) < np.abs(at_first), second, first)
+
+
+def _next_share(points: tuple[Reals, Reals, Reals], values: tuple[Reals, Reals, Reals]) -> Reals:
+    """How far to go from the first point to the second."""
+    with np.errstate(all="ignore"):
+        is_smooth, share = _quadratic(points, values)
+    return np.where(is_smooth & np.isfinite(share), share, 0.5)
+
+
+def _quadratic(points: tuple[Number, ...], values: tuple[Number, ...]) -> tuple[Any, Number]:
+    """Whether the inverse parabola through three points is to be trusted between the first two.
+
+    And how far from the first to the second it meets 0; the third lies beyond the first.
+    """
+    (a, b, c), (fa, fb, fc) = points, values
+    xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
+    is_smooth = (phi * phi < xi) & ((1 - phi) * (1 - phi) < 1 - xi)
+    share = fa / (fb - fa) * (fc / (fb - fc))
+    share = share + (c - a) / (b - a) * (fa / (fc - fa)) * (fb / (fc - fb))
+    return is_smooth, share
+
+
+def first_wholes(holds: Callable[[Reals], NDArray[np.bool_]], low: Reals, high: Reals) -> Reals:
+    """The `first_true` of each component.
+
+    Args:
+        holds: Maps one whole number a component to whether its predicate holds there.
+        low: The lower ends, whole, shape (components,).
+        high: The upper ends.
+    """
+    low, high = low.copy(), high.copy()
+    while (low < high).any():
+        middle = np.floor((low + high) / 2)
+        held = holds(middle) & (low < high)
+        low, high = np.where(held | (low >= high), low, middle + 1), np.where(held, middle, high)
+    return high

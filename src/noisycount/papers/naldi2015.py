@@ -1,0 +1,166 @@
+"""Naldi and D'Acquisto (2015): ε from a width and a confidence, Fig. 1 and 2."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from noisycount.analysis.accuracy.relative_error import (
+    count_for_relative_error,
+    epsilon_for_relative_error,
+    iso_epsilon_curves,
+    relative_confidence,
+    relative_error,
+)
+from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.theme import LEVELS
+from noisycount.papers.figure import Claim, Figure, Paper, Verdict, number
+
+__all__ = ["PAPER"]
+
+
+COUNT = 100  # c of Fig. 1
+
+
+EPSILONS = (0.02, 0.05, 0.1, 0.2)
+
+
+CONFIDENCES = tuple(float(p) for p in np.linspace(0.5, 0.99, 50))
+
+
+GOALS = ((0.1, 0.95), (0.2, 0.95), (0.2, 0.8))  # (w, p) of Fig. 2
+
+
+COUNTS = tuple(float(count) for count in np.geomspace(10, 1000, 41))
+
+
+PRINTED = 0.08  # λ of the example in section 3
+
+
+RATIOS = (0.99, 1.01)  # the interval of eq. (3), at ε = 0.01
+
+
+def iso_epsilons() -> Figure:
+    """Fig. 1: the width that each ε gives at each confidence."""
+    curves = iso_epsilon_curves(COUNT, list(EPSILONS), list(CONFIDENCES))
+    lines = [
+        Line(f"λ = {epsilon:g}", style, CONFIDENCES, tuple(map(float, curve)))
+        for epsilon, curve, style in zip(EPSILONS, curves, LEVELS, strict=True)
+    ]
+    return Figure(
+        key="naldi2015.1",
+        source="Naldi and D'Acquisto (2015)",
+        number="Fig. 1",
+        title="Iso-λ curves",
+        caption=f"A count of c = {COUNT} with Laplace noise of ε = λ; w is the half-width of the "
+        "interval relative to c. The text does not print which λ are drawn; these are ours.",
+        x=Axis("confidence p", is_share=True, low=0.5, high=1.0),
+        y=Axis("half-width w", is_share=True, low=0.0),
+        panels=(Panel("", tuple(lines)),),
+        claims=(_example(), _wider()),
+    )
+
+
+def _example() -> Claim:
+    exact = epsilon_for_relative_error(COUNT, 0.2, 0.8)
+    printed = math.log(1 - 0.8) / (0.2 * COUNT)
+    return Claim(
+        "section 3",
+        "A count of 100 to within ±20 % with 80 % probability needs λ = ln(1 − 0.8)/(0.2·100) = "
+        "0.08.",
+        f"the printed formula gives {number(printed)}; with its minus sign, as in eq. (10), "
+        f"λ = {number(exact)}.",
+        Verdict.of(round(exact, 2) == PRINTED, round(printed, 2) == PRINTED),
+    )
+
+
+def _wider() -> Claim:
+    widths = [relative_error(COUNT, 0.8, epsilon) for epsilon in EPSILONS]
+    shown = ", ".join(
+        f"{number(100 * width)} % (λ = {epsilon:g})"
+        for epsilon, width in zip(EPSILONS, widths, strict=True)
+    )
+    return Claim(
+        "section 3",
+        "Lower values of λ correspond to higher values of the half-width w.",
+        f"w = −ln(1 − p)/(λc): half the λ doubles w. At p = 80 % w is {shown}.",
+        Verdict.of(*(wide > narrow for wide, narrow in pairwise(widths))),
+    )
+
+
+def against_count() -> Figure:
+    """Fig. 2: ε against the true value, for three pairs of width and confidence."""
+    lines = [
+        Line(
+            f"±{100 * within:g} %, {100 * confidence:g} %",
+            style,
+            COUNTS,
+            tuple(epsilon_for_relative_error(count, within, confidence) for count in COUNTS),
+        )
+        for (within, confidence), style in zip(GOALS, LEVELS, strict=False)
+    ]
+    return Figure(
+        key="naldi2015.2",
+        source="Naldi and D'Acquisto (2015)",
+        number="Fig. 2",
+        title="ε against the count",
+        caption="The ε with which Laplace noise stays within ±w of the count with confidence p. "
+        "The text does not print the three pairs (w, p); these are ours. Both axes are "
+        "logarithmic here.",
+        x=Axis("count c", "records", is_log=True, ticks=(10, 30, 100, 300, 1000)),
+        y=Axis("ε", is_log=True, ticks=(0.01, 0.03, 0.1, 0.3, 1, 3)),
+        panels=(Panel("", tuple(lines)),),
+        claims=(_falls(lines), _reveals()),
+    )
+
+
+def _falls(lines: list[Line]) -> Claim:
+    shown = ", ".join(f"from {number(line.ys[0])} to {number(line.ys[-1])}" for line in lines)
+    return Claim(
+        "section 3",
+        "ε must decrease as the true value grows.",
+        "ε is −ln(1 − p)/(wc): ten times the count, a tenth of ε. From c = 10 to 1,000 it falls "
+        f"{shown}.",
+        Verdict.of(*(a > b for line in lines for a, b in pairwise(line.ys))),
+    )
+
+
+def _reveals() -> Claim:
+    near = [epsilon_for_relative_error(COUNT + step, 0.2, 0.8) for step in (-1, 0, 1)]
+    told = [count_for_relative_error(0.2, 0.8, epsilon) for epsilon in near]
+    kept = [relative_confidence(c, 0.2, epsilon) for c, epsilon in zip(told, near, strict=True)]
+    return Claim(
+        "section 3",
+        "The formula determines the privacy level once the level of uncertainty is set.",
+        "set from the true count, ε tells the count, whatever the noise: ±20 % with 80 % gives "
+        f"{', '.join(number(each, 4) for each in near)} for c = "
+        f"{', '.join(number(each) for each in told)}. The count must be a public guess; then ε "
+        "depends on nothing secret.",
+        Verdict.of(all(math.isclose(each, 0.8) for each in kept), math.isclose(near[0], near[-1])),
+    )
+
+
+def numbers() -> tuple[Claim, ...]:
+    """The interval of eq. (3)."""
+    low, high = math.exp(-0.01), math.exp(0.01)
+    return (
+        Claim(
+            "eq. (3)",
+            "With ε = 0.01 the ratio of the probabilities of an answer lies from 0.99 to 1.01.",
+            f"from {number(low, 5)} to {number(high, 5)}.",
+            Verdict.of((round(low, 2), round(high, 2)) == RATIOS),
+        ),
+    )
+
+
+PAPER = Paper(
+    key="naldi2015",
+    name="Naldi and D'Acquisto (2015)",
+    reference="Differential Privacy: An Estimation Theory-Based Method for Choosing Epsilon, "
+    "arXiv:1510.00917",
+    figures={"naldi2015.1": iso_epsilons, "naldi2015.2": against_count},
+    claims=numbers,
+)
+
+
+"""The paper with its figures."""

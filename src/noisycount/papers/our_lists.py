@@ -1,0 +1,197 @@
+"""Our figures of several answers: one question again and again, two that overlap, and the rule."""
+
+import numpy as np
+
+from noisycount.analysis.privacy.list_risk import LEAST, list_risk
+from noisycount.analysis.privacy.privacy_curve import privacy_curve
+from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.theme import DENSE, GUIDE, LEVELS, STYLES
+from noisycount.model.atoms import Atoms
+from noisycount.model.exact import Exact
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+from noisycount.model.noises.gaussian import Gaussian
+from noisycount.model.populations.binomial import Binomial
+from noisycount.papers.figure import Claim, Figure, Verdict, number
+
+__all__ = ["overlap", "repeated", "rule"]
+
+
+EPSILON, SCALE, RATE = 0.1, 3, 0.1
+
+
+REPEATED_SIZE, SIZE = 1000, 400
+
+
+ANSWERS = tuple(2**power for power in range(9))
+
+
+RATES = (0.5, 0.1, 0.01)
+
+
+SHARED = (0.0, 0.02, 0.04, 0.06, 0.08, 0.09, 0.095, 0.0975, 0.099, 0.09975)
+
+
+GROUPS = (0.25, 0.5, 1.0, 2.0, 4.0, 7.0, 9.9, 10.0, 14.0, 20.0, 40.0)
+
+
+_DELTA = "δ"
+
+
+_WORST_CASE = STYLES["worst case"].dashed(DENSE)  # solid is what is exact
+
+
+def repeated() -> Figure:
+    """δ against the number of answers to one question."""
+    noises = {q: Gaussian(SCALE / q**0.5) for q in ANSWERS}
+    worst = tuple(privacy_curve(noise).delta(EPSILON) for noise in noises.values())
+    lines = [Line("worst case", _WORST_CASE, ANSWERS, worst)]
+    for rate, style in zip(RATES, LEVELS, strict=False):
+        law = Binomial(REPEATED_SIZE, rate)
+        deltas = [privacy_curve([Gaussian(SCALE)] * q, law).delta(EPSILON) for q in ANSWERS]
+        lines.append(Line(f"π = {rate:g}", style, ANSWERS, tuple(deltas)))
+    rare = lines[2].ys
+    counted = privacy_curve(Exact(), Binomial(REPEATED_SIZE, RATES[1])).delta(EPSILON)
+    return Figure(
+        key="ours.repeated",
+        source="noisycount",
+        number="one question, asked again",
+        title="Again and again the same question",
+        caption=f"n = {REPEATED_SIZE:,}, ε = {EPSILON}, Gaussian noise of {SCALE} records on each "
+        "answer. An outsider who knows only the rate π never learns more than the count itself "
+        "tells; the worst case learns the person.",
+        x=Axis("number of answers", low=1.0, high=256.0, is_log=True, ticks=(1, 4, 16, 64, 256)),
+        y=Axis(_DELTA, "probability", low=1e-3, high=1.0, is_log=True, ticks=(0.001, 0.01, 0.1, 1)),
+        panels=(Panel("", tuple(lines)),),
+        claims=(
+            Claim(
+                "docs/several-answers.md, Theorem 1",
+                "Answers to one question tell an outsider at most what the count tells.",
+                f"at a rate of 0.1 δ rises from {number(rare[0])} for one answer to "
+                f"{number(rare[-1])} for 256; the count has {number(counted)}, the worst case "
+                f"{number(worst[-1])}.",
+                Verdict.of(rare[-1] <= counted),
+            ),
+        ),
+    )
+
+
+def overlap() -> Figure:
+    """δ of two questions against the share of records that satisfy both."""
+    noise = DiscreteGaussian(SCALE)
+    both, alone = [], privacy_curve(noise, Binomial(SIZE, RATE)).delta(EPSILON)
+    normal = tuple(_approximated(shared) for shared in SHARED)
+    for shared in SHARED:
+        rest = RATE - shared
+        atoms = Atoms(SIZE, [shared, rest, rest, 1 - RATE - rest], [{0, 1}, {0, 2}])
+        both.append(privacy_curve([noise] * 2, atoms).delta(EPSILON))
+    same = privacy_curve([noise] * 2, Binomial(SIZE, RATE)).delta(EPSILON)
+    worst = privacy_curve([noise] * 2).delta(EPSILON)
+    ratios = [one / exact for one, exact in zip(normal, both, strict=True)]
+    ends = (SHARED[0], RATE)
+    return Figure(
+        key="ours.overlap",
+        source="noisycount",
+        number="two questions, asked once each",
+        title="How much two questions overlap",
+        caption=f"n = {SIZE}, ε = {EPSILON}, discrete Gaussian noise of {SCALE} records, each "
+        f"question true of {RATE:.0%} of the records. To the right they differ in few records: the "
+        "difference of both answers then tells of these, until both are one, asked twice. What δ "
+        "would be if counts were normal is drawn, never promised.",
+        x=Axis("records that satisfy both", "share", low=0.0, high=RATE, is_share=True),
+        y=Axis(_DELTA, "probability", low=0.0),
+        panels=(
+            Panel(
+                "",
+                (
+                    Line("worst case", _WORST_CASE, ends, (worst, worst)),
+                    Line("exact", STYLES["exact"], SHARED, tuple(both)),
+                    Line("as if normal", STYLES["approximated"], SHARED, normal),
+                    Line("asked twice", GUIDE, ends, (same, same)),
+                    Line("one answer", STYLES["Gaussian"], ends, (alone, alone)),
+                ),
+            ),
+        ),
+        claims=(
+            Claim(
+                "docs/several-answers.md, Theorem 2",
+                "A second question tells more the fewer records tell it from the first, but none.",
+                f"δ is {number(both[0])} if no record satisfies both, {number(both[-1])} if a "
+                f"tenth of a record does not, and {number(same)} if all do; one answer has "
+                f"{number(alone)}, the worst case {number(worst)}.",
+                Verdict.of(max(both) == both[-1], same < both[0], both[-1] <= worst),
+            ),
+            Claim(
+                "docs/several-answers.md, Theorem 2",
+                "The normal approximation of δ lies on both sides of it, so that it is no bound.",
+                f"at overlaps from {SHARED[0]:.0%} to {SHARED[-1]:.3%} it is "
+                f"{min(ratios):.4f} to {max(ratios):.4f} times the exact δ.",
+                Verdict.of(min(ratios) < 1 < max(ratios)),
+            ),
+        ),
+    )
+
+
+def _approximated(shared: float) -> float:
+    """δ of two questions as if counts were normal, the largest over all moves of a record.
+
+    With S the covariance of the answers about the other records, and d how far a record moves them
+    (both at once only if some satisfy both), it is that of Gaussian noise of (dᵀS⁻¹d)^(−1/2) on one
+    count.
+    """
+    covariance = shared - RATE**2
+    spread = (SIZE - 1) * np.array(
+        [[RATE * (1 - RATE), covariance], [covariance, RATE * (1 - RATE)]]
+    )
+    precision = np.linalg.inv(spread + SCALE**2 * np.eye(2))
+    moves = np.array([(1, 0), (1, -1), *([(1, 1)] if shared > 0 else [])])
+    distance = max(move @ precision @ move for move in moves)
+    return privacy_curve(Gaussian(distance**-0.5)).delta(EPSILON)
+
+
+def rule() -> Figure:
+    """δ of a list that parts off a group, against the group's expected size."""
+    noise = DiscreteGaussian(SCALE)
+    exact, ruled, worst = [], [], 0.0
+    for records in GROUPS:
+        group = records / SIZE
+        atoms = Atoms(SIZE, [0.3, group, 0.7 - group], [{0, 1}, {0}])
+        risk = list_risk([noise] * 2, atoms)
+        exact.append(privacy_curve([noise] * 2, atoms).delta(EPSILON))
+        ruled.append(risk.delta(EPSILON))
+        worst = risk.worst(EPSILON)
+    ends = (GROUPS[0], GROUPS[-1])
+    return Figure(
+        key="ours.rule",
+        source="noisycount",
+        number="what a desk may promise",
+        title="The rule against the worst case",
+        caption=f"n = {SIZE}, ε = {EPSILON}, discrete Gaussian noise of {SCALE} records. A "
+        "question about three tenths of the records and a group, and the same without the group. "
+        f"The rule gives groups of fewer than {LEAST:g} expected records to the outsider, and "
+        "whoever may be in one has the δ of the worst case.",
+        x=Axis("expected size of the group", "records", is_log=True, ticks=(0.25, 1, 4, 10, 40)),
+        y=Axis(_DELTA, "probability", low=0.0),
+        panels=(
+            Panel(
+                "",
+                (
+                    Line("worst case", _WORST_CASE, ends, (worst, worst)),
+                    Line("exact", STYLES["exact"], GROUPS, tuple(exact)),
+                    Line("rule", STYLES["proved"], GROUPS, tuple(ruled)),
+                ),
+            ),
+        ),
+        claims=(
+            Claim(
+                "docs/several-answers.md, Theorem 7",
+                "The rule is never below the exact δ, and never above the worst case.",
+                f"for a group of {GROUPS[0]} expected records the exact δ is {number(exact[0])}, "
+                f"for one of {GROUPS[-1]:g} it is {number(exact[-1])}; the rule says "
+                f"{number(ruled[0])} and {number(ruled[-1])}, the worst case {number(worst)}.",
+                Verdict.of(
+                    bool((np.array(ruled) >= np.array(exact) * (1 - 1e-9)).all()),
+                    max(ruled) <= worst,
+                ),
+            ),
+        ),
+    )

@@ -1,0 +1,238 @@
+"""Our figures of privacy: samples at every ε, what an error buys, and what adversaries know."""
+
+import math
+
+import numpy as np
+
+from noisycount.analysis.accuracy.utility import utility_loss
+from noisycount.analysis.privacy.privacy_curve import privacy_curve
+from noisycount.analysis.privacy.smallest_scale import amplified_delta
+from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.theme import LEVELS, STYLES
+from noisycount.model.exact import Exact
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.gaussian import Gaussian
+from noisycount.model.noises.laplace import Laplace
+from noisycount.model.populations.binomial import BetaBinomial, Binomial
+from noisycount.model.populations.known import Known
+from noisycount.model.populations.population import Population
+from noisycount.model.subsampling import Subsample
+from noisycount.papers.figure import Claim, Figure, Verdict, number, percent
+
+__all__ = ["knowledge", "price", "samples"]
+
+
+SIZE, DRAWN, EPSILON = 1000, 100, 0.01
+
+
+RATE, DEVIATION = 0.1, 0.04
+
+
+RATES = (0.5, 0.1, 0.01)
+
+
+SCALE = 3.0  # of the noise whose adversaries are compared, in records
+
+
+EPSILONS = tuple(float(epsilon) for epsilon in np.linspace(0, 0.05, 26))
+
+
+SCALES = tuple(float(scale) for scale in np.geomspace(0.2, 50, 42))
+
+
+ERRORS = (2e-4, 0.05)  # standard errors and δ that are drawn
+
+
+LEAST = 0.003
+
+
+ROUNDING = 1 + 1e-9  # of a privacy curve
+
+
+SAMPLES = tuple(int(m) for m in np.unique(np.geomspace(5, 999, 40).round()))
+
+
+KNOWN = tuple(
+    int(k) for k in np.unique([*np.linspace(0, 900, 19), 930, 950, 970, 980, 990, 995, 999])
+)
+
+
+def samples() -> Figure:
+    """The exact δ of a sample over the conjectured bound, and over the one that is proved."""
+    exact, conjectured, proved = {}, {}, {}
+    share, shrunk = DRAWN / SIZE, np.array(EPSILONS)
+    larger = np.log1p(np.expm1(shrunk) / share)
+    for rate in RATES:
+        exact[rate] = privacy_curve(Subsample(DRAWN), Binomial(SIZE, rate)).delta(shrunk)
+        pure = privacy_curve(Exact(), Binomial(DRAWN, rate))
+        conjectured[rate] = share * np.asarray(pure.delta(larger))
+        proved[rate] = amplified_delta(SIZE, DRAWN, rate, shrunk)
+    panels = [
+        Panel(
+            title,
+            tuple(
+                Line(f"π = {rate:g}", style, EPSILONS, tuple(map(float, exact[rate] / bound[rate])))
+                for rate, style in zip(RATES, LEVELS, strict=False)
+            ),
+        )
+        for title, bound in (("Conjectured bound", conjectured), ("Proved bound", proved))
+    ]
+    parts = [[y for line in panel.lines for y in line.ys] for panel in panels]
+    return Figure(
+        key="ours.samples",
+        source="noisycount",
+        number="after Breutigam and Reischuk, section 7",
+        title="How tight are the bounds on samples?",
+        caption=f"δ of a sample of {DRAWN} of {SIZE:,} records, over the bound; 1 would be tight, "
+        "more a violation. Conjectured: λ times δ of the count of as many records; proved: "
+        "docs/amplification.md.",
+        x=Axis("ε of the sample"),
+        y=Axis("exact δ over the bound", low=0.0, high=1.05),
+        panels=tuple(panels),
+        claims=(_never_above(*parts),),
+    )
+
+
+def _never_above(conjectured: list[float], proved: list[float]) -> Claim:
+    return Claim(
+        "section 7, conjecture",
+        "δ of the sample is never above λ times δ of the count of as many records.",
+        f"here it is {number(min(conjectured))} to {number(max(conjectured))} of that, and "
+        f"{number(min(proved))} to {number(max(proved), 6)} of the smaller bound that is proved.",
+        Verdict.of(max(conjectured) <= ROUNDING, max(proved) <= ROUNDING),
+    )
+
+
+def price() -> Figure:
+    """Error and privacy in one picture, one line a mechanism."""
+    law = Binomial(SIZE, RATE)
+    panels = []
+    for title, adversary in (("Distribution only", law), ("Worst case", Known(SIZE))):
+        lines = [
+            _bought("Laplace", [Laplace(scale) for scale in SCALES], adversary),
+            _bought("Gaussian", [Gaussian(scale) for scale in SCALES], adversary),
+            _bought("sample", [Subsample(m) for m in SAMPLES], adversary),
+        ]
+        panels.append(Panel(title, tuple(lines)))
+    return Figure(
+        key="ours.price",
+        source="noisycount",
+        number="error and privacy in one picture",
+        title="What an error buys",
+        caption=f"n = {SIZE:,}, rate {percent(RATE)}, ε = {EPSILON}. Across: the standard error, "
+        "the root of the utility loss, as a share of all records. Upwards: δ, against an adversary "
+        "who knows only the rate, and in the worst case. Both axes are logarithmic; a line ends "
+        "where its δ falls below 0.003.",
+        x=Axis(
+            "standard error",
+            "share of records",
+            low=ERRORS[0],
+            high=ERRORS[1],
+            is_log=True,
+            is_share=True,
+            ticks=(0.0003, 0.001, 0.003, 0.01, 0.03),
+        ),
+        y=Axis(
+            "δ",
+            "probability",
+            low=LEAST,
+            high=1.0,
+            is_log=True,
+            ticks=(0.003, 0.01, 0.03, 0.1, 0.3, 1),
+        ),
+        panels=tuple(panels),
+        claims=(_worse_in_general(law),),
+    )
+
+
+def _worse_in_general(law: Binomial) -> Claim:
+    deviations = [SIZE * float(error) for error in np.geomspace(*ERRORS, 12)]
+    free = math.sqrt(2) / EPSILON  # where Laplace noise is ε-differentially private
+
+    def ratio(deviation: float) -> float:
+        laplace, gaussian = Laplace(deviation / math.sqrt(2)), Gaussian(deviation)
+        return _delta(laplace, law) / _delta(gaussian, law)
+
+    found = [ratio(deviation) for deviation in deviations]
+    return Claim(
+        "Breutigam and Reischuk, section 7",
+        "Given a maximal acceptable utility loss Laplace noise seems to perform worse than "
+        "Gaussian noise in general.",
+        f"over the errors of this figure, against the distribution only, its δ is "
+        f"{number(min(found), 4)} to {number(max(found))} times that of Gaussian noise. But from a "
+        f"standard error of {number(free)} records on its δ is 0, where that of Gaussian noise is "
+        f"{number(_delta(Gaussian(free), law))}.",
+        Verdict.of(*(each > 1 for each in found), ratio(free * ROUNDING) > 1),
+    )
+
+
+def _delta(mechanism: Mechanism, adversary: Population) -> float:
+    return privacy_curve(mechanism, adversary).delta(EPSILON)
+
+
+def _bought(name: str, mechanisms: list[Mechanism], adversary: Population) -> Line:
+    """δ against the standard error, over mechanisms of one kind."""
+    points = []
+    for mechanism in mechanisms:
+        error = math.sqrt(utility_loss(mechanism, Binomial(SIZE, RATE)))
+        delta = _delta(mechanism, adversary)
+        if ERRORS[0] <= error <= ERRORS[1] and delta >= LEAST:
+            points.append((error, delta))
+    return Line.through(name, STYLES[name], sorted(points))
+
+
+def knowledge() -> Figure:
+    """δ against the share of records that an adversary knows, at a known and an uncertain rate."""
+    laws = {
+        f"Rate {percent(RATE)}": Binomial(SIZE, RATE),
+        f"Rate {percent(RATE)} ± {percent(DEVIATION)}": BetaBinomial.from_rate(
+            SIZE, RATE, DEVIATION
+        ),
+    }
+    mechanisms: dict[str, Mechanism] = {"Laplace": Laplace(SCALE), "Gaussian": Gaussian(SCALE)}
+    panels = []
+    for title, law in laws.items():
+        lines = []
+        for name, mechanism in mechanisms.items():
+            deltas = [_delta(mechanism, law.given(known, round(known * RATE))) for known in KNOWN]
+            shares = tuple(known / SIZE for known in KNOWN)
+            lines.append(Line(name, STYLES[name], shares, tuple(deltas)))
+        panels.append(Panel(title, tuple(lines)))
+    return Figure(
+        key="ours.knowledge",
+        source="noisycount",
+        number="the partly informed adversary",
+        title="δ against what the adversary knows",
+        caption=f"n = {SIZE:,}, ε = {EPSILON}, noise of scale {SCALE:g}. The adversary holds a "
+        "share of the other records, a tenth of them positive. Below, the rate itself is "
+        "uncertain, so that records tell about each other.",
+        x=Axis("records known", "share", low=0.0, high=1.0, is_share=True),
+        y=Axis("δ", "probability", low=0.0),
+        panels=tuple(panels),
+        claims=_knowledge_claims(*panels),
+    )
+
+
+def _knowledge_claims(known: Panel, unsure: Panel) -> tuple[Claim, ...]:
+    rises = [
+        f"from {number(line.ys[0])} to {number(line.ys[-1])} ({line.name})" for line in known.lines
+    ]
+    turns = [
+        f"from {number(line.ys[0])} to {number(min(line.ys))} at "
+        f"{percent(line.xs[line.ys.index(min(line.ys))])} known, and up to "
+        f"{number(line.ys[-1])} in the worst case ({line.name})"
+        for line in unsure.lines
+    ]
+    return (
+        Claim(
+            "Breutigam and Reischuk, section 3",
+            "Knowing some entries reduces the uncertainty of the adversary.",
+            f"at a known rate δ rises with every record known, {' and '.join(rises)}. At an "
+            f"uncertain rate it first falls, {' and '.join(turns)}.",
+            Verdict.of(*(_rises(line) for line in (*known.lines, *unsure.lines))),
+        ),
+    )
+
+
+def _rises(line: Line) -> bool:
+    return all(a <= b * ROUNDING for a, b in zip(line.ys, line.ys[1:], strict=False))

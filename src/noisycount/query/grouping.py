@@ -1,0 +1,441 @@
+"""What a table is grouped by: columns, ranges of numbers, months, quarters, years.
+
+Which groups a table has: the keys that everybody knows, and the counts that a source gives.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, time
+from enum import Enum
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from math import inf, isfinite, isnan
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.display.values import short
+from noisycount.errors import PredicateError
+from noisycount.model.tables.levels import Codes, Level
+from noisycount.query.predicate import INTEGERS, Column, Predicate
+from noisycount.query.schema import Kind
+
+__all__ = [
+    "MOST_CELLS",
+    "OUTSIDE",
+    "CellQuestion",
+    "Edges",
+    "Key",
+    "KeyCounts",
+    "KeyQuestion",
+    "KeySet",
+    "Part",
+    "Period",
+    "Plain",
+    "Span",
+]
+
+
+Key: TypeAlias = int | str | bool | date | None
+
+
+"""What stands for a group; None for missing values."""
+
+
+OUTSIDE = -(2**62)
+
+
+"""The key of what belongs to no group: numbers below the first edge, and days that are infinite or
+not of the years 1 to 9999."""
+
+
+_TYPES = {Kind.INTEGER: int, Kind.TEXT: str, Kind.BOOLEAN: bool, Kind.DATE: date}
+
+
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
+
+
+_LONGEST_TEXT = 1000  # characters of a key
+
+
+_MOST_EDGES = 4096  # each is compared with in a table of one part
+
+
+@dataclass(frozen=True, slots=True)
+class Part(ABC):
+    """One of the things that a table is grouped by.
+
+    Args:
+        column: whose values are grouped.
+    """
+
+    column: Column
+
+    @property
+    @abstractmethod
+    def text(self) -> str:
+        """The part as an analyst writes it."""
+
+    @property
+    def implied(self) -> tuple[Key, ...] | None:
+        """The keys that everybody knows without a list, in order; None: they must be listed."""
+        return None
+
+    @abstractmethod
+    def key(self, value: Any) -> Key:  # noqa: ANN401 - of the kind of the column
+        """The key of the group of a value."""
+
+    @abstractmethod
+    def checked(self, key: object) -> Key:
+        """A key that somebody asks for, in its one form: as `key` gives it.
+
+        Raises:
+            PredicateError: it is the key of no group.
+        """
+
+    @abstractmethod
+    def label(self, key: Key) -> int | str | bool | None:
+        """What a reader sees of a key."""
+
+    def _refused(self, key: object, remedy: str) -> PredicateError:
+        return PredicateError(f"keys of {self.text} have {short(key)}: {remedy}")
+
+
+@dataclass(frozen=True, slots=True)
+class Plain(Part):
+    """Each value a group of its own.
+
+    Raises:
+        PredicateError: the column holds real numbers or times, of which few are equal.
+
+    Example:
+        >>> town = Plain(Column("town", Kind.TEXT))
+        >>> town.key("Bern"), town.checked(None)
+        ('Bern', None)
+    """
+
+    def __post_init__(self) -> None:
+        if self.column.kind not in _TYPES:
+            example = "0,18,65" if self.column.kind is Kind.REAL else "month"
+            raise PredicateError(
+                f"by names {self.column}, of which few are equal: "
+                f"group it as '{self.column.name}:{example}'"
+            )
+
+    @property
+    def text(self) -> str:
+        """The name of the column."""
+        return self.column.name
+
+    @property
+    def implied(self) -> tuple[Key, ...] | None:
+        """False and true, where that is all that there is."""
+        return (False, True) if self.column.kind is Kind.BOOLEAN else None
+
+    def key(self, value: Any) -> Key:  # noqa: ANN401 - of the kind of the column
+        """The value itself."""
+        return value  # type: ignore[no-any-return]  # of one of four types
+
+    def checked(self, key: object) -> Key:
+        """A value of the kind of the column; a date may be a text, or the midnight of its day."""
+        if key is None:
+            return None
+        wanted = _TYPES[self.column.kind]
+        if wanted is date:
+            key = _date(key)
+        fits = type(key) is wanted
+        if isinstance(key, int):
+            fits = fits and key in INTEGERS
+        if isinstance(key, str):
+            fits = fits and len(key) <= _LONGEST_TEXT and _UNWRITABLE.search(key) is None
+        if not fits:
+            raise self._refused(key, f"write {self.column.kind.example}, or null")
+        return key  # type: ignore[return-value]  # its type was just looked at
+
+    def label(self, key: Key) -> int | str | bool | None:
+        """The value itself; a date as ISO 8601 writes it."""
+        return key.isoformat() if isinstance(key, date) else key
+
+
+@dataclass(frozen=True, slots=True)
+class Edges(Part):
+    """Ranges of numbers: each from one edge to below the next, the last one without end.
+
+    The key of a range is its number, from 0; NaN is in the last range, as it follows every number.
+
+    Args:
+        column: a column of numbers.
+        edges: where ranges begin, rising; what is below the first is in none.
+
+    Raises:
+        PredicateError: the column holds no numbers, or the edges do not rise.
+
+    Example:
+        >>> age = Edges(Column("age", Kind.INTEGER), (0, 18, 65))
+        >>> [age.key(value) for value in (0, 17, 18, 99)], age.label(1)
+        ([0, 0, 1, 2], '18 to 64')
+    """
+
+    edges: tuple[int | float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.column.kind.is_number:
+            raise PredicateError(f"by gives edges to {self.column}: edges belong to numbers")
+        if not 1 <= len(self.edges) <= _MOST_EDGES:
+            raise PredicateError(
+                f"edges of {self.column.name} must be 1 to {_MOST_EDGES} numbers such as 0,18,65, "
+                f"got {len(self.edges)}"
+            )
+        if not all(e in INTEGERS if type(e) is int else isfinite(e) for e in self.edges):
+            raise PredicateError(
+                f"edges of {self.column.name} must be finite numbers within 64 bits: 0,18,65"
+            )
+        if self.column.kind is Kind.INTEGER and not all(type(e) is int for e in self.edges):
+            raise PredicateError(f"edges of {self.column} must be whole numbers: 0,18,65")
+        for low, high in pairwise(self.edges):
+            if low >= high:
+                raise PredicateError(
+                    f"edges of {self.column.name} must rise, got {low} before {high}: sort them"
+                )
+
+    @property
+    def text(self) -> str:
+        """The name of the column, and the edges."""
+        return f"{self.column.name}:{','.join(map(_number_text, self.edges))}"
+
+    @property
+    def implied(self) -> tuple[Key, ...] | None:
+        """Every range."""
+        return tuple(range(len(self.edges)))
+
+    def key(self, value: Any) -> Key:  # noqa: ANN401 - of the kind of the column
+        """The number of the range that the value is in."""
+        if value is None:
+            return None
+        placed = bisect_right(self.edges, inf if isnan(value) else value) - 1
+        return OUTSIDE if placed < 0 else placed
+
+    def checked(self, key: object) -> Key:
+        """The number of a range, or its label."""
+        if isinstance(key, str):
+            key = _places(self).get(key, key)
+        if key is None or (type(key) is int and 0 <= key < len(self.edges)):
+            return key
+        raise self._refused(key, "they follow from the edges, so leave them out, or add null")
+
+    def label(self, key: Key) -> int | str | bool | None:
+        """The range in words."""
+        if key is None:
+            return None
+        low, *later = self.edges[int(key) :]  # type: ignore[arg-type]  # the number of a range
+        if not later:
+            return f"{_number_text(low)} or more"
+        if self.column.kind is Kind.INTEGER:
+            return str(low) if later[0] - 1 == low else f"{low} to {later[0] - 1}"
+        return f"{_number_text(low)} to under {_number_text(later[0])}"
+
+
+class Span(Enum):
+    """How long a period is; the value is how many of them a year has."""
+
+    YEAR = 1
+    QUARTER = 4
+    MONTH = 12
+
+
+_PERIODS = {
+    Span.YEAR: re.compile(r"([0-9]{4})"),
+    Span.QUARTER: re.compile(r"([0-9]{4})-?Q([1-4])"),
+    Span.MONTH: re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])"),
+}
+
+
+_EXAMPLES = {Span.YEAR: "2026", Span.QUARTER: "2026-Q1", Span.MONTH: "2026-01"}
+
+
+@dataclass(frozen=True, slots=True)
+class Period(Part):
+    """Days or times by the month, quarter or year that they are in.
+
+    The key is the number of the period from the beginning of year 0: year·periods + period − 1.
+
+    Args:
+        column: a column of dates or times.
+        span: how long a period is.
+
+    Raises:
+        PredicateError: the column holds no dates.
+
+    Example:
+        >>> visit = Period(Column("visit", Kind.DATE), Span.QUARTER)
+        >>> visit.key(date(2026, 5, 1)), visit.label(visit.checked("2026-Q2"))
+        (8105, '2026-Q2')
+    """
+
+    span: Span
+
+    def __post_init__(self) -> None:
+        if self.column.kind not in {Kind.DATE, Kind.TIMESTAMP}:
+            raise PredicateError(
+                f"by groups {self.column} by {self.span.name.lower()}: that belongs to dates"
+            )
+
+    @property
+    def text(self) -> str:
+        """The name of the column, and the length of a period."""
+        return f"{self.column.name}:{self.span.name.lower()}"
+
+    def key(self, value: Any) -> Key:  # noqa: ANN401 - of the kind of the column
+        """The number of the period."""
+        if value is None:
+            return None
+        return self._number(value.year, (value.month - 1) * self.span.value // 12)
+
+    def checked(self, key: object) -> Key:
+        """The number of the period that a text names, such as 2026, 2026-Q1 or 2026-01."""
+        if key is None:
+            return None
+        found = _PERIODS[self.span].fullmatch(str(key)) if isinstance(key, int | str) else None
+        if found is None or isinstance(key, bool):
+            raise self._refused(key, f"write {_EXAMPLES[self.span]}, or null")
+        year, *place = map(int, found.groups())
+        return self._number(year, place[0] - 1 if place else 0)
+
+    def label(self, key: Key) -> int | str | bool | None:
+        """The period as `checked` reads it."""
+        if key is None:
+            return None
+        year, place = divmod(int(key), self.span.value)  # type: ignore[arg-type]  # a number
+        if self.span is Span.YEAR:
+            return f"{year:04d}"
+        return (
+            f"{year:04d}-Q{place + 1}"
+            if self.span is Span.QUARTER
+            else f"{year:04d}-{place + 1:02d}"
+        )
+
+    def _number(self, year: int, place: int) -> int:
+        return year * self.span.value + place
+
+
+@lru_cache(maxsize=8)
+def _places(ranges: Edges) -> dict[object, int]:
+    """The number of each range by its label."""
+    return {ranges.label(place): place for place in range(len(ranges.edges))}
+
+
+def _number_text(edge: float) -> str:
+    """An edge as one writes it, whole where it is whole."""
+    return str(edge).removesuffix(".0")
+
+
+def _date(key: object) -> object:
+    """The day that a text names or a midnight begins; else the key itself."""
+    if isinstance(key, datetime) and key.time() == time.min:
+        return key.date()
+    try:
+        return date.fromisoformat(key) if isinstance(key, str) else key
+    except ValueError:
+        return key
+
+
+MOST_CELLS = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class KeySet:
+    """The cells of a table: combinations of keys, one of each part.
+
+    Args:
+        parts: what the table is grouped by.
+        values: the keys of each part, each once.
+        codes: the places of each cell's keys among the values, shape (cells, parts); no two rows
+            are alike.
+    """
+
+    parts: tuple[Part, ...]
+    values: tuple[tuple[Key, ...], ...]
+    codes: Codes = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @cached_property
+    def is_grid(self) -> bool:
+        """Whether it has every combination of its values, in order."""
+        sizes = [len(values) for values in self.values]
+        if len(self) != int(np.prod(sizes)):
+            return False
+        grid = np.indices(sizes).reshape(len(sizes), -1).T
+        return bool((self.codes == grid).all())
+
+    def key(self, cell: int) -> tuple[Key, ...]:
+        """The keys of a cell."""
+        return tuple(
+            values[code] for values, code in zip(self.values, self.codes[cell], strict=True)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CellQuestion:
+    """What a source counts for a table whose keys are known.
+
+    A unit is in a cell where at least one of its records that match has the keys of the cell. The
+    last cell, if ``has_other``, is that of records with any other keys.
+
+    Args:
+        keys: the cells.
+        where: which records match; None: all.
+        levels: what is counted, "other" included as the last cell of each.
+            A unit is in a node where it is in at least one of its cells.
+        has_other: whether other keys are a cell.
+        most: in how many cells a unit is at most: it is left in those with the smallest keyed
+            hashes of unit and cell; None: in all that it is in.
+        salt: the key of that hash.
+    """
+
+    keys: KeySet
+    where: Predicate | None
+    levels: tuple[Level, ...]
+    has_other: bool = False
+    most: int | None = None
+    salt: str = ""
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return len(self.keys) + self.has_other
+
+
+@dataclass(frozen=True, slots=True)
+class KeyQuestion:
+    """What a source counts for a table whose keys only the records know.
+
+    Args:
+        parts: what the table is grouped by.
+        where: which records match; None: all.
+        most: in how many groups a unit is at most, as for ``CellQuestion``.
+        salt: the key of that hash.
+    """
+
+    parts: Sequence[Part]
+    where: Predicate | None
+    most: int | None = None
+    salt: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyCounts:
+    """Some groups that have units, and how many each has.
+
+    Args:
+        keys: the keys of each group, one of each part.
+        counts: how many units each has, at least one; shape (groups,).
+    """
+
+    keys: list[tuple[Key, ...]]
+    counts: NDArray[np.int64]

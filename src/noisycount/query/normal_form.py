@@ -1,0 +1,216 @@
+"""One tree for the wordings of a single test of a column.
+
+One tree for the many wordings of a question, true of the same records in three-valued logic.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from noisycount.errors import PredicateError
+from noisycount.query.predicate import (
+    And,
+    Column,
+    Comparison,
+    Constant,
+    Flag,
+    Literal,
+    Membership,
+    Not,
+    Operator,
+    Or,
+    Predicate,
+    Range,
+)
+from noisycount.query.schema import Kind
+from noisycount.query.text import canonical_text
+from noisycount.query.tokens import require_bytes, tokens
+
+__all__ = ["EXACT_INTEGERS", "normal_form"]
+
+
+# Reals hold every integer below it, so that no two of them become one number.
+EXACT_INTEGERS = 2**53
+
+
+def normal_leaf(predicate: Predicate, *, negated: bool) -> Predicate:
+    """The one tree of a test, or of its negation; the test joins and negates nothing itself.
+
+    Example:
+        >>> age = Column("age", Kind.INTEGER)
+        >>> leaf = Comparison(age, Operator.LESS, Literal(Kind.REAL, 65.0))
+        >>> normal_leaf(leaf, negated=True).right.value
+        65
+    """
+    if isinstance(predicate, Comparison):
+        operator = predicate.operator.negated if negated else predicate.operator
+        return _comparison(predicate.left, operator, predicate.right)
+    return Not(predicate) if negated else predicate
+
+
+def _comparison(left: Column, operator: Operator, right: Column | Literal) -> Predicate:
+    if isinstance(right, Column):
+        if right.name < left.name:
+            return Comparison(right, operator.mirrored, left)
+        return Comparison(left, operator, right)
+    if isinstance(right.value, bool):
+        return _flag(left, is_true=right.value is (operator is Operator.EQUAL))
+    return Comparison(left, operator, _literal(left, right))
+
+
+def _flag(column: Column, *, is_true: bool) -> Predicate:
+    """A boolean column that is true, or false."""
+    return Flag(column) if is_true else Not(Flag(column))
+
+
+def _literal(column: Column, literal: Literal) -> Literal:
+    """A whole real beside integers as the integer, where both tell the same integers apart."""
+    literal, value = _positive(literal), literal.value
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < EXACT_INTEGERS
+    if column.kind is Kind.INTEGER and is_whole:
+        return Literal(Kind.INTEGER, int(value))  # type: ignore[arg-type]  # a float
+    return literal
+
+
+def _positive(literal: Literal) -> Literal:
+    """Zero without its sign, which no comparison sees."""
+    return (
+        replace(literal, value=0.0) if literal.kind is Kind.REAL and not literal.value else literal
+    )
+
+
+_Connective: TypeAlias = type[And] | type[Or]
+
+
+_OTHER: dict[_Connective, _Connective] = {And: Or, Or: And}
+
+
+_ENDS = {And: (Operator.AT_LEAST, Operator.AT_MOST), Or: (Operator.LESS, Operator.MORE)}
+
+
+_LISTED = {And: Operator.NOT_EQUAL, Or: Operator.EQUAL}
+
+
+def normal_form(predicate: Predicate) -> Predicate:
+    """The one tree of all wordings that differ in negations, order, repetitions, ranges and lists.
+
+    It is true, false and unknown of the same records: De Morgan's laws hold in three-valued logic,
+    a negated comparison is unknown where its column is missing, and NaN has a place in the order.
+    A predicate whose normal form would exceed the bounds of the language stays as it is.
+
+    Example:
+        >>> age = Column("age", Kind.INTEGER)
+        >>> under = Comparison(age, Operator.LESS, Literal(Kind.INTEGER, 65))
+        >>> canonical_text(normal_form(Not(Or((under, under)))))
+        'age >= 65'
+    """
+    form = _formed(predicate, negated=False)
+    text = canonical_text(form)
+    try:
+        require_bytes(text)
+        tokens(text)
+    except PredicateError:
+        return predicate
+    return form
+
+
+def _formed(predicate: Predicate, *, negated: bool) -> Predicate:
+    """The normal form of a predicate or of its negation."""
+    match predicate:
+        case Not(operand):
+            return _formed(operand, negated=not negated)
+        case Constant(value):
+            return Constant(value is not negated)
+        case And(operands) | Or(operands):
+            kind = _OTHER[type(predicate)] if negated else type(predicate)
+            return _joined([_formed(part, negated=negated) for part in operands], kind)
+        case Range(column, low, high):
+            kind = Or if negated else And
+            return _joined(_comparisons(column, zip(_ENDS[kind], (low, high), strict=True)), kind)
+        case Membership(column, choices):
+            kind = And if negated else Or
+            return _joined(_comparisons(column, ((_LISTED[kind], each) for each in choices)), kind)
+        case _:
+            return normal_leaf(predicate, negated=negated)
+
+
+def _joined(operands: Iterable[Predicate], kind: _Connective) -> Predicate:
+    """Normal operands in one connective: each once, in order, ranges and lists as such."""
+    decisive = Constant(kind is Or)
+    parts = set(_parts(operands, kind))
+    if decisive in parts:
+        return decisive
+    joined = _with_lists(_with_ranges(parts - {Constant(kind is And)}, kind), kind)
+    ordered = sorted(joined, key=canonical_text)
+    if not ordered:
+        return Constant(kind is And)
+    return ordered[0] if len(ordered) == 1 else kind(tuple(ordered))
+
+
+def _parts(operands: Iterable[Predicate], kind: _Connective) -> Iterator[Predicate]:
+    """The operands, with those of the same connective, range or list in the place of it."""
+    for operand in operands:
+        inner = operand.operand if isinstance(operand, Not) else operand
+        is_plain = inner is operand
+        match inner:
+            case And(parts) | Or(parts) if type(inner) is kind:
+                yield from _parts(parts, kind)
+            case Range(column, low, high) if is_plain is (kind is And):
+                yield from _comparisons(column, zip(_ENDS[kind], (low, high), strict=True))
+            case Membership(column, choices) if is_plain is (kind is Or):
+                yield from _comparisons(column, ((_LISTED[kind], each) for each in choices))
+            case _:
+                yield operand
+
+
+def _comparisons(column: Column, tests: Iterable[tuple[Operator, Literal]]) -> Iterator[Predicate]:
+    """A column compared with several literals."""
+    for operator, literal in tests:
+        yield normal_leaf(Comparison(column, operator, literal), negated=False)
+
+
+def _with_ranges(parts: set[Predicate], kind: _Connective) -> set[Predicate]:
+    """The parts with a range for the two ends of a column, where it has one of each."""
+    found = set(parts)
+    for ends in _by_column(parts, _ENDS[kind]).values():
+        low, high = ([end for end in ends if end.operator is operator] for operator in _ENDS[kind])
+        if len(low) == len(high) == 1:
+            found -= {*low, *high}
+            found.add(_range(low[0], high[0], kind))
+    return found
+
+
+def _range(low: Comparison, high: Comparison, kind: _Connective) -> Predicate:
+    """What two ends of one column say: the range, or that the column lies outside it."""
+    if low.right == high.right:
+        return replace(low, operator=Operator.EQUAL if kind is And else Operator.NOT_EQUAL)
+    ends = [end.right for end in (low, high) if isinstance(end.right, Literal)]
+    inside = Range(low.left, *ends)
+    return inside if kind is And else Not(inside)
+
+
+def _with_lists(parts: set[Predicate], kind: _Connective) -> set[Predicate]:
+    """The parts with one list for all values that a column is compared with."""
+    found = set(parts)
+    for equal in _by_column(parts, (_LISTED[kind],)).values():
+        if len(equal) > 1:
+            ordered = sorted(equal, key=canonical_text)
+            choices = tuple(each.right for each in ordered if isinstance(each.right, Literal))
+            listed = Membership(equal[0].left, choices)
+            found.difference_update(equal)
+            found.add(listed if kind is Or else Not(listed))
+    return found
+
+
+def _by_column(
+    parts: Iterable[Predicate], operators: Sequence[Operator]
+) -> dict[tuple[Column, Kind], list[Comparison]]:
+    """Comparisons with literals by these operators, of one column and one kind each."""
+    found = defaultdict(list)
+    for part in parts:
+        if not isinstance(part, Comparison) or not isinstance(part.right, Literal):
+            continue
+        if part.operator in operators and part.left.kind is not Kind.BOOLEAN:
+            found[part.left, part.right.kind].append(part)
+    return found

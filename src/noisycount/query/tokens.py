@@ -1,0 +1,265 @@
+"""The words of the predicate language, bounded before any parser sees them."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+from reprlib import repr as shortened
+
+from noisycount.errors import PredicateError
+
+__all__ = ["COMMA", "KEYWORDS", "SIMPLE_NAME", "Sort", "Token", "require_bytes", "tokens"]
+
+
+MAXIMUM_BYTES = 4096  # a page of text: more than anybody writes by hand
+
+
+MAXIMUM_TOKENS = 500  # at most as many comparisons as a scan of a million records does in seconds
+
+
+MAXIMUM_DEPTH = 20  # so that parsing needs at most 600 frames of Python's 1,000
+
+
+MAXIMUM_PATTERNS = 200  # characters, each of which can cost a step for each of a text
+
+
+KEYWORDS = frozenset(
+    ["and", "or", "not", "in", "between", "like", "is", "null", "true", "false"],
+)
+
+
+SIMPLE_NAME = re.compile(r"[^\W\d]\w*")
+
+
+class Sort(Enum):
+    """The sorts of tokens."""
+
+    NAME = "name"
+    TEXT = "text"
+    NUMBER = "number"
+    KEYWORD = "keyword"
+    SYMBOL = "symbol"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token: a name or a text without its quotes, a number, a keyword, a symbol."""
+
+    sort: Sort
+    text: str
+
+    @property
+    def is_value(self) -> bool:
+        """Whether a comparison could have this token as one of its sides."""
+        values = (Sort.NAME, Sort.TEXT, Sort.NUMBER)
+        return self.sort in values or self in (TRUE, FALSE, NULL)
+
+
+TRUE, FALSE, NULL, NOT, LIKE, IN, BETWEEN = (
+    Token(Sort.KEYWORD, word) for word in ("true", "false", "null", "not", "like", "in", "between")
+)
+
+
+OPENING, CLOSING, COMMA, MINUS = (Token(Sort.SYMBOL, symbol) for symbol in "(),-")
+
+
+_PATTERN = re.compile(
+    rf"""
+      (?P<blank>\s+)
+    | (?P<word>{SIMPLE_NAME.pattern})
+    | "(?P<name>(?:[^"]|"")+)"
+    | '(?P<text>(?:[^']|'')*)'
+    | (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
+    | (?P<symbol><>|!=|<=|>=|=(?![=<>])|<|>|\(|\)|,|-(?!-))
+    """,
+    re.VERBOSE,
+)
+
+
+_CURVED = "„“”«»\N{SINGLE LOW-9 QUOTATION MARK}\N{LEFT SINGLE QUOTATION MARK}\u2019"
+
+
+_REFUSED = {
+    ";": "ask one question, without ';'",
+    "--": "leave comments out",
+    "/*": "leave comments out",
+    "==": "write one '='",
+    "=>": "write >=",
+    "=<": "write <=",
+    "'": "close the text with a second quote, and write '' for a quote within it: 'O''Brien'",
+    '"': "close the name with a second double quote",
+    ".": "write the bare name of the column, in double quotes if it has a dot",
+    "::": "leave casts out",
+    "`": "write names in double quotes",
+    "\0": "leave out the NUL character",
+    "≥": "write >=",
+    "≤": "write <=",
+    "≠": "write <>",
+    "&&": "write and",
+    "||": "write or",
+    **dict.fromkeys("+*/%", "leave arithmetic out, compare the column itself with a number"),
+    **dict.fromkeys(_CURVED, "put a text between straight single quotes, such as 'yes'"),
+}
+
+
+_OUTSIDE = "use columns, literals, comparisons, and, or, not, in, between, like, is null"
+
+
+def tokens(text: str) -> list[Token]:
+    """The tokens of a predicate, at most 500 of them, nested at most 20 deep.
+
+    All patterns after like have at most 200 characters together, as each can cost a step for each
+    character of a text: what an asker makes slow for some records only, a slot cannot hide.
+
+    Raises:
+        PredicateError: the text is longer than 4,096 bytes, has a character that the language
+            lacks, calls a function, leaves parentheses open, or exceeds a bound.
+
+    Example:
+        >>> [token.text for token in tokens("Age>=30 AND name = 'O''Hara'")]
+        ['Age', '>=', '30', 'and', 'name', '=', "O'Hara"]
+    """
+    require_bytes(text)
+    found: list[Token] = []
+    position = 0
+    while position < len(text):
+        match = _PATTERN.match(text, position)
+        if match is None:
+            _require_neighbours(found)  # what is odd before it says more
+            raise PredicateError(_unknown_character(text[position:]))
+        position = match.end()
+        if match.lastgroup != "blank":
+            found.append(_token(match))
+    if not found:
+        raise PredicateError("where is empty: write a predicate such as age >= 30, or true for all")
+    if len(found) > MAXIMUM_TOKENS:
+        raise PredicateError(
+            f"where has {len(found)} words and symbols, more than {MAXIMUM_TOKENS}: "
+            "ask less at once"
+        )
+    _require_depth(found)
+    _require_neighbours(found)
+    _require_commas(found)
+    _require_negations(found)
+    _require_short_patterns(found)
+    return found
+
+
+def require_bytes(text: str) -> None:
+    """The refusal of a text that is no Unicode or is longer than 4,096 bytes in UTF-8.
+
+    Raises:
+        PredicateError: it is, or it is no text.
+    """
+    if not isinstance(text, str):
+        raise PredicateError(f"where must be a text, got a {type(text).__name__}")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise PredicateError("where is not valid Unicode: write it in UTF-8") from None
+    if size > MAXIMUM_BYTES:
+        raise PredicateError(
+            f"where is {size} bytes long, more than {MAXIMUM_BYTES}: ask less at once"
+        )
+
+
+def _token(match: re.Match[str]) -> Token:
+    sort, text = match.lastgroup, match[match.lastgroup or 0]
+    if sort == "word" and text.lower() in KEYWORDS:
+        return Token(Sort.KEYWORD, text.lower())
+    if sort in ("word", "name"):
+        return Token(Sort.NAME, text.replace('""', '"'))
+    if sort == "text":
+        return Token(Sort.TEXT, text.replace("''", "'"))
+    if sort == "number":
+        return Token(Sort.NUMBER, text)
+    return Token(Sort.SYMBOL, "<>" if text == "!=" else text)
+
+
+def _unknown_character(rest: str) -> str:
+    for start, remedy in _REFUSED.items():
+        if rest.startswith(start):
+            return f"where has {start!r} outside the predicate language: {remedy}"
+    names = "" if rest[0].isascii() else ', and double quotes around a name that has it: "…"'
+    return f"where has {rest[0]!r} outside the predicate language: {_OUTSIDE}{names}"
+
+
+def _require_depth(found: Sequence[Token]) -> None:
+    opened, prefixes = [0], 0
+    for token in found:
+        if token == OPENING:
+            opened.append(opened[-1] + prefixes + 1)
+        elif token == CLOSING:
+            opened.pop()
+        prefixes = prefixes + 1 if token in (NOT, MINUS) else 0
+        if not opened:
+            raise PredicateError("where has ')' without '(' before it: balance the parentheses")
+        if opened[-1] + prefixes > MAXIMUM_DEPTH:
+            raise PredicateError(
+                f"where nests more than {MAXIMUM_DEPTH} parentheses and nots: ask less at once"
+            )
+    if len(opened) > 1:
+        raise PredicateError("where has '(' without ')' after it: balance the parentheses")
+
+
+def _require_neighbours(found: Sequence[Token]) -> None:
+    for first, second in pairwise(found):
+        before, after = shortened(first.text), shortened(second.text)
+        if first.sort is Sort.NAME and second == OPENING:
+            raise PredicateError(
+                f"where calls {before}: leave functions and casts out, compare the column itself"
+            )
+        if first.sort is Sort.NAME and second.sort is Sort.TEXT:
+            raise PredicateError(
+                f"where has {before} before the text {after}: "
+                "write the text alone, or an operator between them"
+            )
+        if first.sort is second.sort is Sort.NUMBER:
+            raise PredicateError(
+                f"where has {after} after {before}: write one number, with one point, or a date in "
+                "single quotes: '2026-01-31'"
+            )
+        if first == IN and second != OPENING:
+            raise PredicateError(
+                f"where has {after} after in: put the list in parentheses, as in ('yes', 'no')"
+            )
+        if first.sort is Sort.TEXT and second.sort in (Sort.NAME, Sort.NUMBER):
+            raise PredicateError(
+                f"where has {after} after the text {before}: write and or or between them, or '' "
+                "for a quote within a text: 'O''Brien'"
+            )
+        if (first.is_value or first == CLOSING) and second.is_value:
+            raise PredicateError(
+                f"where has {after} after {before}: {_OUTSIDE}, with an operator between values"
+            )
+
+
+def _require_commas(found: Sequence[Token]) -> None:
+    """The refusal of a comma that separates nothing, which the parser would pass over."""
+    for first, second in pairwise(found):
+        if (second == COMMA and first in (OPENING, COMMA)) or (first, second) == (COMMA, CLOSING):
+            raise PredicateError(
+                f"where has {second.text!r} after {first.text!r}: "
+                "write one comma between two literals, as in (1, 2)"
+            )
+
+
+def _require_negations(found: Sequence[Token]) -> None:
+    """The refusal of a not after a column, save in not in, not between and not like."""
+    for before, (first, second) in zip(found, pairwise(found[1:]), strict=False):
+        follows = before.is_value or before == CLOSING
+        if first == NOT and follows and second not in (IN, BETWEEN, LIKE):
+            raise PredicateError(
+                f"where has not after {shortened(before.text)}: write is not null, or not before "
+                "the whole comparison"
+            )
+
+
+def _require_short_patterns(found: Sequence[Token]) -> None:
+    characters = sum(len(second.text) for first, second in pairwise(found) if first == LIKE)
+    if characters > MAXIMUM_PATTERNS:
+        raise PredicateError(
+            f"where has {characters} characters after like, more than {MAXIMUM_PATTERNS}: "
+            "ask for shorter texts"
+        )

@@ -1,0 +1,101 @@
+"""What is assumed about a count before its answer: a public rate, or one for each group."""
+
+from dataclasses import dataclass
+
+from noisycount.display.numbers import percent, signed
+from noisycount.model.populations.binomial import BetaBinomial, Binomial
+from noisycount.model.populations.population import Population
+from noisycount.model.populations.strata import Strata
+from noisycount.validation import rate_within
+
+__all__ = ["Assumed", "Rate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """The chance that a record counts, and how uncertain it is.
+
+    Args:
+        mean: The chance, in [0, 1].
+        deviation: Its standard deviation; 0 where the chance is known.
+
+    Raises:
+        ValueError: If no rate has this mean and this deviation.
+
+    Example:
+        >>> str(Rate(0.017, 0.005)), Rate(0.017, 0.005).typed
+        ('1.7 % ± 0.5 %', '1.7%±0.5%')
+    """
+
+    mean: float
+    deviation: float = 0.0
+
+    def __post_init__(self) -> None:
+        rate_within(self.mean, "rate")
+        if self.deviation and self.mean in {0, 1}:
+            raise ValueError(
+                f"a rate of {percent(self.mean)} is certain, got ±{self.deviation!r}: leave ± out"
+            )
+        self.population(1)
+
+    def __str__(self) -> str:
+        if not self.deviation:
+            return percent(self.mean)
+        return f"{percent(self.mean)} ± {percent(self.deviation)}"
+
+    @property
+    def typed(self) -> str:
+        """The rate as one types it for an option."""
+        return str(self).replace(" ", "")
+
+    def population(self, size: int) -> Binomial | BetaBinomial:
+        """That many records of this rate."""
+        if not self.deviation:
+            return Binomial(size, self.mean)
+        return BetaBinomial.from_rate(size, self.mean, self.deviation)
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """What is public before the answer.
+
+    Attributes:
+        population: The law of the count.
+        rate: The one rate of all records; None where each group has its own, or none is known.
+    """
+
+    population: Population
+    rate: Rate | None
+
+    @classmethod
+    def of_rate(cls, size: int, rate: Rate) -> "Assumed":
+        """That many records of one rate."""
+        return cls(rate.population(size), rate)
+
+    @classmethod
+    def of_size(cls, size: int) -> "Assumed":
+        """That many records of which nothing else is known: every count is as likely."""
+        return cls(BetaBinomial(size, 1, 1), None)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether only the size is known."""
+        return self.rate is None and self.groups is None
+
+    @property
+    def groups(self) -> int | None:
+        """The number of groups with rates of their own; None for one rate."""
+        return len(self.population.sizes) if isinstance(self.population, Strata) else None
+
+    @property
+    def words(self) -> str:
+        """The assumption, with the count that it leads to expect."""
+        size, prior = signed(self.population.records), self.population.law()
+        if self.is_flat:
+            records = f"of {size} records each count is as likely, as no --rate is known"
+        elif self.groups is None:
+            records = f"each of {size} counts with a chance of {self.rate}"
+        else:
+            records = f"{size} records, each with the rate of its group (of {signed(self.groups)})"
+        deviation = signed(prior.variance**0.5, 1)
+        return f"{records}: {signed(prior.mean, 1)} expected, standard deviation {deviation}"

@@ -1,1 +1,0 @@
-"""Exact budgets, and what answers cost."""

@@ -1,1 +1,0 @@
-"""What was asked, what it cost, and what was answered, for ever."""

@@ -1,0 +1,258 @@
+"""What an asker wants of an answer, and the price of that.
+
+What a table would cost and how far off its counts may be, before anything is asked.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from noisycount.display.values import Shown
+from noisycount.ledger.budget import Loss
+from noisycount.ledger.exact import exact_epsilon, is_in_range
+from noisycount.ledger.price import NoisyLevels, TablePrice, odds_of
+from noisycount.model.concentrated import l1_sensitivity
+from noisycount.model.half_width import epsilon_within, error_within, readable_epsilon_within
+from noisycount.model.noises.additive import DiscreteNoise
+from noisycount.model.sampling.scales import as_written
+from noisycount.model.tables.levels import Level, shares
+from noisycount.model.tables.threshold import surely_shown, threshold
+from noisycount.validation import Exactly, fraction_of_one, written_share
+
+__all__ = ["Goal", "LevelPlan", "TablePlan", "hidden_plan", "table_plan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A price, or how near the answer should be to the count.
+
+    Args:
+        epsilon: The price itself.
+        within: The half-width as a share of the guess, such as "20%" or 0.2.
+        error: The half-width in units.
+        guess: A public guess of the count, for `within`; never the true count.
+        confidence: The probability that the answer lies within the half-width, in (0, 1).
+
+    Example:
+        >>> Goal(within="20%", guess=100).price, Goal(error=20).price, Goal(epsilon=0.1).price
+        (Fraction(3, 20), Fraction(3, 20), Fraction(1, 10))
+    """
+
+    epsilon: Exactly | None = None
+    within: str | float | Fraction | None = None
+    error: float | Fraction | None = None
+    guess: float | Fraction | None = None
+    confidence: float = 0.95
+
+    @property
+    def price(self) -> Fraction:
+        """The ε that reaches the goal: given, or as `noisycount plan` computes it.
+
+        Raises:
+            ValueError: None or several of epsilon, within and error are given, a guess is missing
+                or not needed, a value is out of range, or no ledger keeps the price.
+        """
+        fraction_of_one(self.confidence, "confidence")
+        asked = {"epsilon": self.epsilon, "within": self.within, "error": self.error}
+        given = [name for name, value in asked.items() if value is not None]
+        if len(given) != 1:
+            raise ValueError(
+                "one of epsilon, within and error must be given, "
+                f"got {' and '.join(given) or 'none'}: such as epsilon='0.1', or within='20%' with "
+                "a public guess"
+            )
+        if (self.guess is None) == (self.within is not None):
+            raise ValueError(
+                f"guess must be given with within, and only then, got {self.guess!r} with "
+                f"{given[0]}: within is a share of the public guess"
+            )
+        return self._price_within() if self.epsilon is None else exact_epsilon(self.epsilon)
+
+    def _price_within(self) -> Fraction:
+        """The price of the half-width."""
+        error = self._half_width
+        formula = epsilon_within(error, self.confidence)
+        if not is_in_range(formula):
+            name = "error" if self.within is None else "within"
+            raise ValueError(
+                f"{name} must need an ε from 1e-9 to 1e6, got ±{float(error):.3g} units, which "
+                f"need {formula:.2g}: choose another goal"
+            )
+        return exact_epsilon(readable_epsilon_within(error, self.confidence))
+
+    @property
+    def _half_width(self) -> Fraction:
+        """How far off the answer may be, in units."""
+        if self.error is not None:
+            return as_written(self.error, "error")
+        assert self.guess is not None  # noqa: S101  (`price` refuses that)
+        return _share(self.within) * as_written(self.guess, "guess")
+
+
+def _share(within: str | float | Fraction | None) -> Fraction:
+    """A share of the guess, from its text too."""
+    if isinstance(within, (int, float, Fraction)) and not isinstance(within, bool):
+        share: Fraction | None = as_written(within, "within")
+    else:
+        share = written_share(within) if isinstance(within, str) else None
+    if share is None or not 0 < share <= 1:
+        raise ValueError(
+            f"within must be above 0 and at most 100%, such as '20%' or 0.2, got {within!r}"
+        )
+    return share
+
+
+_SHARE_OF_TOTAL = Fraction(1, 10)  # of the price, beside hidden keys, whose number is unknown
+
+
+@dataclass(frozen=True, slots=True)
+class LevelPlan(Shown):
+    """The counts of one level, and their noise.
+
+    Args:
+        name: What a reader calls the level, such as "town" or "total".
+        size: How many counts there are; None: only the records know.
+        sensitivity: By how much one unit can move all of them together.
+        share: Of the price.
+        mechanism: The noise of each.
+    """
+
+    name: str
+    size: int | None
+    sensitivity: int
+    share: Fraction
+    mechanism: DiscreteNoise
+
+    def error(self, confidence: float = 0.95) -> int:
+        """A count lies within ±error of its answer with the confidence, in units."""
+        return error_within(self.mechanism, confidence)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TablePlan(Shown):
+    """The noise of a table, level by level.
+
+    Args:
+        price: What all counts cost together.
+        levels: The cells first, then what is measured beside them.
+        groups: In how many cells one unit can be; None: in all.
+        is_replacement: Whether neighbours differ by a replaced unit, which moves twice as much.
+        threshold: The smallest noisy count that is shown; None: all keys are known.
+    """
+
+    price: TablePrice
+    levels: tuple[LevelPlan, ...]
+    groups: int | None
+    is_replacement: bool
+    threshold: int | None = None
+
+    @property
+    def loss(self) -> Loss:
+        """What is charged."""
+        return self.price.loss
+
+    def odds(self, protected: str) -> str:
+        """What the whole table means for one "person" or "row", in words."""
+        return odds_of(self.loss, protected, self.replaced, self.price.rho_delta)
+
+    @property
+    def replaced(self) -> Loss:
+        """What is lost where one unit takes another's place, which may be more than charged."""
+        sizes = [level.size for level in self.levels]
+        scales = [level.mechanism.exact_scale for level in self.levels]
+        return NoisyLevels(self.loss, sizes, scales, self.groups).replaced
+
+    @property
+    def size(self) -> int | None:
+        """How many counts there are in all; None: only the records know."""
+        sizes = [level.size for level in self.levels]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+    def surely_shown(self, confidence: float = 0.95) -> int | None:
+        """The smallest count that appears with the confidence; None: all do."""
+        if self.threshold is None:
+            return None
+        return surely_shown(self.levels[0].mechanism, self.threshold, confidence)
+
+    def errors_of_all(self, confidence: float = 0.95, size: int | None = None) -> tuple[int, ...]:
+        """All counts of all levels lie within ±these of their answers, in units.
+
+        The noises are independent and each count has the same probability b of lying farther off:
+        (1 − b)^k is the confidence, exactly, whatever the counts are.
+
+        Args:
+            confidence: The probability that all do.
+            size: How many counts there are, where only the records knew.
+
+        Returns:
+            One error for each level.
+
+        Raises:
+            ValueError: The number of counts is unknown.
+        """
+        answers = size if self.size is None else self.size
+        if answers is None:
+            raise ValueError("size is missing: only the records know how many keys there are")
+        return tuple(
+            error_within(level.mechanism, confidence, max(1, answers)) for level in self.levels
+        )
+
+    def _facts(self) -> dict[str, object]:
+        """The price, the levels, and what is hidden."""
+        shown = {} if self.threshold is None else {"threshold": self.threshold}
+        return {
+            "noise": self.levels[0].mechanism.name,
+            "price": self.loss,
+            "levels": list(self.levels),
+            "groups_per_unit": self.groups,
+            "replacement": self.is_replacement,
+            **shown,
+        }
+
+
+def table_plan(
+    levels: Sequence[Level], price: TablePrice, groups: int | None, *, is_replacement: bool
+) -> TablePlan:
+    """The plan of a table whose keys are known.
+
+    Args:
+        levels: The cells first, then what is measured beside them.
+        price: What all counts cost together.
+        groups: In how many cells one unit can be; None: in all.
+        is_replacement: Whether neighbours differ by a replaced unit.
+    """
+    moves = [_sensitivity(level.size, groups, is_replacement=is_replacement) for level in levels]
+    parts = shares(levels, moves, price.noise)
+    planned = tuple(
+        LevelPlan(level.name, level.size, move, share, price.mechanism(move, share))
+        for level, move, share in zip(levels, moves, parts, strict=True)
+    )
+    return TablePlan(price, planned, groups, is_replacement)
+
+
+def hidden_plan(
+    name: str, price: TablePrice, groups: int, *, is_replacement: bool, has_total: bool = False
+) -> TablePlan:
+    """The plan of a table whose keys only the records know.
+
+    Args:
+        name: Of the level of its keys.
+        price: What all counts cost together.
+        groups: In how many cells one unit can be.
+        is_replacement: Whether neighbours differ by a replaced unit.
+        has_total: Whether all matching units are counted beside them.
+    """
+    move = (2 if is_replacement else 1) * groups
+    share = 1 - _SHARE_OF_TOTAL if has_total else Fraction(1)
+    noise = price.mechanism(move, share)
+    planned = [LevelPlan(name, None, move, share, noise)]
+    if has_total:
+        rest = price.mechanism(1, _SHARE_OF_TOTAL)
+        planned.append(LevelPlan("total", 1, 1, _SHARE_OF_TOTAL, rest))
+    least = threshold(noise, price.threshold_delta, groups)
+    return TablePlan(price, tuple(planned), groups, is_replacement, least)
+
+
+def _sensitivity(size: int, groups: int | None, *, is_replacement: bool) -> int:
+    """By how much one unit moves all counts of a level together."""
+    return l1_sensitivity(size, size if groups is None else groups, replaced=is_replacement)

@@ -1,1 +1,0 @@
-"""A question as typed text, checked against the columns."""

@@ -1,1 +1,0 @@
-"""What is written down of data sets: whose records, of which kinds, with what content."""

@@ -1,0 +1,339 @@
+"""The values that a question itself names: all that made-up records are made of.
+
+Records that nobody has: made from the names and kinds of columns, and from the question.
+
+The same question asked of made-up records: counted and noised as the real one would be.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from fractions import Fraction
+from random import Random
+
+import numpy as np
+
+from noisycount.engines.interface import Source
+from noisycount.engines.memory import MemorySource
+from noisycount.engines.truth import Record
+from noisycount.ledger.budget import Loss
+from noisycount.ledger.entries import TableAnswer
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.query.grouping import Edges, Key, KeySet, Part, Period
+from noisycount.query.predicate import (
+    And,
+    Column,
+    Comparison,
+    Literal,
+    Membership,
+    Not,
+    Or,
+    Pattern,
+    Predicate,
+    Range,
+    columns,
+)
+from noisycount.query.reading import read
+from noisycount.query.schema import Kind
+from noisycount.release.asked import AskedCells, AskedKeys, AskedQuestions, AskedTable
+from noisycount.release.table_answer import TableRelease
+
+__all__ = [
+    "MOST_UNITS",
+    "RehearsedCount",
+    "RehearsedTable",
+    "made_up",
+    "rehearsed_count",
+    "rehearsed_table",
+]
+
+
+Examples = Mapping[str, list[object]]
+
+
+"""For the name of a column values of its kind."""
+
+
+def examples_of_where(predicate: Predicate) -> Iterator[tuple[Column, object]]:
+    """The literals that a predicate compares its columns with.
+
+    Example:
+        >>> from noisycount.query.parser import parse
+        >>> from noisycount.query.schema import Kind
+        >>> asked = parse("age between 30 and 40 or not age = 7", {"age": Kind.INTEGER})
+        >>> [value for _, value in examples_of_where(asked)]
+        [30, 40, 7]
+    """
+    match predicate:
+        case And(operands) | Or(operands):
+            for operand in operands:
+                yield from examples_of_where(operand)
+        case Not(operand):
+            yield from examples_of_where(operand)
+        case Comparison(left, _, Literal() as right):
+            yield left, right.value
+        case Range(column, low, high):
+            yield from ((column, low.value), (column, high.value))
+        case Membership(column, choices):
+            yield from ((column, choice.value) for choice in choices)
+        case Pattern(column, pattern):
+            yield column, pattern.replace("%", "").replace("_", "a")
+
+
+def examples_of_keys(
+    parts: tuple[Part, ...], keys: KeySet | None
+) -> Iterator[tuple[Column, object]]:
+    """The keys of a table as values of their columns.
+
+    Args:
+        parts: What it is grouped by.
+        keys: Its cells; None: nobody listed them.
+    """
+    for place, part in enumerate(parts):
+        if isinstance(part, Edges):
+            yield from ((part.column, edge) for edge in part.edges)
+        elif keys is not None:
+            yield from ((part.column, _value(part, key)) for key in keys.values[place])
+
+
+def _value(part: Part, key: Key) -> object:
+    """A value in the group of a key."""
+    if isinstance(part, Period) and isinstance(key, int):
+        year, place = divmod(key, part.span.value)
+        return date(min(max(year, 1), 9999), 1 + place * 12 // part.span.value, 1)
+    return key
+
+
+MOST_UNITS = 2000
+
+
+"""A rehearsal is to be quick, and shows its shape with so many."""
+
+
+_MISSING = 0.04  # the share of cells that are empty, since real ones are too
+
+
+_ROWS = (1, 1, 1, 2, 3)  # how many a person has, each as likely
+
+
+_START = date(2020, 1, 1)
+
+
+_DAYS, _AROUND = 2000, 60
+
+
+def made_up(
+    columns: Mapping[str, Kind], unit: str | None, examples: Examples, units: int
+) -> MemorySource:
+    """So many persons or rows; the same question always gets the same ones.
+
+    Args:
+        columns: The columns that the question reads.
+        unit: The column that names the person; None: every row is one unit.
+        examples: Values that the question names.
+        units: How many there are.
+
+    Example:
+        >>> made_up({"age": Kind.INTEGER}, None, {"age": [65]}, 10).check().rows
+        10
+    """
+    chance = Random(repr(sorted(columns.items(), key=str)) + repr(examples))  # noqa: S311 - no secret
+    draws = {name: _draw(kind, examples.get(name, []), chance) for name, kind in columns.items()}
+    records: list[Record] = []
+    for person in range(units):
+        for _ in range(1 if unit is None else chance.choice(_ROWS)):
+            row = {
+                name: draw() if chance.random() > _MISSING else None for name, draw in draws.items()
+            }
+            records.append(row if unit is None else {unit: person, **row})
+    schema = dict(columns) if unit is None else {unit: Kind.INTEGER, **columns}
+    return MemorySource(records, schema, unit)
+
+
+def _or_missing(draw: Callable[[], object], chance: Random) -> object:
+    return draw() if chance.random() > _MISSING else None
+
+
+def _draw(kind: Kind, examples: list[object], chance: Random) -> Callable[[], object]:
+    """What makes values of a kind, near those that a question names."""
+    known = [value for value in dict.fromkeys(examples) if value is not None]
+    if kind is Kind.BOOLEAN:
+        return lambda: chance.random() < 0.5  # noqa: PLR2004 - one of two
+    if kind.is_number:
+        return _number(kind, [value for value in known if isinstance(value, int | float)], chance)
+    if kind in {Kind.DATE, Kind.TIMESTAMP}:
+        return _moment(kind, [value for value in known if isinstance(value, date)], chance)
+    texts = [str(value) for value in known]
+    choices = [*texts, *texts, "something else"] if texts else ["a", "b", "c"]
+    return lambda: chance.choice(choices)
+
+
+def _number(kind: Kind, known: list[int | float], chance: Random) -> Callable[[], object]:
+    """Numbers on both sides of those that are known; where none are negative, none is made up."""
+    least, most = min(known, default=0), max(known, default=100)
+    around = max(1.0, (most - least) / 2, max(abs(least), abs(most)) / 2)
+    low, high = least - around, most + around
+    low = max(low, 0.0) if least > 0 else low
+    if kind is Kind.INTEGER:
+        bottom, top = max(int(low), -(2**62)), min(int(high), 2**62)
+        return lambda: chance.randint(min(bottom, top), max(bottom, top))
+    return lambda: chance.uniform(low, high)
+
+
+def _moment(kind: Kind, known: list[date], chance: Random) -> Callable[[], object]:
+    """Days, or times of days, from before the first that is known to after the last."""
+    days = [value.date() if isinstance(value, datetime) else value for value in known]
+    first, last = min(days, default=_START), max(days, default=_START + timedelta(_DAYS))
+    low = max(date.min.toordinal(), first.toordinal() - _AROUND)
+    high = min(date.max.toordinal(), last.toordinal() + _AROUND)
+
+    def draw() -> object:
+        day = date.fromordinal(chance.randint(low, high))
+        return day if kind is Kind.DATE else datetime.combine(day, time(chance.randrange(24)))
+
+    return draw
+
+
+MADE_UP = "made-up records"
+
+
+_UNITS = 1000  # where nobody knows how many there are
+
+
+@dataclass(frozen=True, slots=True)
+class RehearsedCount:
+    """A count of made-up records.
+
+    Attributes:
+        units: How many persons or rows were made up.
+        count: How many of them match; it says nothing of real ones.
+        answer: The same with noise.
+    """
+
+    units: int
+    count: int
+    answer: int
+
+
+@dataclass(frozen=True, slots=True)
+class RehearsedTable:
+    """A table of made-up records.
+
+    Attributes:
+        units: How many persons or rows were made up.
+        counts: Without noise, row by row; None where keys are hidden.
+        release: With noise; it is in no ledger.
+    """
+
+    units: int
+    counts: tuple[int, ...] | None
+    release: TableRelease
+
+
+def rehearsed_count(
+    where: str,
+    schema: Mapping[str, Kind],
+    unit: str | None,
+    epsilon: Fraction,
+    size: int | None = None,
+) -> RehearsedCount:
+    """The count of made-up units, and one answer about it.
+
+    Args:
+        where: The question.
+        schema: The columns that questions may use.
+        unit: The column that names the person; None: rows are counted.
+        epsilon: The price that a real answer would have.
+        size: How many units there are, where that is public.
+
+    Raises:
+        PredicateError: The question is outside the language.
+
+    Example:
+        >>> made = rehearsed_count("age >= 65", {"age": Kind.INTEGER}, None, Fraction(1), 500)
+        >>> made.units, 0 < made.count < 500
+        (500, True)
+    """
+    predicate = read(where, schema).normal
+    units, names = _units(size), set(columns(predicate))
+    with made_up(_kinds(names), unit, _gathered(examples_of_where(predicate)), units) as source:
+        (count,) = source.count([predicate])
+    return RehearsedCount(units, count, DiscreteLaplace.for_epsilon(epsilon).release(count))
+
+
+def rehearsed_table(
+    asked: AskedTable, unit: str | None, size: int | None = None, confidence: float = 0.95
+) -> RehearsedTable:
+    """A table of made-up units.
+
+    Args:
+        asked: The table, understood and priced.
+        unit: The column that names the person; None: rows are counted.
+        size: How many units there are, where that is public.
+        confidence: With which errors are stated.
+    """
+    units = _units(size)
+    with made_up(_kinds(asked.read), unit, _examples(asked), units) as source:
+        answer = asked.drawn(source)
+        exact = _exact(asked, source)
+    shown = asked.published(answer)
+    release = TableRelease(
+        answers=shown.answers,
+        plan=asked.plan,
+        levels=shown.levels,
+        labels=shown.labels,
+        charged=Loss(),
+        remaining=Fraction(0),
+        dataset=MADE_UP,
+        key="",
+        where=asked.where,
+        unit=unit,
+        has_other=asked.has_other,
+        is_additive=asked.plan.groups == 1 and asked.plan.threshold is None,
+        is_cumulative=asked.is_cumulative,
+        confidence=confidence,
+    )
+    levels = None if exact is None else asked.published(exact).answers
+    counts = None if levels is None else tuple(int(each) for level in levels for each in level)
+    return RehearsedTable(units, counts, release)
+
+
+def _exact(asked: AskedTable, source: Source) -> TableAnswer | None:
+    """The counts without noise, as they are kept; None for hidden keys."""
+    if isinstance(asked, AskedCells):
+        question = asked.question.cell_question(asked.canonical)
+        return TableAnswer.of(source.count_cells(question))
+    if isinstance(asked, AskedQuestions):
+        ordered = [asked.questions.predicates[place] for place in asked.questions.order]
+        return TableAnswer.of([np.array(source.count(ordered), dtype=np.int64)])
+    return None
+
+
+def _examples(asked: AskedTable) -> Examples:
+    """The values that a table names."""
+    found: list[tuple[Column, object]] = []
+    if isinstance(asked, AskedQuestions):
+        for predicate in asked.questions.predicates:
+            found += examples_of_where(predicate)
+    elif isinstance(asked, AskedCells | AskedKeys):
+        question = asked.question
+        found += examples_of_keys(question.parts, question.keys)
+        if question.where is not None:
+            found += examples_of_where(question.where)
+    return _gathered(found)
+
+
+def _gathered(pairs: Iterable[tuple[Column, object]]) -> Examples:
+    gathered: defaultdict[str, list[object]] = defaultdict(list)
+    for column, value in pairs:
+        gathered[column.name].append(value)
+    return gathered
+
+
+def _kinds(read: Iterable[Column]) -> dict[str, Kind]:
+    return {column.name: column.kind for column in sorted(read, key=lambda each: each.name)}
+
+
+def _units(size: int | None) -> int:
+    return min(size or _UNITS, MOST_UNITS)

@@ -1,1 +1,0 @@
-"""Where records are counted: one interface, one file an engine."""

@@ -1,1 +1,0 @@
-"""One suite that an engine passes before its answers are trusted."""

@@ -1,1 +1,0 @@
-"""Files that DuckDB reads."""

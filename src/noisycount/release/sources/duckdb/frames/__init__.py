@@ -1,1 +1,0 @@
-"""Tables in memory, counted by DuckDB where they are."""

@@ -1,1 +1,0 @@
-"""Tables and Parquet files on a cluster of Spark, counted by its DataFrame API."""

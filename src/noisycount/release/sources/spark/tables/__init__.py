@@ -1,1 +1,0 @@
-"""Tables by key on Spark."""

@@ -1,1 +1,0 @@
-"""Records on SQL servers, counted by statements of SQLAlchemy with bound values."""

@@ -1,0 +1,301 @@
+"""A published table of counts, and all that may be said with it."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import accumulate
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.display.columns import arrow_stream, free_name
+from noisycount.display.numbers import percent, plus_minus, signed
+from noisycount.display.values import MOST_ROWS, Shown, row_table
+from noisycount.ledger.budget import Loss
+from noisycount.model.tables.combined import combined, prefix_errors, standard_errors
+from noisycount.model.tables.levels import OTHER, Level
+from noisycount.query.key_sets import Label, TableLabels
+from noisycount.release.answer import Remains
+from noisycount.release.plan import TablePlan
+
+__all__ = ["TableRelease"]
+
+
+Counts: TypeAlias = NDArray[np.int64]
+
+
+Estimates: TypeAlias = NDArray[np.float64]
+
+
+_NUMBERS = ("level", "answer", "error", "error_of_all")
+
+
+_LEAST_VARIANCE = 1e-100  # below, there is no noise, and weights would underflow
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow(Shown):
+    """One published count of a table.
+
+    Attributes:
+        level: Which counts it belongs to, such as "town", "total" or "other".
+        labels: Its keys; None where the level sums over them, and for missing values.
+        answer: The noisy count, in units; it may be negative.
+        error: The count lies within ±error of the answer with the confidence of the table.
+        error_of_all: All counts of the table lie within these with that confidence.
+        sum_of: Of whom it is the sum, such as "Bern; all of false, true" or "all"; None of a cell.
+    """
+
+    level: str
+    labels: tuple[Label, ...]
+    answer: int
+    error: int
+    error_of_all: int
+    sum_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TableRelease(Shown):
+    """A published table, with its price and its noise.
+
+    Args:
+        answers: The noisy counts of each level, the cells first, in units.
+        plan: The noise of each level.
+        levels: What each level counts.
+        labels: The keys of the cells, for a reader.
+        charged: What this call charged; nothing for a table that was paid for before.
+        remaining: The largest ε at which this analyst may ask one more question of the data set.
+        dataset: Whose records were counted; a file without a name is told by that of its file.
+        key: Under which key the ledger keeps the table.
+        where: The canonical text of what was counted; None: all records, or several questions.
+        unit: The column whose distinct values were counted; None: records.
+        has_other: Whether the last cell is that of all other keys.
+        is_additive: Whether a unit is in one cell only and no cell is hidden, so that margins are
+            sums of cells.
+        is_cumulative: Whether ranges of cells were measured for the sake of sums up to a cell.
+        confidence: The probability with which errors are stated.
+        unreadable_as_missing: The columns whose cells, where they could not be read, count as
+            missing, as the owner accepted.
+        remains: What is left of the data set's budget and the analyst's own; None: unknown.
+
+    Example:
+        >>> import tempfile
+        >>> import noisycount as nc
+        >>> import polars as pl
+        >>> survey = pl.DataFrame({"town": ["Bern"] * 300 + ["Genf"] * 200})
+        >>> towns = {"town": ["Bern", "Genf"]}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with nc.open_desk(survey, unit="row", ledger=f"{folder}/ledger.db") as desk:
+        ...         table = desk.release_table("town", towns, epsilon=1, margins="total")
+        >>> table.price.text, table.remaining, [(row.level, row.labels) for row in table.rows]
+        ('ε = 1', Fraction(1, 1), [('town', ('Bern',)), ('town', ('Genf',)), ('total', (None,))])
+        >>> pl.DataFrame(table).columns
+        ['town', 'level', 'answer', 'error', 'error_of_all', 'sum_of']
+        >>> table.rows[-1].sum_of
+        'all of Bern, Genf'
+        >>> towns, total = table.combined
+        >>> bool(abs(towns.sum() - total.sum()) < 1e-9)
+        True
+    """
+
+    answers: tuple[Counts, ...]
+    plan: TablePlan
+    levels: tuple[Level, ...] = field(repr=False)
+    labels: TableLabels
+    charged: Loss
+    remaining: Fraction
+    dataset: str
+    key: str
+    where: str | None = None
+    unit: str | None = None
+    has_other: bool = False
+    is_additive: bool = True
+    is_cumulative: bool = False
+    confidence: float = 0.95
+    unreadable_as_missing: tuple[str, ...] = ()
+    remains: Remains | None = field(default=None, compare=False, repr=False)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.answers))
+
+    @property
+    def price(self) -> Loss:
+        """What the table cost once."""
+        return self.plan.loss
+
+    @property
+    def repeated(self) -> bool:
+        """Whether the same was asked before, and paid for then."""
+        return self.charged == Loss()
+
+    @property
+    def errors(self) -> tuple[int, ...]:
+        """For each level: one count lies within ±this with the confidence, in units."""
+        return tuple(level.error(self.confidence) for level in self.plan.levels)
+
+    @property
+    def errors_of_all(self) -> tuple[int, ...]:
+        """For each level: all counts of the table lie within these with the confidence."""
+        return self.plan.errors_of_all(self.confidence, len(self))
+
+    def place(self, row: int) -> tuple[int, int]:
+        """The level and the node of a row, from 0.
+
+        Args:
+            row: From 0, the cells first.
+        """
+        starts = [0, *accumulate(map(len, self.answers))]
+        level = bisect_right(starts, row) - 1
+        return level, row - starts[level]
+
+    @property
+    def rows(self) -> tuple[TableRow, ...]:
+        """Every count, the cells first, in the order in which they were asked."""
+        return tuple(map(TableRow, *self._told(), self._sums))
+
+    @property
+    def _sums(self) -> list[str | None]:
+        """Of whom each row is the sum."""
+        return [sum_of for level in self.levels for sum_of in self.labels.sums(level)]
+
+    def _told(self) -> tuple[list[str], list[tuple[Label, ...]], list[int], list[int], list[int]]:
+        """The names of levels, the labels, the answers and both errors, row by row."""
+        names = [level.name for level in self.levels for _ in range(level.size)]
+        if self.has_other:
+            names[self.levels[0].size - 1] = OTHER
+        labels = [labels for level in self.levels for labels in self.labels.of(level)]
+        answers = [answer for level in self.answers for answer in level.tolist()]
+        errors, errors_of_all = (
+            [error for error, answer in zip(each, self.answers, strict=True) for _ in answer]
+            for each in (self.errors, self.errors_of_all)
+        )
+        return names, labels, answers, errors, errors_of_all
+
+    @property
+    def columns(self) -> dict[str, list[Label]]:
+        """The rows as columns: the labels by their names, then level, answer and errors.
+
+        Where there are margins `sum_of` says last of whom each of them is the sum.
+        """
+        names, labels, answers, errors, errors_of_all = self._told()
+        told: dict[str, list[Label]] = {
+            name: [row[place] for row in labels] for place, name in enumerate(self.labels.names)
+        }
+        others: tuple[Sequence[Label], ...] = (names, answers, errors, errors_of_all)
+        for name, values in zip(_NUMBERS, others, strict=True):
+            told[free_name(name, told)] = [*values]
+        if any(sums := self._sums):
+            told[free_name("sum_of", told)] = [*sums]
+        return told
+
+    @property
+    def combined(self) -> tuple[Estimates, ...] | None:
+        """The best linear unbiased estimates from all levels together, which add up.
+
+        None where there is one level only, or units may be in several cells or hidden ones, so that
+        margins are no sums of cells.
+        """
+        if len(self.levels) == 1 or not self.is_additive:
+            return None
+        answers = [level.astype(np.float64) for level in self.answers]
+        return combined(self.levels, answers, self._variances)
+
+    @property
+    def standard_errors(self) -> tuple[Estimates, ...] | None:
+        """For each level the standard deviations of the combined estimates, in units.
+
+        None where there are none, or where keys were listed cell by cell, or are beside an "other",
+        and margins overlap: then the deviations have no closed form.
+        """
+        if len(self.levels) == 1 or not self.is_additive:
+            return None
+        try:
+            return standard_errors(self.levels, self._variances)
+        except ValueError:
+            return None
+
+    @property
+    def cumulative(self) -> Estimates | None:
+        """The combined sums of the first cells, up to each; None where no ranges were asked."""
+        found = self.combined if self.is_cumulative else None
+        return None if found is None else np.cumsum(found[0])
+
+    @property
+    def cumulative_errors(self) -> Estimates | None:
+        """The standard deviations of the sums, in units."""
+        if not (self.is_cumulative and self.is_additive):
+            return None
+        return prefix_errors(self.levels[0].size, self._variances)
+
+    @property
+    def _variances(self) -> tuple[float, ...]:
+        return tuple(max(level.mechanism.variance, _LEAST_VARIANCE) for level in self.plan.levels)
+
+    @property
+    def odds(self) -> str:
+        """What the whole table means for one person or row, in words."""
+        return self.plan.odds("row" if self.unit is None else "person")
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The columns as an Arrow stream, which pandas, Polars, Arrow and DuckDB read."""
+        return arrow_stream(self.columns, requested_schema)
+
+    def _repr_html_(self) -> str:
+        """Its first rows for a notebook."""
+        shown = range(min(len(self), MOST_ROWS))
+        rows = [self._texts(place) for place in shown]
+        header = ["level", *self.labels.names, f"answer ({percent(self.confidence)})"]
+        caption, left_out = self.where or "all records", len(self) - len(rows)
+        return row_table(caption, header, rows, self._notes(), left_out)
+
+    def _texts(self, place: int) -> list[str]:
+        """The level, the keys and the answer of one count as people read them."""
+        level, node = self.place(place)
+        answer, error = int(self.answers[level][node]), self.errors[level]
+        labels = self.labels.texts(self.levels[level], node)
+        return [self.levels[level].name, *labels, f"{signed(answer)} {plus_minus(error)}"]
+
+    def _notes(self) -> Iterator[str]:
+        """What is to be known of all rows."""
+        if len(self) > 1:
+            yield f"all at once within {plus_minus(max(self.errors_of_all))}"
+        yield "asked before: free" if self.repeated else f"charged {self.charged.text}"
+        yield f"{self.price.text} for the whole table: {self.odds}"
+
+    def _facts(self) -> dict[str, object]:
+        """All of it, row by row."""
+        return {
+            **self._key_facts(),
+            "rows": [
+                {
+                    **dict(zip(self.labels.names, row.labels, strict=True)),
+                    "level": row.level,
+                    "answer": row.answer,
+                    "error": row.error,
+                    "error_of_all": row.error_of_all,
+                    **({} if row.sum_of is None else {"sum_of": row.sum_of}),
+                }
+                for row in self.rows
+            ],
+            "confidence": self.confidence,
+            "plan": self.plan,
+            "odds": self.odds,
+            "charged": self.charged.text,
+            "unit": self.unit,
+            "key": self.key,
+            "unreadable_as_missing": self.unreadable_as_missing,
+        }
+
+    def _key_facts(self) -> dict[str, object]:
+        """What was asked, how much of it there is, and its price."""
+        return {
+            "by": list(self.labels.names),
+            "counts": len(self),
+            "error": self.errors[0],
+            "price": self.price.text,
+            "remaining": self.remaining,
+            "dataset": self.dataset,
+            "where": self.where,
+        }

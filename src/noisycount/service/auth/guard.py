@@ -1,0 +1,266 @@
+"""All by which a server knows who asks.
+
+Whether a form was filled in on a page of this server.
+
+Who asks with a request: what every route depends on that shows or does anything.
+"""
+
+import hmac
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Self
+from urllib.parse import urlsplit
+
+from fastapi import Depends, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+
+from noisycount.access.keyring import Keyring
+from noisycount.access.keys import IssuedKey, Visitor
+from noisycount.config.config import Config
+from noisycount.errors import ConfigError
+from noisycount.service.auth.sessions import (
+    SESSION,
+    Attempts,
+    LoginForm,
+    Session,
+    Sessions,
+    cookie_of,
+    is_secure,
+)
+from noisycount.service.refusals import (
+    ForbiddenError,
+    ForgedError,
+    UnauthenticatedError,
+    UncheckedError,
+)
+
+if TYPE_CHECKING:
+    from noisycount.service.auth.oidc import Tokens
+
+__all__ = ["FIELD", "Guard", "check_origin", "field_of", "guard_of", "owner_of", "visitor_of"]
+
+
+_KEY = "nc_"  # how a key begins, and no token
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Keys, tokens and sessions of one server.
+
+    Attributes:
+        keyring: The keys beside the ledger.
+        tokens: Those of an issuer; None: none is taken.
+        sessions: Of the page.
+        attempts: The wrong keys that were shown to the page.
+        login_form: The form of the page that takes a key.
+    """
+
+    keyring: Keyring
+    tokens: "Tokens | None" = None
+    sessions: Sessions = field(default_factory=Sessions)
+    attempts: Attempts = field(default_factory=Attempts)
+    login_form: LoginForm = field(default_factory=LoginForm)
+
+    @classmethod
+    def of(cls, configuration: Config) -> Self:
+        """The guard that an owner configured.
+
+        Raises:
+            ConfigError: There is no place for keys, or OpenID Connect is not configured right.
+        """
+        return cls(Keyring.of(configuration), _tokens(configuration))
+
+    def bearer(self, shown: str) -> Visitor | None:
+        """Who comes with a key or a token; None: nobody.
+
+        Args:
+            shown: What stands behind `Bearer`.
+
+        Raises:
+            UncheckedError: Keys cannot be read.
+        """
+        with _checking():
+            if self.tokens is not None and self.takes_a_moment(shown):
+                return self.tokens.visitor(shown)
+            holder = self.keyring.holder(shown)
+        return None if holder is None else holder.visitor
+
+    def takes_a_moment(self, shown: str) -> bool:
+        """Whether it may take long to know who comes: an issuer is far, the keys are at hand.
+
+        Args:
+            shown: What stands behind `Bearer`.
+        """
+        return self.tokens is not None and not shown.startswith(_KEY)
+
+    def login(self, shown: str) -> tuple[str, IssuedKey] | None:
+        """What the cookie of a new session says, and for whom; None: the key opens nothing.
+
+        Args:
+            shown: The key.
+
+        Raises:
+            UncheckedError: Keys cannot be read.
+        """
+        with _checking():
+            holder = self.keyring.holder(shown)
+        return None if holder is None else (self.sessions.begin(holder.id), holder)
+
+    def session(self, said: str) -> tuple[Session, Visitor] | None:
+        """The session of a cookie, and who is logged in; None where its key opens nothing more.
+
+        Args:
+            said: By the cookie.
+
+        Raises:
+            UncheckedError: Keys cannot be read.
+        """
+        session = self.sessions.session(said)
+        if session is None:
+            return None
+        with _checking():
+            holder = self.keyring.valid(session.key_id)
+        if holder is None:
+            self.sessions.end(said)
+            return None
+        return session, holder.visitor
+
+
+@contextmanager
+def _checking() -> Iterator[None]:
+    """Tell a visitor nothing of what the owner has to mend."""
+    try:
+        yield
+    except ConfigError as error:
+        raise UncheckedError from error
+
+
+def _tokens(configuration: Config) -> "Tokens | None":
+    """The tokens that an owner takes; None: none.
+
+    Raises:
+        ConfigError: OpenID Connect is not configured right.
+    """
+    if configuration.service.oidc is None:
+        return None
+    from noisycount.service.auth.oidc import Tokens  # noqa: PLC0415 - loads joserfc
+
+    return Tokens.of(configuration)
+
+
+FIELD = "csrf"
+
+
+HEADER = "X-CSRF-Token"
+
+
+_FORM = "application/x-www-form-urlencoded"  # no page sends a file
+
+
+def check_origin(request: Request) -> None:
+    """Refuse what a page of another server sends.
+
+    Browsers say with every form where it was filled in; who says nothing is refused.
+
+    Raises:
+        ForgedError: It comes from elsewhere, or nobody knows where from.
+    """
+    origin = request.headers.get("origin")
+    if origin is None or origin == "null":
+        if request.headers.get("sec-fetch-site") == "same-origin":
+            return
+        raise ForgedError
+    try:
+        said = urlsplit(origin)
+    except ValueError:
+        raise ForgedError from None
+    schemes = {"https"} if is_secure(request) else {"http", "https"}  # a proxy may end TLS
+    if said.netloc != request.headers.get("host") or said.scheme not in schemes:
+        raise ForgedError
+
+
+async def check_token(request: Request, expected: str) -> None:
+    """Refuse a form that does not carry the token of its session.
+
+    Args:
+        request: With the token in a field, or in a header.
+        expected: The token.
+
+    Raises:
+        ForgedError: It is another, or missing.
+    """
+    said = request.headers.get(HEADER) or await field_of(request, FIELD)
+    if not hmac.compare_digest(said.encode("utf-8", "replace"), expected.encode("ascii")):
+        raise ForgedError
+
+
+async def field_of(request: Request, name: str) -> str:
+    """The text of a field of a form; empty where there is none."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    form = await request.form() if kind == _FORM else FormData()
+    said = form.get(name)
+    return said if isinstance(said, str) else ""
+
+
+_READING = {"GET", "HEAD", "OPTIONS"}
+
+
+def guard_of(request: Request) -> Guard:
+    """The guard of the server that was asked."""
+    guard: Guard = request.app.state.guard
+    return guard
+
+
+async def visitor_of(request: Request) -> Visitor:
+    """Who asks: by a key or a token as `Authorization: Bearer`, or by the session of the page.
+
+    A session may change something only by a form of its own. `request.state` has the visitor, and
+    for a session `csrf`, which each of its forms carries.
+
+    Raises:
+        UnauthenticatedError: Nobody who is known.
+        ForgedError: A form from elsewhere.
+        UncheckedError: Keys cannot be read.
+    """
+    shown = request.headers.getlist("authorization")
+    visitor = await (_by_header(request, shown) if shown else _by_session(request))
+    request.state.visitor = visitor
+    return visitor
+
+
+async def owner_of(visitor: Annotated[Visitor, Depends(visitor_of)]) -> Visitor:
+    """An owner who asks.
+
+    Raises:
+        ForbiddenError: It is an analyst.
+    """
+    if not visitor.is_owner:
+        raise ForbiddenError
+    return visitor
+
+
+async def _by_header(request: Request, shown: list[str]) -> Visitor:
+    scheme, _, rest = shown[0].partition(" ")
+    if len(shown) > 1 or scheme.lower() != "bearer":
+        raise UnauthenticatedError
+    guard, said = guard_of(request), rest.strip()
+    is_far = guard.takes_a_moment(said)
+    visitor = await run_in_threadpool(guard.bearer, said) if is_far else guard.bearer(said)
+    if visitor is None:
+        raise UnauthenticatedError
+    return visitor
+
+
+async def _by_session(request: Request) -> Visitor:
+    said = cookie_of(request, SESSION)
+    found = None if said is None else guard_of(request).session(said)
+    if found is None:
+        raise UnauthenticatedError
+    session, visitor = found
+    if request.method not in _READING:
+        check_origin(request)
+        await check_token(request, session.csrf)
+    request.state.csrf = session.csrf
+    return visitor

@@ -1,0 +1,299 @@
+"""How often somebody may show a wrong key.
+
+The two cookies of the page: a session's, and that of the form that begins one.
+
+The token of the one form that is filled in before there is a session.
+
+Sessions of the page: who is logged in, in memory alone.
+"""
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from ipaddress import IPv6Address, ip_address, ip_network
+from threading import Lock
+
+from fastapi import Request, Response
+
+__all__ = [
+    "FORM",
+    "IDLE",
+    "LASTS",
+    "LONGEST",
+    "MOST",
+    "SECONDS",
+    "SESSION",
+    "Attempts",
+    "LoginForm",
+    "Session",
+    "Sessions",
+    "cookie_of",
+    "drop_cookie",
+    "is_secure",
+    "set_cookie",
+]
+
+
+MOST = 10
+
+
+"""So many wrong keys may come from one place within so many `SECONDS`."""
+
+
+SECONDS = 60.0
+
+
+_PLACES = 10_000  # that are kept in mind, the latest
+
+
+_HOMES = 64  # bits of an address of which one customer has all the rest
+
+
+@dataclass(slots=True)
+class Attempts:
+    """The wrong keys of the last minute, by where they came from.
+
+    Args:
+        clock: Seconds, from any beginning.
+    """
+
+    clock: Callable[[], float] = time.monotonic
+    _failed: OrderedDict[str, deque[float]] = field(default_factory=OrderedDict, init=False)
+    _turn: Lock = field(default_factory=Lock, init=False)
+
+    def seconds_left(self, host: str) -> float:
+        """How long a host has to wait until its next attempt; 0 where it may try.
+
+        Args:
+            host: Its address.
+        """
+        with self._turn:
+            failed = self._failed.get(_place(host))
+            if failed is None or len(failed) < MOST:
+                return 0.0
+            return max(0.0, failed[0] + SECONDS - self.clock())
+
+    def fail(self, host: str) -> None:
+        """Keep a wrong key in mind.
+
+        Args:
+            host: The address that it came from.
+        """
+        with self._turn:
+            place = _place(host)
+            self._failed.setdefault(place, deque(maxlen=MOST)).append(self.clock())
+            self._failed.move_to_end(place)
+            while len(self._failed) > _PLACES:
+                self._failed.popitem(last=False)
+
+
+def _place(host: str) -> str:
+    """Whose address it is.
+
+    Example:
+        >>> _place("192.0.2.7"), _place("2001:db8::1"), _place("a socket")
+        ('192.0.2.7', '2001:db8::/64', 'a socket')
+    """
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if isinstance(address, IPv6Address):
+        return str(ip_network((int(address), _HOMES), strict=False))
+    return host
+
+
+SESSION = "noisycount"
+
+
+FORM = "noisycount-login"
+
+
+_HOST_ONLY = "__Host-"  # a browser takes such a cookie from this very host alone, by https
+
+
+def cookie_of(request: Request, name: str) -> str | None:
+    """What a cookie says; None where there is none."""
+    return request.cookies.get(_full(request, name))
+
+
+def set_cookie(request: Request, response: Response, name: str, said: str) -> None:
+    """Let a browser say something with every request to this server, and tell it to no script.
+
+    Args:
+        request: Behind TLS or not.
+        response: Which brings the cookie.
+        name: `SESSION` or `FORM`.
+        said: What it says.
+    """
+    response.set_cookie(
+        _full(request, name),
+        said,
+        path="/",
+        secure=is_secure(request),
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def drop_cookie(request: Request, response: Response, name: str) -> None:
+    """Let a browser forget it."""
+    response.delete_cookie(
+        _full(request, name),
+        path="/",
+        secure=is_secure(request),
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def is_secure(request: Request) -> bool:
+    """Whether nobody between browser and server, or its proxy, can read."""
+    return request.url.scheme == "https"
+
+
+def _full(request: Request, name: str) -> str:
+    return f"{_HOST_ONLY}{name}" if is_secure(request) else name
+
+
+LASTS = 3600.0
+
+
+"""Seconds for which a form may stay open."""
+
+
+_BYTES = 32
+
+
+_DIGITS = 12  # of seconds: thirty thousand years
+
+
+@dataclass(frozen=True, slots=True)
+class LoginForm:
+    """Pairs of a cookie and a token that only this server makes.
+
+    So no other site can log somebody in under a name that is not theirs.
+
+    Args:
+        clock: Seconds, from any beginning.
+    """
+
+    clock: Callable[[], float] = time.monotonic
+    _secret: bytes = field(default_factory=lambda: secrets.token_bytes(_BYTES), repr=False)
+
+    def cookie(self) -> str:
+        """What the cookie of a new form says."""
+        return f"{int(self.clock())}.{secrets.token_urlsafe(_BYTES)}"
+
+    def token(self, cookie: str) -> str:
+        """What the form says that goes with a cookie."""
+        return hmac.digest(self._secret, cookie.encode("utf-8", "replace"), "sha256").hex()
+
+    def is_good(self, cookie: str, token: str) -> bool:
+        """Whether a form came from here, to the same browser, and not long ago."""
+        said = token.encode("utf-8", "replace")
+        is_ours = hmac.compare_digest(self.token(cookie).encode("ascii"), said)
+        return is_ours and self.is_fresh(cookie)
+
+    def is_fresh(self, cookie: str) -> bool:
+        """Whether the cookie of a form can still be used."""
+        begun = cookie.partition(".")[0]
+        is_number = begun.isascii() and begun.isdigit() and len(begun) <= _DIGITS
+        return is_number and 0 <= self.clock() - int(begun) < LASTS
+
+
+IDLE = 1800.0
+
+
+"""Seconds after which a session ends that nobody used."""
+
+
+LONGEST = 43_200.0
+
+
+"""Seconds after which any session ends."""
+
+
+_MOST = 20  # of one key: each more ends the oldest
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Somebody who logged in.
+
+    Attributes:
+        key_id: Of the key with which they did.
+        csrf: What each of their forms carries, so that no other site can fill one.
+        begun: When, in seconds of the clock.
+        used: When it was last used.
+    """
+
+    key_id: str
+    csrf: str = field(repr=False)
+    begun: float
+    used: float
+
+    def is_over(self, now: float) -> bool:
+        """Whether it was not used for long, or lasts too long."""
+        return now - self.used >= IDLE or now - self.begun >= LONGEST
+
+
+@dataclass(slots=True)
+class Sessions:
+    """The sessions of one server, by the hash of what the browser's cookie says.
+
+    Args:
+        clock: Seconds, from any beginning.
+    """
+
+    clock: Callable[[], float] = time.monotonic
+    _open: dict[bytes, Session] = field(default_factory=dict, init=False, repr=False)
+    _turn: Lock = field(default_factory=Lock, init=False, repr=False)
+
+    def begin(self, key_id: str) -> str:
+        """What the cookie of a new session says, 256 random bits.
+
+        Args:
+            key_id: Of the key that was shown.
+        """
+        said, now = secrets.token_urlsafe(_BYTES), self.clock()
+        with self._turn:
+            self._open = {h: one for h, one in self._open.items() if not one.is_over(now)}
+            mine = [name for name, one in self._open.items() if one.key_id == key_id]
+            for oldest in mine[: max(0, len(mine) - _MOST + 1)]:
+                del self._open[oldest]
+            self._open[_hash(said)] = Session(key_id, secrets.token_urlsafe(_BYTES), now, now)
+        return said
+
+    def session(self, said: str) -> Session | None:
+        """The session of a cookie, used now; None: there is none, or it is over.
+
+        Args:
+            said: By the cookie.
+        """
+        name, now = _hash(said), self.clock()
+        with self._turn:
+            found = self._open.get(name)
+            if found is None:
+                return None
+            if found.is_over(now):
+                del self._open[name]
+                return None
+            self._open[name] = replace(found, used=now)
+            return found
+
+    def end(self, said: str) -> None:
+        """The end of the session of a cookie, if it has one."""
+        with self._turn:
+            self._open.pop(_hash(said), None)
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+
+def _hash(said: str) -> bytes:
+    return hashlib.sha256(said.encode("utf-8", "surrogateescape")).digest()

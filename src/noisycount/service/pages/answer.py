@@ -1,0 +1,350 @@
+"""The refined values beside the raw ones: what an answer says together with what is public.
+
+An answer as its page shows it: from the stored reply alone, so that it never changes.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Self, TypeAlias
+
+from markupsafe import Markup
+
+from noisycount.access.keys import Visitor
+from noisycount.display.columns import free_name
+from noisycount.display.numbers import approximately, percent, plus_minus, signed
+from noisycount.errors import NoisyCountError
+from noisycount.ledger.entries import Entry, asked_of
+from noisycount.ledger.replies import entry_of_key
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.query.grouping import Edges
+from noisycount.query.key_sets import Label
+from noisycount.query.parts import parts_of
+from noisycount.query.schema import Kind
+from noisycount.readers.assumption import Assumed
+from noisycount.release.answer import next_words
+from noisycount.service.pages.picture import bar_picture
+from noisycount.service.spend import found
+from noisycount.service.state import Office
+from noisycount.tasks.refine.estimate import Refinement, refinement_facts
+from noisycount.tasks.refine.published import AskedTable, grouped_by_name
+from noisycount.terminal.printing import Facts
+
+__all__ = ["Released"]
+
+
+MOST_ROWS = 200
+
+
+"""So many rows are refined while somebody waits."""
+
+
+Row: TypeAlias = tuple[object, ...]
+
+
+"""The level of a row and its keys."""
+
+
+_TOLD = {"assumed", "mean", "deviation"}  # the rest is said above them
+
+
+@dataclass(frozen=True, slots=True)
+class CountEstimate:
+    """The estimate of one count.
+
+    Attributes:
+        median: The estimate that errs least.
+        interval: Where the count lies with the probability of `level`.
+        facts: What else is to be known of it.
+    """
+
+    median: int
+    interval: tuple[int, int]
+    facts: Facts
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any], size: int | None) -> Self | None:
+        """The estimate from a stored reply; None where the number of units is not public.
+
+        Args:
+            told: The reply.
+            size: How many units there are, where everybody knows.
+        """
+        if size is None or told.get("epsilon") is None:
+            return None
+        noise = DiscreteLaplace.for_epsilon(Fraction(told["epsilon"]))
+        level = float(told.get("confidence", 0.95))
+        refined = Refinement.of([told["answer"]], Assumed.of_size(size), noise, level)
+        facts = [fact for fact in refinement_facts(refined) if fact[0] in _TOLD]
+        return cls(int(refined.told.median), refined.interval, facts)
+
+
+@dataclass(frozen=True, slots=True)
+class RowEstimates:
+    """The estimates of the rows of a table.
+
+    Attributes:
+        rows: The estimate of a row and the ends of its interval, by its level and its keys.
+        words: What was assumed.
+    """
+
+    rows: Mapping[Row, tuple[float, int, int]]
+    words: str
+
+    @classmethod
+    def of(cls, entry: Entry, level: float, columns: Mapping[str, Kind]) -> Self | None:
+        """The estimates of a stored table; None where it is too long to be refined at once.
+
+        Args:
+            entry: As the ledger has it.
+            level: The probability of the intervals.
+            columns: What questions may use.
+
+        Raises:
+            NoisyCountError: There is no such column any more, or no such table.
+        """
+        from noisycount.tasks.refine.display import prior_words  # noqa: PLC0415 - laws
+        from noisycount.tasks.refine.refined import refined_table  # noqa: PLC0415 - the same
+        from noisycount.tasks.refine.stored import table_of_entry  # noqa: PLC0415 - the same
+
+        published = table_of_entry(entry, entry.key)
+        if not 0 < len(published.answers) <= MOST_ROWS:
+            return None
+        refined = refined_table(AskedTable(key=entry.key, level=level), published, lambda _: None)
+        told, levels = refined.estimates, free_name("level", dict.fromkeys(published.names))
+        shown = _shown_labels(entry, columns)
+        cells = {
+            name: [shown.get(name, {}).get(label, label) for label in published.columns[name]]
+            for name in (levels, *published.names)
+        }
+        rows: dict[Row, tuple[float, int, int]] = {
+            tuple(of[row] for of in cells.values()): (
+                float(told.mean[row]),
+                int(told.low[row]),
+                int(told.high[row]),
+            )
+            for row in range(len(published.answers))
+            if told.is_told[row]
+        }
+        return cls(rows, "; ".join([*prior_words(refined), *published.notes]))
+
+
+def _shown_labels(entry: Entry, columns: Mapping[str, Kind]) -> dict[str, dict[object, Label]]:
+    """How ranges of whole numbers were told; a ledger does not keep that they are whole.
+
+    Returns:
+        For the name of a column its labels as a ledger tells them, and as they were told.
+    """
+    question = asked_of(entry)
+    if "by" not in question["table"]:
+        return {}
+    parts = parts_of(question["table"]["by"], dict(columns), question["unit"])
+    told: dict[str, dict[object, Label]] = {}
+    for part in parts:
+        if isinstance(part, Edges):
+            any_number = Edges(replace(part.column, kind=Kind.REAL), part.edges)
+            places = range(len(part.edges))
+            told[part.column.name] = {any_number.label(i): part.label(i) for i in places}
+    return told
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedRow:
+    """A row of a table.
+
+    Attributes:
+        keys: What stands for each key.
+        answer: The noisy count with its error.
+        estimate: The refined count with its interval; empty where there is none.
+        picture: Both as a bar with lines.
+    """
+
+    keys: Sequence[str]
+    answer: str
+    estimate: str
+    picture: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """An answer that was paid for.
+
+    Attributes:
+        told: The stored reply.
+        purpose: What it is for; empty: nobody said.
+        estimate: The refined count.
+        estimates: The refined rows.
+    """
+
+    told: Mapping[str, Any]
+    purpose: str = ""
+    estimate: CountEstimate | None = None
+    estimates: RowEstimates | None = None
+
+    @classmethod
+    def of(cls, office: Office, visitor: Visitor, name: str) -> Self:
+        """The answer under a key.
+
+        Raises:
+            UnknownReleaseError: There is none, or not for this visitor.
+        """
+        told = json.loads(found(name, visitor, office))
+        entry = entry_of_key(office.ledger, told.get("first") or name)
+        purpose = "" if entry is None else entry.purpose or ""
+        dataset = office.configuration.datasets.get(office.name_of(told["dataset"]))
+        if "rows" not in told and "error" in told:
+            size = None if dataset is None else dataset.size
+            return cls(told, purpose, CountEstimate.of(told, size))
+        if "rows" not in told or entry is None or dataset is None:
+            return cls(told, purpose)
+        with suppress(NoisyCountError):  # what was asked of other columns is told as it was
+            columns = office.counter(visitor, dataset.name).records.schema
+            estimates = RowEstimates.of(entry, told["confidence"], columns)
+            return cls(told, purpose, estimates=estimates)
+        return cls(told, purpose)
+
+    @property
+    def dataset(self) -> str:
+        """Whose records were counted."""
+        return str(self.told["dataset"])
+
+    @property
+    def key(self) -> str:
+        """Under which the ledger keeps it."""
+        return str(self.told["key"])
+
+    @property
+    def first(self) -> str:
+        """The key of the debit that paid for it."""
+        return str(self.told.get("first") or self.key)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether there are rows."""
+        return "rows" in self.told
+
+    @property
+    def is_count(self) -> bool:
+        """Whether it is one count with its error."""
+        return "error" in self.told
+
+    @property
+    def question(self) -> str:
+        """What was asked."""
+        where, meaning = self.told.get("where"), self.told.get("meaning")
+        if where is None:
+            return "all records" if self.told.get("by") != ["question"] else "several questions"
+        return f"{where}  ({meaning})" if meaning else str(where)
+
+    @property
+    def body(self) -> dict[str, Any] | None:
+        """What a program would send for the same count; None for a table."""
+        if self.is_table or not self.is_count:
+            return None
+        names = ("where", "epsilon")
+        return {name: self.told[name] for name in names} | {
+            "confidence": self.sure.replace("\N{NO-BREAK SPACE}", "")
+        }
+
+    @property
+    def sure(self) -> str:
+        """The confidence of the errors."""
+        shown = percent(self.told.get("confidence", 0.95))
+        return shown.replace(" ", "\N{NO-BREAK SPACE}")
+
+    @property
+    def unit(self) -> str:
+        """What was counted."""
+        return "rows" if self.told.get("unit") is None else "persons"
+
+    @property
+    def facts(self) -> Facts:
+        """What is to be known of the answer."""
+        return [(name, words) for name, words in self._facts() if words]
+
+    def _facts(self) -> Iterator[tuple[str, str]]:
+        told = self.told
+        yield "question", self.question
+        yield "data set", f"{self.dataset}, counting {self._counted}"
+        yield "asked by", str(told.get("analyst", ""))
+        yield "for", self.purpose
+        columns = " and ".join(told.get("unreadable_as_missing", []))
+        yield "", columns and f"cells of {columns} that could not be read count as missing"
+        if "scale" in told:
+            yield "noise", f"{told['mechanism']}, scale {approximately(Fraction(told['scale']))}"
+        elif "levels" in told:
+            yield "noise", "; ".join(map(_level_words, told["levels"]))
+        if "odds" in told:
+            yield "privacy", f"{_price(told.get('price') or told)}: {told['odds']}"
+        if "charged" in told:
+            is_free = told["repeated"]
+            charged = "nothing: it was asked before" if is_free else _charge(told["charged"])
+            yield "budget", f"charged {charged}; after it {next_words(Fraction(told['remaining']))}"
+        yield "key", self.key
+        for hint in told.get("hints", []):
+            yield "hint", hint
+
+    @property
+    def _counted(self) -> str:
+        unit = self.told.get("unit")
+        return "rows" if unit is None else f"distinct values of {unit}"
+
+    @property
+    def header(self) -> Sequence[str]:
+        """The names of the keys."""
+        return list(self.told["by"])
+
+    @property
+    def rows(self) -> list[ReleasedRow]:
+        """The rows of a table, with one scale for all pictures."""
+        rows = self.told["rows"]
+        ends = _ends(rows)
+        estimates = {} if self.estimates is None else self.estimates.rows
+        keys = [tuple(row["keys"].values()) for row in rows]
+        levels = [row["level"] for row in rows]
+        is_hidden = self.told.get("threshold") is not None
+        texts = grouped_by_name(keys, levels, self.header, is_hidden=is_hidden).keys
+        return [
+            _row(row, text, estimates.get((row["level"], *own)), ends)
+            for row, text, own in zip(rows, texts, keys, strict=True)
+        ]
+
+
+def _row(
+    row: Mapping[str, Any],
+    keys: Sequence[str],
+    estimate: tuple[float, int, int] | None,
+    ends: tuple[float, float],
+) -> ReleasedRow:
+    refined = ""
+    if estimate is not None:
+        refined = f"{signed(estimate[0], 1)} ({signed(estimate[1])} to {signed(estimate[2])})"
+    answer = f"{signed(row['answer'])} {plus_minus(row['error'])}"
+    is_total = row["level"] == "total"
+    picture = Markup("") if is_total else bar_picture(row["answer"], row["error"], ends, estimate)
+    return ReleasedRow(keys, answer, refined, picture)
+
+
+def _ends(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+    """The least and the largest count that a row of the cells may be, and 0."""
+    cells = [row for row in rows if row["level"] != "total"]
+    low = min((row["answer"] - row["error"] for row in cells), default=0)
+    high = max((row["answer"] + row["error"] for row in cells), default=1)
+    return min(0, low), max(1, high)
+
+
+def _price(told: Mapping[str, Any]) -> str:
+    if told.get("epsilon") is not None:
+        return f"ε = {told['epsilon']}"
+    return f"ρ = {told.get('rho')}"
+
+
+def _charge(charged: str | Mapping[str, Any]) -> str:
+    return f"ε = {charged}" if isinstance(charged, str) else _price(charged)
+
+
+def _level_words(level: Mapping[str, Any]) -> str:
+    scale = approximately(Fraction(level["scale"]))
+    return f"scale {scale} for {level['level']}, each within {plus_minus(level['error'])}"

@@ -1,0 +1,242 @@
+"""The form of the page Explore: sliders with boxes beside them, which need no script.
+
+A chart as a piece of a page, remembered by where all sliders stand.
+
+The page Explore and its charts, one by one; both are about no data set.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from urllib.parse import parse_qsl
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from markupsafe import Markup
+
+from noisycount.access.keys import Visitor
+from noisycount.display.numbers import exact_text
+from noisycount.errors import NoisyCountError
+from noisycount.readers.population import NOISE_OPTIONS
+from noisycount.service.pages.layout import PAGE_HEADERS, page, piece
+from noisycount.service.visitors import Looking
+from noisycount.tasks.explore.picture import View, view_picture
+from noisycount.tasks.explore.quantity import QUANTITIES, Quantity
+from noisycount.tasks.explore.sliders import Sliders, view_object
+from noisycount.tasks.explore.views import VIEWS, view
+
+__all__ = ["boxes", "fragment", "moved", "router"]
+
+
+FROM = "from"
+
+
+"""The field that says where the sliders stood before."""
+
+
+_SLIDER = "-slider"
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A slider and the box beside it.
+
+    Attributes:
+        quantity: What they say.
+        text: What stands in the box.
+        place: At which stop the slider stands.
+    """
+
+    quantity: Quantity
+    text: str
+    place: int
+
+    @property
+    def slider(self) -> str:
+        """The name of the slider's field."""
+        return f"{self.quantity.name}{_SLIDER}"
+
+    @property
+    def last(self) -> int:
+        """The number of the last stop."""
+        return len(self.quantity.stops) - 1
+
+    @property
+    def stops(self) -> str:
+        """The values of the stops, for the script."""
+        return " ".join(map(exact_text, self.quantity.stops))
+
+
+def boxes(sliders: Sliders, typed: Mapping[str, str]) -> Iterator[Box]:
+    """Every slider, with what was typed where that was refused.
+
+    Args:
+        sliders: Where they stand.
+        typed: The texts of a form that was refused; empty if none was.
+    """
+    texts = sliders.texts | {name: text for name, text in typed.items() if name in QUANTITIES}
+    for name, quantity in QUANTITIES.items():
+        yield Box(quantity, texts[name], quantity.nearest(getattr(sliders, name)))
+
+
+def kinds() -> list[tuple[str, str]]:
+    """Each kind of noise by what is sent and what is read."""
+    return [(typed, str(kind.name)) for typed, kind in NOISE_OPTIONS.items()]
+
+
+def moved(given: Mapping[str, str]) -> dict[str, str]:
+    """What a form says: of a slider that was moved while its box was left alone, the slider.
+
+    Args:
+        given: The fields, those of an address among them.
+
+    Example:
+        >>> moved({"from": "size=1000", "size": "1000", "size-slider": "0"})
+        {'size': '10'}
+    """
+    before = dict(parse_qsl(given.get(FROM, "")))
+    places = {name.removesuffix(_SLIDER): text for name, text in given.items() if _is_slider(name)}
+    said = {n: text for n, text in given.items() if n != FROM and not _is_slider(n)}
+    for name, place in places.items():
+        text = _dragged(name, place, before.get(name))
+        if text is not None and said.get(name, before[name]) == before[name]:
+            said[name] = text
+    return said
+
+
+def _is_slider(name: str) -> bool:
+    return name.removesuffix(_SLIDER) in QUANTITIES and name.endswith(_SLIDER)
+
+
+def _dragged(name: str, place: str, before: str | None) -> str | None:
+    """The value of a slider that was moved from where it stood; None where it was not."""
+    quantity = QUANTITIES[name]
+    is_stop = place.isascii() and place.isdigit() and len(place) < len("1000")
+    if before is None or not is_stop or int(place) >= len(quantity.stops):
+        return None
+    try:
+        stood = quantity.nearest(quantity.value(before))
+    except NoisyCountError:
+        return None
+    return None if int(place) == stood else exact_text(quantity.stops[int(place)])
+
+
+_FRAGMENTS, _VIEWS = 512, 128  # some 30 kB each
+
+
+@lru_cache(_FRAGMENTS)
+def fragment(name: str, sliders: Sliders) -> str:
+    """The picture of a chart, the sentence that tells what it means, and its numbers.
+
+    Args:
+        name: Of the chart.
+        sliders: Where all sliders stand.
+
+    Raises:
+        NoisyCountError: There is no chart of that name.
+    """
+    shown = remembered_view(name, sliders)
+    return piece(
+        "explore_chart.html",
+        name=name,
+        query=sliders.query,
+        shown=shown,
+        picture=Markup(view_picture(shown, name)),  # noqa: S704  (which escapes its words)
+        rows=list(_rows(shown)),
+    )
+
+
+@lru_cache(_VIEWS)
+def remembered_view(name: str, sliders: Sliders) -> View:
+    """The same as `view`."""
+    return view(name, sliders)
+
+
+def _rows(shown: View) -> Iterator[list[str]]:
+    """The rows of the table, with four digits of what is not whole."""
+    for row in shown.rows():
+        yield [cell if isinstance(cell, str) else _number(cell) for cell in row]
+
+
+def _number(value: float) -> str:
+    is_whole = value == int(value) and abs(value) < 2**53
+    return (f"{value:,.0f}" if is_whole else f"{value:,.4g}").replace("-", "−")
+
+
+router = APIRouter(include_in_schema=False)
+
+
+_CHART = "chart"
+
+
+_REFUSED = 422
+
+
+@router.get("/explore")
+def explore_page(request: Request, visitor: Looking) -> Response:
+    """The sliders and all charts; another spelling of an address leads to the one that is kept."""
+    given = dict(request.query_params)
+    said = moved(given)
+    try:
+        sliders = Sliders.of_query(said)
+    except NoisyCountError as error:
+        return _page(request, visitor, Sliders(), typed=said, refusal=str(error))
+    if given and (FROM in given or request.url.query != sliders.query):
+        return RedirectResponse(f"/explore?{sliders.query}", 303, headers=PAGE_HEADERS)
+    return _page(request, visitor, sliders)
+
+
+@router.get("/explore/fragment")
+def explore_fragment(request: Request, visitor: Looking) -> Response:  # noqa: ARG001  (somebody known)
+    """One chart as a piece of the page.
+
+    Raises:
+        NoisyCountError: No such chart, or a value that no slider reaches.
+    """
+    name, sliders = _asked(request)
+    return HTMLResponse(fragment(name, sliders), headers=PAGE_HEADERS)
+
+
+@router.get("/explore/data")
+def explore_data(request: Request, visitor: Looking) -> dict[str, Any]:  # noqa: ARG001  (somebody known)
+    """The numbers of one chart as JSON.
+
+    Raises:
+        NoisyCountError: No such chart, or a value that no slider reaches.
+    """
+    name, sliders = _asked(request)
+    return view_object(name, sliders, remembered_view(name, sliders))
+
+
+def _asked(request: Request) -> tuple[str, Sliders]:
+    """A chart and where the sliders stand."""
+    given = dict(request.query_params)
+    name = given.pop(_CHART, "")
+    if name not in VIEWS:
+        raise NoisyCountError(f"chart must be {' or '.join(VIEWS)}, got {name[:20]!r}: choose one")
+    return name, Sliders.of_query(given)
+
+
+def _page(
+    request: Request,
+    visitor: Visitor,
+    sliders: Sliders,
+    *,
+    typed: dict[str, str] | None = None,
+    refusal: str = "",
+) -> Response:
+    """The page, without charts where the form is refused."""
+    noise = (typed or {}).get("noise", sliders.noise)
+    return page(
+        request,
+        "explore.html",
+        visitor,
+        status=_REFUSED if refusal else 200,
+        query=sliders.query,
+        boxes=list(boxes(sliders, typed or {})),
+        kinds=kinds(),
+        noise=noise,
+        refusal=refusal,
+        charts={name: "" if refusal else fragment(name, sliders) for name in VIEWS},
+    )

@@ -1,0 +1,280 @@
+"""What a browser is told of every page: to load nothing from elsewhere, and to keep nothing.
+
+The one style and the one script, at addresses that change with their content.
+
+The frame of every page: its head, the way around, and the templates that fill it.
+
+What people see in place of a page that they cannot have.
+
+Files that a page offers.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import cast
+from urllib.parse import quote
+
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.exceptions import HTTPException
+
+from noisycount.access.keys import Visitor
+from noisycount.display.numbers import percent, plus_minus, signed
+from noisycount.errors import NoisyCountError
+
+__all__ = [
+    "PAGE_HEADERS",
+    "address",
+    "download",
+    "page",
+    "piece",
+    "places",
+    "router",
+    "show_refusals_as_pages",
+]
+
+
+_POLICY = (
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+)
+
+
+_ALWAYS = {
+    "Content-Security-Policy": "; ".join(_POLICY),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+PAGE_HEADERS = {**_ALWAYS, "Cache-Control": "no-store"}
+
+
+"""For what may show a data set: no cache, a shared one least of all, has a copy."""
+
+
+STATIC_HEADERS = {**_ALWAYS, "Cache-Control": "public, max-age=31536000, immutable"}
+
+
+"""For the style and the script, whose addresses change with their content."""
+
+
+_FOLDER = Path(__file__).parent / "static"
+
+
+_TYPES = {
+    "noisycount.css": "text/css; charset=utf-8",
+    "noisycount.js": "text/javascript; charset=utf-8",
+    "noisycount.svg": "image/svg+xml",
+}
+
+
+_DIGITS = 12
+
+
+router = APIRouter(include_in_schema=False)
+
+
+@cache
+def _content(name: str) -> bytes:
+    return (_FOLDER / name).read_bytes()
+
+
+@cache
+def address(name: str) -> str:
+    """Where a file is for a page: an address that no other content ever has.
+
+    Example:
+        >>> address("noisycount.css").partition("?v=")[0]
+        '/static/noisycount.css'
+    """
+    return f"/static/{name}?v={sha256(_content(name)).hexdigest()[:_DIGITS]}"
+
+
+@router.get("/static/{name}")
+def static_file(name: str) -> Response:
+    """The style, the script or the icon; nothing else is there."""
+    if name not in _TYPES:
+        return Response(status_code=404, headers=STATIC_HEADERS | {"Cache-Control": "no-store"})
+    headers = STATIC_HEADERS | {"Content-Type": _TYPES[name]}
+    return Response(_content(name), headers=headers)
+
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A page that the navigation leads to.
+
+    Attributes:
+        name: What people call it.
+        path: Where it is.
+    """
+
+    name: str
+    path: str
+
+
+_PLACES = (Place("Ask", "/ask"), Place("Explore", "/explore"), Place("Ledger", "/ledger"))
+
+
+_REPORT = Place("Report", "/report")
+
+
+def places(visitor: Visitor | None) -> Iterator[Place]:
+    """Where a visitor may go.
+
+    Args:
+        visitor: Who asks; None: nobody who is known.
+    """
+    if visitor is not None:
+        yield from _PLACES
+        if visitor.is_owner:
+            yield _REPORT
+
+
+def page(
+    request: Request,
+    template: str,
+    visitor: Visitor | None,
+    *,
+    status: int = 200,
+    **values: object,
+) -> HTMLResponse:
+    """A page in its frame.
+
+    Args:
+        request: What was asked for; its path says which place of the navigation is here.
+        template: A file of the folder `templates`, which extends `layout.html`.
+        visitor: Who asks; None: nobody who is known.
+        status: Of the reply.
+        values: What the template shows; all of it is escaped.
+    """
+    text = (
+        _environment()
+        .get_template(template)
+        .render(
+            path=request.url.path,
+            visitor=visitor,
+            places=list(places(visitor)),
+            csrf=getattr(request.state, "csrf", ""),
+            **values,
+        )
+    )
+    return HTMLResponse(text, status_code=status, headers=PAGE_HEADERS)
+
+
+def piece(template: str, **values: object) -> str:
+    """A piece of a page, without its frame.
+
+    Args:
+        template: A file of the folder `templates`.
+        values: What the template shows; all of it is escaped.
+    """
+    return _environment().get_template(template).render(**values)
+
+
+@cache
+def _environment() -> Environment:
+    """What fills the templates: it escapes everything, and refuses a name that nobody gave."""
+    made = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals["static"] = address
+    made.filters |= {"percent": percent, "plus_minus": plus_minus, "signed": signed}
+    return made
+
+
+Handler = Callable[[Request, Exception], Awaitable[JSONResponse]]
+
+
+_REFUSALS = (NoisyCountError, ValueError, Exception, RequestValidationError, HTTPException)
+
+
+_PROGRAMS = ("/v1/", "/healthz", "/openapi.json")  # asked by no person
+
+
+_UNKNOWN = 401
+
+
+_TOLD = {"retry-after", "www-authenticate", "allow"}
+
+
+def show_refusals_as_pages(application: FastAPI) -> None:
+    """Let people see pages where programs are told problems, and the login where nobody is known.
+
+    Args:
+        application: Which tells problems already.
+    """
+    for kind in _REFUSALS:
+        told = cast("Handler", application.exception_handlers[kind])
+        application.add_exception_handler(kind, _as_page(told))
+
+
+def _as_page(told: Handler) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def refused(request: Request, error: Exception) -> Response:
+        problem = await told(request, error)
+        if not _is_for_people(request):
+            return problem
+        return _to_login(request) if problem.status_code == _UNKNOWN else _page(request, problem)
+
+    return refused
+
+
+def _is_for_people(request: Request) -> bool:
+    path, accepted = request.url.path, request.headers.get("accept", "")
+    return not path.startswith(_PROGRAMS) and "text/html" in accepted
+
+
+def _page(request: Request, problem: JSONResponse) -> Response:
+    said = json.loads(bytes(problem.body))
+    shown = page(
+        request,
+        "refused.html",
+        getattr(request.state, "visitor", None),
+        status=problem.status_code,
+        heading=said["title"],
+        words=said["detail"],
+    )
+    shown.headers.update({n: text for n, text in problem.headers.items() if n in _TOLD})
+    return shown
+
+
+def _to_login(request: Request) -> Response:
+    """The form that takes a key, and that leads back to the page that was asked for."""
+    address = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    back = f"?next={quote(address, safe='')}" if request.method == "GET" and address != "/" else ""
+    return RedirectResponse(f"/login{back}", 303, headers=PAGE_HEADERS)
+
+
+def download(text: str, media: str, name: str) -> Response:
+    """A text as a file that a browser saves.
+
+    Args:
+        text: What is in it.
+        media: Its type, such as `text/csv`.
+        name: Of plain letters.
+    """
+    headers = {**PAGE_HEADERS, "Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(text, media_type=media, headers=headers)

@@ -1,0 +1,308 @@
+"""Which entries somebody wants to see, from the address of the page.
+
+What the page of the ledger shows to a visitor.
+
+The page of the ledger, and its entries as files.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from functools import partial
+from json import dumps
+from typing import Literal, Self, TypeVar
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Request, Response
+
+from noisycount.access.keys import Visitor
+from noisycount.display.texts import told_name
+from noisycount.errors import LedgerError
+from noisycount.ledger.budget import Loss
+from noisycount.ledger.replies import Found, Selection, selected
+from noisycount.service.pages.layout import download, page
+from noisycount.service.state import Office
+from noisycount.service.visitors import Asking, Open
+from noisycount.tasks.ledger import Account
+from noisycount.tasks.report.forms import release_object, releases_sheet
+from noisycount.tasks.report.report import Released, releases_of
+from noisycount.tasks.report.words import (
+    HEADER,
+    account_cells,
+    notice_kind,
+    release_cells,
+    verified_words,
+)
+
+__all__ = ["AT_ONCE", "Filters", "router"]
+
+
+AT_ONCE = 50
+
+
+"""How many entries are on a page."""
+
+
+_PAGE = re.compile(r"[1-9][0-9]{0,5}")
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What the form of the page holds.
+
+    Attributes:
+        dataset: Empty: all.
+        analyst: Empty: everybody.
+        since: A day; empty: from the beginning.
+        until: A day; empty: to the end.
+        wrong_days: What was given for a day and is none; it is left out.
+        page: 1 for the newest entries.
+    """
+
+    dataset: str = ""
+    analyst: str = ""
+    since: str = ""
+    until: str = ""
+    page: int = 1
+    wrong_days: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, said: Mapping[str, str]) -> Self:
+        """The filters of an address; what is no page is the first."""
+        texts = {name: said.get(name, "").strip() for name in ("dataset", "analyst")}
+        days = {name: said.get(name, "").strip() for name in ("since", "until")}
+        wrong = tuple(day for day in days.values() if day and _day(day) is None)
+        right = {name: "" if day in wrong else day for name, day in days.items()}
+        page = said.get("page", "")
+        return cls(
+            **texts, **right, page=int(page) if _PAGE.fullmatch(page) else 1, wrong_days=wrong
+        )
+
+    @property
+    def first(self) -> int:
+        """How many newer entries are on earlier pages."""
+        return (self.page - 1) * AT_ONCE
+
+    def selection(
+        self, known: Iterable[str], visible: frozenset[str] | None, analyst: str | None
+    ) -> Selection:
+        """What is wanted of what may be seen.
+
+        Args:
+            known: What the ledger calls data sets, which are told otherwise where that is a path.
+            visible: The data sets that may be; None: all.
+            analyst: Whose entries alone may be; None: everybody's.
+        """
+        datasets = visible
+        if self.dataset:
+            chosen = frozenset(name for name in known if told_name(name) == self.dataset)
+            datasets = chosen if visible is None else chosen & visible
+        return Selection(
+            datasets=datasets,
+            analyst=analyst if analyst is not None else self.analyst or None,
+            since=_day(self.since),
+            until=_day(self.until),
+        )
+
+    def query(self, page: int = 1) -> str:
+        """The same filters in an address."""
+        said = {name: getattr(self, name) for name in ("dataset", "analyst", "since", "until")}
+        pages = {} if page == 1 else {"page": str(page)}
+        return urlencode({**{name: text for name, text in said.items() if text}, **pages})
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        return None
+
+
+Rows = list[tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerShown:
+    """A page of entries, and the accounts.
+
+    Attributes:
+        rows: The entries, the newest first.
+        total: How many there are in all that the filters let through.
+        datasets: The names that may be filtered by.
+        analysts: The names that may be filtered by; none for analysts.
+        accounts: What data sets, and for an owner analysts, have spent and have left.
+        head: The newest row; empty for analysts.
+        verified: What a check of every row has found; empty where none was wanted.
+        kind: Of the box that says so.
+    """
+
+    rows: Rows
+    total: int
+    datasets: tuple[str, ...]
+    analysts: tuple[str, ...]
+    accounts: Rows
+    head: str = ""
+    verified: str = ""
+    kind: str = "note"
+
+    @classmethod
+    def of(
+        cls, office: Office, visitor: Visitor, filters: Filters, *, checks: bool
+    ) -> "LedgerShown":
+        """What a visitor may see.
+
+        Args:
+            office: Has the ledger.
+            visitor: Who asks; an analyst sees their own entries alone.
+            filters: What is wanted.
+            checks: Whether an owner wants every row checked now.
+
+        Raises:
+            LedgerError: The ledger cannot be read, or a row is not as it was written.
+        """
+        selection = _selection(office, visitor, filters)
+        found = selected(office.ledger, selection, filters.first, AT_ONCE)
+        rows = [_row(each) for each in _newest_first(found, visitor)]
+        if not visitor.is_owner:
+            names = tuple(sorted(_visible(office, visitor)))
+            accounts = [*_datasets(office, found, names), _own(office, visitor)]
+            cells: Rows = [account_cells(each) for each in accounts]
+            return cls(rows, found.total, _told(names), (), cells)
+        names = tuple(dict.fromkeys([*_configured(office), *found.datasets]))
+        shown = [*_datasets(office, found, names), *_analysts(office, found)]
+        known_head = office.configuration.known_head
+        checked = office.ledger.verify(known_head) if checks else None
+        return cls(
+            rows=rows,
+            total=found.total,
+            datasets=_told(names),
+            analysts=tuple(found.analysts),
+            accounts=[account_cells(each) for each in shown],
+            head=str(found.head),
+            verified="" if checked is None else verified_words(checked, known_head),
+            kind="note" if checked is None else notice_kind(checked, known_head),
+        )
+
+
+def releases_for(office: Office, visitor: Visitor, filters: Filters) -> list[Released]:
+    """All that the filters let through and a visitor may see, the newest first.
+
+    Raises:
+        LedgerError: The ledger cannot be read, or a row is not as it was written.
+    """
+    found = selected(office.ledger, _selection(office, visitor, filters), 0, None)
+    return _newest_first(found, visitor)
+
+
+def _newest_first(found: Found, visitor: Visitor) -> list[Released]:
+    """The releases of entries; that others asked for the same is for owners."""
+    entries = reversed(found.entries)
+    shown = entries if visitor.is_owner else (replace(each, repeats=()) for each in entries)
+    return releases_of(shown)[::-1]
+
+
+def _selection(office: Office, visitor: Visitor, filters: Filters) -> Selection:
+    if visitor.is_owner:
+        asked = selected(office.ledger, Selection(frozenset()), 0, 0).datasets
+        return filters.selection([*_configured(office), *asked], None, None)
+    visible = _visible(office, visitor)
+    return filters.selection(visible, visible, office.analyst(visitor).name)
+
+
+def _visible(office: Office, visitor: Visitor) -> frozenset[str]:
+    return frozenset(dataset.account for dataset in office.datasets(visitor))
+
+
+def _configured(office: Office) -> Iterator[str]:
+    return (dataset.account for dataset in office.configuration.datasets.values())
+
+
+def _datasets(office: Office, found: Found, names: tuple[str, ...]) -> Iterator[Account]:
+    budgets = {each.account: each.budget for each in office.configuration.datasets.values()}
+    return (
+        Account(told_name(name), budgets.get(name), found.datasets.get(name, Loss()))
+        for name in names
+    )
+
+
+def _told(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(told_name, names)))
+
+
+def _analysts(office: Office, found: Found) -> Iterator[Account]:
+    configured = office.configuration.analysts
+    names = dict.fromkeys([*configured, *found.analysts])
+    for name in names:
+        budget = configured[name].budget if name in configured else None
+        yield Account(f"{name} (analyst)", budget, found.analysts.get(name, Loss()))
+
+
+def _own(office: Office, visitor: Visitor) -> Account:
+    """What a visitor may spend over all data sets."""
+    analyst = office.analyst(visitor)
+    return Account("you, over all data sets", analyst.budget, office.ledger.paid_by(analyst.name))
+
+
+def _row(released: Released) -> tuple[str, ...]:
+    made, *rest = release_cells(released)
+    return made, told_name(released.entry.request.dataset), *rest
+
+
+router = APIRouter(include_in_schema=False)
+
+
+Result = TypeVar("Result")
+
+
+_HEADER = (HEADER[0], "data set", *HEADER[1:])
+
+
+_NOTHING = LedgerShown([], 0, (), (), [])
+
+
+@router.get("/ledger")
+def ledger_page(request: Request, visitor: Asking, office: Open) -> Response:
+    """Who asked what, when, for what and at what price, and what is left."""
+    filters = Filters.of(request.query_params)
+    checks = visitor.is_owner and "check" in request.query_params
+    work = partial(LedgerShown.of, office, visitor, filters, checks=checks)
+    broken = ""
+    try:
+        shown = _reply(office, visitor, work)
+    except LedgerError as error:
+        if not visitor.is_owner:
+            raise
+        shown, broken = _NOTHING, str(error)
+    return page(
+        request,
+        "ledger.html",
+        visitor,
+        shown=shown,
+        filters=filters,
+        broken=broken,
+        header=_HEADER,
+        pages=max(1, -(-shown.total // AT_ONCE)),
+    )
+
+
+@router.get("/ledger/export")
+def export(
+    request: Request, visitor: Asking, office: Open, form: Literal["csv", "json"] = "csv"
+) -> Response:
+    """What the filters let through, as a file."""
+    filters = Filters.of(request.query_params)
+    releases = _reply(office, visitor, partial(releases_for, office, visitor, filters))
+    name = f"noisycount-ledger-{datetime.now(UTC):%Y-%m-%d}.{form}"
+    if form == "csv":
+        return download(releases_sheet(releases), "text/csv", name)
+    told = [
+        {"dataset": told_name(each.entry.request.dataset), **release_object(each)}
+        for each in releases
+    ]
+    return download(dumps(told, indent=2, ensure_ascii=False), "application/json", name)
+
+
+def _reply(office: Office, visitor: Visitor, work: Callable[[], Result]) -> Result:
+    """What an owner may have at once, and an outsider when replies leave."""
+    return work() if visitor.is_owner else office.reply(work)

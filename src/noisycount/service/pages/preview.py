@@ -1,0 +1,320 @@
+"""What a data set offers to whoever may ask: its columns, its unit, what is left.
+
+What a question would cost and give, as its page shows it; nothing is counted or charged.
+
+A rehearsal as its page shows it.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+from markupsafe import Markup
+
+from noisycount.display.numbers import exact_text, percent, plus_minus, signed
+from noisycount.ledger.entries import Analyst
+from noisycount.ledger.exact import is_in_range
+from noisycount.ledger.price import odds_of_all
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.query.schema import Kind
+from noisycount.query.text import written_name
+from noisycount.service.pages.conditions import Operator, operators_of
+from noisycount.service.pages.picture import dots_picture
+from noisycount.service.spend import Question
+from noisycount.tasks.count_display import Trial
+from noisycount.tasks.count_display import trial_facts as count_facts
+from noisycount.tasks.opening import Counter
+from noisycount.tasks.plan import Plan, planned_epsilon
+from noisycount.tasks.plan_display import preview_heading
+from noisycount.tasks.rehearsal import CountRehearsal, Rehearsal, made_up_words, rehearsal_words
+from noisycount.tasks.show import View, budget_words
+from noisycount.tasks.table.display import shown_rows, trial_facts, trial_head
+from noisycount.tasks.table.levels import level_rows, shown_levels
+from noisycount.tasks.table.trial import TableTrial
+from noisycount.terminal.printing import Facts
+
+__all__ = ["Offer", "Preview", "RehearsedPanel"]
+
+
+_VALUES = {
+    Kind.TEXT: "'yes'",
+    Kind.BOOLEAN: "true",
+    Kind.DATE: "'2026-01-31'",
+    Kind.TIMESTAMP: "'2026-01-31 12:00:00'",
+}
+
+
+_KEYS = {
+    Kind.INTEGER: "1, 2, 3 or 1..12",
+    Kind.TEXT: "Bern, Biel, null",
+    Kind.BOOLEAN: "true, false",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedColumn:
+    """A column that questions may use.
+
+    Attributes:
+        name: Its name.
+        kind: What it holds.
+    """
+
+    name: str
+    kind: Kind
+
+    @property
+    def operators(self) -> tuple[Operator, ...]:
+        """What can be said of it."""
+        return operators_of(self.kind)
+
+    @property
+    def keys(self) -> str:
+        """Such keys as a table by it may have."""
+        return _KEYS.get(self.kind, "2026-01..2026-12")
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A data set as its page shows it.
+
+    Attributes:
+        name: Its name.
+        unit: The column that names the person; None: rows are counted.
+        facts: What is counted, and what is left, in words.
+        columns: What questions may use.
+        wants_purpose: Whether a spend must say what its answer is for.
+    """
+
+    name: str
+    unit: str | None
+    facts: Facts
+    columns: Mapping[str, OfferedColumn]
+    wants_purpose: bool = False
+
+    @classmethod
+    def of(cls, counter: Counter, analyst: Analyst) -> Self:
+        """The offer of open records to an analyst.
+
+        Raises:
+            LedgerError: The ledger cannot be read.
+        """
+        view = View.at(counter, analyst)
+        counts = "rows" if view.unit is None else f"persons: distinct values of {view.unit}"
+        size = counter.dataset.size
+        public = "" if size is None else f"; everybody knows that there are {signed(size)}"
+        columns = {name: OfferedColumn(name, form.kind) for name, form in view.columns.items()}
+        protected = "row" if view.unit is None else "person"
+        whole = odds_of_all(view.remains.dataset_budget, protected, is_replacement=size is not None)
+        facts = [
+            ("counts", f"{counts}{public}"),
+            ("budget", budget_words(view)),
+            ("if all is spent", whole),
+        ]
+        wants_purpose = counter.dataset.needs_purpose
+        return cls(counter.dataset.name, view.unit, facts, columns, wants_purpose)
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """The kind of each column."""
+        return {name: column.kind for name, column in self.columns.items()}
+
+    @property
+    def example(self) -> str:
+        """A question that may be asked."""
+        column = next(iter(self.columns.values()), None)
+        if column is None:
+            return "true"
+        if column.kind.is_number:
+            return f"{written_name(column.name)} >= 30"
+        return f"{written_name(column.name)} = {_VALUES[column.kind]}"
+
+
+_HEAD = ("question", "data set")
+
+
+_SAID_ELSEWHERE = ("answer",)
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A question at a price, before it is asked.
+
+    Attributes:
+        body: What would be asked, as a program sends it, at its exact price.
+        head: What would be counted.
+        facts: What is to be known of the answer.
+        levels: The errors of each level of a table, with their header; None for one count.
+        promise: How near the answer would be, in words.
+        plan: Fifty possible answers; None: the noise is not of that kind.
+        price: What would be charged, in words; empty: nothing.
+        is_payable: Whether what is left pays for it.
+        more: How many such questions what is left pays for; None: nobody can say.
+    """
+
+    body: Mapping[str, Any]
+    head: Facts
+    facts: Facts
+    levels: tuple[Sequence[str], Sequence[Sequence[str]]] | None
+    promise: str
+    plan: Plan | None
+    price: str
+    is_payable: bool
+    more: int | None
+
+    @classmethod
+    def of(cls, counter: Counter, analyst: Analyst, body: Mapping[str, Any]) -> Self:
+        """The preview of what somebody wants to ask of open records.
+
+        Raises:
+            NoisyCountError: The question or the ledger refuses it.
+        """
+        question = Question.model_validate(body)
+        asked, pay = question.asked(), question.pay
+        if asked.is_table:
+            return cls._of_table(TableTrial.at(counter, asked, pay, analyst), body)
+        (where,) = asked.wheres
+        return cls._of_count(Trial.at(counter, where, pay.price, pay.confidence, analyst), body)
+
+    @classmethod
+    def _of_count(cls, trial: Trial, body: Mapping[str, Any]) -> Self:
+        facts = count_facts(trial)
+        guess = body.get("guess")
+        return cls(
+            body=_priced(body, trial.epsilon),
+            head=[fact for fact in facts if fact[0] in _HEAD],
+            facts=[fact for fact in facts if fact[0] not in (*_HEAD, *_SAID_ELSEWHERE)],
+            levels=None,
+            promise=f"The answer would lie within {_near(trial.error, trial.confidence)}",
+            plan=planned_epsilon(trial.epsilon, trial.confidence, guess=guess),
+            price="" if trial.repeated else f"ε = {exact_text(trial.epsilon)}",
+            is_payable=trial.affordable,
+            more=trial.affordable_answers,
+        )
+
+    @classmethod
+    def _of_table(cls, trial: TableTrial, body: Mapping[str, Any]) -> Self:
+        levels = shown_levels(trial.plan, trial.confidence)
+        cells = trial.plan.levels[0].mechanism
+        per_cell = 1 / cells.exact_scale if isinstance(cells, DiscreteLaplace) else Fraction(0)
+        is_drawn = is_in_range(float(per_cell))
+        return cls(
+            body=_priced(body, trial.loss.epsilon),
+            head=trial_head(trial),
+            facts=trial_facts(trial),
+            levels=level_rows(levels, trial.confidence),
+            promise=f"Each row would lie within {_near(levels[0].error, trial.confidence)}",
+            plan=planned_epsilon(per_cell, trial.confidence) if is_drawn else None,
+            price="" if trial.repeated else trial.loss.text,
+            is_payable=trial.affordable,
+            more=trial.affordable_answers,
+        )
+
+    @property
+    def sent(self) -> str:
+        """The question as the confirmation sends it."""
+        return json.dumps(self.body, ensure_ascii=False)
+
+    @property
+    def picture(self) -> Markup | None:
+        """Fifty possible answers, or errors."""
+        return None if self.plan is None else dots_picture(self.plan)
+
+    @property
+    def caption(self) -> str:
+        """What the dots are."""
+        if self.plan is None:
+            return ""
+        heading = preview_heading(self.plan)
+        return heading if self.levels is None else f"{heading}, of one row"
+
+    @property
+    def error(self) -> int:
+        """The half-width of the band."""
+        return 0 if self.plan is None else self.plan.width
+
+    @property
+    def sure(self) -> str:
+        """How many answers are in the band."""
+        return "" if self.plan is None else _tied(percent(self.plan.confidence))
+
+    @property
+    def leaves(self) -> str:
+        """What is left pays for how many such questions."""
+        if not self.price:
+            return "This was asked before at this price: the same answer is free."
+        if not self.is_payable:
+            return f"{self.price} is more than what is left pays for: choose a wider ±."
+        if self.more is None:
+            return f"{self.price} would be charged."
+        such = "question" if self.more == 1 else "questions"
+        return (
+            f"{self.price} would be charged: what is left pays for {signed(self.more)} such {such}."
+        )
+
+    @property
+    def button(self) -> str:
+        """What the button of the confirmation says."""
+        return f"Ask and spend {self.price}" if self.price else "Show the answer again: free"
+
+
+def _near(error: int, confidence: float) -> str:
+    sure = _tied(percent(confidence))
+    return f"{plus_minus(error)} of the true count with {sure} confidence."
+
+
+def _tied(words: str) -> str:
+    """Words that stay on one line."""
+    return words.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def _priced(body: Mapping[str, Any], epsilon: Fraction | None) -> dict[str, Any]:
+    """The question at an exact price in place of a goal, so that what was shown is what is paid."""
+    if epsilon is None:
+        return dict(body)
+    kept = {name: value for name, value in body.items() if name not in {"within", "guess"}}
+    return {**kept, "epsilon": exact_text(epsilon)}
+
+
+_MOST_ROWS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class RehearsedPanel:
+    """The panel of a rehearsal.
+
+    Attributes:
+        note: That the records are made up.
+        words: The answer beside the count; empty for a table.
+        header: The names of the columns of a table.
+        rows: Its rows.
+        keys: How many of the columns are keys.
+    """
+
+    note: str
+    words: str = ""
+    header: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    keys: int = 1
+
+    @classmethod
+    def of(cls, rehearsal: Rehearsal) -> Self:
+        """The panel that shows a rehearsal."""
+        note = made_up_words(rehearsal)
+        if isinstance(rehearsal, CountRehearsal):
+            return cls(note, rehearsal_words(rehearsal))
+        release, counts = rehearsal.told.release, rehearsal.told.counts
+        names, places = release.labels.names, range(min(len(release), _MOST_ROWS))
+        header = [*names, "made up", f"answer ({percent(release.confidence)})"]
+        rows = [
+            [
+                *row.labels,
+                "hidden" if counts is None else signed(counts[place]),
+                f"{signed(row.answer)} {plus_minus(row.error)}",
+            ]
+            for place, row in zip(places, shown_rows(release, places), strict=True)
+        ]
+        words = "" if rows else "No key is shown: none reached the threshold"
+        return cls(note, words, header, rows, len(names))

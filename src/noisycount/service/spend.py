@@ -1,0 +1,370 @@
+"""Texts of a request, read as the options of the command line are.
+
+What is asked of a data set, as JSON: a count, several questions, or a table.
+
+One spend: charged once, answered once, and replied to with the same bytes for ever.
+
+An answer that was paid for, found again.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from hashlib import sha256
+from typing import Annotated, Any, Literal, TypeVar
+
+import click
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from noisycount.access.keys import Visitor
+from noisycount.display.texts import told_name
+from noisycount.errors import NoisyCountError, ReuseError
+from noisycount.ledger.exact import exact_delta, exact_epsilon
+from noisycount.ledger.replies import entry_of_key
+from noisycount.ledger.reply import Reply
+from noisycount.ledger.transactions import Enclosure
+from noisycount.readers.common import as_confidence, as_within
+from noisycount.service.refusals import UnknownReleaseError
+from noisycount.service.state import Office
+from noisycount.tasks.count import Answer, answer_at, hints
+from noisycount.tasks.count_display import answer_object
+from noisycount.tasks.show import entry_object
+from noisycount.tasks.table.asked import Asked, Listed, Word, check_asked
+from noisycount.tasks.table.options import as_items, as_margins
+from noisycount.tasks.table.table import Pay, Table, table_at
+from noisycount.tasks.table.trial import table_object
+from noisycount.tasks.table.wish import RowGoal
+
+__all__ = ["Question", "Spend", "found", "owner_of_name", "said"]
+
+
+Value = TypeVar("Value")
+
+
+Text = TypeVar("Text", str, list[str])
+
+
+def said(name: str, read: Callable[[Any, Any, Text], Value | None], text: Text) -> Value:
+    """The value that a text, or several, stand for.
+
+    Args:
+        name: Of the member, for the refusal.
+        read: The callback of an option.
+        text: What was sent.
+
+    Raises:
+        NoisyCountError: It stands for none.
+
+    Example:
+        >>> from noisycount.readers.common import as_confidence
+        >>> said("confidence", as_confidence, "95%")
+        0.95
+    """
+    try:
+        value = read(None, None, text)
+    except click.BadParameter as error:
+        raise NoisyCountError(f"{name} {error.message}") from None
+    if value is None:
+        raise NoisyCountError(f"{name} is missing: give it")
+    return value
+
+
+_LONGEST_TEXT = 20_000
+
+
+_ONE_PRICE = (
+    "give either epsilon, or both within and guess, such as"
+    ' {"within": "20%", "guess": 100}; a table under Gaussian noise may have rho'
+)
+
+
+COUNT_EXAMPLE: dict[str, JsonValue] = {"where": "health = 'poor'", "within": "20%", "guess": 100}
+
+
+MANY_EXAMPLE: dict[str, JsonValue] = {"where": ["health = 'poor'", "age >= 65"], "epsilon": "0.2"}
+
+
+TABLE_EXAMPLE: dict[str, JsonValue] = {
+    "by": ["health"],
+    "keys": {"health": ["poor", "fair", "good", "excellent"]},
+    "epsilon": "0.5",
+    "groups_per_unit": 1,
+}
+
+
+_Text = Annotated[str, Field(min_length=1, max_length=_LONGEST_TEXT)]
+
+
+_Price = Annotated[str, Field(max_length=100, examples=["0.15"])]
+
+
+_Key = Annotated[str, Field(max_length=1000)] | int | bool | None
+
+
+class Question(BaseModel):
+    """A count, several questions or a table, and its price; the names are those of `count`."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"examples": [COUNT_EXAMPLE, MANY_EXAMPLE, TABLE_EXAMPLE]},
+    )
+
+    where: Annotated[
+        _Text | Annotated[list[_Text], Field(max_length=10_000)],
+        Field(description="What to count, as in SQL's WHERE; several: a table."),
+    ] = Field(default=[])
+    epsilon: Annotated[_Price | None, Field(description="The price: 0.1 or 1/3, as text.")] = None
+    within: Annotated[
+        Annotated[str, Field(max_length=100)] | None,
+        Field(description="Or: how far off the answer may be, such as 20%,"),
+    ] = None
+    guess: Annotated[
+        int | float | None,
+        Field(gt=0, le=2**53, description="of about how many: a public guess."),
+    ] = None
+    confidence: Annotated[
+        str, Field(max_length=100, description="With what probability; errors are stated for it.")
+    ] = "95%"
+    by: Annotated[
+        _Text | Annotated[list[_Text], Field(max_length=16)],
+        Field(description="A table: columns, such as town, age:0,18,65 or visit:month."),
+    ] = Field(default=[])
+    keys: Annotated[
+        dict[str, list[_Key]], Field(max_length=16, description="The keys of columns of the table.")
+    ] = Field(default={})
+    other: Annotated[bool, Field(description="One more row for all other keys together.")] = False
+    margins: Annotated[
+        list[_Text], Field(max_length=64, description="Sums that are measured too, or all.")
+    ] = Field(default=[])
+    groups_per_unit: Annotated[
+        int | None,
+        Field(ge=1, le=2**53, description="In at most so many groups a person is counted."),
+    ] = None
+    cumulative: Annotated[bool, Field(description="Ranges are measured too.")] = False
+    noise: Annotated[
+        Literal["laplace", "gaussian"] | None, Field(description="Of a table; left out: laplace.")
+    ] = None
+    rho: Annotated[_Price | None, Field(description="The price of Gaussian noise.")] = None
+    delta: Annotated[
+        _Price | None, Field(description="For hidden keys, or Gaussian noise with epsilon.")
+    ] = None
+    purpose: Annotated[
+        str | None,
+        Field(max_length=1000, description="What the answer is for; the ledger keeps it."),
+    ] = None
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of all that it says, in hexadecimal digits; how it is written does not count.
+
+        What is left out says nothing, so that a member that comes later changes no digest.
+        """
+        said = self.model_dump(mode="json", exclude_unset=True)
+        return sha256(json.dumps(said, sort_keys=True).encode("ascii")).hexdigest()
+
+    def asked(self) -> Asked:
+        """The question, of which all is checked that needs no data set.
+
+        Raises:
+            NoisyCountError: It makes no sense as it stands.
+            UsageError: Parts of it do not belong together.
+        """
+        asked = Asked(
+            by=said("by", as_items, _listed(self.by)),
+            keys={name: _words(values) for name, values in self.keys.items()},
+            other=self.other,
+            wheres=_listed(self.where),
+            noise=self.noise,
+            rho=_price("rho", self.rho),
+            delta=None if self.delta is None else exact_delta(self.delta),
+            margins=said("margins", as_margins, self.margins),
+            groups_per_unit=self.groups_per_unit,
+            cumulative=self.cumulative,
+        )
+        check_asked(asked, self._epsilon, self._within)
+        return asked
+
+    @property
+    def pay(self) -> Pay:
+        """The price, or how near each row should be.
+
+        Raises:
+            NoisyCountError: There is none, or more than one.
+        """
+        epsilon, within = self._epsilon, self._within
+        confidence = said("confidence", as_confidence, self.confidence)
+        is_priced = epsilon is not None or self.rho is not None
+        if is_priced and within is None and self.guess is None:
+            return Pay(epsilon, None, confidence)
+        if epsilon is None and within is not None and self.guess is not None:
+            return Pay(None, RowGoal(within, self.guess, confidence), confidence)
+        raise NoisyCountError(_ONE_PRICE)
+
+    @property
+    def _epsilon(self) -> Fraction | None:
+        return _price("epsilon", self.epsilon)
+
+    @property
+    def _within(self) -> float | None:
+        return None if self.within is None else said("within", as_within, self.within)
+
+
+def _price(name: str, text: str | None) -> Fraction | None:
+    return None if text is None else exact_epsilon(text, name)
+
+
+def _listed(texts: str | list[str]) -> list[str]:
+    return [texts] if isinstance(texts, str) else texts
+
+
+def _words(values: list[_Key]) -> Listed:
+    """Keys as they stand: no text is a range."""
+    return [Word(_word(value), is_quoted=True) for value in values]
+
+
+def _word(value: _Key) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return None if value is None else str(value)
+
+
+_REUSED = (
+    "this Idempotency-Key was used for another request, which it names for ever: choose another key"
+)
+
+
+def owner_of_name(name: str) -> str:
+    """Whose request has a name in the ledger; no key holds a colon.
+
+    Example:
+        >>> owner_of_name("ana:2026-11-22")
+        'ana'
+    """
+    return name.rpartition(":")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """A question that is to be answered at a price.
+
+    Attributes:
+        visitor: Who asks.
+        dataset: The name of the data set.
+        key: What the visitor calls the request; it has no colon.
+        question: What is asked.
+    """
+
+    visitor: Visitor
+    dataset: str
+    key: str
+    question: Question
+
+    @property
+    def name(self) -> str:
+        """What the ledger calls the request: nobody meets the keys of others."""
+        return f"{self.visitor.name}:{self.key}"
+
+    def reply(self, office: Office) -> Reply:
+        """The reply, made now or long ago.
+
+        Raises:
+            UnknownError: There is no such data set for the visitor.
+            InFlightError: The request is worked on already.
+            ReuseError: The key names another request.
+            NoisyCountError: The question, the budget or the ledger refuses it.
+        """
+        office.dataset(self.visitor, self.dataset)
+        with office.flights.of(self.name):
+            found = office.replies.of(self.name) or self._made(office)
+        if (found.dataset, found.request) != (self.dataset, self.question.digest):
+            raise ReuseError(_REUSED)
+        return found
+
+    def _made(self, office: Office) -> Reply:
+        """The reply to a request that was not replied to before, which is kept with its answer."""
+        drafts: dict[Enclosure, Reply] = {}
+
+        def enclose(answered: Answer | Table) -> Enclosure:
+            reply = self._draft(answered)
+            enclosure = office.replies.enclosure(reply)
+            drafts[enclosure] = reply
+            return enclosure
+
+        try:
+            answered = self._answered(office, enclose)
+        except BaseException:
+            drafts.clear()  # the frames of a refusal hold no answer
+            raise
+        kept = [reply for enclosure, reply in drafts.items() if enclosure.is_written]
+        return kept[0] if kept else office.replies.kept(self._draft(answered))
+
+    def _answered(
+        self, office: Office, enclose: Callable[[Answer | Table], Enclosure]
+    ) -> Answer | Table:
+        """A count or a table."""
+        counter, analyst = office.counter(self.visitor, self.dataset), office.analyst(self.visitor)
+        asked, pay = self.question.asked(), self.question.pay
+        key, why = self.name, self.question.purpose
+        if asked.is_table:
+            return table_at(counter, asked, pay, analyst, key=key, purpose=why, enclose=enclose)
+        (where,), price, sure = asked.wheres, pay.price, pay.confidence
+        return answer_at(
+            counter, where, price, sure, analyst, key=key, purpose=why, enclose=enclose
+        )
+
+    def _draft(self, answered: Answer | Table) -> Reply:
+        """The reply that tells of an answer."""
+        made = self._object(answered)
+        told = {**made, "key": self.name}
+        del told["ledger"]  # where it lies is none of a visitor's business
+        if made["key"] != self.name and owner_of_name(made["key"]) == self.visitor.name:
+            told["first"] = made["key"]  # their own request, which was charged for it
+        content = json.dumps(told, ensure_ascii=False, allow_nan=False).encode()
+        return Reply(self.name, self.dataset, self.question.digest, content)
+
+    def _object(self, answered: Answer | Table) -> dict[str, Any]:
+        """A count or a table as JSON."""
+        if isinstance(answered, Table):
+            return table_object(answered)
+        goal = self.question.pay.goal
+        if goal is None:
+            return answer_object(answered, hints(answered))
+        return answer_object(answered, hints(answered, goal.guess, goal.within))
+
+
+def found(name: str, visitor: Visitor, office: Office) -> bytes:
+    """The bytes of a reply; of an answer that was not given here, what the ledger has of it.
+
+    Args:
+        name: The key of the reply.
+        visitor: Who asks for it.
+        office: Where it is kept.
+
+    Raises:
+        UnknownReleaseError: There is none of that name, or not for this visitor.
+    """
+    if not name.isprintable():
+        raise UnknownReleaseError
+    reply = office.replies.of(name)
+    if reply is not None:
+        _check(visitor, owner_of_name(name), reply.dataset)
+        return reply.content
+    entry = entry_of_key(office.ledger, name)
+    if entry is None:
+        raise UnknownReleaseError
+    dataset = office.name_of(entry.request.dataset)
+    _check(visitor, entry.analyst, dataset)
+    told: dict[str, Any] = {"dataset": told_name(dataset), **entry_object(entry)}
+    return json.dumps(told, ensure_ascii=False).encode()
+
+
+def _check(visitor: Visitor, asker: str, dataset: str) -> None:
+    """The refusal of what a visitor may not see.
+
+    Raises:
+        UnknownReleaseError: Somebody else asked, or the data set is not there for the visitor.
+    """
+    if not visitor.is_owner and not (asker == visitor.name and visitor.may_see(dataset)):
+        raise UnknownReleaseError

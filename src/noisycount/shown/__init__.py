@@ -1,1 +1,0 @@
-"""How values show themselves to people: on one line, as a table, as plain data."""

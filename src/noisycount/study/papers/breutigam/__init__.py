@@ -1,1 +1,0 @@
-"""Breutigam and Reischuk: statistical privacy."""

@@ -1,1 +1,0 @@
-"""Naldi and D'Acquisto (2014): the Bayes estimator."""

@@ -1,1 +1,0 @@
-"""Naldi and D'Acquisto (2015): choosing ε."""

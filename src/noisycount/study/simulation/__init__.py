@@ -1,1 +1,0 @@
-"""Monte Carlo, to check what is exact."""

@@ -1,0 +1,358 @@
+"""A copy of a ledger, and of what lies beside it, in a folder for its owner's eyes alone.
+
+What is said of a copy of a ledger: what is in it, and how it is put in place.
+
+What a plan takes from a ledger: an old answer as a guess, and what is left of a budget.
+"""
+
+import os
+import secrets
+import shlex
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from noisycount.catalog.contents import Copies
+from noisycount.config.config import Config
+from noisycount.config.places import sqlite_url, url_seen_from
+from noisycount.display.texts import told_name
+from noisycount.errors import ConfigError, LedgerError, NoisyCountError
+from noisycount.ledger.address import Address
+from noisycount.ledger.budget import Loss
+from noisycount.ledger.chain import Head
+from noisycount.ledger.entries import Entry, TableAnswer, asks_for_table
+from noisycount.ledger.state import Verification
+from noisycount.tasks.ledger import answer_words, asked_words, number_of
+from noisycount.tasks.opening import debits, existing_ledger, verification
+from noisycount.terminal.printing import seen_from_here
+from noisycount.validation import state_at
+
+__all__ = [
+    "SHORTEST_KEY",
+    "answered_words",
+    "at_copy",
+    "backed_up",
+    "backup_object",
+    "backup_words",
+    "entry_under_key",
+    "old_answer",
+    "restoring",
+    "spent_of",
+]
+
+
+_MADE_AGAIN = {"access.lock", "contents.json"}  # by whoever needs them
+
+
+_OWNER_ALONE = 0o600
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A ledger that was copied.
+
+    Attributes:
+        folder: Where the copy lies.
+        ledger: The file that was copied.
+        data: The folder beside it; None where nothing of it was copied.
+        files: The names of what was copied of that.
+        found: What became of reading the whole copy.
+    """
+
+    folder: Path
+    ledger: Path
+    data: Path | None
+    files: tuple[str, ...]
+    found: Verification
+
+    @property
+    def copy(self) -> Path:
+        """The copy of the ledger."""
+        return self.folder / self.ledger.name
+
+
+def backed_up(
+    configuration: Config, folder: Path, known_head: Head | None, *, with_copies: bool = False
+) -> Backup:
+    """A copy of the ledger as it is at one moment, and of what lies beside it, read once more.
+
+    It appears whole or not at all.
+
+    Args:
+        configuration: Where the ledger is.
+        folder: Where the copy is to lie; it must not be there yet.
+        known_head: A head that the owner wrote down; the copy must hold that row.
+        with_copies: Whether copies of texts are taken along, which can be made again.
+
+    Raises:
+        ConfigError: The ledger is on a server, or the folder is there or cannot be made.
+        LedgerError: There is no ledger, or it cannot be read, or is not as it was written.
+    """
+    ledger = _file(configuration)
+    if os.path.lexists(folder):
+        raise ConfigError(f"DIR {str(folder)!r} exists already: name a new folder")
+    with existing_ledger(configuration, anchored=False) as existing:
+        if existing is None:
+            raise LedgerError(
+                f"there is no ledger at {str(ledger)!r} yet; the first count makes it"
+            )
+    with _whole(folder) as draft:
+        _copy_ledger(configuration, ledger, draft / ledger.name)
+        files = _copy_data(configuration.data_folder, draft, with_copies=with_copies)
+        copied = replace(configuration, ledger_url=sqlite_url(draft.absolute() / ledger.name))
+        found = verification(copied, known_head)
+        if found is None:
+            raise LedgerError(f"there is no ledger in {str(ledger)!r}; nothing was copied")
+        if found.broken is not None:
+            raise LedgerError(
+                f"row {found.broken} of the ledger {found.why}; nothing was copied: keep the file "
+                "under another name, and restore an older copy that holds every debit"
+            )
+    data = configuration.data_folder if files else None
+    return Backup(folder, ledger, data, files, found)
+
+
+def at_copy(configuration: Config, place: str) -> Config:
+    """The configuration with another ledger, which is only read.
+
+    Args:
+        configuration: What it says of all else.
+        place: An address, or the path of a file.
+
+    Raises:
+        ConfigError: There is no such file.
+    """
+    url = place
+    if "://" in place:
+        url = url_seen_from(Path.cwd(), place) or place
+    else:
+        file = f"file:{quote(str(Path(place).absolute()))}"
+        url = f"sqlite:///{quote(file)}?mode=ro&uri=true"
+    found = replace(configuration, ledger_url=url)
+    if found.ledger_file is not None and not found.ledger_file.is_file():
+        raise ConfigError(f"--ledger {str(found.ledger_file)!r} is no file: name a ledger's copy")
+    return found
+
+
+def _file(configuration: Config) -> Path:
+    """The file of the ledger.
+
+    Raises:
+        ConfigError: It is on a server.
+        LedgerError: Its address is no ledger's.
+    """
+    address = Address.read(configuration.ledger_url)
+    if address.file is None or configuration.ledger_file is None:
+        beside = configuration.data_folder
+        also = f", and copy the folder {beside} too" if beside and beside.is_dir() else ""
+        raise ConfigError(
+            f"{address.place} is on a server, which is backed up as the database is: "
+            f"`pg_dump --format=custom --file=ledger.dump DATABASE`{also}"
+        )
+    return configuration.ledger_file
+
+
+@contextmanager
+def _whole(folder: Path) -> Iterator[Path]:
+    """A folder that takes its name once all is in it, and else leaves nothing.
+
+    Raises:
+        ConfigError: It cannot be made or written.
+    """
+    draft = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}.part")
+    try:
+        draft.mkdir(mode=0o700)
+        yield draft
+        for place in [*draft.rglob("*"), draft]:
+            _keep(place)
+        draft.rename(folder)
+        _keep(folder.absolute().parent)
+    except (OSError, sqlite3.Error) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise ConfigError(
+            f"DIR {str(folder)!r} cannot be written ({why}): name a new folder elsewhere"
+        ) from None
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _copy_ledger(configuration: Config, ledger: Path, copy: Path) -> None:
+    """The copy of a SQLite file at one moment, whoever writes to it meanwhile."""
+    _make_private(copy)
+    mode = "rw" if os.access(ledger, os.W_OK) else "ro"  # what a crash left is rolled back
+    wait = float(Address.read(configuration.ledger_url).wait)
+    url = f"file:{quote(str(ledger.absolute()))}?mode={mode}"
+    with (
+        closing(sqlite3.connect(url, uri=True, timeout=wait)) as source,
+        closing(sqlite3.connect(copy)) as target,
+    ):
+        source.backup(target)
+
+
+def _copy_data(folder: Path | None, draft: Path, *, with_copies: bool) -> tuple[str, ...]:
+    """The names of the files beside a ledger that were copied: keys and certificates."""
+    if folder is None or state_at(folder) is None:
+        return ()
+    copies = {copy.path for copy in Copies(folder).all()}
+    kept = [
+        file
+        for file in sorted(folder.iterdir())
+        if file.is_file()
+        and file.name not in _MADE_AGAIN
+        and not file.name.startswith(".")
+        and (with_copies or file not in copies)
+    ]
+    if kept:
+        into = draft / folder.name
+        into.mkdir(mode=0o700)
+        for file in kept:
+            _make_private(into / file.name)
+            shutil.copyfile(file, into / file.name)
+    return tuple(file.name for file in kept)
+
+
+def _make_private(file: Path) -> None:
+    """Make an empty file that its owner alone may read and write."""
+    os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ALONE))
+
+
+def _keep(place: Path) -> None:
+    """Let a file or the names in a folder outlast a power cut."""
+    if place.is_dir() and not hasattr(os, "O_DIRECTORY"):
+        return
+    descriptor = os.open(place, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def backup_words(backup: Backup) -> str:
+    """What was copied where."""
+    beside = ""
+    if backup.data is not None:
+        files = number_of("file", len(backup.files))
+        beside = f", with {files} of {seen_from_here(backup.data)},"
+    ledger = seen_from_here(backup.ledger)
+    return f"copied {ledger}{beside} to {seen_from_here(backup.folder.absolute())}"
+
+
+def restoring(backup: Backup) -> list[str]:
+    """The lines that put the copy in place, for a shell."""
+    copy, ledger = backup.copy.absolute(), backup.ledger.absolute()
+    lines = [f"cp -p {_quoted(copy)} {_quoted(ledger)}"]
+    if backup.data is not None:
+        beside = copy.with_name(backup.data.name)
+        lines.append(f"cp -pR {_quoted(beside)}/. {_quoted(backup.data.absolute())}")
+    return lines
+
+
+def backup_object(backup: Backup) -> dict[str, Any]:
+    """The same for machines."""
+    return {
+        "ledger": str(backup.ledger),
+        "backup": str(backup.copy.absolute()),
+        "files": list(backup.files),
+        "rows": backup.found.head.number,
+        "head": str(backup.found.head),
+        "restore": restoring(backup),
+    }
+
+
+def _quoted(place: Path) -> str:
+    """A path as a shell reads it; no `~`, which quotes would keep from being read."""
+    here = Path.cwd()
+    return shlex.quote(str(place.relative_to(here) if place.is_relative_to(here) else place))
+
+
+SHORTEST_KEY = 6
+
+
+"""So many characters of a key tell it from others."""
+
+
+@dataclass(frozen=True, slots=True)
+class OldAnswer:
+    """An answer that was published before, as a guess.
+
+    Attributes:
+        answer: In units, above 0.
+        words: What was asked, when, and of which data set.
+    """
+
+    answer: int
+    words: str
+
+
+def old_answer(key: str, configuration: Config) -> OldAnswer:
+    """The answer under a key of the ledger, or under the one key that begins so.
+
+    Raises:
+        NoisyCountError: There is no such answer, or it is no guess.
+    """
+    entry = entry_under_key(key, configuration, "--guess-from")
+    if isinstance(entry.answer, TableAnswer) or asks_for_table(entry):
+        raise NoisyCountError(
+            f"--guess-from {key!r}: that is a table, and a guess is one count: give --guess instead"
+        )
+    if entry.answer is None or entry.answer <= 0:
+        answer = "there is no answer yet" if entry.answer is None else f"{entry.answer} is no guess"
+        raise NoisyCountError(
+            f"--guess-from {key!r}: {answer}, as a guess is above 0: give --guess instead"
+        )
+    return OldAnswer(entry.answer, answered_words(entry))
+
+
+def entry_under_key(key: str, configuration: Config, option: str) -> Entry:
+    """The debit under a key of the ledger, or under the one key that begins so.
+
+    Raises:
+        NoisyCountError: There is no such debit, or too little of its key is given.
+    """
+    found = _entries_of(key, debits(configuration))
+    if len(found) == 1:
+        return found[0]
+    if len(key) < SHORTEST_KEY:
+        raise NoisyCountError(
+            f"{option} {key!r}: a key must begin with {SHORTEST_KEY} of its characters or more; "
+            "`noisycount ledger show --json` lists the keys"
+        )
+    several = "the keys of several answers begin so" if found else "the ledger has no such key"
+    raise NoisyCountError(
+        f"{option} {key!r}: {several}; `noisycount ledger show --json` lists the keys"
+    )
+
+
+def answered_words(entry: Entry) -> str:
+    """What was answered, when, and of which data set."""
+    answered = "nothing" if entry.answer is None else answer_words(entry)
+    return (
+        f"{answered} was answered on {entry.made:%Y-%m-%d} and is paid for: {asked_words(entry)} "
+        f"in {told_name(entry.request.dataset)}"
+    )
+
+
+def spent_of(name: str, configuration: Config) -> Loss:
+    """What the answers about a data set have cost together.
+
+    Raises:
+        NoisyCountError: There is no such data set, or the ledger cannot be read.
+    """
+    dataset = configuration.dataset(name)
+    spent = [
+        entry.spent for entry in debits(configuration) if entry.request.dataset == dataset.account
+    ]
+    return spent[-1] if spent else Loss()
+
+
+def _entries_of(key: str, entries: list[Entry]) -> list[Entry]:
+    """The entry of that key, or all whose keys begin so if that is long enough to tell."""
+    exact = [entry for entry in entries if entry.key == key]
+    if exact or len(key) < SHORTEST_KEY:
+        return exact
+    return [entry for entry in entries if entry.key.startswith(key)]

@@ -1,0 +1,280 @@
+"""What a check found, held against what is stated of a data set.
+
+How an owner's check is made, and written down where all fits.
+"""
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from noisycount.catalog.certificates import Certificates
+from noisycount.catalog.record import ROW, Written
+from noisycount.catalog.register import Register
+from noisycount.config.config import Config, DatasetConfig
+from noisycount.config.places import source_text
+from noisycount.engines.check import Check, ColumnCheck
+from noisycount.engines.places import ServedTable
+from noisycount.errors import SourceError
+from noisycount.ledger.ledger import Ledger
+from noisycount.release.records import UTF, checked_records, checked_table
+from noisycount.tasks.opening import existing_ledger, records_of, register_of, statement_of
+
+__all__ = ["Inspection", "examined", "examined_place", "former_of"]
+
+
+_MANY = 20  # units: of fewer, most columns have another value for nearly each
+
+
+_HALF = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Former:
+    """Where answers about a file were paid for before a configuration described it.
+
+    Attributes:
+        account: What the ledger calls it.
+        url: The address of the ledger; None: that of the configuration that there is.
+        unit: What was counted: distinct values of that column, or `row`.
+    """
+
+    account: str
+    url: str | None
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What is in the records of a data set, and whether questions may be asked of it.
+
+    Attributes:
+        dataset: As its owner configured it.
+        check: What is in the records.
+        is_configured: Whether a configuration has its name.
+        is_said: Whether anybody said whose rows these are.
+        is_changed: Whether the columns are others than the ledger has written down.
+        folder: That of the configuration that there is, or would be.
+        former: Where answers were paid for so far; None: nowhere else.
+        answered_otherwise: How many answers are of the records as they were, or were read, before.
+    """
+
+    dataset: DatasetConfig
+    check: Check
+    is_configured: bool
+    is_said: bool
+    is_changed: bool = False
+    folder: Path = field(default_factory=Path.cwd)
+    former: Former | None = None
+    answered_otherwise: int = 0
+
+    @property
+    def unit(self) -> str | None:
+        """The column that names the person; None where every row is one unit, or nobody said."""
+        return None if self.dataset.unit == ROW else self.dataset.unit
+
+    @property
+    def source(self) -> str:
+        """The path of the records as a configuration writes it."""
+        return source_text(self.dataset.source, self.folder)
+
+    def why_unused(self, column: ColumnCheck) -> str | None:
+        """Why questions may not use a column; None: they may."""
+        chosen = self.dataset.columns
+        if column.name == self.unit:
+            return "the unit"
+        if chosen is not None and column.name not in chosen:
+            return "not among columns"
+        if column.kind is None:
+            return f"no kind for {column.type}"
+        return "unreadable" if column.is_refused else None
+
+    @property
+    def refused(self) -> tuple[ColumnCheck, ...]:
+        """The columns whose cells keep the data set from answering."""
+        reasons = {None, "unreadable", "the unit"}
+        return tuple(
+            column
+            for column in self.check.columns
+            if column.is_refused and self.why_unused(column) in reasons
+        )
+
+    @property
+    def unstated_encoding(self) -> str | None:
+        """The encoding that must be stated before the file can be counted."""
+        form = self.check.form
+        if form is None or self.dataset.form.encoding is not None or form.encoding in UTF:
+            return None
+        return form.encoding
+
+    @property
+    def without_unit(self) -> int:
+        """How many records name no person."""
+        return sum(each.missing for each in self.check.columns if each.name == self.unit)
+
+    @property
+    def persons(self) -> int | None:
+        """How many different persons there are; None: every row is one unit, or nobody said."""
+        return None if self.unit is None else self.check.units
+
+    @property
+    def nearly_unique(self) -> tuple[ColumnCheck, ...]:
+        """The columns that questions may use whose texts tell most persons apart, as names do."""
+        units = self.check.rows if self.persons is None else self.persons
+        if not self.is_said or units < _MANY:
+            return ()
+        return tuple(
+            column
+            for column in self.check.columns
+            if column.distinct is not None
+            and column.distinct * _HALF > units
+            and self.why_unused(column) is None
+        )
+
+    @property
+    def fits(self) -> bool:
+        """Whether questions are answered."""
+        return not (self.refused or self.unstated_encoding or self.without_unit or self.is_changed)
+
+
+def examined_place(
+    dataset: DatasetConfig,
+    former: Former | None = None,
+    kept: Certificates = Certificates(),  # noqa: B008 - frozen
+) -> Inspection:
+    """The inspection of a file or a table, whatever a ledger has written down of it.
+
+    Args:
+        dataset: What is said of it.
+        former: Where answers about it were paid for.
+        kept: The certificates of engines.
+
+    Raises:
+        SourceError: It cannot be read, or lacks a column that is named.
+    """
+    is_said = dataset.unit is not None
+    check = _check(dataset, kept)
+    return Inspection(dataset, check, is_configured=False, is_said=is_said, former=former)
+
+
+def former_of(dataset: DatasetConfig, configuration: Config) -> Former | None:
+    """Where answers about a data set were paid for; None: nowhere in a file.
+
+    Args:
+        dataset: As it is described so far.
+        configuration: What describes it, if anything does.
+
+    Raises:
+        LedgerError: The ledger cannot be read.
+    """
+    if configuration.ledger_file is None:
+        return None
+    with existing_ledger(configuration) as ledger:
+        register = register_of(ledger, configuration)
+        if not register.knows(dataset.account):
+            return None
+        unit = register.unit(dataset.account, None) or ROW
+    return Former(dataset.account, configuration.ledger_url, unit)
+
+
+def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = False) -> Inspection:
+    """The inspection of a data set; where all fits, the ledger keeps what was found.
+
+    Args:
+        dataset: As its owner configured it.
+        configuration: Where the ledger is.
+        renews: Whether what was written down of its columns before is to be forgotten.
+
+    Raises:
+        SourceError: Its records cannot be read, or lack a column that is named.
+        ConfigError: Its owner says another unit than before.
+        LedgerError: The ledger cannot be used.
+    """
+    with existing_ledger(configuration) as ledger:
+        register = register_of(ledger, configuration)
+        is_said = dataset.unit is not None or register.knows(dataset.account)
+        if is_said:
+            dataset = replace(dataset, unit=register.unit(dataset.account, dataset.unit) or ROW)
+        written = register.known(dataset.account, statement_of(dataset, renews=renews))
+        former = None
+        if dataset.is_path and register.knows(dataset.account):
+            url = configuration.ledger_url if configuration.path is None else None
+            former = Former(dataset.account, url, dataset.unit or ROW)
+    kept = Certificates(configuration.data_folder)
+    check, is_changed = _held_against(dataset, written, kept)
+    found = Inspection(
+        dataset=dataset if written is None else replace(dataset, form=written.form or dataset.form),
+        check=check,
+        is_configured=dataset.name in configuration.datasets,
+        is_said=is_said,
+        is_changed=is_changed,
+        folder=Path.cwd() if configuration.path is None else configuration.path.parent,
+        former=former,
+    )
+    if found.fits and is_said:
+        others = _write_down(dataset, configuration, renews=renews)
+        return replace(found, answered_otherwise=others)
+    return found
+
+
+def _check(dataset: DatasetConfig, kept: Certificates) -> Check:
+    unit = None if dataset.unit == ROW else dataset.unit
+    if isinstance(dataset.source, ServedTable):
+        return checked_table(
+            dataset.source, unit=unit, columns=dataset.columns, certificates=kept.all()
+        )
+    return checked_records(
+        dataset.source,
+        unit=unit,
+        columns=dataset.columns,
+        table=dataset.table,
+        kinds=dataset.kinds,
+        form=dataset.form,
+    )
+
+
+def _held_against(
+    dataset: DatasetConfig, written: Written | None, kept: Certificates
+) -> tuple[Check, bool]:
+    """What is in the records, and whether their columns are others than were written down."""
+    if written is None:
+        return _check(dataset, kept), False
+    described = dataset
+    if written.form is not None:
+        described = replace(dataset, form=written.form, kinds=written.columns)
+    try:
+        check = _check(described, kept)
+    except SourceError:
+        check = _check(dataset, kept)
+    kinds = {column.name: column.kind for column in check.columns}
+    is_changed = any(
+        kinds.get(name) is not form.kind
+        for name, form in written.columns.items()
+        if name != written.unit
+    )
+    columns = (_with_reason(column, dataset) for column in check.columns)
+    return replace(check, columns=tuple(columns)), is_changed
+
+
+def _with_reason(column: ColumnCheck, dataset: DatasetConfig) -> ColumnCheck:
+    """A column with its reason; what the ledger has written down was not said just now."""
+    is_said = column.form is None or column.name in (dataset.kinds or {})
+    if is_said or column.name == dataset.unit:
+        return column
+    return replace(column, reason="the ledger has it so")
+
+
+def _write_down(dataset: DatasetConfig, configuration: Config, *, renews: bool) -> int:
+    """The writing down of what records are, and of the copy that counts take.
+
+    Returns:
+        How many answers in the ledger are of another version of them.
+    """
+    with ExitStack() as opened:
+        ledger = opened.enter_context(existing_ledger(configuration, makes=True))
+        if ledger is None:
+            configuration.make_ledger_folder()
+            ledger = opened.enter_context(Ledger.open(configuration.ledger_url))
+        register = Register.of(ledger, configuration.data_folder)
+        records = opened.enter_context(records_of(dataset, register, renews=renews))
+        records.write_down(ledger)
+        return records.answered_otherwise(ledger.entries(records.name))

@@ -1,0 +1,116 @@
+"""The copies that lie beside a ledger, and whose they are.
+
+Copies in words.
+
+Copies as JSON.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from noisycount.catalog.contents import Copies, Copy, discard
+from noisycount.config.config import Config
+from noisycount.display.numbers import in_bytes, signed
+from noisycount.tasks.opening import existing_ledger, register_of
+from noisycount.terminal.printing import seen_from_here
+
+__all__ = ["COPY_HEADER", "Shelf", "copy_rows", "shelf_object", "shelf_words"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Copies in one folder.
+
+    Attributes:
+        folder: Beside the ledger; None: none is kept.
+        copies: Those that were asked for.
+    """
+
+    folder: Path | None
+    copies: tuple[Copy, ...]
+
+    @classmethod
+    def of(cls, source: str | None, configuration: Config) -> "Shelf":
+        """The copies of a data set; of all where none is named.
+
+        Raises:
+            ConfigError: There is no such data set.
+            LedgerError: The ledger cannot be read.
+            SourceError: The folder cannot be read.
+        """
+        chosen = None if source is None else configuration.dataset(source).account
+        folder = configuration.data_folder
+        if folder is None:
+            return cls(None, ())
+        with existing_ledger(configuration) as ledger:
+            written = register_of(ledger, configuration).written
+        names = dict.fromkeys([*written, *(chosen,) * (chosen is not None)])
+        copies = Copies(folder).all(filter(None, names))
+        return cls(folder, tuple(c for c in copies if chosen is None or c.dataset == chosen))
+
+    def clear(self) -> int:
+        """Remove the copies; give how many there were.
+
+        Raises:
+            SourceError: One cannot be removed.
+        """
+        return discard(self.copies)
+
+
+COPY_HEADER = ("data set", "size", "made (UTC)", "file")
+
+
+_SHOWN = 12  # characters of a name that tell files apart
+
+
+def copy_rows(shelf: Shelf) -> list[tuple[str, ...]]:
+    """One line a copy, with cells as `COPY_HEADER` names them."""
+    return [
+        (
+            "unknown" if copy.dataset is None else seen_from_here(copy.dataset),
+            in_bytes(copy.size),
+            f"{copy.made:%Y-%m-%d %H:%M}",
+            _file(copy),
+        )
+        for copy in shelf.copies
+    ]
+
+
+def shelf_words(shelf: Shelf, removed: int | None) -> str:
+    """What there is, or what was removed."""
+    if removed is not None:
+        size = in_bytes(sum(copy.size for copy in shelf.copies))
+        return f"removed {_number(removed)}, {size}; the next question makes what it needs again"
+    if not shelf.copies or shelf.folder is None:
+        return "no copies; the first question about a file of texts makes one"
+    return (
+        f"{_number(len(shelf.copies))} in {seen_from_here(shelf.folder)}, for the owner's eyes "
+        "alone; --remove removes them"
+    )
+
+
+def _number(copies: int) -> str:
+    return f"{signed(copies)} {'copy' if copies == 1 else 'copies'}"
+
+
+def _file(copy: Copy) -> str:
+    """The beginning and the ending of a name that is longer than anybody reads."""
+    return f"{copy.path.name[:_SHOWN]}…{copy.path.suffix}"
+
+
+def shelf_object(shelf: Shelf, removed: int | None) -> dict[str, Any]:
+    """The copies, with their sizes in bytes; those that were there where they were removed."""
+    return {
+        "folder": None if shelf.folder is None else str(shelf.folder),
+        "removed": removed,
+        "copies": [
+            {
+                "dataset": copy.dataset,
+                "file": str(copy.path),
+                "size": copy.size,
+                "made": copy.made.isoformat(),
+            }
+            for copy in shelf.copies
+        ],
+    }

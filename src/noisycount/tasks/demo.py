@@ -1,0 +1,205 @@
+"""The survey of the demonstration as a file of one's own.
+
+One private question of a real survey: its plan, its answer, a better estimate, a picture.
+
+A demonstration in words.
+
+A demonstration as JSON.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from noisycount.charts.chart import check_charts
+from noisycount.config.config import Config, DatasetConfig
+from noisycount.config.places import sqlite_url
+from noisycount.data import survey_path
+from noisycount.display.numbers import approximately, exact_text, percent, signed
+from noisycount.errors import NoisyCountError
+from noisycount.ledger.budget import PureBudget
+from noisycount.release.answer import Release
+from noisycount.tasks.count import Answer, answer_to
+from noisycount.tasks.count_display import answer_object
+from noisycount.tasks.plan import Plan, plan_object, planned
+from noisycount.tasks.refine.estimate import Refinement, refined, refinement_object
+from noisycount.terminal.files import new_file
+from noisycount.terminal.progress import status
+
+__all__ = [
+    "INTRODUCTION",
+    "NEXT",
+    "QUESTION",
+    "SIZE",
+    "Demonstration",
+    "demonstration_object",
+    "steps",
+    "write_survey",
+]
+
+
+def write_survey(file: Path) -> None:
+    """Copy the survey to a new file.
+
+    Raises:
+        NoisyCountError: It is there already, or cannot be written.
+    """
+    with new_file(file, "--survey") as copy:
+        copy.buffer.write(survey_path().read_bytes())
+
+
+WHERE = "health = 'poor'"
+
+
+GUESS, WITHIN, CONFIDENCE = 100, 0.2, 0.95
+
+
+SIZE, RATE = 5912, 0.017
+
+
+_BUDGET = PureBudget(Fraction(2))
+
+
+_HEADING = "Persons who ever rated their health poor"
+
+
+_SUBTITLE = f"RAND Health Insurance Experiment, {SIZE:,} persons"
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstration:
+    """A question from its plan to its picture.
+
+    Attributes:
+        plan: The ε that the question needs.
+        answer: The private count, paid from a ledger of the demonstration's own.
+        refinement: The estimate from the answer and a public rate.
+        pictures: The files of its picture.
+    """
+
+    plan: Plan
+    answer: Answer
+    refinement: Refinement
+    pictures: tuple[Path, ...]
+
+    @classmethod
+    def of(cls, folder: Path) -> "Demonstration":
+        """The demonstration whose ledger and pictures lie in a folder.
+
+        Raises:
+            NoisyCountError: The extra `charts` is not installed, or the folder, its ledger or a
+                picture cannot be written.
+        """
+        check_charts()
+        plan = planned(GUESS, WITHIN, CONFIDENCE)
+        answer = _answer(plan, folder)
+        release = answer.release
+        refinement = refined(release.answer, SIZE, RATE, release.epsilon)
+        with status("drawing"):
+            pictures = _save(refinement, folder)
+        return cls(plan, answer, refinement, pictures)
+
+
+def _answer(plan: Plan, folder: Path) -> Answer:
+    """The private count, paid from a ledger in the folder."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise NoisyCountError(
+            f"--out {str(folder)!r} cannot be made ({error.strerror}): name another folder"
+        ) from None
+    survey = DatasetConfig(
+        name="rand_hie", source=survey_path(), unit="person", size=SIZE, budget=_BUDGET
+    )
+    configuration = Config(None, sqlite_url((folder / "ledger.db").absolute()), {})
+    return answer_to(WHERE, survey, configuration, plan.epsilon, CONFIDENCE)
+
+
+def _save(refinement: Refinement, folder: Path) -> tuple[Path, ...]:
+    """The files of the picture."""
+    from noisycount.tasks.refine.pictures import Caption, save_picture  # noqa: PLC0415  (loads Altair)
+
+    caption = Caption(_HEADING, _SUBTITLE, "persons")
+    return tuple(save_picture(refinement, caption, folder, "poor-health"))
+
+
+QUESTION = "How many persons of a health survey ever rated their health “poor”?"
+
+
+INTRODUCTION = (
+    f"The RAND Health Insurance Experiment followed {signed(SIZE)} persons for up to five years. "
+    "Nobody may learn from the answer whether one of them was in poor health."
+)
+
+
+NEXT = 'noisycount count FILE.csv --unit COLUMN --where "age >= 65" --within 20% --guess 100'
+
+
+class Step(NamedTuple):
+    """One step of the demonstration."""
+
+    title: str
+    text: str
+
+
+def steps(shown: Demonstration) -> list[Step]:
+    """The five steps in plain words."""
+    release = shown.answer.release
+    return [*_asked(shown.plan, release), *_answered(shown)]
+
+
+def _asked(plan: Plan, release: Release) -> Iterator[Step]:
+    """The steps before the answer."""
+    yield Step(
+        "Plan",
+        f"We want the answer to within ±{percent(WITHIN)} with {percent(CONFIDENCE)} confidence, "
+        f"expecting about {GUESS} persons: a public guess, made without looking at the data. That "
+        f"needs a privacy loss of ε = {exact_text(plan.epsilon)}.",
+    )
+    yield Step(
+        "Ask",
+        f"Count the distinct persons with {release.where}, then add whole-number noise "
+        f"({release.mechanism.name}, scale {approximately(release.scale)}) drawn by an exact "
+        "sampler. The ledger is charged before anything is counted.",
+    )
+
+
+def _answered(shown: Demonstration) -> Iterator[Step]:
+    """The steps from the answer on."""
+    answer, refinement = shown.answer, shown.refinement
+    release, told, (low, high) = answer.release, refinement.told, refinement.interval
+    paid = (
+        "It was paid for before, so it cost nothing now and is the same answer"
+        if release.repeated
+        else f"It cost ε = {exact_text(release.charged)}"
+    )
+    yield Step(
+        f"The answer: {signed(release.answer)} ±{answer.error} persons",
+        f"With {percent(CONFIDENCE)} confidence the true count lies within ±{answer.error} of "
+        f"{signed(release.answer)}. {paid}; {exact_text(release.remaining)} of the budget of "
+        f"{answer.budget.text} is left. What anybody can learn from it: "
+        f"{answer.odds}.",
+    )
+    yield Step(
+        f"A better estimate: {told.mean:.1f} persons",
+        f"Suppose it is public that such a person has a chance of {percent(RATE)}. Together with "
+        f"the answer that gives a mean of {told.mean:.1f}, a median of {told.median}, and {low} to "
+        f"{high} with {percent(refinement.level)} probability. That costs no privacy.",
+    )
+    yield Step(
+        "The picture",
+        "What was assumed, what the answer says, and what both say together: "
+        + " and ".join(str(file) for file in shown.pictures),
+    )
+
+
+def demonstration_object(shown: Demonstration) -> dict[str, Any]:
+    """The objects of its plan, its count and its estimate, and its pictures."""
+    return {
+        "plan": plan_object(shown.plan),
+        "count": answer_object(shown.answer),
+        "refinement": refinement_object(shown.refinement),
+        "pictures": [str(file) for file in shown.pictures],
+    }

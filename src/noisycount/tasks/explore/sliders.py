@@ -1,0 +1,242 @@
+"""Where all sliders stand: a count, how it is answered, and who knows what.
+
+δ of an answer against adversaries, remembered: most sliders leave most of them as they are.
+
+A chart of Explore as JSON.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Self
+from urllib.parse import urlencode
+
+from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
+from noisycount.display.numbers import exact_text
+from noisycount.errors import NoisyCountError
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.model.populations.binomial import Binomial
+from noisycount.model.populations.population import Population
+from noisycount.readers.assumption import Assumed, Rate
+from noisycount.readers.population import NOISE_OPTIONS, noise_of_options
+from noisycount.tasks.explore.picture import View
+from noisycount.tasks.explore.quantity import EPSILON, QUANTITIES
+from noisycount.tasks.risk.risk import Onlooker, Setting
+
+__all__ = ["NAMES", "Sliders", "deltas", "is_affordable", "view_object"]
+
+
+_NOISE = "discrete-laplace"
+
+
+NAMES = ("size", "rate", "noise", "scale", "sample", "known", "deviations")
+
+
+"""What an address says, in this order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sliders:
+    """A count that is asked for with noise, and an answer to it; all of it public.
+
+    Args:
+        size: The number of records, 2 to 1,000,000.
+        rate: The chance that a record counts, 0.0001 to 0.9999.
+        noise: The kind of noise, by what one types for `--noise`.
+        scale: Of the noise, 0.3 to 10,000 records.
+        sample: The share of the records that is drawn and counted, 0.01 to 1.
+        known: The share of the records that the partly informed adversary knows, 0 to 0.999.
+        deviations: How far the answer is above what was expected, −4 to 4 standard deviations.
+
+    Raises:
+        NoisyCountError: A value is outside its range, or no kind of noise.
+
+    Example:
+        >>> Sliders.of_query({"epsilon": "0.15", "size": "5912"}).scale
+        Fraction(20, 3)
+    """
+
+    size: int = int(QUANTITIES["size"].start)
+    rate: Fraction = QUANTITIES["rate"].start
+    noise: str = _NOISE
+    scale: Fraction = QUANTITIES["scale"].start
+    sample: Fraction = QUANTITIES["sample"].start
+    known: Fraction = QUANTITIES["known"].start
+    deviations: Fraction = QUANTITIES["deviations"].start
+
+    def __post_init__(self) -> None:
+        """The refusal of what no slider reaches."""
+        if self.noise not in NOISE_OPTIONS:
+            kinds = " or ".join(NOISE_OPTIONS)
+            raise NoisyCountError(f"noise must be {kinds}, got {self.noise[:20]!r}: choose one")
+        for name, quantity in QUANTITIES.items():
+            value = quantity.checked(Fraction(getattr(self, name)))
+            object.__setattr__(self, name, int(value) if quantity.is_whole else value)
+
+    @classmethod
+    def of_query(cls, given: Mapping[str, str]) -> Self:
+        """What an address says; what it leaves out stands where it stands at first.
+
+        Args:
+            given: Texts by name; `epsilon` may stand for the scale of Laplace noise.
+
+        Raises:
+            NoisyCountError: A name or a value is unknown, or both scale and ε are given.
+        """
+        odd = [name for name in given if name not in {*NAMES, EPSILON.name}]
+        if odd:
+            raise NoisyCountError(
+                f"an address of Explore has no {odd[0][:20]!r}: give {', '.join(NAMES)} or epsilon"
+            )
+        texts = {name: text for name, text in given.items() if text.strip()}
+        noise = texts.pop("noise", _NOISE)
+        epsilon = texts.pop(EPSILON.name, None)
+        values = {name: QUANTITIES[name].value(text) for name, text in texts.items()}
+        if epsilon is not None:
+            values["scale"] = _scale(epsilon, noise, is_given_too="scale" in values)
+        size = int(values.pop("size", QUANTITIES["size"].start))
+        return cls(size=size, noise=noise, **values)
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Each value as it is written in an address."""
+        return {
+            name: value if isinstance(value := getattr(self, name), str) else exact_text(value)
+            for name in NAMES
+        }
+
+    @property
+    def query(self) -> str:
+        """The one way to write all this in an address.
+
+        Example:
+            >>> Sliders().query
+            'size=1000&rate=0.1&noise=discrete-laplace&scale=10&sample=1&known=0.5&deviations=1'
+        """
+        return urlencode(self.texts)
+
+    @property
+    def made_noise(self) -> AdditiveNoise:
+        """What is added to the count."""
+        return noise_of_options(self.noise, self.scale)
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        """ε of the noise for whoever knows all other records; None: there is none with δ = 0."""
+        own = self.made_noise.epsilon
+        return None if own is None else 1 / self.scale
+
+    @property
+    def population(self) -> Binomial:
+        """The law of the count of all records."""
+        return Binomial(self.size, float(self.rate))
+
+    @property
+    def drawn(self) -> int:
+        """How many records are drawn and counted, at least one."""
+        return max(1, round(self.size * self.sample))
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether some records are left out of the count."""
+        return self.drawn < self.size
+
+    @property
+    def counted(self) -> Binomial:
+        """The law of the count of those that are drawn."""
+        return Binomial(self.drawn, float(self.rate))
+
+    @property
+    def known_records(self) -> int:
+        """How many records the partly informed adversary knows, of whom one is never known."""
+        return min(self.size - 1, round(self.size * self.known))
+
+    @property
+    def answer(self) -> int:
+        """The answer, in records of those that are drawn."""
+        spread = math.sqrt(self.counted.law().variance + self.made_noise.variance)
+        return round(float(self.drawn * self.rate) + float(self.deviations) * spread)
+
+    @property
+    def setting(self) -> Setting:
+        """The same for `noisycount risk`."""
+        return Setting(
+            Assumed.of_rate(self.size, Rate(float(self.rate))),
+            self.made_noise,
+            sample=self.drawn if self.is_sampled else None,
+            known=self.known_records or None,
+        )
+
+
+def _scale(epsilon: str, noise: str, *, is_given_too: bool) -> Fraction:
+    """The scale of Laplace noise of that ε."""
+    if is_given_too:
+        raise NoisyCountError("epsilon and scale say the same of noise: give one of them")
+    if noise in NOISE_OPTIONS and NOISE_OPTIONS[noise](1).epsilon is None:
+        raise NoisyCountError(f"{noise} noise has no epsilon with δ = 0: give its scale")
+    return 1 / EPSILON.value(epsilon)
+
+
+_CURVES, _DELTAS = 256, 4096  # remembered
+
+
+def is_affordable(sliders: Sliders, onlooker: Onlooker, most: float) -> bool:
+    """Whether what an adversary learns can be computed while somebody waits.
+
+    To sample among known and unknown records is to mix many laws, the more the wider the count.
+
+    Args:
+        sliders: Where all sliders stand.
+        onlooker: The adversary.
+        most: The largest variance of the count for which it can, in records².
+    """
+    is_mixed = sliders.is_sampled and onlooker.name == "partly informed"
+    return not is_mixed or sliders.population.law().variance <= most
+
+
+@lru_cache(_DELTAS)
+def deltas(
+    mechanism: Mechanism, population: Population | None, epsilons: tuple[float, ...]
+) -> tuple[float, ...]:
+    """δ at each ε, as `privacy_curve(mechanism, population).delta(epsilons)` gives it.
+
+    Args:
+        mechanism: How answers are made.
+        population: What the adversary knows.
+        epsilons: At least 0, in any order.
+    """
+    found: list[float] = _curve(mechanism, population).delta(epsilons).tolist()
+    return tuple(found)
+
+
+@lru_cache(_CURVES)
+def _curve(mechanism: Mechanism, population: Population | None) -> PrivacyCurve:
+    return privacy_curve(mechanism, population)
+
+
+def view_object(name: str, sliders: Sliders, shown: View) -> dict[str, Any]:
+    """A chart: what was asked, what it means, and all of its numbers.
+
+    Args:
+        name: Of the chart.
+        sliders: Where all sliders stand.
+        shown: The chart.
+    """
+    plot = shown.plot
+    return {
+        "chart": name,
+        "sliders": sliders.texts,
+        "epsilon": None if sliders.epsilon is None else float(sliders.epsilon),
+        "answer": sliders.answer,
+        "title": plot.title,
+        "sentence": shown.sentence,
+        "note": shown.note,
+        "x": plot.x.to_dict(),
+        "y": plot.y.to_dict(),
+        "lines": [line.to_dict() for line in shown.lines],
+        "marks": [{"x": mark.x, "words": mark.words} for mark in shown.marks],
+        "band": None if shown.band is None else list(shown.band),
+    }

@@ -1,0 +1,267 @@
+"""The figures that were chosen, by paper.
+
+Figures in words: what each shows, and how many of its claims hold.
+
+Figures as JSON.
+
+One page of figures: HTML that needs no other file, no script and no network.
+"""
+
+import base64
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from noisycount.papers.catalogue import PAPERS
+from noisycount.papers.figure import Claim, Figure, Paper, Verdict
+from noisycount.terminal.progress import Done
+
+__all__ = [
+    "Section",
+    "computed",
+    "counted",
+    "figure_header",
+    "figure_rows",
+    "figures_object",
+    "page",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A paper, as far as it is shown.
+
+    Attributes:
+        paper: Where the figures appeared.
+        figures: Those that are shown.
+        claims: What the paper states outside its figures; none where some of them are left out.
+    """
+
+    paper: Paper
+    figures: tuple[Figure, ...]
+    claims: tuple[Claim, ...] = ()
+
+    @property
+    def all_claims(self) -> Iterator[Claim]:
+        """The claims of the figures, then those outside them."""
+        for figure in self.figures:
+            yield from figure.claims
+        yield from self.claims
+
+
+def computed(keys: Sequence[str], done: Done) -> list[Section]:
+    """A section for each paper of which a figure was chosen.
+
+    Args:
+        keys: The figures that were chosen.
+        done: Told from time to time which share of the work is done.
+    """
+    sections: list[Section] = []
+    finished = 0
+    for paper in PAPERS:
+        figures = []
+        for key in (key for key in paper.figures if key in keys):
+            figures.append(paper.figures[key]())
+            finished += 1
+            done(finished / len(keys))
+        if figures:
+            is_whole = len(figures) == len(paper.figures)
+            sections.append(Section(paper, tuple(figures), paper.claims() if is_whole else ()))
+    return sections
+
+
+OUTSIDE = "Numbers outside the figures"
+
+
+_HEADS = {Verdict.HOLDS: "holds", Verdict.PARTLY: "in part", Verdict.FAILS: "not"}
+
+
+def counted(verdicts: Sequence[Verdict]) -> str:
+    """How many claims hold, in words.
+
+    Example:
+        >>> counted([Verdict.HOLDS, Verdict.FAILS, Verdict.HOLDS])
+        '2 hold, 1 does not hold'
+    """
+    words = {
+        Verdict.HOLDS: ("holds", "hold"),
+        Verdict.PARTLY: ("holds in part", "hold in part"),
+        Verdict.FAILS: ("does not hold", "do not hold"),
+    }
+    counts = Counter(verdicts)
+    return ", ".join(
+        f"{counts[verdict]} {words[verdict][counts[verdict] != 1]}"
+        for verdict in Verdict
+        if counts[verdict]
+    )
+
+
+def figure_header() -> tuple[str, ...]:
+    """The names of the columns."""
+    return "figure", "shows", *_HEADS.values()
+
+
+def figure_rows(sections: Sequence[Section]) -> list[tuple[str, ...]]:
+    """One line a figure, and one for a paper's other claims, with cells as `figure_header` says."""
+    return [row for section in sections for row in _section_rows(section)]
+
+
+def _section_rows(section: Section) -> Iterator[tuple[str, ...]]:
+    """The lines of one paper."""
+    for figure in section.figures:
+        yield figure.key, figure.title, *_counts(figure.claims)
+    if section.claims:
+        yield section.paper.key, OUTSIDE, *_counts(section.claims)
+
+
+def _counts(claims: Sequence[Claim]) -> list[str]:
+    """How many claims have each verdict."""
+    counts = Counter(claim.verdict for claim in claims)
+    return [str(counts[verdict] or "") for verdict in _HEADS]
+
+
+def figures_object(
+    sections: Sequence[Section], page: Path, files: Sequence[Path]
+) -> dict[str, Any]:
+    """The figures of each paper with their data and claims, its other claims, and the files."""
+    return {
+        "page": str(page),
+        "files": [str(file) for file in files],
+        "papers": [
+            {
+                "paper": section.paper.key,
+                "name": section.paper.name,
+                "reference": section.paper.reference,
+                "figures": [figure.to_dict() for figure in section.figures],
+                "claims": [claim.to_dict() for claim in section.claims],
+            }
+            for section in sections
+        ],
+    }
+
+
+STYLE = (Path(__file__).parent / "figures.css").read_text(encoding="utf-8")
+
+
+_MARKS = {Verdict.HOLDS: "✓", Verdict.PARTLY: "◐", Verdict.FAILS: "✗"}
+
+
+_CLASSES = {Verdict.HOLDS: "holds", Verdict.PARTLY: "partly", Verdict.FAILS: "fails"}
+
+
+def page(sections: Sequence[Section]) -> str:
+    """The whole page: figures beside what is claimed of them and what was found."""
+    verdicts = [claim.verdict for section in sections for claim in section.all_claims]
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en">',
+            '<head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="color-scheme" content="light dark">',
+            "<title>Every figure, computed exactly</title>",
+            f"<style>\n{STYLE}</style></head>",
+            "<body>",
+            *_header(sections, verdicts),
+            "<main>",
+            *(line for section in sections for line in _section(section)),
+            "</main>",
+            "</body></html>",
+            "",
+        ]
+    )
+
+
+def _header(sections: Sequence[Section], verdicts: Sequence[Verdict]) -> Iterator[str]:
+    yield "<header><h1>Every figure, computed exactly</h1>"
+    yield (
+        "<p>What papers on private counts show by simulation or by formula, computed by "
+        "noisycount without simulation, beside what they say of it in short; and some of our own. "
+        "Where a claim has no number (“quite small”), a bound of our own decides; our number "
+        "stands there to judge anew.</p>"
+    )
+    yield f"<p>Of {len(verdicts)} claims {counted(verdicts)}.</p>" if verdicts else ""
+    yield '<nav aria-label="Figures"><ul>'
+    for section in sections:
+        links = " ".join(
+            f'<a href="#{figure.key}">{_text(_short(figure))}</a>' for figure in section.figures
+        )
+        yield f'<li><a href="#{section.paper.key}">{_text(section.paper.name)}</a> {links}</li>'
+    yield "</ul></nav></header>"
+
+
+def _section(section: Section) -> Iterator[str]:
+    paper = section.paper
+    yield f'<section id="{paper.key}"><h2>{_text(paper.name)}</h2>'
+    yield f"<p>{_text(paper.reference)}</p>"
+    for figure in section.figures:
+        yield from _article(figure)
+    if section.claims:
+        yield f'<article class="numbers"><h3>{OUTSIDE}</h3>'
+        yield from _claims(section.claims)
+        yield "</article>"
+    yield "</section>"
+
+
+def _article(figure: Figure) -> Iterator[str]:
+    yield f'<article id="{figure.key}"><h3>{_text(_heading(figure))}</h3>'
+    yield '<div class="beside"><figure>'
+    yield f'<div class="plate">{_picture(figure)}</div>'
+    yield f"<figcaption>{_text(figure.caption)} {_download(figure)}</figcaption></figure>"
+    yield from _claims(figure.claims)
+    yield "</div></article>"
+
+
+def _claims(claims: Sequence[Claim]) -> Iterator[str]:
+    if not claims:
+        return
+    yield '<ol class="claims">'
+    for claim in claims:
+        yield (
+            f'<li class="{_CLASSES[claim.verdict]}">'
+            f'<p class="says">{_text(claim.says)} <cite>{_text(claim.source)}</cite></p>'
+            f'<p class="found">{_text(_sentence(claim.found))}</p>'
+            f'<p class="verdict">{_MARKS[claim.verdict]} {claim.verdict.value}</p></li>'
+        )
+    yield "</ol>"
+
+
+def _picture(figure: Figure) -> str:
+    """The chart as part of the page: as wide as there is room, with its description."""
+    from noisycount.charts.plot_chart import plot_svg  # noqa: PLC0415  (loads Altair)
+
+    svg = plot_svg(figure, is_headed=False)
+    svg = re.sub(r'(<svg[^>]*?) width="\d+" height="\d+"', r"\1", svg, count=1)
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(figure.description)}" ', 1)
+
+
+def _download(figure: Figure) -> str:
+    """A link to the data, which is part of the page."""
+    data = base64.b64encode(figure.csv().encode()).decode()
+    name = f"{figure.key}.csv"
+    return f'<a download="{name}" href="data:text/csv;base64,{data}">Data ({name})</a>'
+
+
+def _heading(figure: Figure) -> str:
+    return f"{figure.number}: {figure.title}" if figure.number.startswith("Fig.") else figure.title
+
+
+def _short(figure: Figure) -> str:
+    """What a link says."""
+    if figure.number.startswith("Fig."):
+        return figure.number
+    return figure.key.partition(".")[2]
+
+
+def _text(text: str) -> str:
+    """A text of the page, in which no line breaks between a number and its unit."""
+    return re.sub(r" (?=[%=±])|(?<==) ", "\N{NO-BREAK SPACE}", escape(text))
+
+
+def _sentence(text: str) -> str:
+    """A sentence begins with a capital, unless it begins with a symbol."""
+    return text[:1].upper() + text[1:] if text[:1].isascii() and text[1:2] != " " else text

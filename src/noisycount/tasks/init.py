@@ -1,0 +1,246 @@
+"""The lines of `noisycount.toml` that let questions be answered.
+
+A configuration for one file or table, of what its owner says and of what its texts look like.
+"""
+
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from noisycount.config.places import name_of
+from noisycount.display.texts import toml_key, toml_value
+from noisycount.engines.check import EXAMPLES, ColumnCheck
+from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.release.records import UTF
+from noisycount.tasks.check import Inspection
+
+__all__ = ["Draft", "mending"]
+
+
+def mending(inspection: Inspection) -> list[str]:
+    """What to write so that questions are answered; nothing where they are.
+
+    Of a data set that is not configured it is a table that can be pasted as it stands.
+    """
+    if not (inspection.refused or inspection.unstated_encoding):
+        return []
+    return [*_of_file(inspection), *_of_columns(inspection)]
+
+
+def _of_file(inspection: Inspection) -> Iterator[str]:
+    """What is stated of the file."""
+    dataset, encoding = inspection.dataset, inspection.unstated_encoding
+    former = inspection.former
+    if not inspection.is_configured:
+        if former is not None and former.url is not None:
+            yield from ("[ledger]", f"url = {toml_value(former.url)}")
+        yield f"[datasets.{_name(inspection)}]"
+        yield f"source = {toml_value(inspection.source)}"
+        if former is not None:
+            yield f"account = {toml_value(former.account)}"
+        yield f"unit = {toml_value(dataset.unit)}" if dataset.unit else _UNIT
+        if dataset.table is not None:
+            yield f"table = {toml_value(dataset.table)}"
+        if inspection.check.form is not None:
+            yield from (line for line, _ in form_lines(inspection.check.form))
+    elif encoding:
+        yield f"# under [datasets.{_name(inspection)}]"
+        yield f"encoding = {toml_value(encoding)}"
+
+
+def form_lines(form: FileForm) -> Iterator[tuple[str, str]]:
+    """What is stated of how the texts of a file are found, each line with why.
+
+    Args:
+        form: How they were found.
+    """
+    if form.encoding not in UTF:
+        yield f"encoding = {toml_value(form.encoding)}", "it is not UTF-8"
+    if form.delimiter not in {",", None}:
+        yield f"delimiter = {toml_value(form.delimiter)}", "between cells"
+    if form.skip:
+        yield f"skip = {form.skip}", "lines before the names of the columns"
+
+
+def _of_columns(inspection: Inspection) -> Iterator[str]:
+    """That cells that do not fit are accepted as missing."""
+    if not inspection.refused:
+        return
+    is_stated = inspection.dataset.kinds is not None
+    told = "# under [{}], in place of what it says of these columns" if is_stated else "[{}]"
+    yield told.format(f"datasets.{_name(inspection)}.kinds")
+    for column in inspection.refused:
+        if column.form is not None and column.mending is not None:
+            yield column.mending
+            yield from _or_words(column, column.form)
+
+
+def _or_words(column: ColumnCheck, form: ColumnForm) -> Iterator[str]:
+    """Another line, where all cells that do not fit are words that may say that nothing is known.
+
+    It is a comment, as only the owner knows.
+    """
+    is_all = len(column.examples) < EXAMPLES
+    if is_all and all(_WORD.fullmatch(cell) for cell in column.examples):
+        words = " and ".join(map(toml_value, column.examples))
+        yield f"# or, if {words} means that nothing is known:"
+        mended = replace(form, missing=(*form.missing, *column.examples))
+        yield f"# {mended.line(column.name)}"
+
+
+def _name(inspection: Inspection) -> str:
+    dataset = inspection.dataset
+    return toml_key(dataset.name if inspection.is_configured else name_of(dataset.source))
+
+
+_WORD = re.compile(r"[^\W\d_][^\d]{0,29}")
+
+
+_UNIT = '# unit = "COLUMN" for the column that says whose row it is, or unit = "row"'
+
+
+_BESIDE = 36  # where a comment begins
+
+
+_WIDTH = 100
+
+
+_HEAD = """\
+# noisycount.toml: which data may be counted, and how much may be told about it.
+# Every command looks for this file in its own folder and then in the folders above.
+# `noisycount init` guessed what stands here: read it, and mend it where it is wrong.
+
+# The ledger remembers every answer that was paid for, and so what is left to spend.
+# Keep it, and back it up: a lost or restored ledger gives spent budget away again.
+[ledger]
+"""
+
+
+_SERVED = """\
+# After so many seconds a count is given up:
+# timeout = 600
+# Whether counts may take indexes: faster, and then their time tells how many records match.
+# indexes = false
+# What the records are called as they are now. The table may change, and an answer is kept until
+# another edition: then the same question is a new one, at its price.
+# edition = "1"
+"""
+
+
+_UNIT_DRAFT = """\
+# Whose row is it? Put the column that says so in place of COLUMN, then answers count persons and
+# protect them; or write "row", where every row is another person.
+unit = "COLUMN"
+"""
+
+
+_SIZE = """\
+# How many of them there are, only where everybody may know it:
+# size = 1000
+"""
+
+
+_BUDGET = """\
+# The most that all answers together may cost, in epsilon: an exact number in quotes.
+budget = "2"
+# And its reason, in a sentence that the report tells:
+# why = "agreed with the data protection officer on 2026-11-02"
+"""
+
+
+_KINDS = """\
+# What the texts of each column stand for, and why that was guessed. Where cells do not fit, no
+# question is answered until they are accepted as missing, and every answer then says so.
+"""
+
+
+_NEARLY_UNIQUE = "Nearly every unit has a text of its own there, so better without: {}"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The text of a `noisycount.toml` for one file or table.
+
+    Attributes:
+        inspection: What is in it.
+        name: Of the data set.
+        unit: What its owner says of the unit, a column or `row`; None: nothing.
+    """
+
+    inspection: Inspection
+    name: str
+    unit: str | None
+
+    @property
+    def text(self) -> str:
+        """The whole of it."""
+        former = self.inspection.former
+        url = (former and former.url) or "sqlite:///ledger.db"
+        head = f"{_HEAD}url = {toml_value(url)}\n"
+        parts = [head, self._file(), self._unit(), _SIZE, self._columns(), _BUDGET, self._kinds()]
+        return "\n".join(filter(None, parts))
+
+    def _file(self) -> str:
+        """Where the records are, and how they are read."""
+        inspection, form = self.inspection, self.inspection.check.form
+        lines = [
+            f"[datasets.{toml_key(self.name)}]",
+            f"source = {toml_value(inspection.source)}",
+        ]
+        if inspection.former is not None:
+            account = f"account = {toml_value(inspection.former.account)}"
+            lines.append(_beside(account, "under which answers were paid for"))
+        if inspection.dataset.table is not None:
+            lines.append(f"table = {toml_value(inspection.dataset.table)}")
+        if form is not None:
+            lines += [_beside(line, why) for line, why in form_lines(form)]
+        if inspection.dataset.is_served:
+            return "\n".join([*lines, _SERVED])
+        return "\n".join([*lines, ""])
+
+    def _unit(self) -> str:
+        """What is counted, or a question for it."""
+        return _UNIT_DRAFT if self.unit is None else f"unit = {toml_value(self.unit)}\n"
+
+    def _columns(self) -> str:
+        """The columns that questions may use, to choose from."""
+        usable = [each for each in self.inspection.check.columns if each.kind is not None]
+        names = [toml_value(each.name) for each in usable if each.name != self.unit]
+        if not names:
+            return ""
+        listed = textwrap.wrap(
+            f"columns = [{', '.join(names)}]",
+            _WIDTH,
+            initial_indent="# ",
+            subsequent_indent="#     ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        unique = ", ".join(each.name for each in self.inspection.nearly_unique)
+        warning = [f"# {_NEARLY_UNIQUE.format(unique)}"] if unique else []
+        told = "# What questions may use; left out: all but the unit."
+        return "\n".join([told, *warning, *listed, ""])
+
+    def _kinds(self) -> str:
+        """What the texts of each column stand for; nothing where the file states it itself."""
+        columns = [column for column in self.inspection.check.columns if column.form is not None]
+        if not columns:
+            return ""
+        lines = [line for column in columns for line in self._column(column)]
+        header = f"[datasets.{toml_key(self.name)}.kinds]"
+        return _KINDS + "\n".join([header, *lines, ""])
+
+    def _column(self, column: ColumnCheck) -> Iterator[str]:
+        """The line of a column, and one to put in its place where cells do not fit."""
+        if column.form is None:
+            return
+        yield _beside(column.form.line(column.name), column.reason)
+        if column.mending is not None:
+            yield "# Some cells do not fit; in place of the line above this accepts them:"
+            yield f"# {column.mending}"
+
+
+def _beside(line: str, comment: str) -> str:
+    """A line with a comment."""
+    return f"{line:{_BESIDE - 2}}  # {comment}"

@@ -1,0 +1,432 @@
+"""What data sets and analysts may spend and have spent.
+
+What an entry of a ledger asks, in words.
+
+What a ledger says, in words.
+
+What a ledger says, as JSON.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from noisycount.config.config import DEFAULT_BUDGET, Config
+from noisycount.display.numbers import exact_text, signed
+from noisycount.errors import LedgerError
+from noisycount.ledger.budget import Budget, Loss
+from noisycount.ledger.chain import Head
+from noisycount.ledger.entries import Entry, TableAnswer, asked_of
+from noisycount.ledger.exact import optional_text
+from noisycount.ledger.state import Verification
+from noisycount.release.answer import left_words
+from noisycount.terminal.printing import seen_from_here
+
+__all__ = [
+    "Account",
+    "absent_words",
+    "account_header",
+    "account_objects",
+    "account_rows",
+    "accounts_of_analysts",
+    "accounts_of_datasets",
+    "answer_object",
+    "answer_words",
+    "asked_object",
+    "asked_words",
+    "entry_header",
+    "entry_rows",
+    "intact_words",
+    "ledger_object",
+    "number_of",
+    "place_words",
+    "price_name",
+    "price_object",
+    "price_words",
+    "repeat_objects",
+    "rows_object",
+    "verification_object",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What somebody may spend, and has spent.
+
+    Attributes:
+        name: Of the data set, as the ledger calls it, or of the analyst.
+        budget: None: no budget of its own.
+        spent: What all answers have cost together.
+    """
+
+    name: str
+    budget: Budget | None
+    spent: Loss
+
+    @property
+    def in_epsilon(self) -> bool:
+        """Whether the budget is a sum of ε."""
+        return self.budget is None or self.budget.is_a_sum
+
+    @property
+    def left(self) -> Fraction | None:
+        """The largest ε at which one more question may be asked; None where no budget binds."""
+        return None if self.budget is None else self.budget.left(self.spent)
+
+    @property
+    def words(self) -> tuple[str, str, str]:
+        """Budget, what was spent of it, and what is left, for people."""
+        if self.budget is None or self.left is None:
+            return "none", self._spent, "-"
+        if self.in_epsilon:
+            return self.budget.text, self._spent, exact_text(self.left)
+        return self.budget.text, self._spent, left_words(self.budget, self.spent)
+
+    @property
+    def _spent(self) -> str:
+        """All sums that tell something: ε alone where the budget is in ε and nothing else was."""
+        spent, sums = self.spent, []
+        if self.in_epsilon and spent.epsilon is not None and not spent.delta:
+            return exact_text(spent.epsilon)
+        if spent.epsilon is not None:
+            sums.append(f"ε = {exact_text(spent.epsilon)}")
+        sums.append(f"ρ = {float(spent.rho):.4g}")
+        if spent.delta:
+            sums.append(f"δ = {float(spent.delta):.4g}")
+        return ", ".join(sums)
+
+
+def accounts_of_datasets(configuration: Config, entries: Sequence[Entry]) -> list[Account]:
+    """The account of each data set that is configured or was asked."""
+    spent = {entry.request.dataset: entry.spent for entry in entries}
+    configured = {each.account: each.budget for each in configuration.datasets.values()}
+    return [
+        Account(name, configured.get(name, DEFAULT_BUDGET), spent.get(name, Loss()))
+        for name in dict.fromkeys([*configured, *spent])
+    ]
+
+
+def accounts_of_analysts(configuration: Config, entries: Sequence[Entry]) -> list[Account]:
+    """The account of each analyst who is configured or has asked."""
+    spent = {entry.analyst: entry.analyst_spent for entry in entries}
+    configured = {name: each.budget for name, each in configuration.analysts.items()}
+    return [
+        Account(name, configured.get(name), spent.get(name, Loss()))
+        for name in dict.fromkeys([*configured, *spent])
+    ]
+
+
+_FEW = 3  # questions that are all named
+
+
+def asked_words(entry: Entry) -> str:
+    """The predicate of a count; what a table is grouped by, or its questions.
+
+    Raises:
+        LedgerError: No command wrote the entry.
+    """
+    question = asked_of(entry)
+    table, where = question.get("table"), question.get("where")
+    if table is None and isinstance(where, str):
+        return where
+    if isinstance(table, dict) and _are_texts(table.get("questions")):
+        return _questions_words(table["questions"])
+    if isinstance(table, dict) and _are_texts(table.get("by")) and isinstance(where, str | None):
+        kind = "rows" if question.get("unit") is None else "persons"
+        matching = "" if where is None else f" where {where}"
+        return f"{kind} by {' × '.join(table['by'])}{_size_words(entry, table)}{matching}"
+    raise LedgerError(
+        f"key {entry.key!r} of the ledger has a question that no noisycount wrote;"
+        " `noisycount ledger export` shows it as it is"
+    )
+
+
+def asked_object(entry: Entry) -> dict[str, Any]:
+    """The predicate, and of a table all but its keys, as JSON.
+
+    Raises:
+        LedgerError: No command wrote the entry.
+    """
+    asked_words(entry)
+    question = asked_of(entry)
+    told = {"where": question["where"]}
+    if "table" in question:
+        told["table"] = {name: of for name, of in question["table"].items() if name != "keys"}
+    return told
+
+
+def number_of(noun: str, number: int) -> str:
+    """So many of a thing.
+
+    Example:
+        >>> number_of("count", 1), number_of("count", 1200)
+        ('1 count', '1,200 counts')
+    """
+    return f"{signed(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def _questions_words(questions: list[str]) -> str:
+    named = "; ".join(questions[: _FEW if len(questions) <= _FEW else 1])
+    rest = "" if len(questions) <= _FEW else "; …"
+    return f"{number_of('question', len(questions))}: {named}{rest}"
+
+
+def _size_words(entry: Entry, table: dict[str, Any]) -> str:
+    """How many cells the table has, where they are public and were answered."""
+    if table.get("keys") is None:
+        return " (hidden keys)"
+    if not isinstance(entry.answer, TableAnswer):
+        return ""
+    return f" ({number_of('cell', len(entry.answer.levels[0]))})"
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(each, str) for each in value)
+
+
+def place_words(configuration: Config) -> str:
+    """Where the ledger is."""
+    place = configuration.ledger_file
+    return "on a server" if place is None else seen_from_here(place)
+
+
+def absent_words(configuration: Config) -> str:
+    """What is told where there is no ledger, which is not one that was found intact."""
+    place = configuration.ledger_file
+    where = "on the server" if place is None else f"at {seen_from_here(place)}"
+    return (
+        f"There is no ledger {where} yet: nothing was asked, and nothing was verified. If something"
+        " was asked, this is not where its ledger is: look for the noisycount.toml that names it."
+    )
+
+
+def intact_words(found: Verification, known_head: Head | None) -> str:
+    """What is known of a ledger no row of which is broken.
+
+    Whoever can write to a ledger can cut its newest rows off, and what is left is consistent: only
+    a head that was written down elsewhere tells that rows are missing.
+
+    Args:
+        found: What reading it has told.
+        known_head: The head that was written down; None: there was none to compare with.
+    """
+    rows, replies = _rows_words(found.head, known_head), found.older_replies
+    if not replies:
+        return rows
+    return (
+        f"{rows}; {replies:,} of the replies of a service {'are' if replies > 1 else 'is'} older"
+        " than the rows for replies: each repeats an answer of the ledger, and nothing tells"
+        " whether its other words were changed"
+    )
+
+
+def _rows_words(newest: Head, known_head: Head | None) -> str:
+    """What is known of the rows."""
+    if not newest.number:
+        return "no row: nothing was asked yet, and nothing was verified"
+    rows = number_of("row", newest.number)
+    if known_head is None:
+        return f"{rows}, consistent in themselves; not compared with a head that was written down"
+    later = newest.number - known_head.number
+    if not later:
+        return f"{rows}, each as it was written: the last has the head that was written down"
+    return (
+        f"{rows}, each as it was written up to row {known_head.number:,}, which has the head that"
+        f" was written down; the {later:,} after it are consistent in themselves"
+    )
+
+
+def account_header(owner: str, accounts: Sequence[Account]) -> tuple[str, ...]:
+    """The names of the columns; budgets that are all sums of ε say so."""
+    is_pure = all(account.in_epsilon for account in accounts)
+    return owner, "budget ε" if is_pure else "budget", "spent", "left"
+
+
+def account_rows(accounts: Sequence[Account]) -> list[tuple[str, ...]]:
+    """What each data set or analyst may still spend."""
+    return [(seen_from_here(account.name), *account.words) for account in accounts]
+
+
+def entry_header(entries: Sequence[Entry]) -> tuple[str, ...]:
+    """The names of the columns; who asked, and what for, where that tells something."""
+    analyst = ("analyst",) if _has_several(entries) else ()
+    purpose = ("purpose",) if _has_purposes(entries) else ()
+    return "when (UTC)", *analyst, "data set", "question", price_name(entries), "answer", *purpose
+
+
+def entry_rows(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
+    """Every debit, oldest first, with cells as `entry_header` names them."""
+    has_several, has_purposes = _has_several(entries), _has_purposes(entries)
+    return [
+        (
+            f"{entry.made:%Y-%m-%d %H:%M}",
+            *([entry.analyst] if has_several else []),
+            seen_from_here(entry.request.dataset),
+            asked_words(entry),
+            price_words(entry),
+            answer_words(entry),
+            *([entry.purpose or ""] if has_purposes else []),
+        )
+        for entry in entries
+    ]
+
+
+def price_name(entries: Sequence[Entry]) -> str:
+    """The name of a column of prices, which says so where all are in ε alone."""
+    is_pure = all(entry.request.epsilon and not entry.request.delta for entry in entries)
+    return "ε" if is_pure else "price"
+
+
+def price_words(entry: Entry) -> str:
+    """What an entry cost: its ε alone where that is all."""
+    request = entry.request
+    if request.epsilon is None or request.delta:
+        return request.price.text
+    return exact_text(request.epsilon)
+
+
+def answer_words(entry: Entry) -> str:
+    """What was answered, without its error."""
+    if not isinstance(entry.answer, TableAnswer):
+        return "not given" if entry.answer is None else signed(entry.answer)
+    if entry.answer.keys is not None:
+        return number_of("key", len(entry.answer.keys)) + " shown"
+    return number_of("count", sum(map(len, entry.answer.levels)))
+
+
+def _has_purposes(entries: Sequence[Entry]) -> bool:
+    """Whether anybody said what an answer is for."""
+    return any(entry.purpose is not None for entry in entries)
+
+
+def _has_several(entries: Sequence[Entry]) -> bool:
+    """Whether more than one analyst asked."""
+    return any(entry.analyst != entries[0].analyst for entry in entries)
+
+
+Object = dict[str, Any]
+
+
+def ledger_object(configuration: Config, entries: Sequence[Entry]) -> Object:
+    """Every debit, and what each data set and analyst may still spend."""
+    datasets = accounts_of_datasets(configuration, entries)
+    analysts = accounts_of_analysts(configuration, entries)
+    return {
+        "ledger": _place(configuration),
+        "datasets": account_objects("dataset", datasets),
+        "analysts": account_objects("analyst", analysts),
+        "entries": _entry_objects(entries),
+    }
+
+
+def verification_object(
+    configuration: Config, found: Verification | None, known_head: Head | None
+) -> Object:
+    """Whether every row is as it was written, as far as a head that was written down tells.
+
+    Args:
+        configuration: Where the ledger is.
+        found: What became of reading it; None: there is none yet.
+        known_head: The head that was compared.
+    """
+    if found is None:
+        names = ("intact", "compared", "head", "broken", "why", "older_replies")
+        return {"ledger": _place(configuration), **dict.fromkeys(names)}
+    return {
+        "ledger": _place(configuration),
+        "intact": found.broken is None,
+        "compared": None if known_head is None else str(known_head),
+        "head": str(found.head),
+        "broken": found.broken,
+        "why": found.why or None,
+        "older_replies": found.older_replies,
+    }
+
+
+def rows_object(rows: Sequence[Object]) -> Object:
+    """Every row of a ledger, and its head."""
+    head = Head(rows[-1]["number"], rows[-1]["hash"]) if rows else Head()
+    return {"head": str(head), "rows": list(rows)}
+
+
+def _place(configuration: Config) -> str | None:
+    """The file of the ledger; None for a server."""
+    place = configuration.ledger_file
+    return None if place is None else str(place)
+
+
+def account_objects(kind: str, accounts: Sequence[Account]) -> list[Object]:
+    """What each data set or analyst may spend; `remaining` is what one more answer may cost."""
+    return [
+        {
+            kind: account.name,
+            "budget": None if account.budget is None else account.budget.written,
+            **_spent_object(account.spent),
+            "remaining": None if account.left is None else exact_text(account.left),
+        }
+        for account in accounts
+    ]
+
+
+def _entry_objects(entries: Sequence[Entry]) -> list[Object]:
+    """The debits of a ledger, oldest first."""
+    return [
+        {
+            "made": entry.made.isoformat(),
+            "key": entry.key,
+            "dataset": entry.request.dataset,
+            "question": _question(entry),
+            **price_object(entry),
+            **_spent_object(entry.spent),
+            "analyst": entry.analyst,
+            "analyst_spent": optional_text(entry.analyst_spent.epsilon),
+            "purpose": entry.purpose,
+            "repeats": repeat_objects(entry),
+            **answer_object(entry),
+        }
+        for entry in entries
+    ]
+
+
+def repeat_objects(entry: Entry) -> list[Object]:
+    """Who else asked for the same answer later, free of charge."""
+    return [
+        {"analyst": each.analyst, "made": each.made.isoformat(), "purpose": each.purpose}
+        for each in entry.repeats
+    ]
+
+
+def _question(entry: Entry) -> str:
+    """What was asked, as the ledger holds it, without the hash of the records' content."""
+    told = {name: of for name, of in asked_of(entry).items() if name != "version"}
+    return json.dumps(told, sort_keys=True) if told else entry.request.question
+
+
+def price_object(entry: Entry) -> Object:
+    """What an entry cost; ρ and δ where they were charged, and no ε then where there is none."""
+    request = entry.request
+    told: Object = {"epsilon": optional_text(request.epsilon)}
+    if request.rho is not None:
+        told["rho"] = exact_text(request.rho)
+    if request.delta:
+        told["delta"] = exact_text(request.delta)
+    return told
+
+
+def answer_object(entry: Entry) -> Object:
+    """A count, or the counts of each level of a table with the keys that it shows."""
+    if not isinstance(entry.answer, TableAnswer):
+        return {"answer": entry.answer}
+    counts = [level.tolist() for level in entry.answer.levels]
+    keys = {} if entry.answer.keys is None else {"keys": entry.answer.keys}
+    return {"answer": counts, **keys}
+
+
+def _spent_object(spent: Loss) -> Object:
+    """What was spent in all; δ where there was any."""
+    told: Object = {"spent": optional_text(spent.epsilon), "spent_rho": exact_text(spent.rho)}
+    if spent.delta:
+        told["spent_delta"] = exact_text(spent.delta)
+    return told

@@ -1,0 +1,329 @@
+"""The records of a data set, opened as its owner configured them.
+
+Reading of a ledger where there is one; none is made.
+
+The open records of a data set, and the ledger that pays for what is counted in them.
+
+What was spent of the two budgets that pay for an answer.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+from noisycount.catalog.register import Register, Statement
+from noisycount.config.config import Config, DatasetConfig
+from noisycount.errors import LedgerError
+from noisycount.ledger.address import Address
+from noisycount.ledger.budget import Loss
+from noisycount.ledger.chain import Head
+from noisycount.ledger.entries import Analyst, Entry, Request
+from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.replies import entry_of_request
+from noisycount.ledger.state import Verification
+from noisycount.ledger.storage import require_no_row
+from noisycount.release.answer import Remains
+from noisycount.release.desk import Desk, Enclose
+from noisycount.release.purchase import remains_of
+from noisycount.release.records import Records
+from noisycount.release.reply_tick import Slot
+
+__all__ = [
+    "Counter",
+    "Spent",
+    "as_configured",
+    "counter_of",
+    "debits",
+    "existing_ledger",
+    "records_of",
+    "register_of",
+    "statement_of",
+    "verification",
+]
+
+
+def register_of(ledger: Ledger | None, configuration: Config, *, makes: bool = False) -> Register:
+    """What was written down of data sets; where no ledger is or comes to be, no folder does."""
+    return Register.of(ledger, configuration.data_folder if ledger or makes else None)
+
+
+def records_of(dataset: DatasetConfig, register: Register, *, renews: bool = False) -> Records:
+    """The open records of a data set.
+
+    Args:
+        dataset: As its owner configured it.
+        register: What was written down before.
+        renews: Whether what was written down of its columns is to be forgotten.
+
+    Raises:
+        SourceError: They cannot be read, or hold no such column.
+        ConfigError: Nobody said whose rows they are, or they have another name in this ledger.
+    """
+    return Records.open(dataset.source, statement_of(dataset, renews=renews), register)
+
+
+def as_configured(
+    dataset: DatasetConfig, configuration: Config, register: Register
+) -> DatasetConfig:
+    """The data set as its owner configured it, where a path holds the same records.
+
+    A copy of a file is the data set that the ledger has by its content: what its owner configured
+    of that (the columns, the budget, the size) holds for the copy too.
+
+    Args:
+        dataset: As it was asked for.
+        configuration: What owners configured.
+        register: What was written down before.
+
+    Raises:
+        SourceError: The records cannot be read.
+        ConfigError: They have another name in this ledger.
+    """
+    if not dataset.is_path or dataset.account != dataset.name:
+        return dataset
+    account = Records.account_of(dataset.source, statement_of(dataset), register)
+    owned = (each for each in configuration.datasets.values() if each.account == account)
+    found = next(owned, None)
+    if account == dataset.account or found is None:
+        return replace(dataset, account=account)
+    return replace(found, source=dataset.source, unit=dataset.unit or found.unit)
+
+
+def statement_of(dataset: DatasetConfig, *, renews: bool = False) -> Statement:
+    """What the owner of a data set says of its records."""
+    return Statement(
+        name=dataset.account,
+        is_path=dataset.is_path and dataset.account == dataset.name,
+        unit=dataset.unit,
+        columns=dataset.columns,
+        table=dataset.table,
+        kinds=dataset.kinds,
+        form=dataset.form,
+        renews=renews,
+    )
+
+
+def debits(configuration: Config) -> list[Entry]:
+    """Every debit, oldest first; none where nothing was asked yet.
+
+    Raises:
+        LedgerError: The ledger cannot be read.
+    """
+    with existing_ledger(configuration) as ledger:
+        return ledger.entries() if ledger else []
+
+
+def verification(configuration: Config, known_head: Head | None) -> Verification | None:
+    """What became of reading the whole ledger; None: there is none yet.
+
+    Raises:
+        LedgerError: The ledger cannot be read, or it is missing though its head was written down.
+    """
+    with existing_ledger(configuration, anchored=False) as ledger:
+        if ledger is not None:
+            return ledger.verify(known_head)
+    require_no_row(known_head)
+    return None
+
+
+@contextmanager
+def existing_ledger(
+    configuration: Config, *, anchored: bool = True, makes: bool = False
+) -> Iterator[Ledger | None]:
+    """The ledger; None where nothing was asked yet.
+
+    Args:
+        configuration: Where the ledger is.
+        anchored: Whether it must hold the row that the owner wrote down.
+        makes: Whether to make it where a link leads to.
+
+    Raises:
+        LedgerError: The address is no ledger's, or the ledger cannot be read, or it is missing
+            though its head was written down.
+    """
+    place = Address.read(configuration.ledger_url).file  # refuses what `Ledger.open` would
+    known_head = configuration.known_head if anchored else None
+    # A link that leads nowhere may lead to a disk not mounted: that is for the ledger to refuse.
+    if place is not None and not _is_there(place) and known_head is None:
+        yield None
+        return
+    create = makes and place is not None and known_head is None
+    with Ledger.open(configuration.ledger_url, create=create, known_head=known_head) as ledger:
+        yield ledger if ledger.is_made() else None
+
+
+def _is_there(place: Path) -> bool:
+    """Whether something lies there, be it a link that leads nowhere.
+
+    Raises:
+        LedgerError: Nobody may look.
+    """
+    try:
+        place.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        shown = repr(str(place))
+        raise LedgerError(
+            f"ledger {shown} cannot be opened ({error.strerror}): mend that"
+        ) from None
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """What is open while a data set is asked; whoever opened it closes it.
+
+    Attributes:
+        dataset: As its owner configured it.
+        records: The open records.
+        ledger: The open ledger; None where nothing was asked yet.
+        configuration: Where the ledger is.
+    """
+
+    dataset: DatasetConfig
+    records: Records
+    ledger: Ledger | None
+    configuration: Config
+
+    @property
+    def account(self) -> DatasetConfig:
+        """The data set under the name by which the ledger books its spending."""
+        return replace(self.dataset, account=self.records.name)
+
+    @property
+    def ledger_file(self) -> Path | None:
+        """The file of the ledger; None for a server."""
+        return self.configuration.ledger_file
+
+    def earlier(self, where: str, analyst: Analyst) -> list[Entry]:
+        """The debits that asked the same count of these very records, at any price.
+
+        Args:
+            where: The question in the predicate language.
+            analyst: Who looks; what only others asked is left out.
+
+        Raises:
+            NoisyCountError: It is outside the language, or the ledger cannot be read.
+        """
+        if self.ledger is None:
+            return []
+        texts = map(json.dumps, self.records.wordings(where))  # as questions hold them
+        asked = [entry for text in texts for entry in self.ledger.asking(self.records.name, text)]
+        return [each for each in self.records.earlier(where, asked) if analyst.may_see(each)]
+
+    def is_free(self, analyst: Analyst, requests: tuple[Request, Sequence[Request]]) -> bool:
+        """Whether an analyst asked for the same before, and so may know that it is free.
+
+        Args:
+            analyst: Who looks.
+            requests: What asks for it, and its other forms, as `Records` gives them.
+
+        Raises:
+            LedgerError: The ledger cannot be read.
+        """
+        entry = None if self.ledger is None else entry_of_request(self.ledger, *requests)
+        return entry is not None and analyst.may_see(entry)
+
+    def desk(
+        self, analyst: Analyst, slot: Slot | None = None, enclose: Enclose | None = None
+    ) -> Desk:
+        """The desk that charges an analyst's questions to an open ledger.
+
+        Args:
+            analyst: Who asks.
+            slot: When replies leave; None: as soon as they are there.
+            enclose: Gives what is written with a new answer; None: nothing is.
+
+        Raises:
+            ValueError: There is no ledger yet.
+            NoisyCountError: What the records are cannot be written down.
+        """
+        if self.ledger is None:
+            raise ValueError("ledger must be open before a desk is, got None: make it first")
+        paying = self.dataset.paying(self.records.name)
+        return self.records.desk(self.ledger, paying, slot, analyst, enclose)
+
+    @contextmanager
+    def charging(self) -> Iterator["Counter"]:
+        """The counter with a ledger, which is made if nothing was asked yet.
+
+        Raises:
+            NoisyCountError: The records cannot be asked, or the ledger cannot be made.
+        """
+        if self.ledger is not None:
+            yield self
+            return
+        self.records.prepare()
+        self.configuration.make_ledger_folder()
+        with Ledger.open(self.configuration.ledger_url) as ledger:
+            yield replace(self, ledger=ledger)
+
+
+@contextmanager
+def counter_of(
+    dataset: DatasetConfig, configuration: Config, *, makes: bool = False
+) -> Iterator[Counter]:
+    """The counter of a data set; its records and its ledger are closed with it.
+
+    Args:
+        dataset: Whose records are counted.
+        configuration: Where the ledger is.
+        makes: Whether a ledger is to come of it, as `Counter.charging` makes one; nowhere but
+            where a link leads to is one made now.
+
+    Raises:
+        NoisyCountError: The records or the ledger cannot be opened.
+    """
+    with ExitStack() as opened:
+        ledger = opened.enter_context(existing_ledger(configuration, makes=makes))
+        register = register_of(ledger, configuration, makes=makes)
+        dataset = as_configured(dataset, configuration, register)
+        records = opened.enter_context(records_of(dataset, register))
+        yield Counter(dataset, records, ledger, configuration)
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a data set and an analyst have paid; the budgets of both must pay for more.
+
+    Attributes:
+        dataset: Under the name by which the ledger books its spending.
+        analyst: Who asks.
+        of_dataset: What its answers have cost together.
+        of_analyst: What the analyst's questions have.
+    """
+
+    dataset: DatasetConfig
+    analyst: Analyst
+    of_dataset: Loss
+    of_analyst: Loss
+
+    @classmethod
+    def of(cls, dataset: DatasetConfig, analyst: Analyst, ledger: Ledger | None) -> Self:
+        """What was spent so far; nothing where there is no ledger.
+
+        Raises:
+            LedgerError: It cannot be read.
+        """
+        if ledger is None:
+            return cls(dataset, analyst, Loss(), Loss())
+        return cls(dataset, analyst, ledger.paid(dataset.account), ledger.paid_by(analyst.name))
+
+    @property
+    def remains(self) -> Remains:
+        """What is left of both budgets."""
+        return remains_of(self.dataset.budget, self.of_dataset, self.analyst, self.of_analyst)
+
+    def with_more(self, price: Loss) -> Self:
+        """What was spent after one more answer."""
+        return replace(self, of_dataset=self.of_dataset + price, of_analyst=self.of_analyst + price)
+
+    def admits(self, price: Loss) -> bool:
+        """Whether the budgets pay for one more answer."""
+        own = self.analyst.budget
+        is_own = own is None or own.admits(self.of_analyst + price)
+        return is_own and self.dataset.budget.admits(self.of_dataset + price)

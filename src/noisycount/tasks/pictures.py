@@ -1,0 +1,155 @@
+"""The picture of a forecast as a file.
+
+The picture of a plan: fifty possible answers, and what other goals cost.
+
+The picture of what an answer reveals: δ against ε, one line an adversary.
+"""
+
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from noisycount.analysis.accuracy.relative_error import iso_epsilon_curves, relative_error
+from noisycount.charts.bars import TableBar, TableBars
+from noisycount.charts.files import save_file
+from noisycount.charts.plan import GoalLine, PossibleAnswers, plan_chart
+from noisycount.charts.privacy import privacy_chart
+from noisycount.charts.privacy_view import NamedCurve, PrivacyView
+from noisycount.charts.table import table_chart
+from noisycount.display.numbers import (
+    approximately,
+    at_most,
+    exact_text,
+    percent,
+    plus_minus,
+    signed,
+)
+from noisycount.tasks.plan import Plan
+from noisycount.tasks.plan_display import Dots, goal_words
+from noisycount.tasks.risk.display import answer_words
+from noisycount.tasks.risk.risk import Risks
+from noisycount.tasks.table.forecast import Forecast, shape_words
+from noisycount.terminal.files import writing
+from noisycount.terminal.progress import Done
+
+__all__ = ["save_forecast_plot", "save_plan_plot", "save_risk_plot"]
+
+
+def save_forecast_plot(told: Forecast, file: Path) -> None:
+    """The ± of each level as one picture, SVG or PNG by its ending.
+
+    Raises:
+        NoisyCountError: The file cannot be written.
+    """
+    levels = list(map(told.levels, told.plans))
+    bars = [
+        TableBar(level.name, level.error, 0, level.mechanism if len(levels) > 1 else "")
+        for same in zip(*levels, strict=True)
+        for level in same
+    ]
+    chart = table_chart(
+        TableBars(
+            bars=bars,
+            title="How far off would each count be?",
+            notes=[shape_words(told.design), f"with {percent(told.confidence)} confidence"],
+            axis="± of one count",
+            kinds="noise" if len(levels) > 1 else "",
+        )
+    )
+    with writing(file):
+        save_file(chart, file)
+
+
+_COLUMNS = 31
+
+
+_LONGEST = 10
+
+
+_LEAST, _MOST, _POINTS = 0.5, 0.99, 50
+
+
+_SUREST = 1 - 1e-9  # what an axis up to 1 can tell from it
+
+
+_FACTORS = (Fraction(1, 2), Fraction(1), Fraction(2))
+
+
+def save_plan_plot(plan: Plan, file: Path) -> None:
+    """The picture of a plan as one file, SVG or PNG by its ending.
+
+    Raises:
+        NoisyCountError: The file cannot be written.
+    """
+    confidence, error = _goal_of_one(plan)
+    first, last = (-math.log1p(-end) for end in (min(_LEAST, confidence), max(_MOST, confidence)))
+    confidences = -np.expm1(-np.linspace(first, last, _POINTS))
+    prices = [plan.epsilon * factor for factor in _FACTORS]
+    errors = iso_epsilon_curves(1, [float(price) for price in prices], confidences)
+    lines = [
+        GoalLine(f"ε = {_short(price)}", confidences.tolist(), curve.tolist())
+        for price, curve in zip(prices, errors, strict=True)
+    ]
+    title = f"What ε = {approximately(plan.epsilon)} gives"
+    subtitle = "" if plan.error is None else f"goal: {goal_words(plan)}"
+    chart = plan_chart(_answers(plan), lines, (confidence, error), title, subtitle)
+    with writing(file):
+        save_file(chart, file)
+
+
+def _answers(plan: Plan) -> PossibleAnswers:
+    """The dots and what they mean."""
+    dots = Dots.of(plan.possible_errors, plan.centre, _COLUMNS)
+    guess = None if plan.guess is None else signed(plan.centre)
+    about = "Fifty possible errors" if guess is None else "Fifty possible answers"
+    centre = "no error" if guess is None else f"the guess, {guess}"
+    several = f"all {plan.queries:,} answers " if plan.queries > 1 else ""
+    inside = f"{several}within {plus_minus(plan.width)} with {percent(plan.confidence)} confidence"
+    return PossibleAnswers(
+        places=dots.places,
+        gap=dots.gap,
+        low=plan.centre - plan.width,
+        high=plan.centre + plan.width,
+        centre=plan.centre,
+        heading=f"{about}, each as likely as the others",
+        notes=[f"dashed line: {centre}", f"shaded: {inside}"],
+        title="error, records" if guess is None else f"answer if the count is {guess}, records",
+        is_offset=guess is None,
+    )
+
+
+def _goal_of_one(plan: Plan) -> tuple[float, float]:
+    """The confidence that one answer needs, and the error that was asked for or that it has."""
+    confidence = min(plan.confidence ** (1 / plan.queries), _SUREST)
+    if plan.error is not None:
+        return confidence, float(plan.error)
+    return confidence, relative_error(1, confidence, float(plan.epsilon))
+
+
+def _short(price: Fraction) -> str:
+    """An ε in few characters."""
+    exact = exact_text(price)
+    return exact if len(exact) <= _LONGEST else f"{float(price):.3g}"
+
+
+def save_risk_plot(risks: Risks, file: Path, done: Done) -> None:
+    """The picture of privacy curves as one file, SVG or PNG by its ending.
+
+    Raises:
+        NoisyCountError: The file cannot be written.
+    """
+    curves = [
+        NamedCurve(
+            risk.adversary.name, risk.adversary.curve, risk.delta, f"δ = {at_most(risk.delta)}"
+        )
+        for risk in risks.risks
+    ]
+    words = f"ε = {approximately(risks.epsilon)}"
+    view = PrivacyView.of(curves, float(risks.epsilon), words, done)
+    size = signed(risks.setting.assumed.population.records)
+    subtitle = f"{size} records; {answer_words(risks.setting)}"
+    chart = privacy_chart(view.lines, view.axes, "What can one record change?", subtitle)
+    with writing(file):
+        save_file(chart, file)

@@ -1,0 +1,208 @@
+"""What is assumed of each row of a table: one population for all, or one for those alike.
+
+A table of noisy answers, each about a count of its own, refined in a file.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.analysis.posterior.posterior import Posterior
+from noisycount.analysis.posterior.predictive import SURPRISING
+from noisycount.analysis.posterior.refine import posterior_values, refined, surprises
+from noisycount.engines.duckdb.public import Column, PublicTable
+from noisycount.model.laws.gamma import Reals
+from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.model.populations.population import Population
+from noisycount.readers.assumption import Assumed, Rate
+from noisycount.readers.groups import RATES, check_rows
+from noisycount.tasks.refine.answer_table import AnswerTable, RefinedTable, RowLaws
+from noisycount.tasks.refine.estimate import continuous_words
+from noisycount.tasks.refine.table import check_out
+from noisycount.terminal.progress import Done
+from noisycount.validation import LARGEST_WHOLE
+
+__all__ = ["refined_table"]
+
+
+_NO_COLUMN = -1.0  # no rate
+
+
+def row_groups(
+    laws: RowLaws, table: PublicTable, asked: AnswerTable, given: NDArray[np.bool_]
+) -> Iterator[tuple[Population, NDArray[np.bool_]]]:
+    """Each population, and which rows with an answer it is about.
+
+    Args:
+        laws: What is known of all rows.
+        table: The rows.
+        asked: Which columns hold sizes and rates.
+        given: Which rows have an answer, shape (rows,).
+
+    Raises:
+        NoisyCountError: There is no such column, or a cell is no size or no rate.
+    """
+    if laws.whole is not None:
+        yield laws.whole, given
+        return
+    sizes = _sizes(table, asked.size, laws.size, given)
+    rates = _rates(table, asked.rate, given)
+    for size, rate in np.unique(np.stack([sizes[given], rates[given]]), axis=1).T.tolist():
+        known = laws.rate if rate == _NO_COLUMN else Rate(rate)
+        assumed = Assumed.of_size(int(size))
+        if known is not None:
+            assumed = Assumed.of_rate(int(size), known)
+        yield assumed.population, given & (sizes == size) & (rates == rate)
+
+
+def _sizes(
+    table: PublicTable, column: str | None, size: int | None, given: NDArray[np.bool_]
+) -> Reals:
+    """The size of each row."""
+    if column is None:
+        return np.full(given.shape, float(size or 0))
+    sizes = table.numbers(column)
+    fine = (sizes >= 1) & (sizes == np.floor(sizes)) & (sizes <= LARGEST_WHOLE)
+    check_rows(table, column, fine | ~given, "a whole number of records from 1 to 2**53")
+    return sizes
+
+
+def _rates(table: PublicTable, column: str | None, given: NDArray[np.bool_]) -> Reals:
+    """The rate of each row, if it is a column."""
+    if column is None:
+        return np.full(given.shape, _NO_COLUMN)
+    rates = table.numbers(column, has_shares=True)
+    check_rows(table, column, (rates >= 0) & (rates <= 1) | ~given, RATES)
+    return rates
+
+
+_WHOLE = ("median", "low", "high")
+
+
+_BLOCK, _MOST_BLOCKS = 1000, 25
+
+
+def refined_table(
+    asked: AnswerTable, laws: RowLaws, noise: AdditiveNoise, level: float, done: Done
+) -> RefinedTable:
+    """A table of answers, with `mean`, `median`, `low`, `high` and `surprise` added.
+
+    Args:
+        asked: Where the answers are.
+        laws: What is known about each count before its answer.
+        noise: The noise of each answer.
+        level: That of the interval from low to high.
+        done: Told from time to time which share of the work is done.
+
+    Raises:
+        NoisyCountError: A file cannot be read or written, or the noise cannot give an answer.
+    """
+    start = time.monotonic()
+    with PublicTable.open(asked.path) as table:
+        check_out(asked.out, asked.path, is_replacing=asked.is_replacing)
+        table.check_addition(asked.out, ["mean", *_WHOLE, "surprise"])
+        answers = table.numbers(asked.column)
+        given = ~np.isnan(answers)
+        added: dict[str, Column] = {
+            "mean": np.zeros(answers.size),
+            **{name: np.zeros(answers.size, dtype=np.int64) for name in _WHOLE},
+            "surprise": np.zeros(answers.size),
+        }
+        finished = 0
+        for population, rows in row_groups(laws, table, asked, given):
+            _check_answers(table, asked.column, np.where(rows, answers, np.nan), population, noise)
+            number = int(rows.sum())
+            part = _Part(answers[rows], population, noise, level)
+            told = _share_of(done, finished, number, given.sum())
+            for name, values in part.columns(told).items():
+                added[name][rows] = values
+            finished += number
+        table.save(asked.out, added, ~given)
+    contradictions = int((added["surprise"][given] < SURPRISING).sum())
+    return RefinedTable(
+        rows=answers.size,
+        missing=answers.size - finished,
+        contradictions=contradictions,
+        level=level,
+        seconds=time.monotonic() - start,
+        out=asked.out,
+        assumed=laws.words,
+    )
+
+
+def _share_of(done: Done, before: int, number: int, whole: int) -> Done:
+    """The progress of a part of the answers, told as that of all."""
+    return lambda share: done((before + share * number) / whole)
+
+
+def _check_answers(
+    table: PublicTable,
+    column: str,
+    answers: Reals,
+    population: Population,
+    noise: AdditiveNoise,
+) -> None:
+    """The refusal of the first answer that the noise cannot give."""
+    impossible = _impossible(answers, population, noise)
+    if impossible is not None:
+        meant = "a finite number, whole where the noise is discrete"
+        raise table.refusal(column, impossible, meant, f"mend it{continuous_words(noise)}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Answers about counts of one population."""
+
+    answers: Reals
+    population: Population
+    noise: AdditiveNoise
+    level: float
+
+    def columns(self, done: Done) -> dict[str, Column]:
+        """The columns to add, shape (answers,) each."""
+        if not self.answers.size:
+            return {}
+        whole = _quantiles(self.answers, self.population, self.noise, self.level, done)
+        return {
+            "mean": refined(self.answers, self.population, self.noise),
+            **dict(zip(_WHOLE, whole, strict=True)),
+            "surprise": surprises(self.answers, self.population, self.noise),
+        }
+
+
+def _impossible(answers: Reals, population: Population, noise: AdditiveNoise) -> int | None:
+    """The row of an answer that the noise cannot give: the extremes and a broken number tell."""
+    given = np.flatnonzero(~np.isnan(answers))
+    if not given.size:
+        return None
+    values = answers[given]
+    broken = np.flatnonzero(values != np.floor(values))
+    for place in (values.argmin(), values.argmax(), *broken[:1]):
+        try:
+            noise.likelihood(float(values[place]), population.records)
+        except ValueError:
+            return int(given[place])
+    return None
+
+
+def _quantiles(
+    answers: Reals, population: Population, noise: AdditiveNoise, level: float, done: Done
+) -> Reals:
+    """The median, the low and the high end of each answer's posterior, shape (3, answers)."""
+    tail = (1 - level) / 2
+    different, places = np.unique(answers, return_inverse=True)
+    blocks = np.array_split(different, min(_MOST_BLOCKS, 1 + different.size // _BLOCK))
+    parts: list[Reals] = []
+    for quantile in (0.5, tail, 1 - tail):
+        for block in blocks:
+            parts.append(posterior_values(block, population, noise, _quantile(quantile)))
+            done(len(parts) / (3 * len(blocks)))
+    return np.concatenate(parts).reshape(3, different.size)[:, places]
+
+
+def _quantile(level: float) -> Callable[[Posterior], int]:
+    """The quantile of a posterior at one level."""
+    return lambda told: told.law.quantile(level)

@@ -1,0 +1,235 @@
+"""What was known of a table before its answers, in words.
+
+The rows of a refined table as people read them, numbers below each other.
+
+A refined table in words: rows above, and what is to be known of all of them below.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from noisycount.analysis.tables.table_estimates import Sensitivity
+from noisycount.display.numbers import percent, signed, to_one_place
+from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.tasks.refine.published import PublishedTable
+from noisycount.tasks.refine.refined import SELECTED, RefinedTable, Spread
+from noisycount.terminal.printing import Facts, console, file_facts, print_facts, print_table
+
+__all__ = ["print_refined", "prior_object", "prior_words", "told_sensitivity"]
+
+
+_MOST_CELLS = 5000  # of a larger table it takes too long to solve it twice more
+
+
+def prior_words(refined: RefinedTable) -> list[str]:
+    """What was assumed, or learned from the answers."""
+    if refined.told is None:
+        return [SELECTED]
+    return [refined.told.prior.words]
+
+
+def told_sensitivity(refined: RefinedTable) -> Sensitivity | None:
+    """What half and twice the concentration change; None where there is none, or it takes long."""
+    told = refined.told
+    if told is None or len(told) > _MOST_CELLS:
+        return None
+    found = told.sensitivity
+    return found if found.moves else None
+
+
+def prior_object(refined: RefinedTable) -> object:
+    """The prior as JSON; null where each count was as likely."""
+    return None if refined.told is None else refined.told.prior.to_dict()
+
+
+_UNKNOWN = "-"
+
+
+Texts = list[str]
+
+
+def shown_rows(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, list[Texts]]:
+    """The names of columns, and the cells of some rows.
+
+    Args:
+        refined: The table.
+        places: Which rows, from 0.
+    """
+    table, told = refined.published, refined.estimates
+    known = told.is_told[list(places)].tolist()
+    columns = {
+        "answer": [_answer(table, place) for place in places],
+        "mean": _known([signed(told.mean[at], 1) for at in places], known),
+        "median": _known([signed(told.median[at]) for at in places], known),
+    }
+    ends = _ranges(
+        [signed(told.low[at]) for at in places], [signed(told.high[at]) for at in places]
+    )
+    columns[percent(refined.level)] = _known(ends, known)
+    return _beside_keys(table, places, columns)
+
+
+def shown_spreads(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, list[Texts]]:
+    """The names of columns, and the shares and ranks of some cells, as far as they were asked for.
+
+    Args:
+        refined: The table.
+        places: Which rows, from 0; of cells alone.
+    """
+    told = refined.estimates
+    columns: dict[str, Texts] = {}
+    if told.shares is not None:
+        columns["share, %"] = _spread(told.shares, places, lambda share: f"{100 * share:.1f}")
+    if told.ranks is not None:
+        columns["rank"] = _spread(told.ranks, places, signed)
+    return _beside_keys(refined.published, places, columns)
+
+
+def _beside_keys(
+    table: PublishedTable, places: Sequence[int], columns: dict[str, Texts]
+) -> tuple[Texts, list[Texts]]:
+    """Columns of numbers to the right of the keys of their rows."""
+    numbers = zip(*map(_padded, columns.values()), strict=True)
+    rows = [[*table.keys[at], *own] for at, own in zip(places, numbers, strict=True)]
+    return [*table.names, *columns], rows
+
+
+def _answer(table: PublishedTable, place: int) -> str:
+    """An answer, or what it is below."""
+    if not np.isnan(table.answers[place]):
+        return to_one_place(table.answers[place])
+    limit = table.below[place]
+    return _UNKNOWN if np.isnan(limit) else f"below {to_one_place(limit)}"
+
+
+def _known(texts: Texts, known: Sequence[bool]) -> Texts:
+    """The texts of rows of which something is known."""
+    return [text if is_known else _UNKNOWN for text, is_known in zip(texts, known, strict=True)]
+
+
+def _spread(told: Spread, places: Sequence[int], shown: Callable[[float], str]) -> Texts:
+    """An estimate of each cell with its interval."""
+    middle, low, high = (
+        _padded([shown(values[at]) for at in places])
+        for values in (told.middle, told.low, told.high)
+    )
+    ends = _ranges(low, high)
+    return [f"{one} ({end.strip()})" for one, end in zip(middle, ends, strict=True)]
+
+
+def _ranges(lows: Texts, highs: Texts) -> Texts:
+    """Intervals whose "to" are below each other."""
+    widest = max(map(len, highs), default=0)
+    return [f"{low} to {high.ljust(widest)}" for low, high in zip(lows, highs, strict=True)]
+
+
+def _padded(texts: Sequence[str]) -> Texts:
+    widest = max(map(len, texts), default=0)
+    return [text and text.rjust(widest) for text in texts]
+
+
+_ON_TERMINAL, _IN_FILE = 60, 1000  # rows that are shown at most
+
+
+_LEVELS = 4  # more are told by their number
+
+
+def print_refined(
+    refined: RefinedTable, total: int | None, out: Path | None, plot: Path | None
+) -> None:
+    """A refined table on standard output.
+
+    Args:
+        refined: The table.
+        total: The public number of records in all; None: not known.
+        out: Where all rows were written; None: nowhere.
+        plot: Where its picture was drawn; None: nowhere.
+    """
+    table = refined.published
+    print_facts(
+        [
+            ("table", table.subject),
+            ("noise", _noise(table)),
+            *([("total", f"{signed(total)}, which is public")] if total is not None else []),
+            *(("note", note) for note in table.notes),
+        ]
+    )
+    places = _places(len(table.answers))
+    _print_rows(*shown_rows(refined, places), len(table.answers))
+    if refined.draws:  # below, as both have no room beside each other
+        cells = table.cells.rows.tolist()
+        told = [cells[place] for place in _places(len(cells))]
+        _print_rows(*shown_spreads(refined, told), len(cells))
+    print_facts([*_facts(refined, len(places), out), *file_facts(out, plot)])
+
+
+def _noise(table: PublishedTable) -> str:
+    """The noise of each level, or how many there are."""
+    words: dict[str, list[str]] = {}
+    for level in table.levels:
+        words.setdefault(_noise_words(level.mechanism), []).append(level.name)
+    if len(words) == 1:
+        return next(iter(words))
+    if len(words) > _LEVELS:
+        return f"of {len(words)} scales; of cells {_noise_words(table.cells.mechanism)}"
+    return "; ".join(f"{noise} for {', '.join(names)}" for noise, names in words.items())
+
+
+def _noise_words(mechanism: object) -> str:
+    """A noise by its name and its scale."""
+    if isinstance(mechanism, AdditiveNoise):
+        return f"{mechanism.name}, scale {float(mechanism.scale):,.4g}"
+    return repr(mechanism)
+
+
+def _print_rows(header: list[str], rows: list[list[str]], number: int) -> None:
+    """So many rows, or those that are shown, with a mark in their middle for the others."""
+    if len(rows) < number:
+        rows.insert(len(rows) // 2, ["…"] * len(header))
+    print_table(header, rows)
+
+
+def _places(rows: int) -> list[int]:
+    """Which rows are shown: all, or the first and the last where nobody reads them all."""
+    most = _ON_TERMINAL if console().is_terminal else _IN_FILE
+    if rows <= most:
+        return list(range(rows))
+    return [*range(most // 2), *range(rows - most // 2, rows)]
+
+
+def _facts(refined: RefinedTable, shown: int, out: Path | None) -> Facts:
+    """What is to be known of all rows."""
+    moved = told_sensitivity(refined)
+    return [
+        (percent(refined.level), "the count lies in that interval with this probability"),
+        *(("prior", words) for words in prior_words(refined)),
+        *([("", moved.words)] if moved is not None else []),
+        *_sums(refined),
+        *_draws(refined),
+        *_left_out(refined, shown, out),
+    ]
+
+
+def _sums(refined: RefinedTable) -> Iterator[tuple[str, str]]:
+    """What levels were not used, and where sums of cells are told."""
+    if refined.nested is None:
+        return
+    if refined.nested.left_out:
+        names = ", ".join(refined.nested.left_out)
+        yield "unused", f"{names}: a tree has no place for sums that cross the others"
+
+
+def _draws(refined: RefinedTable) -> Iterator[tuple[str, str]]:
+    """Where shares and ranks come from."""
+    if refined.draws:
+        yield "draws", f"shares and ranks are from {refined.draws:,} exact draws of the whole table"
+
+
+def _left_out(refined: RefinedTable, shown: int, out: Path | None) -> Iterator[tuple[str, str]]:
+    """How to get the rows that are not shown."""
+    rows = len(refined.published.answers)
+    if rows > shown:
+        more = "" if out is not None else ": --out FILE writes all"
+        yield "rows", f"{rows:,}, of which {rows - shown:,} are not shown{more}"

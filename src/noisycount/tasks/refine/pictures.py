@@ -1,0 +1,132 @@
+"""The picture of a refinement: what was assumed, what the answer says, what both say.
+
+The picture of a refined table as a file.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from noisycount.charts.bars import RefinementCurves
+from noisycount.charts.dots import RefinedDot, RefinedDots, RefinedSums, answer_error
+from noisycount.charts.files import save, save_file
+from noisycount.charts.refined_table import refined_chart
+from noisycount.charts.refinement import refinement_chart
+from noisycount.display.texts import ALL_KEYS
+from noisycount.errors import NoisyCountError
+from noisycount.tasks.refine.estimate import Refinement
+from noisycount.tasks.refine.published import PublishedLevel, PublishedTable
+from noisycount.tasks.refine.refined import RefinedTable
+from noisycount.terminal.files import draft, writing
+
+__all__ = ["Caption", "save_picture", "save_plot", "save_refined_table_plot"]
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """What stands above a picture.
+
+    Attributes:
+        title: The question.
+        subtitle: Whose records.
+        unit: What is counted, in the plural.
+    """
+
+    title: str
+    subtitle: str
+    unit: str = "records"
+
+
+def save_picture(refinement: Refinement, caption: Caption, folder: Path, stem: str) -> list[Path]:
+    """The picture of a refinement as SVG and PNG: the two files.
+
+    Raises:
+        NoisyCountError: The folder or a file cannot be written.
+    """
+    chart = refinement_chart(
+        RefinementCurves.of(refinement.told, refinement.level),
+        caption.title,
+        caption.subtitle,
+        caption.unit,
+    )
+    try:
+        return save(chart, folder, stem)
+    except OSError as error:
+        raise NoisyCountError(
+            f"folder {str(folder)!r} cannot be written ({error.strerror}): name another"
+        ) from None
+
+
+def save_plot(refinement: Refinement, file: Path) -> None:
+    """The picture of a refinement as one file, SVG or PNG by its ending.
+
+    Raises:
+        NoisyCountError: The file cannot be written.
+    """
+    size, answers = refinement.assumed.population.records, len(refinement.answers)
+    kind = "average" if refinement.noise is not None else "weighted average"
+    averaged = f"; the answer is the {kind} of {answers}" if answers > 1 else ""
+    subtitle = f"{size:,} records{averaged}"
+    chart = refinement_chart(
+        RefinementCurves.of(refinement.told, refinement.level, refinement.answer),
+        "What is the true count?",
+        subtitle,
+    )
+    with writing(file):
+        save_file(chart, file)
+
+
+def save_refined_table_plot(refined: RefinedTable, file: Path) -> None:
+    """The picture of the cells of a table and of their sums as one file, SVG or PNG by its ending.
+
+    Raises:
+        NoisyCountError: The file cannot be written.
+    """
+    chart = refined_chart(_dots(refined))
+    with draft(file) as part:
+        save_file(chart, part)
+
+
+def _dots(refined: RefinedTable) -> RefinedDots:
+    """The answers and estimates of the cells, and of each level of sums."""
+    table = refined.published
+    cells = table.levels if table.is_selected else (table.cells,)
+    dots = [dot for level in cells for dot in _level(refined, level)]
+    sums = [
+        RefinedSums.of_largest(level.name, found)
+        for level in table.levels
+        if level not in cells and (found := _level(refined, level))
+    ]
+    title, notes = "What are the true counts?", [table.subject]
+    return RefinedDots.of_largest(dots, title, notes, refined.level, table.unit, sums)
+
+
+def _level(refined: RefinedTable, level: PublishedLevel) -> list[RefinedDot]:
+    """The answers and estimates of a level; none where it is not told."""
+    table, told = refined.published, refined.estimates
+    return [
+        RefinedDot(
+            _label(table, level, row),
+            None if np.isnan(table.answers[row]) else float(table.answers[row]),
+            answer_error(level.mechanism, refined.level),
+            float(told.mean[row]),
+            int(told.low[row]),
+            int(told.high[row]),
+        )
+        for row in level.rows.tolist()
+        if told.is_told[row]
+    ]
+
+
+def _label(table: PublishedTable, level: PublishedLevel, row: int) -> str:
+    """The keys of a count; of sums of a hierarchy, or over all keys of a column, those it keeps."""
+    keys = table.keys[row]
+    if level.of_cell is not None or level is table.cells:
+        return ", ".join(keys)
+    kept = [
+        at in level.columns or not (table.is_hierarchy or key == ALL_KEYS)
+        for at, key in enumerate(keys)
+    ]
+    told = [key for key, is_kept in zip(keys, kept, strict=True) if is_kept]
+    return ", ".join(told) or level.name

@@ -1,0 +1,493 @@
+"""The noise of a published table, from its name and its scale.
+
+What somebody wants to know of a published table, as it was typed: before any file is opened.
+
+A table of noisy counts as somebody published it: its rows, and the noise of each level.
+
+Rows with keys as a table of levels: by the names of their levels, or by what is empty.
+
+The tree of a published table: the levels that nest, and where their counts stand in it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.display.columns import Cells
+from noisycount.display.texts import ALL_KEYS, OTHER_KEYS, label_text, summed_texts
+from noisycount.errors import NoisyCountError, SourceError
+from noisycount.model.laws.gamma import Reals
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.model.noises.catalogue import NOISES
+from noisycount.model.tables.labels import KeyLabels, NodeLabels, RangeLabels
+from noisycount.model.tables.levels import OTHER, RANGES, TOTAL
+from noisycount.model.tables.tree import Tree
+
+__all__ = [
+    "AskedTable",
+    "GroupedRows",
+    "Nested",
+    "PlacedLevel",
+    "PublishedLevel",
+    "PublishedTable",
+    "Rows",
+    "grouped_by_empty",
+    "grouped_by_name",
+    "nested",
+    "noise_named",
+]
+
+
+_KINDS = {str(kind.name).lower(): kind for kind in NOISES}
+
+
+def noise_named(name: str, scale: str) -> AdditiveNoise:
+    """The noise of a name such as "discrete Laplace".
+
+    Args:
+        name: As `noisycount count` tells it.
+        scale: In records, exact.
+
+    Raises:
+        ValueError: There is no such noise.
+
+    Example:
+        >>> noise_named("discrete Laplace", "20/3")
+        DiscreteLaplace(scale=Fraction(20, 3))
+    """
+    kind = _KINDS.get(name.lower())
+    if kind is None:
+        raise ValueError(f"mechanism must be one of {', '.join(_KINDS)}, got {name!r}")
+    return kind(Fraction(scale))
+
+
+@dataclass(frozen=True, slots=True)
+class AskedTable:
+    """Where a published table is, what is known of it, and what is to be told.
+
+    Attributes:
+        file: The file of the table.
+        key: Or its key in the ledger,
+        source: and the data set that it is of.
+        by: The key columns of a file, from coarse to fine.
+        column: Its column of answers.
+        noises: The noise of its answers: one for all, or one a level, the cells first.
+        total: The public number of records in all; None: not known.
+        below: What the answer of each row without one is below; None: nothing is known of it.
+        below_column: Or the column that says so.
+        geocode: Which place of a file of the census.
+        query: Which of its queries.
+        day: The day of a file of Wikimedia, or the name of an era.
+        tiers: The tier of its countries by their codes, where it is not "lower".
+        concentration: That of each cell before the answers; None: learned from them.
+        is_learned: Whether somebody asked for a prior that is learned.
+        level: The probability of each interval.
+        has_shares: Whether shares of the total are told,
+        has_ranks: and ranks.
+        out: A file for the rows,
+        plot: and one for a picture.
+        is_replacing: Whether a file that is there already may be replaced.
+    """
+
+    file: Path | None = None
+    key: str | None = None
+    source: str | None = None
+    by: Sequence[str] = ()
+    column: str | None = None
+    noises: Sequence[AdditiveNoise] = ()
+    total: int | None = None
+    below: float | None = None
+    below_column: str | None = None
+    geocode: str | None = None
+    query: str | None = None
+    day: str | None = None
+    tiers: Mapping[str, str] = field(default_factory=dict)
+    concentration: float | None = None
+    is_learned: bool = False
+    level: float = 0.95
+    has_shares: bool = False
+    has_ranks: bool = False
+    out: Path | None = None
+    plot: Path | None = None
+    is_replacing: bool = False
+
+    @property
+    def place(self) -> str:
+        """What the table was asked by, for a refusal."""
+        return f"--key {self.key!r}" if self.file is None else repr(str(self.file))
+
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PublishedLevel:
+    """Counts of which no two share a cell: the cells themselves, or sums of them.
+
+    Attributes:
+        name: What a reader calls it, such as "town" or "total".
+        rows: The places of its counts among the rows of the table.
+        mechanism: The noise of each.
+        columns: The places of the key columns that tell its counts apart; none for the total.
+        of_cell: The count that each cell is a part of, where ranges of cells were summed; None:
+            the keys tell.
+    """
+
+    name: str
+    rows: Rows = field(repr=False)
+    mechanism: Mechanism
+    columns: tuple[int, ...] = ()
+    of_cell: Rows | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PublishedTable:
+    """A table of noisy counts, row by row.
+
+    Attributes:
+        subject: What was counted, and where that was read.
+        names: Of the key columns.
+        keys: The texts of the keys of each row; "all" where a level sums over a column.
+        answers: Of each row; nan where there is none; shape (rows,).
+        levels: The cells first.
+        below: For each row with no answer the number that its answer is below; nan: there is none;
+            shape (rows,).
+        columns: What the table says of each row already, for a file.
+        is_hierarchy: Whether each key column divides the one before, as county and town do.
+        is_selected: Whether only answers from some threshold on were published.
+        notes: What a reader should know of it.
+        unit: What was counted, in the plural; "count": nobody says.
+    """
+
+    subject: str
+    names: tuple[str, ...]
+    keys: Sequence[tuple[str, ...]] = field(repr=False)
+    answers: Reals = field(repr=False)
+    levels: tuple[PublishedLevel, ...]
+    below: Reals = field(repr=False)
+    columns: Mapping[str, Cells] = field(repr=False)
+    is_hierarchy: bool = False
+    is_selected: bool = False
+    notes: tuple[str, ...] = ()
+    unit: str = "count"
+
+    @property
+    def cells(self) -> PublishedLevel:
+        """The finest level."""
+        return self.levels[0]
+
+
+Key = int | float | str | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedRows:
+    """The rows of a table, level by level.
+
+    Attributes:
+        keys: What people read for the keys of each row.
+        levels: For each level, the cells first: its name, its rows, its key columns.
+        of_cell: For each level of ranges the range that each cell is in.
+    """
+
+    keys: Sequence[tuple[str, ...]] = field(repr=False)
+    levels: Sequence[tuple[str, Rows, tuple[int, ...]]]
+    of_cell: Mapping[str, Rows] = field(default_factory=dict, repr=False)
+
+    def with_noises(self, noises: Sequence[Mechanism], place: str) -> tuple[PublishedLevel, ...]:
+        """The levels, each with its noise.
+
+        Args:
+            noises: One for each level, in their order.
+            place: Where the table is, for a refusal.
+
+        Raises:
+            NoisyCountError: There are not as many as levels.
+        """
+        if len(noises) != len(self.levels):
+            names = "; ".join(name for name, _, _ in self.levels)
+            number = "one level" if len(self.levels) == 1 else f"{len(self.levels)} levels"
+            given = "1 is given" if len(noises) == 1 else f"{len(noises)} are given"
+            given = given if noises else "the file does not say them"
+            raise NoisyCountError(
+                f"{place} needs the noise of {number} ({names}), and {given}: "
+                "give --epsilon, or --noise and --scale, once for each in this order"
+            )
+        return tuple(
+            PublishedLevel(name, rows, noise, columns, self.of_cell.get(name))
+            for (name, rows, columns), noise in zip(self.levels, noises, strict=True)
+        )
+
+
+def grouped_by_name(
+    keys: Sequence[Sequence[Key]],
+    levels: Sequence[str],
+    columns: Sequence[str],
+    *,
+    is_hidden: bool = False,
+) -> GroupedRows:
+    """Rows by the names of their levels, as `count --by` writes them.
+
+    Args:
+        keys: Those of each row; None where its level sums over the column, and for missing values.
+        levels: The level of each row, that of the cells first.
+        columns: The names of the key columns.
+        is_hidden: Whether only the records know the keys, so that the total is of all of them.
+
+    Example:
+        >>> rows = [("a",), (None,), (None,)]
+        >>> found = grouped_by_name(rows, ["town", "town", "total"], ["town"])
+        >>> found.keys, [name for name, _, _ in found.levels]
+        ([('a',), ('(missing)',), ('all of a, (missing)',)], ['town', 'total'])
+    """
+    first, other = levels[0] if levels else "", None if OTHER in columns else OTHER
+    places: dict[str, list[int]] = {}
+    for row, name in enumerate(levels):
+        places.setdefault(first if name == other else name, []).append(row)
+    cells = [row for row in places.get(first, []) if levels[row] != other]
+    is_whole = is_hidden or len(cells) < len(places.get(first, []))
+    found: list[tuple[str, Rows, tuple[int, ...]]] = []
+    texts = [(OTHER_KEYS,) * len(columns) for _ in keys]
+    ranges: dict[str, Rows] = {}
+    for name, rows in places.items():
+        named = tuple(range(len(columns))) if name == first else _kept(name, columns)
+        kept = named or ()
+        own = cells if name == first else rows
+        told = [tuple(map(label_text, keys[row])) for row in own]
+        if named is None and name.startswith(RANGES):
+            ranges[name] = np.arange(len(cells)) // int(name.removeprefix(RANGES))
+        elif name != first:
+            kept = _differing([keys[row] for row in rows]) if named is None else named
+            below = [] if is_whole and not kept else [keys[row] for row in cells]
+            told = _sums([keys[row] for row in rows], below, kept)
+        for row, text in zip(own, told, strict=True):
+            texts[row] = text
+        found.append((name, np.array(rows, dtype=np.int64), kept))
+    return GroupedRows(texts, found, ranges)
+
+
+def grouped_by_empty(
+    keys: Sequence[Sequence[str | None]], names: Sequence[str], *, is_hidden: bool = False
+) -> GroupedRows:
+    """Rows by the columns in which they have keys: a sum runs over what is empty.
+
+    Args:
+        keys: Those of each row.
+        names: Of the key columns.
+        is_hidden: Whether only the records know the keys, so that the total is of all of them.
+
+    Raises:
+        NoisyCountError: No row has all keys.
+
+    Example:
+        >>> rows = [("a", "m"), ("a", "f"), ("a", None), (None, None)]
+        >>> [name for name, _, _ in grouped_by_empty(rows, ["town", "sex"]).levels]
+        ['town,sex', 'town', 'total']
+    """
+    found: dict[tuple[int, ...], list[int]] = {tuple(range(len(names))): []}
+    for row, cells in enumerate(keys):
+        kept = tuple(place for place, key in enumerate(cells) if key is not None)
+        found.setdefault(kept, []).append(row)
+    if not next(iter(found.values())):
+        raise NoisyCountError(
+            f"no row has a key in each of {', '.join(names)}: name columns that every cell has"
+        )
+    levels = [
+        (",".join(names[at] for at in kept) or TOTAL, np.array(rows, dtype=np.int64), kept)
+        for kept, rows in found.items()
+    ]
+    listed = [keys[row] for row in levels[0][1].tolist()]
+    texts: list[tuple[str, ...]] = [()] * len(keys)
+    for _, rows, kept in levels:
+        below = [] if is_hidden and not kept else listed
+        for row, text in zip(
+            rows.tolist(), _sums([keys[at] for at in rows], below, kept), strict=True
+        ):
+            texts[row] = text
+    return GroupedRows(texts, levels)
+
+
+def _kept(level: str, columns: Sequence[str]) -> tuple[int, ...] | None:
+    """The columns that a level of sums keeps, by its name; None where it is called otherwise."""
+    if level == TOTAL and TOTAL not in columns:
+        return ()
+    for number in range(1, len(columns)):
+        for kept in combinations(range(len(columns)), number):
+            if ",".join(columns[at] for at in kept) == level:
+                return kept
+    return None
+
+
+def _differing(keys: Sequence[Sequence[Key]]) -> tuple[int, ...]:
+    """The columns in which a level has keys."""
+    return tuple(at for at in range(len(keys[0])) if any(row[at] is not None for row in keys))
+
+
+def _sums(
+    sums: Sequence[Sequence[Key]], cells: Sequence[Sequence[Key]], kept: Sequence[int]
+) -> list[tuple[str, ...]]:
+    """What people read for the keys of each sum of a level; of no listed cell "all"."""
+    over = [at for at in range(len(sums[0])) if at not in kept]
+    found = summed_texts(
+        (tuple(cell[at] for at in kept), [cell[at] for at in over]) for cell in cells
+    )
+    told = []
+    for own in sums:
+        texts = found.get(tuple(own[at] for at in kept), (ALL_KEYS,) * len(over))
+        both = {at: label_text(own[at]) for at in kept} | dict(zip(over, texts, strict=True))
+        told.append(tuple(both[at] for at in range(len(own))))
+    return told
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedLevel:
+    """A level of a table in its tree.
+
+    Attributes:
+        published: The level.
+        depth: Its level in the tree, from 0 of the root.
+        places: The position there of each of its rows, shape (rows of the level,).
+    """
+
+    published: PublishedLevel
+    depth: int
+    places: Rows = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """A table on a tree.
+
+    Attributes:
+        tree: Of its cells.
+        levels: Those that nest, from coarse to the cells.
+        left_out: The names of those that do not.
+    """
+
+    tree: Tree
+    levels: tuple[PlacedLevel, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def nested(table: PublishedTable) -> Nested:
+    """The tree of the levels that nest; as many as do, from the total to the cells.
+
+    Where columns are a hierarchy, such as county and town, each of them has a level of its own,
+    whether its sums were published or not.
+
+    Args:
+        table: With the cells first among its levels.
+
+    Raises:
+        SourceError: A cell or a sum stands twice, or a sum is of no cell.
+    """
+    _check_cells(table)
+    chain = _chain(table)
+    left_out = tuple(level.name for level in table.levels if level not in chain)
+    if table.is_hierarchy:
+        return _of_columns(table, chain, left_out)
+    parts = [_partition(table, level) for level in chain]
+    has_root = len(chain) > 1 and not parts[0].any()
+    root = [] if has_root else [np.zeros(parts[-1].size, np.int64)]
+    names = (TOTAL, *(level.name for level in chain[has_root:]))
+    tree = Tree((*root, *parts), names, _labels(table, chain[has_root:], parts[has_root:]))
+    placed = (
+        PlacedLevel(level, len(root) + place, np.arange(len(level.rows)))
+        for place, level in enumerate(chain)
+    )
+    return Nested(tree, tuple(placed), left_out)
+
+
+def _of_columns(
+    table: PublishedTable, chain: Sequence[PublishedLevel], left_out: tuple[str, ...]
+) -> Nested:
+    """The tree with a level for each column."""
+    order = list(dict.fromkeys(at for level in chain for at in level.columns))
+    keys = {table.names[at]: [table.keys[row][at] for row in table.cells.rows] for at in order}
+    tree = Tree.of_keys(keys)
+    placed = []
+    for level in chain:
+        part, depth = _partition(table, level), len(level.columns)
+        places = np.zeros(len(level.rows), np.int64)
+        places[part[part < len(places)]] = tree.levels[depth][part < len(places)]
+        placed.append(PlacedLevel(level, depth, places))
+    return Nested(tree, tuple(placed), left_out)
+
+
+def _chain(table: PublishedTable) -> list[PublishedLevel]:
+    """The most levels that contain each other, from coarse to the cells."""
+    others = sorted(table.levels[1:], key=lambda level: len(level.rows))
+    if any(level.of_cell is not None for level in others):
+        return [*others, table.cells]
+    chains: list[list[PublishedLevel]] = []
+    for level in sorted(others, key=lambda level: len(level.columns)):
+        coarser = [each for each in chains if set(each[-1].columns) < set(level.columns)]
+        chains.append([*max(coarser, key=len, default=[]), level])
+    return [*max(chains, key=len, default=[]), table.cells]
+
+
+def _partition(table: PublishedTable, level: PublishedLevel) -> Rows:
+    """For each cell the place of its count among those of a level; one more where it has none."""
+    if level.of_cell is not None:
+        return level.of_cell
+    if level is table.cells:
+        return np.arange(len(level.rows))
+    _check_once(table, level, "sum")
+    found = {_key(table, row, level): at for at, row in enumerate(level.rows.tolist())}
+    rows = table.cells.rows.tolist()
+    part = np.array([found.get(_key(table, row, level), len(found)) for row in rows])
+    empty = set(range(len(found))) - set(part.tolist())
+    if empty:
+        keys = ", ".join(_key(table, int(level.rows[min(empty)]), level))
+        raise SourceError(f"{level.name} has an answer for {keys}, of which there is no cell")
+    return part
+
+
+def _check_cells(table: PublishedTable) -> None:
+    """The refusal of a cell that stands twice; of ranges the keys do not tell cells apart."""
+    if table.cells.columns:
+        _check_once(table, table.cells, "cell")
+
+
+def _check_once(table: PublishedTable, level: PublishedLevel, what: str) -> None:
+    """The refusal of two rows with the same keys.
+
+    Raises:
+        SourceError: There are such.
+    """
+    met: dict[tuple[str, ...], int] = {}
+    for row in level.rows.tolist():
+        key = _key(table, row, level)
+        if met.setdefault(key, row) != row:
+            raise SourceError(
+                f"rows {met[key] + 1:,} and {row + 1:,} below the names have answers for one "
+                f"{what}, {', '.join(key) or TOTAL}: add the column that tells them apart, or "
+                "remove one"
+            )
+
+
+def _key(table: PublishedTable, row: int, level: PublishedLevel) -> tuple[str, ...]:
+    """The keys of a row by which its level tells it from others."""
+    return tuple(table.keys[row][at] for at in level.columns)
+
+
+def _labels(
+    table: PublishedTable, chain: Sequence[PublishedLevel], parts: Sequence[Rows]
+) -> NodeLabels:
+    """The keys of the nodes, each level with those that the level above has not."""
+    if any(level.of_cell is not None for level in chain):
+        return RangeLabels(tuple(", ".join(table.keys[row]) for row in table.cells.rows))
+    texts: list[tuple[str, ...]] = []
+    met: set[int] = set()
+    for level, part in zip(chain, parts, strict=True):
+        new = [at for at in level.columns if at not in met]
+        own = [", ".join(table.keys[row][at] for at in new) for row in level.rows.tolist()]
+        texts.append((*own, *[OTHER_KEYS] * (int(part.max()) + 1 - len(own))))
+        met |= set(new)
+    return KeyLabels(tuple(texts))

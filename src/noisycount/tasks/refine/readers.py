@@ -1,0 +1,340 @@
+"""What a file of `noisycount count --by --output` says of the noise of its rows.
+
+A table in the JSON of `noisycount count --by`, which tells its noise.
+
+A table in a CSV, TSV or Parquet file: of `noisycount count --by`, or of anybody.
+
+The reading of a published table, wherever it is.
+"""
+
+import json
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from noisycount.config.config import Config
+from noisycount.display.columns import Cells, free_name
+from noisycount.display.texts import told_name
+from noisycount.engines.duckdb.noisy_measurements import has_measurements
+from noisycount.engines.duckdb.public import PublicTable
+from noisycount.errors import NoisyCountError, SourceError
+from noisycount.model.laws.gamma import Reals
+from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.query.schema import close_names
+from noisycount.tasks.refine.census import census_table
+from noisycount.tasks.refine.estimate import continuous_words
+from noisycount.tasks.refine.published import (
+    AskedTable,
+    GroupedRows,
+    PublishedLevel,
+    PublishedTable,
+    Rows,
+    grouped_by_empty,
+    grouped_by_name,
+    noise_named,
+)
+from noisycount.tasks.refine.stored import NO_SUMS, stored_table
+from noisycount.tasks.refine.wikimedia import is_wikimedia, wikimedia_table
+
+__all__ = ["OpenedTable", "opened_table"]
+
+
+_COLUMNS = ("level", "answer", "error", "error_of_all", "mechanism", "scale")
+
+
+_HIDDEN, _SHARED = "threshold", "groups_per_unit"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnNoise:
+    """The noise that stands beside each answer.
+
+    Attributes:
+        table: The file.
+        texts: The name and the scale of each row's noise, as they are written.
+        is_hidden: Whether only answers from a threshold on were published.
+        is_sum: Whether the counts of coarser levels are sums of cells.
+    """
+
+    table: PublicTable
+    texts: list[tuple[str | None, ...]] = field(repr=False)
+    is_hidden: bool
+    is_sum: bool
+
+    @classmethod
+    def of(cls, table: PublicTable) -> "OwnNoise | None":
+        """That of a file; None where it does not say it."""
+        if not set(_COLUMNS) <= set(table.columns):
+            return None
+        is_hidden = _HIDDEN in table.columns
+        is_sum = not is_hidden and _SHARED not in table.columns
+        return cls(table, table.texts(["mechanism", "scale"]), is_hidden, is_sum)
+
+    def noises(self, grouped: GroupedRows) -> list[AdditiveNoise]:
+        """The noise of each level.
+
+        Raises:
+            NoisyCountError: It cannot be read, or a level has several.
+        """
+        return [self._noise(name, rows) for name, rows, _ in grouped.levels]
+
+    def _noise(self, level: str, rows: Rows) -> AdditiveNoise:
+        """The one noise of the rows of a level."""
+        found = {self.texts[row]: row for row in reversed(rows.tolist())}
+        if len(found) > 1:
+            raise NoisyCountError(
+                f"{level} has {len(found)} noises in {str(self.table.path)!r}: leave --by out, as "
+                "the file says its keys itself"
+            )
+        ((name, scale), row) = next(iter(found.items()))
+        try:
+            return noise_named(name or "", scale or "")
+        except (ValueError, ZeroDivisionError):
+            raise self.table.refusal(
+                "scale", int(row), "the scale of the noise that its column 'mechanism' names"
+            ) from None
+
+
+def own_json(asked: AskedTable, path: Path) -> PublishedTable:
+    """The table of a file that `noisycount count --by --output FILE.json` wrote.
+
+    Args:
+        asked: What is known of it; its noise is in the file.
+        path: The file.
+
+    Raises:
+        SourceError: It cannot be read, or is something else.
+        NoisyCountError: A noise was typed.
+    """
+    if asked.noises:
+        raise NoisyCountError(
+            f"{asked.place} says its noise itself: leave --epsilon, --noise and --scale out"
+        )
+    told = _object(path)
+    try:
+        return _table(told, path)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise SourceError(
+            f"{str(path)!r} is no table of noisycount: give what `count --by --output` wrote, or a "
+            "CSV or Parquet file"
+        ) from None
+
+
+def _object(path: Path) -> dict[str, Any]:
+    """The one object of a file of JSON."""
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SourceError(f"{str(path)!r} cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError):
+        raise SourceError(f"{str(path)!r} is no JSON: check that it is whole") from None
+    return told if isinstance(told, dict) else {}
+
+
+def _table(told: dict[str, Any], path: Path) -> PublishedTable:
+    """The rows and levels of an object."""
+    names, rows = tuple(told["by"]), told["rows"]
+    keys = [tuple(row["keys"][name] for name in names) for row in rows]
+    levels = [row["level"] for row in rows]
+    is_hidden = told["threshold"] is not None
+    grouped = grouped_by_name(keys, levels, names, is_hidden=is_hidden)
+    scales = {level["level"]: level["scale"] for level in told["levels"]}
+    noises = [noise_named(told["mechanism"], scales[name]) for name, _, _ in grouped.levels]
+    is_sum = not is_hidden and told["groups_per_unit"] == 1
+    answers = [int(row["answer"]) for row in rows]
+    published = grouped.with_noises(noises, str(path))
+    return PublishedTable(
+        subject=f"{told['where'] or 'all records'} in {told['dataset']}: {told_name(path)}",
+        names=names,
+        keys=grouped.keys,
+        answers=np.array(answers, dtype=np.float64),
+        levels=published if is_sum else published[:1],
+        below=np.full(len(rows), np.nan),
+        columns=_columns(names, keys, levels, answers),
+        is_selected=is_hidden,
+        notes=() if is_sum or len(published) == 1 else (NO_SUMS,),
+        unit="records" if told.get("unit") is None else "persons",
+    )
+
+
+def _columns(
+    names: tuple[str, ...], keys: list[tuple[Any, ...]], levels: list[str], answers: list[int]
+) -> dict[str, Cells]:
+    """The rows as `count --by` writes them to other files."""
+    columns: dict[str, Cells] = {name: [row[at] for row in keys] for at, name in enumerate(names)}
+    columns[free_name("level", columns)] = levels
+    columns[free_name("answer", columns)] = answers
+    return columns
+
+
+_ANSWER = "answer"
+
+
+_OWN = ("level", "answer", "error", "error_of_all")
+
+
+def rows_table(asked: AskedTable, table: PublicTable) -> PublishedTable:
+    """The rows of a file as a table.
+
+    Args:
+        asked: Which columns are keys and answers, and the noise.
+        table: The file.
+
+    Raises:
+        NoisyCountError: A column that was typed is missing, or the noise of a level is.
+        SourceError: There is no row, or a cell is no number.
+    """
+    names, column = _columns_rows_file(asked, table.columns)
+    keys = table.texts(names)
+    is_own, own = not asked.by, OwnNoise.of(table)
+    is_hidden = own is not None and own.is_hidden
+    grouped = _grouped(table, keys, names, is_own=is_own, is_hidden=is_hidden)
+    answers = table.numbers(column)
+    if own is not None:
+        _check_own(asked, column)
+    noises = asked.noises if own is None else own.noises(grouped)
+    levels = grouped.with_noises(noises, asked.place)
+    for level, noise in zip(levels, noises, strict=True):
+        _check_whole(table, column, answers, level, noise)
+    has_sums = own is None or own.is_sum
+    return PublishedTable(
+        subject=told_name(table.path),
+        names=tuple(names),
+        keys=grouped.keys,
+        answers=answers,
+        levels=levels if has_sums else levels[:1],
+        below=_below(asked, table, answers),
+        columns={},
+        is_hierarchy=not is_own,
+        is_selected=is_hidden,
+        notes=() if has_sums or len(levels) == 1 else (NO_SUMS,),
+    )
+
+
+def _check_own(asked: AskedTable, column: str) -> None:
+    """The refusal of another noise, or another column, than the file tells of.
+
+    Raises:
+        NoisyCountError: A noise was typed, or a column that is no answer.
+    """
+    if asked.noises:
+        raise NoisyCountError(
+            f"{asked.place} says its noise itself: leave --epsilon, --noise and --scale out"
+        )
+    if column != _ANSWER:
+        raise NoisyCountError(
+            f"--column {column!r}: the noise in {asked.place} is that of its column 'answer': "
+            "leave --column out"
+        )
+
+
+def _check_whole(
+    table: PublicTable, column: str, answers: Reals, level: PublishedLevel, noise: AdditiveNoise
+) -> None:
+    """The refusal of a fraction under noise of whole numbers, with its row."""
+    broken = level.rows[answers[level.rows] % 1 > 0]
+    if noise.is_discrete and broken.size:
+        raise table.refusal(
+            column,
+            int(broken[0]),
+            f"a whole number, as its noise is {noise.name}",
+            f"mend it{continuous_words(noise)}",
+        )
+
+
+def _columns_rows_file(asked: AskedTable, columns: Sequence[str]) -> tuple[list[str], str]:
+    """The key columns, and the column of answers."""
+    if asked.by:
+        for name in asked.by:
+            if name not in columns:
+                raise NoisyCountError(
+                    f"{asked.place} has no column {name!r}: use {close_names(name, columns)}"
+                )
+        return list(asked.by), asked.column or _ANSWER
+    if all(name in columns for name in _OWN) and columns.index("level"):
+        return list(columns[: columns.index("level")]), _ANSWER
+    raise NoisyCountError(
+        f"{asked.place} does not say which columns are keys: give --by, such as --by county,town, "
+        "and --column, its column of answers"
+    )
+
+
+def _grouped(
+    table: PublicTable,
+    keys: Sequence[tuple[str | None, ...]],
+    names: Sequence[str],
+    *,
+    is_own: bool,
+    is_hidden: bool,
+) -> GroupedRows:
+    """The rows by their levels."""
+    if not keys:
+        raise SourceError(f"{str(table.path)!r} has no row: there is nothing to refine")
+    if is_own:
+        levels = [level or "" for (level,) in table.texts(["level"])]
+        return grouped_by_name(keys, levels, names, is_hidden=is_hidden)
+    return grouped_by_empty(keys, names, is_hidden=is_hidden)
+
+
+def _below(asked: AskedTable, table: PublicTable, answers: Reals) -> Reals:
+    """What the answers that are missing are below; nan where nothing is known."""
+    if asked.below_column is not None:
+        given = table.numbers(asked.below_column)
+    else:
+        given = np.full(answers.shape, np.nan if asked.below is None else asked.below)
+    return np.where(np.isnan(answers), given, np.nan)
+
+
+_PARQUET = (".parquet", ".pq")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedTable:
+    """A published table, and the file that it is a part of.
+
+    Attributes:
+        published: The table.
+        rows: The file, where its other columns are kept; None: it has none.
+    """
+
+    published: PublishedTable
+    rows: PublicTable | None = None
+
+
+def opened_table(asked: AskedTable, configuration: Config, opened: ExitStack) -> OpenedTable:
+    """The table that was asked for.
+
+    Args:
+        asked: Where it is, and what is known of it.
+        configuration: Where the ledger is.
+        opened: What closes its file.
+
+    Raises:
+        NoisyCountError: It cannot be read, or something that it needs is missing.
+    """
+    if asked.file is None:
+        return OpenedTable(_stored(asked, configuration))
+    if not asked.file.is_file():
+        raise SourceError(f"there is no file {str(asked.file)!r}: check the name")
+    ending = asked.file.suffix.lower()
+    if ending == ".json":
+        return OpenedTable(own_json(asked, asked.file))
+    if ending in _PARQUET and not asked.by and has_measurements(asked.file):
+        return OpenedTable(census_table(asked, asked.file))
+    if not asked.by and is_wikimedia(asked.file):
+        return OpenedTable(wikimedia_table(asked, asked.file))
+    rows = opened.enter_context(PublicTable.open(asked.file))
+    return OpenedTable(rows_table(asked, rows), rows)
+
+
+def _stored(asked: AskedTable, configuration: Config) -> PublishedTable:
+    """The table of the ledger, which tells its noise."""
+    if asked.noises:
+        raise NoisyCountError(
+            f"{asked.place}: the ledger knows the noise: leave --epsilon, --noise and --scale out"
+        )
+    return stored_table(asked.key or "", asked.source, configuration)

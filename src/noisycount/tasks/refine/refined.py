@@ -1,0 +1,363 @@
+"""What is told of each row of a table beside its answer.
+
+Shares and ranks of cells, from exact draws of whole tables.
+
+Counts that were published because their answers were large: each refined by itself.
+
+Whether an answer was published depends on the answer alone, so the law of a count given its answer
+is what it would be if all had been published, for any prior. A prior that is learned from such
+answers would be wrong, as it never sees the small counts: here each count is as likely before.
+
+A published table refined: every count given all answers.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.analysis.tables.table_estimates import TablePosterior
+from noisycount.analysis.tables.table_posterior import table_posterior
+from noisycount.errors import NoisyCountError, SourceError
+from noisycount.model.exact import below
+from noisycount.model.laws.gamma import Reals
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.additive import SymmetricNoise
+from noisycount.model.tables.splits import Splits
+from noisycount.tasks.refine.published import (
+    AskedTable,
+    Nested,
+    PlacedLevel,
+    PublishedTable,
+    Rows,
+    nested,
+)
+from noisycount.terminal.progress import Done
+
+__all__ = [
+    "SELECTED",
+    "Estimates",
+    "RefinedTable",
+    "Spread",
+    "ranks",
+    "refined_table",
+    "selected_estimates",
+    "shares",
+]
+
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """An estimate of something of each row, and an interval for it.
+
+    Attributes:
+        middle: The estimates, shape (rows,).
+        low: The lower ends of the intervals,
+        high: and the upper ones.
+    """
+
+    middle: Reals | Counts = field(repr=False)
+    low: Reals | Counts = field(repr=False)
+    high: Reals | Counts = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """The counts of all rows given all answers.
+
+    Attributes:
+        mean: The expected counts, in records, shape (rows,).
+        median: The smallest counts k with P[K <= k] >= 1/2.
+        low: The lower ends of the intervals,
+        high: and the upper ones.
+        is_told: Of which rows all this is known, shape (rows,).
+        shares: Of the cells in the total, if that was asked for; nan of other rows.
+        ranks: Of the cells, 1 for the largest, if that was asked for; 0 of other rows.
+    """
+
+    mean: Reals = field(repr=False)
+    median: Counts = field(repr=False)
+    low: Counts = field(repr=False)
+    high: Counts = field(repr=False)
+    is_told: NDArray[np.bool_] = field(repr=False)
+    shares: Spread | None = None
+    ranks: Spread | None = None
+
+    @classmethod
+    def empty(cls, rows: int) -> "Estimates":
+        """Room for so many rows, of which nothing is known yet."""
+        median, low, high = (np.zeros(rows, np.int64) for _ in range(3))
+        return cls(np.full(rows, np.nan), median, low, high, np.zeros(rows, np.bool_))
+
+    def tell(self, rows: Counts, told: Mapping[str, Reals | Counts]) -> None:
+        """Write down the estimates of some rows.
+
+        Args:
+            rows: Their places.
+            told: `mean`, `median`, `low` and `high`, each of shape (rows,).
+        """
+        for name, values in told.items():
+            getattr(self, name)[rows] = values
+        self.is_told[rows] = True
+
+
+SEED = 1
+
+
+"""The same table says the same again."""
+
+
+_MOST, _FEWEST = 10_000, 100
+
+
+_NUMBERS = 10_000_000  # counts of all draws together, where draws are many
+
+
+_BLOCK = 1_000_000  # counts that are looked at together
+
+
+def number_of_draws(cells: int) -> int:
+    """How many tables are drawn of so many cells.
+
+    Example:
+        >>> number_of_draws(10), number_of_draws(1_000_000)
+        (10000, 100)
+    """
+    return min(_MOST, max(_FEWEST, _NUMBERS // cells))
+
+
+def shares(tables: Counts, level: float) -> Spread:
+    """The mean share of each cell in the total, and its interval; 0 of a table with no record.
+
+    Args:
+        tables: Draws, shape (draws, cells).
+        level: The probability of each interval.
+
+    Example:
+        >>> shares(np.array([[1, 3], [2, 2]]), 0.9).middle.tolist()
+        [0.375, 0.625]
+    """
+    totals = np.maximum(tables.sum(axis=1), 1)
+    told = np.empty((3, tables.shape[1]))
+    step = max(1, _BLOCK // len(tables))
+    for start in range(0, tables.shape[1], step):
+        part = slice(start, start + step)
+        own = tables[:, part] / totals[:, None]
+        told[:, part] = own.mean(axis=0), *np.quantile(own, _tails(level), axis=0)
+    return Spread(*told)
+
+
+def ranks(tables: Counts, level: float) -> Spread:
+    """The median rank of each cell, and its interval; 1 is the largest, equal counts share a rank.
+
+    Args:
+        tables: Draws, shape (draws, cells).
+        level: The probability of each interval.
+
+    Example:
+        >>> ranks(np.array([[1, 3, 3], [2, 5, 1]]), 0.9).low.tolist()
+        [2, 1, 1]
+    """
+    placed = np.empty(tables.shape, dtype=np.int32)
+    for row, table in enumerate(tables):
+        order = np.sort(table)
+        placed[row] = table.size - np.searchsorted(order, table, side="right") + 1
+    low, high = _tails(level)
+    told = np.quantile(
+        placed, [0.5, low, high], axis=0, method="inverted_cdf", overwrite_input=True
+    )
+    return Spread(*told.astype(np.int64))
+
+
+def _tails(level: float) -> tuple[float, float]:
+    return (1 - level) / 2, (1 + level) / 2
+
+
+SELECTED = "each count as likely before its answer, as only large answers were published"
+
+
+_REACH = 20  # standard deviations of the noise: less than 1e-12 of its mass lies beyond
+
+
+def selected_estimates(table: PublishedTable, level: float) -> Estimates:
+    """The count of each row given its own answer, all counts from 0 on being as likely before.
+
+    Args:
+        table: Whose answers are whole numbers.
+        level: The probability of each interval.
+
+    Raises:
+        SourceError: An answer is no whole number, or far below 0.
+    """
+    estimates = Estimates.empty(len(table.answers))
+    for part in table.levels:
+        rows = part.rows[~np.isnan(table.answers[part.rows])]
+        estimates.tell(rows, _told(table.answers[rows], part.mechanism, level))
+    return estimates
+
+
+def _told(
+    answers: Reals, mechanism: Mechanism, level: float
+) -> dict[str, Reals | NDArray[np.int64]]:
+    """The mean and the quantiles of each law.
+
+    The noise Z is at most y, as counts are not negative: with W(e) = P[Z <= e] its cumulated law,
+    P[K >= k | y] = W(y − k)/W(y), and E[K | y] = y − E[Z | Z <= y].
+    """
+    assert isinstance(mechanism, SymmetricNoise)  # noqa: S101 - published counts have added noise
+    reach = math.ceil(_REACH * math.sqrt(mechanism.variance)) + 1
+    errors = np.arange(-reach, reach + 1)
+    chances = np.exp(mechanism.logpmf(0, -errors))
+    mass, moment = np.cumsum(chances), np.cumsum(chances * errors)
+    if (answers != np.floor(answers)).any() or (answers <= -reach).any():
+        raise SourceError("answers from a threshold on must be whole numbers above it: mend them")
+    last = np.minimum(answers, reach).astype(np.int64) + reach
+    quantiles = {"median": 0.5, "low": (1 - level) / 2, "high": (1 + level) / 2}
+    whole = answers.astype(np.int64)
+    return {
+        "mean": answers - moment[last] / mass[last],
+        **{
+            name: whole - errors[np.searchsorted(mass, (1 - share) * mass[last], side="right")]
+            for name, share in quantiles.items()
+        },
+    }
+
+
+_TOLD = 0.95  # the level of the intervals that a posterior tells of all nodes
+
+
+@dataclass(frozen=True, slots=True)
+class RefinedTable:
+    """A published table with the estimates of its rows.
+
+    Attributes:
+        published: The table.
+        estimates: Of its rows.
+        level: The probability of each interval.
+        nested: The tree of its levels; None: each row was refined by itself.
+        told: The law of the whole table; None: the same.
+        draws: How many tables shares and ranks come from; 0: neither was asked for.
+    """
+
+    published: PublishedTable
+    estimates: Estimates
+    level: float
+    nested: Nested | None = None
+    told: TablePosterior | None = None
+    draws: int = 0
+
+
+def refined_table(asked: AskedTable, table: PublishedTable, done: Done) -> RefinedTable:
+    """A table with the estimates that were asked for.
+
+    Args:
+        asked: What is known of the table, and what is to be told.
+        table: Its answers.
+        done: Told from time to time which share of the work is done.
+
+    Raises:
+        NoisyCountError: What was asked cannot be told of such a table.
+        ValueError: No table can give these answers.
+    """
+    if table.is_selected:
+        _check_selected(asked)
+        return RefinedTable(table, selected_estimates(table, asked.level), asked.level)
+    tree = nested(table)
+    prior = None if asked.concentration is None else Splits(asked.concentration)
+    told = table_posterior(
+        {level.depth: _answers(table, level, tree) for level in tree.levels},
+        {level.depth: level.published.mechanism for level in tree.levels},
+        tree=tree.tree,
+        total=asked.total,
+        prior=prior,
+    )
+    done(0.7)
+    estimates = _estimates(table, tree, told, asked.level)
+    done(0.8)
+    refined = RefinedTable(table, estimates, asked.level, tree, told)
+    return _drawn(asked, refined, told) if asked.has_shares or asked.has_ranks else refined
+
+
+def _check_selected(asked: AskedTable) -> None:
+    """The refusal of what only a whole table tells."""
+    for option, is_given in (
+        ("--total", asked.total is not None),
+        ("--shares", asked.has_shares),
+        ("--ranks", asked.has_ranks),
+        ("--prior", asked.concentration is not None or asked.is_learned),
+    ):
+        if is_given:
+            raise NoisyCountError(
+                f"{asked.place} has only answers from a threshold on, which say nothing of the "
+                f"others: leave {option} out"
+            )
+
+
+def _answers(table: PublishedTable, level: PlacedLevel, tree: Nested) -> Any:  # noqa: ANN401 - numbers and suppressed ones
+    """The answers of a level in the order of its nodes."""
+    rows = level.published.rows
+    size = tree.tree.sizes[level.depth]
+    answers = np.full(size, np.nan)
+    answers[level.places] = table.answers[rows]
+    limits = np.full(size, np.nan)
+    limits[level.places] = table.below[rows]
+    suppressed = np.flatnonzero(~np.isnan(limits)).tolist()
+    if not suppressed:
+        return answers
+    mixed: list[Any] = answers.tolist()
+    for place in suppressed:
+        mixed[place] = below(float(limits[place]))
+    return mixed
+
+
+def _estimates(
+    table: PublishedTable, tree: Nested, told: TablePosterior, level: float
+) -> Estimates:
+    """What is told of each row whose level is in the tree."""
+    estimates = Estimates.empty(len(table.answers))
+    for placed in tree.levels:
+        nodes = told.level(placed.depth)
+        columns = {name: getattr(nodes, name)[placed.places] for name in ("mean", "median")}
+        if level == _TOLD:
+            ends = np.stack([nodes.low[placed.places], nodes.high[placed.places]])
+        else:
+            ends = _intervals(told, placed, level)
+        estimates.tell(placed.published.rows, {**columns, "low": ends[0], "high": ends[1]})
+    return estimates
+
+
+def _intervals(told: TablePosterior, placed: PlacedLevel, level: float) -> Rows:
+    """The ends of the intervals of another level, shape (2, rows)."""
+    found = [told.node((placed.depth, place)).interval(level) for place in placed.places.tolist()]
+    return np.array(found, dtype=np.int64).T
+
+
+def _drawn(asked: AskedTable, refined: RefinedTable, told: TablePosterior) -> RefinedTable:
+    """The same with shares and ranks of the cells."""
+    table = refined.published
+    number = number_of_draws(len(table.cells.rows))
+    tables = told.draws(number, random_state=SEED)
+    wide = [
+        _spread_out(of(tables, asked.level), table, empty) if is_asked else None
+        for of, empty, is_asked in ((shares, np.nan, asked.has_shares), (ranks, 0, asked.has_ranks))
+    ]
+    estimates = replace(refined.estimates, shares=wide[0], ranks=wide[1])
+    return replace(refined, estimates=estimates, draws=number)
+
+
+def _spread_out(found: Spread, table: PublishedTable, empty: float) -> Spread:
+    """What is told of the cells as columns of all rows."""
+
+    def wide(values: Reals | Rows) -> Reals | Rows:
+        column = np.empty_like(values, shape=len(table.answers))
+        column[:] = empty
+        column[table.cells.rows] = values
+        return column
+
+    return Spread(wide(found.middle), wide(found.low), wide(found.high))

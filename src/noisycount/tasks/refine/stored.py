@@ -1,0 +1,367 @@
+"""A count that a ledger keeps, read again: free, and without its records.
+
+The cells of a table that a ledger keeps: their keys, and the levels above them.
+
+The counts of a table that a ledger keeps, each with its keys.
+
+A table that a ledger keeps, read again: free, and without its records.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from noisycount.config.config import Config
+from noisycount.display.columns import Cells, free_name
+from noisycount.display.texts import told_name
+from noisycount.errors import NoisyCountError
+from noisycount.ledger.entries import Entry, TableAnswer, asked_of, asks_for_table
+from noisycount.model.tables.levels import (
+    OTHER,
+    Codes,
+    Level,
+    cell_level,
+    margin_levels,
+    range_levels,
+)
+from noisycount.query.grouping import Edges, Part, Period, Plain, Span
+from noisycount.query.key_sets import Label, TableLabels
+from noisycount.query.predicate import Column
+from noisycount.query.schema import Kind
+from noisycount.tasks.backup import entry_under_key
+from noisycount.tasks.count import StoredCount
+from noisycount.tasks.ledger import asked_words
+from noisycount.tasks.refine.published import PublishedLevel, PublishedTable, noise_named
+from noisycount.tasks.table.asked import Item, items
+
+__all__ = [
+    "NO_SUMS",
+    "StoredCells",
+    "StoredRows",
+    "rows_member",
+    "stored_count",
+    "stored_levels",
+    "stored_rows",
+    "stored_table",
+    "table_of_entry",
+]
+
+
+def stored_entry(key: str, source: str | None, configuration: Config) -> Entry:
+    """The debit under a key of the ledger, or under the one key that begins so.
+
+    Args:
+        key: As `noisycount count` told it.
+        source: The data set that it is of, where that was said.
+        configuration: Where the ledger is.
+
+    Raises:
+        NoisyCountError: There is no such debit, or it is of another data set.
+    """
+    entry = entry_under_key(key, configuration, "--key")
+    if source is not None and configuration.dataset(source).account != entry.request.dataset:
+        raise NoisyCountError(
+            f"--key {key!r}: that is an answer about {told_name(entry.request.dataset)}: "
+            f"leave {source!r} out"
+        )
+    return entry
+
+
+def stored_count(key: str, source: str | None, configuration: Config) -> StoredCount:
+    """The count under a key of the ledger.
+
+    Args:
+        key: As `noisycount count` told it, or the beginning of it.
+        source: The data set that it is of, where that was said.
+        configuration: Where the ledger is.
+
+    Raises:
+        NoisyCountError: There is no such count, it is of another data set, or has no answer yet.
+    """
+    entry = stored_entry(key, source, configuration)
+    if asks_for_table(entry):
+        raise NoisyCountError(
+            f"--key {key!r}: that is a table, whose counts it knows: leave --size, --rate and "
+            "--strata out"
+        )
+    found = StoredCount.of(entry)
+    if found is None:
+        raise NoisyCountError(f"--key {key!r}: there is no answer yet: ask the same question again")
+    return found
+
+
+_SPANS = {span.name.lower(): span for span in Span}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCells:
+    """The cells of a stored table.
+
+    Attributes:
+        labels: Their keys, for a reader.
+        codes: The places of the keys, shape (cells, parts).
+    """
+
+    labels: TableLabels
+    codes: Codes
+
+    @classmethod
+    def of(cls, asked: dict[str, Any], answer: TableAnswer) -> "StoredCells":
+        """The cells, from a question or, where only the records knew them, from its answer."""
+        if "questions" in asked:
+            questions = tuple(asked["questions"])
+            codes = np.arange(len(questions), dtype=np.int32)[:, np.newaxis]
+            return cls(TableLabels(("question",), (questions,)), codes)
+        parts = [_part(item) for text in asked["by"] for item in items(text)]
+        values, codes = _coded(asked["keys"], answer.keys or (), len(parts))
+        labels = tuple(
+            tuple(map(part.label, keys)) for part, keys in zip(parts, values, strict=True)
+        )
+        names = tuple(part.column.name for part in parts)
+        return cls(TableLabels(names, labels, codes, is_hidden=asked["keys"] is None), codes)
+
+
+def stored_levels(asked: dict[str, Any], cells: StoredCells) -> list[Level]:
+    """What was counted, level by level, the cells first.
+
+    Args:
+        asked: The part of a question that tells of its table.
+        cells: Those of the table.
+    """
+    names, codes, has_other = cells.labels.names, cells.codes, bool(asked.get("other"))
+    first = cell_level(codes, names, has_other=has_other)
+    if "questions" in asked:
+        return [replace(first, name="questions")]
+    if asked.get("cumulative"):
+        return [first, *range_levels(len(codes))]
+    return [first, *margin_levels(codes, names, asked.get("margins", ()), has_other=has_other)]
+
+
+def _part(item: Item) -> Part:
+    """What the table was grouped by, from its text; the kind of the column decides no label."""
+    if not item.grouping:
+        return Plain(Column(item.column, Kind.TEXT))
+    if item.grouping in _SPANS:
+        return Period(Column(item.column, Kind.DATE), _SPANS[item.grouping])
+    edges = tuple(float(edge) for edge in item.grouping.split(","))
+    return Edges(Column(item.column, Kind.REAL), edges)
+
+
+def _coded(
+    written: dict[str, Any] | None, found: Sequence[Sequence[Any]], parts: int
+) -> tuple[list[list[Any]], Codes]:
+    """The values of each part, and the places of each cell's keys among them."""
+    if written is None:
+        columns = [[row[part] for row in found] for part in range(parts)]
+        values = [list({json.dumps(key): key for key in column}.values()) for column in columns]
+        places = [{json.dumps(key): at for at, key in enumerate(keys)} for keys in values]
+        listed = [
+            [at[json.dumps(key)] for at, key in zip(places, row, strict=True)] for row in found
+        ]
+        return values, np.array(listed, dtype=np.int32).reshape(len(found), parts)
+    if "grid" in written:
+        sizes = [len(keys) for keys in written["grid"]]
+        codes = np.indices(sizes, dtype=np.int32).reshape(len(sizes), -1).T
+        return written["grid"], np.ascontiguousarray(codes)
+    return written["values"], np.array(written["cells"], dtype=np.int32)
+
+
+_UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """One count.
+
+    Attributes:
+        level: Which counts it belongs to, such as "town" or "total".
+        keys: None where the level sums over them, and for missing values.
+        texts: The same as people read them.
+        answer: The noisy count, in units.
+        sum_of: Of whom it is the sum; None of a cell.
+    """
+
+    level: str
+    keys: tuple[Label, ...]
+    texts: tuple[str, ...]
+    answer: int
+    sum_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRows:
+    """The counts of a table, in the order of the ledger.
+
+    Attributes:
+        names: What the table is grouped by.
+        rows: The cells first.
+    """
+
+    names: tuple[str, ...]
+    rows: tuple[StoredRow, ...]
+
+
+def level_names(levels: Sequence[Level], *, has_other: bool) -> list[str]:
+    """The name of the level of each count, level by level.
+
+    Args:
+        levels: The cells first.
+        has_other: Whether the last cell is that of all other keys.
+    """
+    names = [level.name for level in levels for _ in range(level.size)]
+    if has_other:
+        names[levels[0].size - 1] = OTHER
+    return names
+
+
+def stored_rows(entry: Entry) -> StoredRows | None:
+    """The counts of an entry; None where it is no table, has no answer or is not understood."""
+    asked, answer = asked_of(entry).get("table"), entry.answer
+    if not isinstance(asked, dict) or not isinstance(answer, TableAnswer):
+        return None
+    with suppress(*_UNREADABLE):
+        cells = StoredCells.of(asked, answer)
+        return StoredRows(tuple(cells.labels.names), tuple(_rows(cells, answer, asked)))
+    return None
+
+
+def rows_member(entry: Entry) -> dict[str, Any]:
+    """The counts of an entry as `rows`, named as `count --json` names them; {} for no table.
+
+    Args:
+        entry: As the ledger has it; one that no noisycount wrote has no rows.
+    """
+    found = stored_rows(entry)
+    if found is None:
+        return {}
+    return {
+        "rows": [
+            {"level": row.level, "keys": dict(zip(found.names, row.keys, strict=True))}
+            | {"answer": row.answer}
+            | ({} if row.sum_of is None else {"sum_of": row.sum_of})
+            for row in found.rows
+        ]
+    }
+
+
+def _rows(cells: StoredCells, answer: TableAnswer, asked: dict[str, Any]) -> Iterator[StoredRow]:
+    """Each count, level by level.
+
+    Raises:
+        ValueError: There are not as many counts as keys.
+    """
+    levels = stored_levels(asked, cells)
+    names = iter(level_names(levels, has_other=bool(asked.get("other"))))
+    for level, counts in zip(levels, answer.levels, strict=True):
+        told = zip(
+            cells.labels.of(level),
+            cells.labels.all_texts(level),
+            cells.labels.sums(level),
+            counts.tolist(),
+            strict=True,
+        )
+        for keys, texts, sum_of, count in told:
+            yield StoredRow(next(names), tuple(keys), texts, count, sum_of)
+
+
+NO_SUMS = "sums are not used: one person may be in several cells, or cells are hidden"
+
+
+def stored_table(key: str, source: str | None, configuration: Config) -> PublishedTable:
+    """The table under a key of the ledger, or under the one key that begins so.
+
+    Args:
+        key: As `noisycount count` told it.
+        source: The data set that it is of, where that was said.
+        configuration: Where the ledger is.
+
+    Raises:
+        NoisyCountError: There is no such table, it is of another data set, or has no answer yet.
+    """
+    return table_of_entry(stored_entry(key, source, configuration), key)
+
+
+def table_of_entry(entry: Entry, key: str) -> PublishedTable:
+    """The table of a debit.
+
+    Args:
+        entry: As the ledger has it.
+        key: What it was asked by.
+
+    Raises:
+        NoisyCountError: It is no table, or has no answer yet.
+    """
+    asked = asked_of(entry).get("table")
+    if not isinstance(asked, dict):
+        raise NoisyCountError(
+            f"--key {key!r}: that is one count: add --size N, and --rate P if it is known"
+        )
+    if not isinstance(entry.answer, TableAnswer):
+        raise NoisyCountError(f"--key {key!r}: there is no answer yet: ask the same question again")
+    words = asked_words(entry)  # refuses what no noisycount wrote
+    with suppress(ValueError, TypeError, KeyError, IndexError, OverflowError):
+        return _table(entry, asked, entry.answer, words)
+    raise NoisyCountError(f"--key {key!r}: the ledger has it in a form that no noisycount wrote")
+
+
+def _table(entry: Entry, asked: dict[str, Any], answer: TableAnswer, words: str) -> PublishedTable:
+    """The rows and the levels of a stored table."""
+    question, cells = asked_of(entry), StoredCells.of(asked, answer)
+    counted, is_hidden = stored_levels(asked, cells), answer.keys is not None
+    levels = _levels(counted, question["mechanism"], question["scales"])
+    is_sum = not is_hidden and (question["unit"] is None or asked.get("groups_per_unit") == 1)
+    answers = np.concatenate(answer.levels)
+    return PublishedTable(
+        subject=f"{words} in {told_name(entry.request.dataset)}",
+        names=cells.labels.names,
+        keys=[texts for level in counted for texts in cells.labels.all_texts(level)],
+        answers=answers.astype(np.float64),
+        levels=levels if is_sum else levels[:1],
+        below=np.full(answers.size, np.nan),
+        columns=_columns(cells, counted, answers.tolist(), has_other=bool(asked.get("other"))),
+        is_selected=is_hidden,
+        notes=() if is_sum or len(levels) == 1 else (NO_SUMS,),
+        unit="records" if question["unit"] is None else "persons",
+    )
+
+
+def _levels(
+    counted: Sequence[Level], noise: str, scales: Sequence[str]
+) -> tuple[PublishedLevel, ...]:
+    """Levels, each with its rows and its noise."""
+    starts = accumulate((level.size for level in counted), initial=0)
+    return tuple(
+        PublishedLevel(
+            level.name,
+            np.arange(start, start + level.size),
+            noise_named(noise, scale),
+            _kept(level),
+            None if level.codes is not None else level.of_cell.astype(np.int64),
+        )
+        for level, scale, start in zip(counted, scales, starts, strict=False)
+    )
+
+
+def _kept(level: Level) -> tuple[int, ...]:
+    """The columns by which the counts of a level differ."""
+    if level.codes is None:
+        return ()
+    return tuple(np.flatnonzero((level.codes >= 0).any(axis=0)).tolist())
+
+
+def _columns(
+    cells: StoredCells, counted: Sequence[Level], answers: list[int], *, has_other: bool
+) -> dict[str, Cells]:
+    """What the table says of each row, as `count --by` writes it."""
+    labels = [each for level in counted for each in cells.labels.of(level)]
+    columns: dict[str, Cells] = {
+        name: [row[place] for row in labels] for place, name in enumerate(cells.labels.names)
+    }
+    columns[free_name("level", columns)] = level_names(counted, has_other=has_other)
+    columns[free_name("answer", columns)] = answers
+    return columns

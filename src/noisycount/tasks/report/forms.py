@@ -1,0 +1,406 @@
+"""The appendix of a report: the counts of each table with their keys.
+
+The report as Markdown.
+
+The report as HTML: one file to read, print and file, which loads and runs nothing.
+
+The report as CSV: one row a release, safe to open in a spreadsheet.
+
+The report as JSON, every number exactly.
+
+The forms in which a report is written.
+"""
+
+import csv
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from html import escape
+from importlib.metadata import version
+from io import StringIO
+from json import dumps
+from pathlib import Path
+from typing import Any
+
+from noisycount.config.config import Config
+from noisycount.display.numbers import exact_text, plus_minus, rounded_up, signed
+from noisycount.display.texts import told_name
+from noisycount.ledger.budget import Loss
+from noisycount.ledger.exact import optional_text
+from noisycount.model.tables.levels import OTHER
+from noisycount.tasks.count_display import NEIGHBOURS
+from noisycount.tasks.ledger import (
+    account_objects,
+    answer_object,
+    answer_words,
+    price_object,
+    repeat_objects,
+    verification_object,
+)
+from noisycount.tasks.refine.stored import StoredRows, rows_member
+from noisycount.tasks.report.registry import registry_objects
+from noisycount.tasks.report.report import CONFIDENCE, DatasetReport, Released, Report, priced_for
+from noisycount.tasks.report.words import (
+    ANALYSTS,
+    CHECKED,
+    HEADER,
+    NOTES,
+    SIGNED,
+    TERMS,
+    TITLE,
+    analyst_rows,
+    dataset_facts,
+    notice_kind,
+    release_cells,
+    report_facts,
+)
+
+__all__ = [
+    "FORMS",
+    "MEDIA",
+    "as_inline",
+    "as_text",
+    "release_object",
+    "releases_sheet",
+    "report_fragment",
+    "written_report",
+]
+
+
+Rows = list[tuple[str, ...]]
+
+
+_MOST = 200  # rows of one table; JSON has all
+
+
+def appendix(report: Report) -> Iterator[tuple[str, tuple[str, ...], Rows]]:
+    """The title, the names of the columns and the rows of each table that was answered."""
+    for dataset in report.datasets:
+        for released in dataset.releases:
+            found = released.rows
+            if found is not None and found.rows:
+                made = f"{released.entry.made:%Y-%m-%d %H:%M} UTC"
+                title = f"{dataset.account.name}: {released.question}, {made}"
+                header = ("counts by", *found.names, "answer")
+                yield title, header, _rows(released, found)
+
+
+def _rows(released: Released, found: StoredRows) -> Rows:
+    """The first rows, each with the error of its level."""
+    rows, other = found.rows, None if OTHER in found.names else OTHER
+    names = list(dict.fromkeys(row.level for row in rows if row.level != other))
+    errors = dict(zip(names, released.noises, strict=False))
+    told = []
+    for row in rows[:_MOST]:
+        noise = errors.get(row.level, released.noises[0] if released.noises else None)
+        error = "" if noise is None else f" {plus_minus(noise.error)}"
+        told.append((row.level, *row.texts, f"{signed(row.answer)}{error}"))
+    if len(rows) > _MOST:
+        rest = f"{len(rows) - _MOST:,} more rows are in the JSON form"
+        told.append(("…", *("" for _ in rows[0].texts), rest))
+    return told
+
+
+_SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
+
+
+_TO_FILL = "_" * 30
+
+
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
+def report_markdown(report: Report, configuration: Config) -> str:
+    """The whole report."""
+    lines = [f"# {TITLE}", "", *_listed(report_facts(report, configuration))]
+    for dataset in report.datasets:
+        lines += ["", f"## {as_inline(dataset.account.name)}", "", *_listed(dataset_facts(dataset))]
+        lines += ["", *_releases([release_cells(each) for each in dataset.releases])]
+    if report.analysts:
+        lines += ["", "## Analysts", "", *_table(ANALYSTS, analyst_rows(report))]
+    for title, header, rows in appendix(report):
+        lines += ["", f"## {as_inline(title)}", "", *_table(header, rows)]
+    lines += ["", "## How to read this", "", *_listed(TERMS)]
+    lines += ["", *(f"*{as_inline(note)}*  " for note in NOTES)]
+    lines += ["", *(f"{name}: {as_inline(_TO_FILL)}  " for name in SIGNED)]
+    return "\n".join(lines) + "\n"
+
+
+def as_inline(text: str) -> str:
+    r"""A text of which nothing is taken for markup.
+
+    Example:
+        >>> print(as_inline("a | b <b>*c*</b>"))
+        a \| b &lt;b&gt;\*c\*&lt;/b&gt;
+    """
+    return _SPECIAL.sub(r"\\\1", text.translate(_ENTITIES)).replace("://", ":&#47;/")
+
+
+def _listed(facts: Sequence[tuple[str, str]]) -> Iterator[str]:
+    return (f"- **{name}**: {as_inline(value)}" for name, value in facts)
+
+
+def _releases(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    return _table(HEADER, rows) if rows else iter(["Nothing was asked yet."])
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(map(as_inline, header))} |"
+    yield f"|{' --- |' * len(header)}"
+    for row in rows:
+        yield f"| {' | '.join(map(as_inline, row))} |"
+
+
+_STYLE = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
+
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def report_page(report: Report, configuration: Config) -> str:
+    """The whole report as one file, light, for A4."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        f"<title>{TITLE} · {report.made:%Y-%m-%d}</title>\n<style>\n{_STYLE}</style>\n</head>\n"
+        f"<body>\n<main>\n<h1>{TITLE}</h1>\n{report_fragment(report, configuration)}</main>\n"
+        "</body>\n</html>\n"
+    )
+
+
+def report_fragment(report: Report, configuration: Config) -> str:
+    """The report below its title, escaped, for a page that has a frame of its own."""
+    kind = notice_kind(report.found, report.known_head)
+    facts = report_facts(report, configuration)
+    verified = next(words for name, words in facts if name == CHECKED)
+    told = appendix(report)
+    parts = [
+        f'<p class="notice {kind}">{escape(verified)}.</p>\n',
+        _facts([fact for fact in facts if fact[0] != CHECKED]),
+        *map(_dataset, report.datasets),
+        *_analysts(report),
+        *(_section(title, _table_page(title, "", header, rows)) for title, header, rows in told),
+        "<section>\n<h2>How to read this</h2>\n",
+        _facts(TERMS),
+        *(f"<p>{escape(note)}</p>\n" for note in NOTES),
+        "</section>\n",
+        f"<section>\n{_facts([(name, '') for name in SIGNED], 'facts signed')}</section>\n",
+    ]
+    return "".join(parts)
+
+
+def _dataset(dataset: DatasetReport) -> str:
+    name = dataset.account.name
+    rows = [release_cells(each) for each in dataset.releases]
+    told = "<p>Nothing was asked yet.</p>\n"
+    if rows:
+        told = _table_page(f"Releases of {name}", "Releases, the oldest first", HEADER, rows)
+    return _section(name, f"{_facts(dataset_facts(dataset))}{told}")
+
+
+def _analysts(report: Report) -> Iterator[str]:
+    if report.analysts:
+        yield _section("Analysts", _table_page("Analysts", "", ANALYSTS, analyst_rows(report)))
+
+
+def _section(title: str, told: str) -> str:
+    return f"<section>\n<h2>{escape(title)}</h2>\n{told}</section>\n"
+
+
+def _facts(facts: Iterable[tuple[str, str]], kind: str = "facts") -> str:
+    items = "".join(f"<dt>{escape(n)}</dt><dd>{escape(value)}</dd>\n" for n, value in facts)
+    return f'<dl class="{kind}">\n{items}</dl>\n'
+
+
+def _table_page(
+    name: str, caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> str:
+    head = "".join(f'<th scope="col">{escape(each)}</th>' for each in header)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>\n" for row in rows
+    )
+    above = f"<caption>{escape(caption)}</caption>\n" if caption else ""
+    return (
+        f'<div class="wide" role="region" aria-label="{escape(name)}" tabindex="0">\n'
+        f"<table>\n{above}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
+        "</div>\n"
+    )
+
+
+_OF_DATASET = ("dataset", "unit", "neighbours")
+
+
+_HEADER = (
+    *("version", "made", "analyst", "question", "purpose"),
+    *("answer", "error_95", "mechanism", "scale", "epsilon", "rho", "delta", "status", "key"),
+)
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", *"\uff1d\uff0b\uff0d\uff20")
+
+
+def report_sheet(report: Report) -> str:
+    """The releases of a report, with prices rounded up."""
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow((*_OF_DATASET, *_HEADER))
+    for dataset in report.datasets:
+        writer.writerows((*_told_of(dataset, each), *_row(each)) for each in dataset.releases)
+    return text.getvalue()
+
+
+def releases_sheet(releases: Iterable[Released]) -> str:
+    """Releases of whatever data sets, with prices rounded up."""
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow((_OF_DATASET[0], *_HEADER))
+    writer.writerows(
+        (as_text(told_name(each.entry.request.dataset)), *_row(each)) for each in releases
+    )
+    return text.getvalue()
+
+
+def as_text(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula.
+
+    Example:
+        >>> as_text("=cmd|' /C calc'!A0"), as_text("age >= 65")
+        ("'=cmd|' /C calc'!A0", 'age >= 65')
+    """
+    return f"'{cell}" if cell.lstrip().startswith(_FORMULA) else cell
+
+
+def _told_of(dataset: DatasetReport, released: Released) -> Iterator[str]:
+    told = (dataset.account.name, dataset.unit or "row", priced_for(released.priced))
+    return map(as_text, told)
+
+
+def _row(released: Released) -> list[object]:
+    entry, noises = released.entry, released.noises
+    is_count = isinstance(entry.answer, int)
+    texts = (
+        *(released.version or "", f"{entry.made:%Y-%m-%dT%H:%M:%SZ}", entry.analyst),
+        *(released.question, entry.purpose or ""),
+    )
+    price = entry.request
+    return [
+        *map(as_text, texts),
+        entry.answer if is_count else as_text(answer_words(entry)),
+        noises[0].error if noises else "",
+        noises[0].name if noises else "",
+        rounded_up(noises[0].scale) if noises else "",
+        *("" if each is None else rounded_up(each) for each in (price.epsilon, price.rho)),
+        rounded_up(price.delta),
+        "charged, never answered" if released.failed else "answered",
+        as_text(entry.key),
+    ]
+
+
+Object = dict[str, Any]
+
+
+def report_object(report: Report, configuration: Config) -> Object:
+    """All of a report; prices, sums and scales are exact decimals or fractions, as text."""
+    place = configuration.ledger_file
+    return {
+        "made": report.made.isoformat(timespec="seconds"),
+        "noisycount": version("noisycount"),
+        **verification_object(configuration, report.found, report.known_head),
+        "ledger": None if place is None else told_name(place),
+        "rows": report.found.head.number,
+        "confidence": CONFIDENCE,
+        "datasets": [_dataset_object(each) for each in report.datasets],
+        "analysts": account_objects("analyst", report.analysts),
+    }
+
+
+def _dataset_object(dataset: DatasetReport) -> Object:
+    budget = dataset.account.budget
+    return {
+        "dataset": dataset.account.name,
+        "unit": dataset.unit,
+        "size": dataset.size,
+        "neighbours": NEIGHBOURS[dataset.neighbours],
+        "version": dataset.version,
+        "budget": None if budget is None else budget.written,
+        "why": dataset.why,
+        "spent": _loss_object(dataset.account.spent),
+        "spent_replaced": _loss_object(dataset.replaced),
+        "odds": dataset.odds,
+        "remaining": exact_text(dataset.left),
+        "failed": {"number": len(dataset.failures), "spent": _loss_object(dataset.lost)},
+        "releases": [release_object(each) for each in dataset.releases],
+    }
+
+
+def release_object(released: Released) -> Object:
+    """A release; prices and scales are exact."""
+    entry = released.entry
+    return {
+        "made": entry.made.isoformat(),
+        "key": entry.key,
+        "analyst": entry.analyst,
+        "question": released.question,
+        "purpose": entry.purpose,
+        "repeats": repeat_objects(entry),
+        "version": released.version,
+        **price_object(entry),
+        "neighbours": priced_for(released.priced),
+        "failed": released.failed,
+        **answer_object(entry),
+        **rows_member(entry),
+        "noise": [
+            {"mechanism": noise.name, "scale": exact_text(noise.scale), "error": noise.error}
+            for noise in released.noises
+        ],
+    }
+
+
+def _loss_object(loss: Loss) -> Object:
+    return {
+        "epsilon": optional_text(loss.epsilon),
+        "rho": exact_text(loss.rho),
+        "delta": exact_text(loss.delta),
+    }
+
+
+def _json(value: object) -> str:
+    return f"{dumps(value, indent=2, ensure_ascii=False)}\n"
+
+
+_WRITERS: dict[str, Callable[[Report, Config], str]] = {
+    "html": report_page,
+    "csv": lambda report, _: report_sheet(report),
+    "md": report_markdown,
+    "json": lambda report, configuration: _json(report_object(report, configuration)),
+    "registry": lambda report, _: _json(registry_objects(report)),
+}
+
+
+FORMS = tuple(_WRITERS)
+
+
+"""Their names."""
+
+
+MEDIA = {
+    "html": "text/html",
+    "csv": "text/csv",
+    "md": "text/markdown",
+    "json": "application/json",
+    "registry": "application/json",
+}
+
+
+"""What each form is to a browser."""
+
+
+def written_report(report: Report, configuration: Config, form: str) -> str:
+    """A report in a form.
+
+    Args:
+        report: The report.
+        configuration: Where the ledger is.
+        form: One of `FORMS`.
+    """
+    return _WRITERS[form](report, configuration)

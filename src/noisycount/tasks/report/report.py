@@ -1,0 +1,449 @@
+"""For which neighbours the price of a release was made, from what the ledger keeps of it.
+
+One release of a ledger: what was asked and told, with what noise, at what price, for whom.
+
+All that a ledger tells an officer: each data set, its releases, what is spent and left.
+"""
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
+
+from noisycount.catalog.record import Written
+from noisycount.config.config import Config, DatasetConfig
+from noisycount.display.texts import told_names
+from noisycount.errors import LedgerError
+from noisycount.ledger.approximate import NeighbourRelation, neighbours_of_size
+from noisycount.ledger.budget import Loss
+from noisycount.ledger.chain import DESCRIPTION, Head, Row
+from noisycount.ledger.entries import Entry, TableAnswer, asked_of, asked_part
+from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.price import NoisyLevels, odds_of, odds_of_all
+from noisycount.ledger.rows import entries_of
+from noisycount.ledger.state import Verification
+from noisycount.ledger.storage import require_no_row
+from noisycount.model.half_width import error_within
+from noisycount.model.noises.additive import DiscreteNoise
+from noisycount.tasks.count_display import NEIGHBOURS
+from noisycount.tasks.ledger import Account, accounts_of_analysts, accounts_of_datasets, asked_words
+from noisycount.tasks.opening import existing_ledger
+from noisycount.tasks.refine.published import noise_named
+from noisycount.tasks.refine.stored import StoredCells, StoredRows, stored_levels, stored_rows
+
+__all__ = [
+    "CONFIDENCE",
+    "DatasetReport",
+    "Noise",
+    "Priced",
+    "Released",
+    "Report",
+    "priced_for",
+    "releases_of",
+    "report_of",
+    "report_on",
+]
+
+
+_UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, ZeroDivisionError)
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """What a release costs where one unit comes or goes, and where one takes another's place.
+
+    Attributes:
+        is_known: Whether a noisycount wrote the question; else what was charged is all there is.
+        relation: For which neighbours the price was made; None: it is the same for both, as that
+            of every single count, or it is not known.
+        replaced: What is lost where one unit takes the place of another.
+    """
+
+    is_known: bool
+    relation: NeighbourRelation | None
+    replaced: Loss
+
+    @classmethod
+    def of(cls, entry: Entry) -> "Priced":
+        """The price of an entry, by its question and its noise, whatever the owner wrote since."""
+        asked, price = asked_of(entry), entry.request.price
+        if "table" not in asked:
+            return cls("scale" in asked, None, price)
+        with suppress(*_UNREADABLE):
+            noisy = _noisy(asked, entry)
+            return cls(is_known=True, relation=noisy.relation, replaced=noisy.replaced)
+        return cls(is_known=False, relation=None, replaced=price)
+
+
+def priced_for(priced: Priced) -> str:
+    """The neighbours for which a price was made, in a word or two."""
+    if not priced.is_known:
+        return "not known"
+    return "either" if priced.relation is None else NEIGHBOURS[priced.relation]
+
+
+def _noisy(asked: dict[str, Any], entry: Entry) -> NoisyLevels:
+    """The levels of a table with their noise.
+
+    Raises:
+        ValueError: No noisycount wrote it; as the other errors of `_UNREADABLE` tell.
+    """
+    table = asked["table"]
+    scales = [Fraction(scale) for scale in asked["scales"]]
+    groups: int | None = None
+    if "questions" not in table:
+        groups = 1 if asked["unit"] is None else table.get("groups_per_unit")
+    if "questions" not in table and table["keys"] is None:
+        if groups is None or groups < 1:
+            raise ValueError(f"groups_per_unit must be given with hidden keys, got {groups}")
+        return NoisyLevels(entry.request.price, [None, 1][: len(scales)], scales, groups)
+    return NoisyLevels(entry.request.price, _sizes(table, entry), scales, groups)
+
+
+def _sizes(table: dict[str, Any], entry: Entry) -> list[int]:
+    """How many counts each level of a table has whose keys are known."""
+    if isinstance(entry.answer, TableAnswer):
+        return [len(level) for level in entry.answer.levels]
+    cells = StoredCells.of(table, TableAnswer.of([[]]))
+    return [level.size for level in stored_levels(table, cells)]
+
+
+CONFIDENCE = 0.95
+
+
+"""With which the ± of a report are stated."""
+
+
+_LONGEST = 300  # characters of a question that no noisycount wrote
+
+
+_UNREADABLE_RELEASED = (ValueError, TypeError, KeyError, ZeroDivisionError)
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """The noise of one level of a release.
+
+    Attributes:
+        name: Such as "discrete Laplace".
+        scale: In units, exact.
+        error: A count lies within ±error of its answer with the confidence of the report.
+    """
+
+    name: str
+    scale: Fraction
+    error: int
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The numbers of the versions of each data set, from 1 on, in the order in which they come.
+
+    A ledger tells versions apart by hashes of the content, and whoever knows all records but one
+    could try its values: so none of them is told.
+
+    Attributes:
+        known: The versions that came, by the name of the data set.
+    """
+
+    known: dict[str, list[str]] = field(default_factory=dict)
+
+    def number(self, dataset: str, version: str | None) -> str | None:
+        """The number of a version; None where there is none."""
+        if version is None:
+            return None
+        known = self.known.setdefault(dataset, [])
+        if version not in known:
+            known.append(version)
+        return str(known.index(version) + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """A debit of a ledger with what is known of its answer.
+
+    Attributes:
+        entry: As the ledger holds it; without an answer, what was charged stays charged.
+        question: What was asked, in words.
+        noises: Of a count one, of a table that of each level, its cells first; none where no
+            noisycount wrote the question.
+        version: The number of the version of the records that were counted; None: none is known.
+        priced: For which neighbours its price was made, and what it costs for the others.
+    """
+
+    entry: Entry
+    question: str
+    noises: tuple[Noise, ...]
+    version: str | None
+    priced: Priced
+
+    @classmethod
+    def of(cls, entry: Entry, versions: Versions) -> "Released":
+        """The release of an entry.
+
+        Args:
+            entry: As the ledger holds it.
+            versions: Those of older entries.
+        """
+        asked = asked_of(entry)
+        noises: tuple[Noise, ...] = ()
+        with suppress(*_UNREADABLE_RELEASED):
+            noises = _noises(asked)
+        version = versions.number(entry.request.dataset, asked_part(entry, "version"))
+        return cls(entry, _question(entry), noises, version, Priced.of(entry))
+
+    @property
+    def rows(self) -> StoredRows | None:
+        """The counts of a table with their keys; None where there are none."""
+        return stored_rows(self.entry)
+
+    @property
+    def failed(self) -> bool:
+        """Whether it was charged and nothing was told."""
+        return self.entry.answer is None
+
+
+def releases_of(entries: Iterable[Entry]) -> list[Released]:
+    """The releases of entries, the oldest first, whose versions are numbered among them."""
+    versions = Versions()
+    return [Released.of(entry, versions) for entry in entries]
+
+
+def _question(entry: Entry) -> str:
+    try:
+        return asked_words(entry)
+    except LedgerError:
+        text = entry.request.question
+        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _noises(asked: dict[str, Any]) -> tuple[Noise, ...]:
+    """The noise of each level that a question names.
+
+    Raises:
+        ValueError: No noisycount wrote it; as the other errors of `_UNREADABLE_RELEASED` tell.
+    """
+    scales = asked["scales"] if "table" in asked else [asked["scale"]]
+    return tuple(_noise(asked["mechanism"], scale) for scale in scales)
+
+
+def _noise(name: str, scale: str) -> Noise:
+    mechanism = noise_named(name, scale)
+    if not isinstance(mechanism, DiscreteNoise):
+        raise ValueError(f"mechanism must be of whole numbers, got {name!r}")  # noqa: TRY004
+    return Noise(name, Fraction(scale), error_within(mechanism, CONFIDENCE))
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetReport:
+    """What is told of one data set.
+
+    Attributes:
+        account: Its name as it is told, its budget, and what all its answers have cost together.
+        unit: The column that names the person; None: every record is one unit.
+        size: The number of units where it is public, else None.
+        version: The number of that of the records as they were written down last; None: they never
+            were.
+        releases: Oldest first.
+        is_intact: Whether every row of the ledger is as it was written.
+        why: The reason of the budget, in the owner's words; None: none was said.
+    """
+
+    account: Account
+    unit: str | None
+    size: int | None
+    version: str | None
+    releases: tuple[Released, ...]
+    is_intact: bool
+    why: str | None = None
+
+    @property
+    def neighbours(self) -> NeighbourRelation:
+        """How data sets differ that the answers shall hardly tell apart, as the owner says now."""
+        return neighbours_of_size(self.size)
+
+    @property
+    def otherwise(self) -> tuple[Released, ...]:
+        """The releases whose price was made for other neighbours than those of now."""
+        return tuple(
+            each for each in self.releases if each.priced.relation not in {None, self.neighbours}
+        )
+
+    @property
+    def replaced(self) -> Loss:
+        """What all answers lose together where one unit takes the place of another."""
+        return sum((each.priced.replaced for each in self.releases), Loss())
+
+    @property
+    def lost_now(self) -> Loss:
+        """What all answers lose together for the neighbours of now: never less than was charged."""
+        is_replacement = self.neighbours is NeighbourRelation.REPLACEMENT
+        return self.replaced if is_replacement else self.account.spent
+
+    @property
+    def rho_delta(self) -> Fraction | None:
+        """The δ at which the budget takes ρ for ε; None: it names none."""
+        return None if self.account.budget is None else self.account.budget.rho_delta
+
+    @property
+    def protected(self) -> str:
+        """What a guess is about."""
+        return "row" if self.unit is None else "person"
+
+    @property
+    def odds(self) -> str | None:
+        """What all answers together mean for one person or row; None: the ledger is broken."""
+        if not self.is_intact:
+            return None
+        told = odds_of(self.lost_now, self.protected, self.replaced, self.rho_delta)
+        return f"all together, {told}"
+
+    @property
+    def whole(self) -> str | None:
+        """What all of the budget would mean for one person or row; None: there is none."""
+        budget = self.account.budget
+        if budget is None or not self.is_intact:
+            return None
+        is_replacement = self.neighbours is NeighbourRelation.REPLACEMENT
+        return odds_of_all(budget, self.protected, is_replacement=is_replacement)
+
+    @property
+    def failures(self) -> tuple[Released, ...]:
+        """What was charged and never answered."""
+        return tuple(each for each in self.releases if each.failed)
+
+    @property
+    def lost(self) -> Loss:
+        """What the failures have cost together."""
+        return sum((each.entry.request.price for each in self.failures), Loss())
+
+    @property
+    def left(self) -> Fraction:
+        """The largest ε at which one more question may be asked; none of a broken ledger."""
+        return (self.account.left if self.is_intact else None) or Fraction(0)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether every release is of the records as they were written down last."""
+        return all(each.version in {None, self.version} for each in self.releases)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that is told of a ledger.
+
+    Attributes:
+        made: When, in UTC.
+        found: Whether every row is as it was written, and the newest that is.
+        datasets: Those that are configured or were asked.
+        analysts: Those that are configured or have asked; none where nobody was named.
+        known_head: What somebody wrote down of the ledger, with which it was compared; None: with
+            nothing.
+    """
+
+    made: datetime
+    found: Verification
+    datasets: tuple[DatasetReport, ...]
+    analysts: tuple[Account, ...] = ()
+    known_head: Head | None = None
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether every row is as it was written."""
+        return self.found.broken is None
+
+
+def report_of(configuration: Config, known_head: Head | None = None) -> Report:
+    """The report on the ledger of a configuration.
+
+    Args:
+        configuration: Where the ledger is, and what the owner wrote of the data sets.
+        known_head: That somebody wrote down; None: that of the configuration, if it has one.
+
+    Raises:
+        LedgerError: It cannot be read, or it is missing though its head was written down.
+    """
+    with existing_ledger(configuration, anchored=False) as ledger:
+        return report_on(ledger, configuration, known_head)
+
+
+def report_on(
+    ledger: Ledger | None, configuration: Config, known_head: Head | None = None
+) -> Report:
+    """The report on an open ledger; of a broken one on the rows before the first broken row.
+
+    Args:
+        ledger: None: nothing was asked yet.
+        configuration: What the owner wrote of the data sets.
+        known_head: That somebody wrote down; None: that of the configuration, if it has one.
+
+    Raises:
+        LedgerError: It cannot be read, or it is missing though its head was written down.
+    """
+    made, known_head = datetime.now(UTC), known_head or configuration.known_head
+    if ledger is None:
+        require_no_row(known_head)
+    found = Verification(Head()) if ledger is None else ledger.verify(known_head)
+    rows = [] if ledger is None else ledger.rows()[: found.head.number]
+    entries = entries_of(rows)
+    datasets = _datasets(rows, entries, configuration, is_intact=found.broken is None)
+    analysts = accounts_of_analysts(configuration, entries)
+    is_named = bool(configuration.analysts) or len(analysts) > 1
+    return Report(made, found, tuple(datasets), tuple(analysts) if is_named else (), known_head)
+
+
+def _datasets(
+    rows: Sequence[Row], entries: Sequence[Entry], configuration: Config, *, is_intact: bool
+) -> list[DatasetReport]:
+    """What verified rows, and the debits that they hold, tell of each data set."""
+    written = {
+        row["dataset"]: Written.read(row["question"]) for row in rows if row["kind"] == DESCRIPTION
+    }
+    configured = {each.account: each for each in configuration.datasets.values()}
+    asked: dict[str, list[Entry]] = {}
+    for entry in entries:
+        asked.setdefault(entry.request.dataset, []).append(entry)
+    found = [
+        _dataset(
+            account,
+            asked.get(account.name, []),
+            written.get(account.name),
+            configured.get(account.name),
+            is_intact=is_intact,
+        )
+        for account in accounts_of_datasets(configuration, entries)
+    ]
+    told = told_names(each.account.name for each in found)
+    return [
+        replace(each, account=replace(each.account, name=told[each.account.name])) for each in found
+    ]
+
+
+def _dataset(
+    account: Account,
+    entries: Sequence[Entry],
+    described: Written | None,
+    configured: DatasetConfig | None,
+    *,
+    is_intact: bool,
+) -> DatasetReport:
+    if described is not None:
+        unit = described.unit
+    elif entries:
+        unit = asked_part(entries[-1], "unit")
+    else:
+        unit = None if configured is None else configured.unit
+    versions = Versions()
+    releases = tuple(Released.of(entry, versions) for entry in entries)
+    version = None if described is None else described.version
+    return DatasetReport(
+        account=account,
+        unit=None if unit == "row" else unit,
+        size=None if configured is None else configured.size,
+        version=versions.number(account.name, version),
+        releases=releases,
+        is_intact=is_intact,
+        why=None if configured is None else configured.why,
+    )

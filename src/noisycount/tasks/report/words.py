@@ -1,0 +1,326 @@
+"""The report in words: what every form of it shows, in few digits."""
+
+from noisycount.config.config import Config
+from noisycount.display.numbers import percent, plus_minus, rounded_up
+from noisycount.display.texts import told_name
+from noisycount.ledger.approximate import NeighbourRelation
+from noisycount.ledger.budget import Loss
+from noisycount.ledger.chain import Head
+from noisycount.ledger.entries import TableAnswer
+from noisycount.ledger.state import Verification
+from noisycount.release.answer import left_words
+from noisycount.tasks.count_display import NEIGHBOURS
+from noisycount.tasks.ledger import Account, answer_words, intact_words, number_of
+from noisycount.tasks.report.report import CONFIDENCE, DatasetReport, Released, Report
+
+__all__ = [
+    "ANALYSTS",
+    "CHECKED",
+    "HEADER",
+    "NOTES",
+    "SIGNED",
+    "TERMS",
+    "TITLE",
+    "account_cells",
+    "analyst_rows",
+    "dataset_facts",
+    "loss_words",
+    "neighbours_words",
+    "notice_kind",
+    "release_cells",
+    "report_facts",
+    "verified_words",
+]
+
+
+Facts = list[tuple[str, str]]
+
+
+TITLE = "Report on private counts"
+
+
+CHECKED = "checked"
+
+
+"""The name of what is told of the rows of the ledger."""
+
+
+HEADER = ("when (UTC)", "who asked", "question", "what for", "answer", "noise", "price")
+
+
+"""The names of the columns of a table of releases."""
+
+
+_ERROR = (
+    f"± is the privacy noise alone: with {percent(CONFIDENCE)} confidence the true count of the"
+    " records lies that near. It says nothing of the sampling error, of how well the records stand"
+    " for anybody else."
+)
+
+
+_ROUNDING = (
+    "What was spent is rounded up, what is left is rounded down; the JSON form has every number"
+    " exactly."
+)
+
+
+_ASKERS = (
+    "Of several who asked the first has paid; the others asked for the same answer later, free of"
+    " charge. What for is told of all of them. Whoever has an answer may have passed it on."
+)
+
+
+NOTES = (_ERROR, _ROUNDING, _ASKERS, "No true count is kept or shown.")
+
+
+"""How a report is read."""
+
+
+TERMS = (
+    (
+        "ε (epsilon)",
+        (
+            "the privacy loss of an answer: no answer becomes more than e^ε times as likely by"
+            " another data set among the neighbours that are told. The ε of several answers add up."
+        ),
+    ),
+    (
+        "δ (delta)",
+        (
+            "a probability beside ε: the answers tell no more than ones that give a person away"
+            " with probability δ, and keep to the odds of ε otherwise."
+        ),
+    ),
+    (
+        "ρ (rho)",
+        (
+            "the privacy loss of Gaussian noise, in zero-concentrated differential privacy. It has"
+            " no ε without a δ; “meaning” tells it at the δ of the budget, or at 1e-06 if there is"
+            " none."
+        ),
+    ),
+    (
+        "of it for keys",
+        (
+            "the part of δ that tables may use whose groups are read from the records themselves"
+            " (hidden keys): a group of one person alone is shown with no more than their δ."
+        ),
+    ),
+    (
+        "neighbours",
+        (
+            "which two data sets the answers hardly tell apart: one has a person (or row) more"
+            " than the other, or one person takes the place of another where the number of all is"
+            " public."
+        ),
+    ),
+    (
+        "version",
+        (
+            "the records as they were counted and read: another number says that they, or how they"
+            " are read, have changed, and nothing of what they hold."
+        ),
+    ),
+    (
+        "head",
+        (
+            "the number and the hash of the newest row of the ledger, which stands for all rows"
+            " before it. Written down elsewhere, it shows later whether a row was changed or is"
+            " missing."
+        ),
+    ),
+)
+
+
+"""The words of a report, and what they mean."""
+
+
+SIGNED = ("Controller", "Date", "Signature")
+
+
+"""What whoever files a report adds by hand."""
+
+
+ANALYSTS = ("analyst", "budget", "spent", "left")
+
+
+"""The names of the columns of a table of analysts."""
+
+
+_CHANGES = {
+    NeighbourRelation.ADD_REMOVE: "adding or removing",
+    NeighbourRelation.REPLACEMENT: "replacing",
+}
+
+
+_NOTHING_LEFT = "nothing, until the ledger is restored"
+
+
+def verified_words(found: Verification, known_head: Head | None) -> str:
+    """Whether every row of a ledger is as it was written.
+
+    Args:
+        found: What reading it has told.
+        known_head: The head that was written down and compared; None: there was none.
+    """
+    if found.broken is None:
+        return intact_words(found, known_head)
+    return (
+        f"NOT VERIFIED: row {found.broken} {found.why}. What is told here is of the rows before it;"
+        " nothing may be counted until the ledger is restored from a copy that holds every debit"
+    )
+
+
+def notice_kind(found: Verification, known_head: Head | None) -> str:
+    """The kind of the box of `verified_words`: good only where a head was compared with."""
+    if found.broken is not None:
+        return "refused"
+    return "note" if known_head is None or not found.head.number else "good"
+
+
+def report_facts(report: Report, configuration: Config) -> Facts:
+    """What is told of the ledger."""
+    return [
+        ("ledger", _ledger_words(configuration)),
+        ("made", f"{report.made:%Y-%m-%d %H:%M} UTC"),
+        (CHECKED, verified_words(report.found, report.known_head)),
+        *([("head", str(report.found.head))] if report.is_verified else []),
+    ]
+
+
+def _ledger_words(configuration: Config) -> str:
+    """The file of the ledger, without its folder."""
+    place = configuration.ledger_file
+    return "on a server" if place is None else told_name(place)
+
+
+def dataset_facts(dataset: DatasetReport) -> Facts:
+    """What is told of a data set beside its releases."""
+    account = dataset.account
+    _, budget, spent, left = account_cells(account)
+    unit = "each row" if dataset.unit is None else f"each person, by the column {dataset.unit}"
+    size = "" if dataset.size is None else f" ({dataset.size:,}, which is public)"
+    if dataset.lost_now != account.spent:
+        spent = f"{spent} as charged, {loss_words(dataset.lost_now)} for replacement"
+        left = f"{left}, by what was charged"
+    return [
+        ("unit", f"{unit}{size}"),
+        ("neighbours", neighbours_words(dataset)),
+        ("version", _version_words(dataset)),
+        ("budget", budget),
+        *([] if dataset.why is None else [("why", dataset.why)]),
+        ("spent", spent if dataset.is_intact else f"at least {spent}"),
+        *([] if dataset.odds is None else [("meaning", dataset.odds)]),
+        ("left", left if dataset.is_intact else _NOTHING_LEFT),
+        *([] if dataset.whole is None else [("if all is spent", dataset.whole)]),
+        *_failure_facts(dataset),
+    ]
+
+
+def neighbours_words(dataset: DatasetReport) -> str:
+    """How data sets differ that the answers hardly tell apart, and which prices say otherwise."""
+    now = f"{_CHANGES[dataset.neighbours]} one {dataset.protected}"
+    others = dataset.otherwise
+    if not others:
+        return now
+    relation = others[0].priced.relation
+    assert relation is not None  # noqa: S101 - by `otherwise`
+    are = "was" if len(others) == 1 else "were"
+    told = f"{now}; {number_of('release', len(others))} {are} priced for {NEIGHBOURS[relation]}"
+    return told if dataset.size is None else f"{told}, and told more than was charged"
+
+
+def analyst_rows(report: Report) -> list[tuple[str, ...]]:
+    """What each analyst may spend and has spent, with cells as `ANALYSTS` names them."""
+    rows = map(account_cells, report.analysts)
+    if report.is_verified:
+        return list(rows)
+    return [(*row[:2], f"at least {row[2]}", _NOTHING_LEFT) for row in rows]
+
+
+def account_cells(account: Account) -> tuple[str, str, str, str]:
+    """The name of whoever may spend, the budget, what was spent of it, and what is left."""
+    if account.budget is None or account.left is None:
+        return account.name, "none", loss_words(account.spent), "no budget of its own"
+    text = account.budget.text
+    budget = f"ε = {text}" if account.in_epsilon else text
+    return (
+        account.name,
+        budget,
+        loss_words(account.spent),
+        left_words(account.budget, account.spent),
+    )
+
+
+def _version_words(dataset: DatasetReport) -> str:
+    if dataset.version is None:
+        return "not written down"
+    shown = dataset.version
+    return shown if dataset.is_current else f"{shown}; some releases are of other versions"
+
+
+def _failure_facts(dataset: DatasetReport) -> Facts:
+    number = len(dataset.failures)
+    if not number:
+        return []
+    paid = (
+        f"{number} spend{'' if number == 1 else 's'} without an answer, {loss_words(dataset.lost)}"
+    )
+    return [("failed", f"{paid}: charged for ever; to ask the same again costs nothing more")]
+
+
+def loss_words(loss: Loss) -> str:
+    """What was charged, never less, in ε where it has one.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> loss_words(Loss.of(Fraction(1, 3))), loss_words(Loss.concentrated(Fraction("0.02")))
+        ('ε = 0.334', 'ρ = 0.02')
+    """
+    named = f"ρ = {rounded_up(loss.rho)}"
+    if loss.epsilon is not None:
+        named = f"ε = {rounded_up(loss.epsilon)}"
+    return f"{named}, δ = {rounded_up(loss.delta)}" if loss.delta else named
+
+
+def release_cells(released: Released) -> tuple[str, ...]:
+    """A release, with cells as `HEADER` names them."""
+    entry = released.entry
+    return (
+        f"{entry.made:%Y-%m-%d %H:%M}",
+        ", then ".join(entry.askers),
+        released.question,
+        "; ".join(dict.fromkeys(purpose or "not said" for purpose in entry.purposes)),
+        _answer_words(released),
+        _noise_words(released),
+        _price_words(released),
+    )
+
+
+def _price_words(released: Released) -> str:
+    """What was charged, and for which neighbours where that makes a difference."""
+    told, relation = loss_words(released.entry.request.price), released.priced.relation
+    return told if relation is None else f"{told}, for {NEIGHBOURS[relation]}"
+
+
+def _answer_words(released: Released) -> str:
+    if released.failed:
+        return "none: charged, never answered"
+    told, errors = answer_words(released.entry), [noise.error for noise in released.noises]
+    if not errors:
+        return told
+    if not isinstance(released.entry.answer, TableAnswer):
+        return f"{told} {plus_minus(errors[0])}"
+    cells, sums = plus_minus(errors[0]), sorted(errors[1:])
+    if not sums:
+        return f"{told}, each {cells}"
+    least, most = plus_minus(sums[0]), plus_minus(sums[-1])
+    return f"{told}, each {cells}, sums {least if least == most else f'{least} to {most}'}"
+
+
+def _noise_words(released: Released) -> str:
+    if not released.noises:
+        return "not known"
+    scales = [rounded_up(scale) for scale in sorted({noise.scale for noise in released.noises})]
+    named = scales[0] if len(scales) == 1 else f"{scales[0]} to {scales[-1]}"
+    return f"{released.noises[0].name}, scale {named}"

@@ -1,0 +1,347 @@
+"""Which questions the records satisfy together, and how often: a public table.
+
+What all answers about a data set cost together, and what that promises in the worst case.
+
+The answers that were given about one data set, as a list of questions.
+
+The answers that a ledger holds about one data set.
+
+What all answers of a ledger show together: to an outsider, and in the worst case.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from noisycount.analysis.privacy.divergences import priced_delta
+from noisycount.analysis.privacy.list_risk import ListRisk, list_risk
+from noisycount.config.config import Config
+from noisycount.display.texts import told_name
+from noisycount.engines.duckdb.public import PublicTable
+from noisycount.errors import NoisyCountError, SourceError
+from noisycount.ledger.budget import Loss
+from noisycount.ledger.entries import Entry, asks_for_table
+from noisycount.ledger.price import approximate_loss, odds_of
+from noisycount.model.atoms import Atoms
+from noisycount.model.concentrated import delta_of_rho
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.readers.groups import check_columns, check_rows
+from noisycount.tasks.ledger import asked_words
+from noisycount.tasks.opening import debits
+from noisycount.tasks.report.report import Priced
+from noisycount.tasks.risk.risk import BackgroundKnowledge as Known
+from noisycount.tasks.risk.risk import check_known, float_above
+
+__all__ = ["AnswersSoFar", "ListRisks", "Outsider", "Paid", "answers_so_far"]
+
+
+def atoms_of_file(path: Path, size: int, number: int) -> Atoms:
+    """The atoms of a CSV or Parquet file with the columns `rate`, `1`, `2` and so on.
+
+    Args:
+        path: The file; each row is an atom: its rate, and 1 or 0 for each question.
+        size: How many records there are.
+        number: How many different questions there are.
+
+    Raises:
+        SourceError: The file cannot be read, has no such column, a cell is no rate or not 0 or 1,
+            or the rates do not add up to 1.
+    """
+    columns = [str(place + 1) for place in range(number)]
+    with PublicTable.open(path) as table:
+        check_columns(table, ["rate", *columns])
+        rates = table.numbers("rate")
+        check_rows(table, "rate", (rates >= 0) & (rates <= 1), "a rate between 0 and 1")
+        signs = [table.numbers(column) for column in columns]
+        for column, sign in zip(columns, signs, strict=True):
+            check_rows(table, column, (sign == 0) | (sign == 1), "1 or 0")
+    questions = [np.flatnonzero(sign).tolist() for sign in signs]
+    try:
+        return Atoms(size, rates, questions)
+    except ValueError as error:
+        raise SourceError(f"{str(path)!r}: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """The sum of all prices, as the ledger has it: it holds whatever was asked, and why.
+
+    Attributes:
+        loss: The sums of the ε, the ρ and the δ.
+        replaced: The same for one unit in the place of another, and so of somebody who is known to
+            be in the records: more where tables were priced for units that come or go.
+        rho_delta: The δ at which the budget tells ρ in ε; None: it names none.
+        protected: What is guessed about: "person" or "row".
+    """
+
+    loss: Loss
+    replaced: Loss
+    rho_delta: Fraction | None
+    protected: str = "person"
+
+    @property
+    def told(self) -> tuple[float | Fraction, Fraction]:
+        """The ε and the δ that all answers have together; δ = 0 where ε holds in every case."""
+        return approximate_loss(self.loss, self.rho_delta)
+
+    @property
+    def is_told_as_paid(self) -> bool:
+        """Whether that is the sums themselves, in ε."""
+        return self.told == (self.loss.epsilon, self.loss.delta)
+
+    @property
+    def odds(self) -> str:
+        """The same for one person or row, in words."""
+        return odds_of(self.loss, self.protected, self.replaced, self.rho_delta)
+
+    def delta(self, epsilon: Fraction) -> float:
+        """δ of all answers at an ε, for somebody who knows all other records.
+
+        Args:
+            epsilon: Above 0.
+        """
+        return _delta(self.loss, epsilon)
+
+    def delta_replaced(self, epsilon: Fraction) -> float | None:
+        """The same for somebody who knows besides that the person is in them; None: as much.
+
+        Args:
+            epsilon: Above 0.
+        """
+        return None if self.replaced == self.loss else _delta(self.replaced, epsilon)
+
+
+def _delta(loss: Loss, epsilon: Fraction) -> float:
+    """The smaller of what the ε and what the ρ imply, and the δ of hidden keys beside."""
+    found = delta_of_rho(loss.rho, epsilon)
+    if loss.epsilon is not None:
+        found = min(found, priced_delta(float_above(loss.epsilon), float_above(epsilon)))
+    return min(1.0, found + float_above(loss.delta))
+
+
+@dataclass(frozen=True, slots=True)
+class AskedTable:
+    """A table that was answered.
+
+    Attributes:
+        words: What was asked.
+        price: What it cost.
+    """
+
+    words: str
+    price: Loss
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersSoFar:
+    """What was asked of a data set so far.
+
+    Attributes:
+        dataset: Its name.
+        size: Its public size; None where there is none.
+        questions: Each different question for one count once, in words, oldest first.
+        places: Of each count the place of its question.
+        prices: The ε of each count.
+        tables: Each table, oldest first.
+        paid: What all of them cost together.
+    """
+
+    dataset: str
+    size: int | None
+    questions: tuple[str, ...]
+    places: tuple[int, ...]
+    prices: tuple[Fraction, ...]
+    tables: tuple[AskedTable, ...]
+    paid: Paid
+
+    @property
+    def mechanisms(self) -> list[DiscreteLaplace]:
+        """The noise of each count."""
+        return [DiscreteLaplace.for_epsilon(price) for price in self.prices]
+
+    @property
+    def dearest(self) -> Fraction:
+        """The largest ε of an answer; 1 where none has an ε."""
+        of_tables = [table.price.epsilon for table in self.tables]
+        known = [*self.prices, *(price for price in of_tables if price is not None)]
+        return max(known, default=Fraction(1))
+
+
+def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
+    """The list of a data set.
+
+    Raises:
+        NoisyCountError: There is no such data set, or nothing was asked of it yet.
+    """
+    dataset = configuration.dataset(name)
+    entries = [entry for entry in debits(configuration) if entry.request.dataset == dataset.account]
+    if not entries:
+        raise NoisyCountError(
+            f"--ledger {name!r}: nothing was asked of it yet, and nothing is shown: ask with "
+            "`noisycount count`"
+        )
+    counts = [entry for entry in entries if _is_count(entry)]
+    questions = tuple(dict.fromkeys(asked_words(entry) for entry in counts))
+    return AnswersSoFar(
+        told_name(dataset.name),
+        dataset.size,
+        questions,
+        tuple(questions.index(asked_words(entry)) for entry in counts),
+        _prices(counts),
+        tuple(
+            AskedTable(asked_words(entry), entry.request.price)
+            for entry in entries
+            if not _is_count(entry)
+        ),
+        Paid(
+            entries[-1].spent,
+            sum((Priced.of(entry).replaced for entry in entries), Loss()),
+            dataset.budget.rho_delta,
+            "person" if dataset.unit else "row",
+        ),
+    )
+
+
+def _is_count(entry: Entry) -> bool:
+    """Whether it is one count with noise of a price in ε."""
+    return entry.request.epsilon is not None and not asks_for_table(entry)
+
+
+def _prices(entries: Sequence[Entry]) -> tuple[Fraction, ...]:
+    """The ε of each count."""
+    return tuple(entry.request.epsilon for entry in entries if entry.request.epsilon is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Outsider:
+    """What somebody learns who knows how often records are in which atom, and perhaps some records.
+
+    Attributes:
+        size: The number of records that are not known.
+        delta: δ by the rule of the desk.
+        of_large: δ of those whose groups are large.
+        led: δ also where answers led to questions.
+        given: The probability that a record is in a small group.
+        least: The number of records from which on a group is large.
+    """
+
+    size: int
+    delta: float
+    of_large: float
+    led: float
+    given: float
+    least: float
+
+    @classmethod
+    def of(cls, risk: ListRisk, epsilon: float) -> "Outsider":
+        """What is learned at an ε."""
+        of_large = risk.rest(epsilon)
+        delta = risk.worst(epsilon) if risk.given > 0 else of_large
+        led = risk.adaptive(epsilon)
+        return cls(risk.population.size, delta, of_large, led, risk.given, risk.least)
+
+
+@dataclass(frozen=True, slots=True)
+class ListRisks:
+    """What the answers so far show.
+
+    Attributes:
+        asked: The answers.
+        epsilon: The ε at which δ is told.
+        worst: δ for somebody who knows all other records.
+        outsider: What an outsider has; None where that is not told.
+        partly: What somebody has who holds some records besides; None: nobody was asked about.
+        why: Why it is not; empty where it is.
+        held: How many these records are.
+    """
+
+    asked: AnswersSoFar
+    epsilon: Fraction
+    worst: float
+    outsider: Outsider | None
+    why: str = ""
+    partly: Outsider | None = None
+    held: int | None = None
+
+    @classmethod
+    def of(cls, asked: AnswersSoFar, known: Known, epsilon: Fraction | None) -> "ListRisks":
+        """The risks of a list at an ε, by default the price of the dearest answer.
+
+        Raises:
+            NoisyCountError: The size is not public, the file of the atoms cannot be read, or
+                nothing is left to tell of somebody who holds records.
+        """
+        told = asked.dearest if epsilon is None else epsilon
+        number = float_above(told)
+        if asked.tables:
+            why = "no figure of its own, as tables are among the answers"
+            _check_untold(known, why)
+            return cls(asked, told, asked.paid.delta(told), None, why)
+        atoms = _atoms(asked, known)
+        if atoms is None:
+            why = _untold(asked)
+            _check_untold(known, why)
+            return cls(asked, told, _of_counts(asked, told), None, why)
+        risk = _risk(asked, atoms, known)
+        partly = None
+        if known.held is not None:
+            check_known(known.held, atoms.size)
+            others = Atoms(atoms.size - known.held, atoms.rates, atoms.questions)
+            partly = Outsider.of(_risk(asked, others, known), number)
+        outsider = Outsider.of(risk, number)
+        worst = min(asked.paid.delta(told), risk.worst(number))
+        return cls(asked, told, worst, outsider, partly=partly, held=known.held)
+
+
+def _risk(asked: AnswersSoFar, atoms: Atoms, known: Known) -> ListRisk:
+    """What the counts show of the records of these atoms.
+
+    Whoever holds records takes them off each count: what is left are the answers about the others,
+    which are independent of them (docs/several-answers.md, the corollary of Theorem 2).
+    """
+    sets = [atoms.questions[place] for place in asked.places]
+    return list_risk(asked.mechanisms, atoms, sets, least=known.least)
+
+
+def _check_untold(known: Known, why: str) -> None:
+    """The refusal of somebody who holds records, where no outsider is told of."""
+    if known.held is not None:
+        raise NoisyCountError(f"leave --known {known.held} out: {why}")
+
+
+def _of_counts(asked: AnswersSoFar, epsilon: Fraction) -> float:
+    """δ of counts in the worst case, whatever was asked."""
+    alike = Atoms(1, [0.5, 0.5])
+    counts = list_risk(asked.mechanisms, alike, [{0}] * len(asked.places))
+    return min(asked.paid.delta(epsilon), counts.worst(float_above(epsilon)))
+
+
+def _untold(asked: AnswersSoFar) -> str:
+    """Why the outsider has no δ."""
+    if len(asked.questions) > 1:
+        number = len(asked.questions)
+        return f"{number} questions may overlap in any way unless --atoms FILE tells how"
+    return "no figure of its own without the rate of the question: give --rate"
+
+
+def _atoms(asked: AnswersSoFar, known: Known) -> Atoms | None:
+    """The atoms that are told; None where they are not."""
+    size = known.size or asked.size
+    if known.atoms is None and (known.rate is None or len(asked.questions) > 1):
+        return None
+    if size is None:
+        raise NoisyCountError(
+            f"--ledger {asked.dataset!r}: its size is not public in noisycount.toml: give --size"
+        )
+    if known.atoms is not None:
+        return atoms_of_file(known.atoms, size, len(asked.questions))
+    rate = known.rate
+    if rate is None or rate.deviation or rate.mean in {0, 1}:
+        raise NoisyCountError(
+            f"--rate {rate} must be one known rate between 0 and 1 for a list of answers: records "
+            "of an uncertain rate depend on each other"
+        )
+    return Atoms.nested(size, [rate.mean])

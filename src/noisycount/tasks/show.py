@@ -1,0 +1,266 @@
+"""What anybody may know of a data set before a question: columns, budget, earlier answers.
+
+A data set in words.
+
+A data set as JSON.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from noisycount.catalog.record import ROW
+from noisycount.config.config import Config, DatasetConfig
+from noisycount.display.numbers import approximately, exact_text, plus_minus, signed
+from noisycount.engines.forms import ColumnForm
+from noisycount.ledger.budget import Budget, Loss
+from noisycount.ledger.entries import Analyst, Entry, TableAnswer
+from noisycount.release.answer import Remains, next_words
+from noisycount.tasks.backup import SHORTEST_KEY
+from noisycount.tasks.check_display import value_words
+from noisycount.tasks.count import StoredCount
+from noisycount.tasks.ledger import (
+    answer_object,
+    answer_words,
+    asked_object,
+    asked_words,
+    place_words,
+    price_name,
+    price_object,
+    price_words,
+)
+from noisycount.tasks.opening import (
+    Counter,
+    Spent,
+    as_configured,
+    existing_ledger,
+    records_of,
+    register_of,
+)
+from noisycount.tasks.refine.stored import rows_member
+from noisycount.terminal.printing import Facts, seen_from_here
+
+__all__ = [
+    "COLUMN_HEADER",
+    "View",
+    "budget_words",
+    "column_rows",
+    "entry_header",
+    "entry_object",
+    "entry_rows",
+    "offer_object",
+    "table_hint",
+    "view_facts",
+    "view_object",
+]
+
+
+_USUAL = Fraction(1, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What may be asked of a data set, what is left to pay, and what was asked; no record's cell.
+
+    Attributes:
+        dataset: As its owner configured it.
+        unit: The column whose distinct values are counted; None for rows.
+        is_said: Whether anybody said so yet.
+        columns: What questions may use, and what the cells of each stand for.
+        remains: What is left of the budget, and of the quota of whoever looks.
+        entries: What was asked, oldest first.
+        usual: ε of an answer where nothing was asked.
+    """
+
+    dataset: DatasetConfig
+    unit: str | None
+    is_said: bool
+    columns: Mapping[str, ColumnForm]
+    remains: Remains
+    entries: tuple[Entry, ...] = ()
+    usual: Fraction = _USUAL
+
+    @classmethod
+    def of(cls, dataset: DatasetConfig, configuration: Config) -> "View":
+        """The view of a data set; no ledger is made for it.
+
+        Raises:
+            NoisyCountError: The file or the ledger cannot be read.
+        """
+        with existing_ledger(configuration) as ledger:
+            register = register_of(ledger, configuration)
+            dataset = as_configured(dataset, configuration, register)
+            is_said = dataset.unit is not None or register.knows(dataset.account)
+            asked = dataset if is_said else replace(dataset, unit=ROW)
+            with records_of(asked, register) as records:
+                name, unit, columns = records.name, records.unit, records.forms
+            entries = tuple(ledger.entries(name)) if ledger else ()
+        spent = entries[-1].spent if entries else Loss()
+        remains = Remains(dataset.budget, dataset.budget.left(spent))
+        return cls(dataset, unit, is_said, columns, remains, entries)
+
+    @classmethod
+    def at(cls, counter: Counter, analyst: Analyst, usual: Fraction = _USUAL) -> "View":
+        """What an analyst may know of open records: nothing of what others asked.
+
+        Args:
+            counter: The records and the ledger.
+            analyst: Who looks; what is left is left to them.
+            usual: ε of the answers that are to be paid for.
+
+        Raises:
+            LedgerError: The ledger cannot be read.
+        """
+        records = counter.records
+        left = Spent.of(counter.account, analyst, counter.ledger).remains
+        unit, columns = records.unit, records.forms
+        return cls(counter.dataset, unit, True, columns, left, usual=usual)  # noqa: FBT003
+
+    @property
+    def remaining(self) -> Fraction:
+        """The largest ε at which one more question may be asked."""
+        return self.remains.remaining
+
+    @property
+    def price(self) -> Fraction:
+        """ε of the newest answer, or a usual one."""
+        paid = (entry.request.epsilon for entry in reversed(self.entries))
+        return next(filter(None, paid), self.usual)
+
+    @property
+    def affordable(self) -> int | None:
+        """How many more answers at that price are paid for; None where prices do not add up."""
+        return self.remaining // self.price if self.remains.is_a_sum else None
+
+
+CONFIDENCE = 0.95
+
+
+COLUMN_HEADER = ("column", "kind", "compare it with")
+
+
+def view_facts(view: View, configuration: Config) -> Facts:
+    """What is counted, and what is left to pay."""
+    dataset = view.dataset
+    counts = f"distinct values of {view.unit}" if view.unit else "rows"
+    counts = counts if view.is_said else "rows or persons, as the first count says by --unit"
+    public = f", of which there are {signed(dataset.size)}" if dataset.size else ""
+    facts = [
+        ("data set", seen_from_here(dataset.name)),
+        ("source", seen_from_here(dataset.source)),
+        ("counts", f"{counts}{public}"),
+        ("budget", budget_words(view)),
+        *([] if dataset.why is None else [("why", dataset.why)]),
+        ("ledger", place_words(configuration)),
+    ]
+    return facts[1:] if dataset.name == str(dataset.source) else facts
+
+
+def column_rows(view: View) -> list[tuple[str, ...]]:
+    """One line a column, with cells as `COLUMN_HEADER` names them."""
+    return [(name, value_words(form), form.kind.example) for name, form in view.columns.items()]
+
+
+def entry_header(view: View) -> tuple[str, ...]:
+    """The names of the columns of what was asked."""
+    return "asked (UTC)", "question", price_name(view.entries), "answer (95 %)"
+
+
+def entry_rows(view: View) -> list[tuple[str, ...]]:
+    """What was asked, oldest first, with cells as `entry_header` names them."""
+    return [
+        (
+            f"{entry.made:%Y-%m-%d %H:%M}",
+            asked_words(entry),
+            price_words(entry),
+            _answer(entry),
+        )
+        for entry in view.entries
+    ]
+
+
+def table_hint(view: View) -> Facts:
+    """How to see the counts of the newest table; nothing where none was answered."""
+    tables = (entry for entry in reversed(view.entries) if isinstance(entry.answer, TableAnswer))
+    newest = next(tables, None)
+    if newest is None:
+        return []
+    how = (
+        f"`noisycount refine --key {newest.key[:SHORTEST_KEY]}` tells the counts of "
+        f"{asked_words(newest)}, each beside its keys; `show --json` has those of all tables, and "
+        "the key of each"
+    )
+    return [("hint", how)]
+
+
+def budget_words(view: View) -> str:
+    """What is left, and what that pays for."""
+    remains = view.remains
+    left = _left(remains.dataset_budget, remains.of_dataset)
+    if remains.quota is not None and remains.of_quota is not None:
+        left = f"{left}, and of your own quota {_left(remains.quota, remains.of_quota)}"
+    if view.affordable is None:
+        return left
+    number = f"{signed(view.affordable)}{' more' if view.entries else ''}"
+    such = f"{number} such answer{'' if view.affordable == 1 else 's'}"
+    pay = "it pays" if remains.quota is None else "both pay"
+    return f"{left}: at ε = {exact_text(view.price)} {pay} for {such}"
+
+
+def _left(budget: Budget, largest: Fraction) -> str:
+    """What is left of a budget."""
+    if not budget.is_a_sum:
+        return f"{next_words(largest)} (budget {budget.text})"
+    return f"{approximately(largest)} of {budget.text} left"
+
+
+def _answer(entry: Entry) -> str:
+    """A stored answer with its error."""
+    count = StoredCount.of(entry)
+    if count is None:
+        return answer_words(entry)
+    return f"{signed(count.answer)} {plus_minus(count.error(CONFIDENCE))}"
+
+
+def offer_object(view: View) -> dict[str, Any]:
+    """What anybody who may ask may know; budgets are exact texts."""
+    dataset = view.dataset
+    return {
+        "dataset": dataset.name,
+        "unit": view.unit,
+        "size": dataset.size,
+        "columns": {name: form.kind.value for name, form in view.columns.items()},
+        "unreadable_as_missing": [
+            name for name, form in view.columns.items() if form.accepts_unreadable
+        ],
+        **view.remains.object,
+        "price": exact_text(view.price),
+        "affordable": view.affordable,
+    }
+
+
+def view_object(view: View, configuration: Config) -> dict[str, Any]:
+    """A data set; budgets are exact texts."""
+    dataset, ledger = view.dataset, configuration.ledger_file
+    return {
+        "dataset": dataset.name,
+        "source": str(dataset.source),
+        **offer_object(view),
+        "why": dataset.why,
+        "ledger": None if ledger is None else str(ledger),
+        "asked": [entry_object(entry) for entry in view.entries],
+    }
+
+
+def entry_object(entry: Entry) -> dict[str, Any]:
+    """What was asked once, and answered."""
+    return {
+        "made": entry.made.isoformat(),
+        **asked_object(entry),
+        **price_object(entry),
+        **answer_object(entry),
+        **rows_member(entry),
+        "analyst": entry.analyst,
+        "key": entry.key,
+    }

@@ -1,0 +1,300 @@
+"""The counts of a table as people read them: keys, "all" where they are summed over, estimates.
+
+A table in words: rows above, and what is to be known of all of them below.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from noisycount.display.numbers import percent, plus_minus, signed
+from noisycount.display.texts import OTHER_KEYS, told_name
+from noisycount.ledger.entries import ANALYST
+from noisycount.model.tables.levels import RANGES, TOTAL
+from noisycount.release.plan import TablePlan
+from noisycount.release.table_answer import TableRelease
+from noisycount.tasks.count_display import accepted, counted, left
+from noisycount.tasks.table.levels import MANY, ShownLevel, level_rows, noise_words, shown_levels
+from noisycount.tasks.table.table import Table
+from noisycount.tasks.table.trial import TableTrial
+from noisycount.terminal.printing import (
+    Facts,
+    console,
+    file_facts,
+    print_facts,
+    print_table,
+    print_text,
+)
+
+__all__ = ["print_trial", "print_whole", "shown_rows", "trial_facts", "trial_head"]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    """One count of a table.
+
+    Attributes:
+        labels: What stands for each key.
+        answer: The noisy count, in units.
+        error: It lies within ±error of the true one with the confidence of the table.
+        combined: The best estimate from all levels together, and its standard error; None where
+            there is none.
+    """
+
+    labels: tuple[str, ...]
+    answer: int
+    error: int
+    combined: tuple[float, float] | None = None
+
+
+def shown_rows(release: TableRelease, places: Sequence[int]) -> list[ShownRow]:
+    """Some of the counts.
+
+    Args:
+        release: The table.
+        places: Which of them, from 0, the cells first.
+    """
+    errors, estimates, deviations = release.errors, release.combined, release.standard_errors
+    rows = []
+    for place in places:
+        level, node = release.place(place)
+        best = None
+        if estimates is not None and deviations is not None:
+            best = float(estimates[level][node]), float(deviations[level][node])
+        answer = int(release.answers[level][node])
+        labels = release.labels.texts(release.levels[level], node)
+        rows.append(ShownRow(labels, answer, errors[level], best))
+    return rows
+
+
+_ON_TERMINAL, _IN_FILE = 60, 1000  # rows that are shown at most
+
+
+Lines = list[tuple[str, ...]]
+
+
+def print_whole(table: Table, files: Sequence[Path] = ()) -> None:
+    """A published table on standard output.
+
+    Args:
+        table: The table.
+        files: What was written of it.
+    """
+    release = table.release
+    print_facts(table_head(table))
+    places = _places(release)
+    if places:
+        header, lines = _lines(release, places)
+        print_table(header, lines)
+    else:
+        print_text("no key is shown: none reached the threshold")
+    print_facts([*table_facts(table, len(places)), *file_facts(*files)])
+
+
+def print_trial(trial: TableTrial) -> None:
+    """What a table would cost and give."""
+    print_facts(trial_head(trial))
+    print_table(*level_rows(shown_levels(trial.plan, trial.confidence), trial.confidence))
+    print_facts(trial_facts(trial))
+
+
+def trial_head(trial: TableTrial) -> Facts:
+    """What would be counted."""
+    return [
+        ("question", _question(trial.where, trial.meaning, trial.questions)),
+        ("data set", counted(trial.dataset.name, trial.unit)),
+        *(("", words) for words in accepted(trial.unreadable_as_missing)),
+    ]
+
+
+def trial_facts(trial: TableTrial) -> Facts:
+    """What is to be known of all rows that there would be."""
+    plan, sure = trial.plan, percent(trial.confidence)
+    price = f"{trial.loss.text} would be charged"
+    if trial.repeated:
+        price = "nothing: this was asked before, and is answered free of charge"
+    elif not trial.affordable:
+        price = f"{trial.loss.text} is more than the budget pays for: it would be refused"
+    remaining = left(trial.remaining, trial.dataset.budget, trial.analyst)
+    return [
+        ("error", f"each count would lie that near to the true one with {sure} confidence"),
+        ("noise", noise_words(shown_levels(plan, trial.confidence))),
+        *_keys(plan, trial.confidence, trial.unit),
+        *_groups(plan, trial.unit),
+        *_sums(plan, has_other=trial.asked.other),
+        ("privacy", f"{trial.loss.text}: {trial.odds}"),
+        ("price", price),
+        ("budget", f"charged nothing: this was a dry run; {remaining}"),
+        *(("hint", hint) for hint in trial.hints),
+    ]
+
+
+def table_head(table: Table) -> Facts:
+    """What was counted."""
+    release = table.release
+    questions = None if table.asked.by else len(release)
+    return [
+        ("question", _question(release.where, table.meaning, questions)),
+        ("data set", counted(release.dataset, release.unit)),
+        *(("", words) for words in accepted(release.unreadable_as_missing)),
+    ]
+
+
+def _question(where: str | None, meaning: str | None, questions: int | None) -> str:
+    """The question with its meaning, or how many there are."""
+    if questions is not None:
+        return f"{questions:,} questions"
+    if where is None:
+        return "all records"
+    return f"{where}  ({meaning})" if meaning else where
+
+
+def _places(release: TableRelease) -> list[int]:
+    """Which counts are shown: all, or the first and the last where nobody reads them all."""
+    counts = _told(release)
+    most = _ON_TERMINAL if console().is_terminal else _IN_FILE
+    if counts <= most:
+        return list(range(counts))
+    return [*range(most // 2), *range(counts - most // 2, counts)]
+
+
+def _told(release: TableRelease) -> int:
+    """How many counts there are to show: sums up to each cell stand for ranges."""
+    has_sums = release.is_cumulative and release.is_additive
+    return len(release.answers[0]) if has_sums else len(release)
+
+
+def _lines(release: TableRelease, places: list[int]) -> tuple[list[str], Lines]:
+    """The names of columns, and a line for each count that is shown."""
+    rows = shown_rows(release, places)
+    header = [*release.labels.names, f"answer ({percent(release.confidence)})"]
+    sums, errors = release.cumulative, release.cumulative_errors
+    others: list[list[str]] = []
+    if sums is not None and errors is not None:
+        header.append("sum so far")
+        others = [[_estimate(float(sums[place]), float(errors[place])) for place in places]]
+    elif rows[0].combined is not None:
+        header.append("combined")
+        others = [[_estimate(*row.combined) for row in rows if row.combined is not None]]
+    lines = _aligned(rows, others)
+    if len(lines) < _told(release):
+        lines.insert(len(lines) // 2, ("…",) * len(header))
+    return header, lines
+
+
+def _aligned(rows: Sequence[ShownRow], others: Sequence[Sequence[str]]) -> Lines:
+    """A line for each row, its numbers below each other."""
+    answers = _padded([signed(row.answer) for row in rows])
+    errors = _padded([plus_minus(row.error) for row in rows])
+    told = [f"{answer} {error}" for answer, error in zip(answers, errors, strict=True)]
+    columns = [told, *map(_padded, others)]
+    return [
+        (*row.labels, *numbers)
+        for row, numbers in zip(rows, zip(*columns, strict=True), strict=True)
+    ]
+
+
+def _estimate(value: float, error: float) -> str:
+    """An estimate with its standard error."""
+    return f"{signed(value, 1)} (s.e. {f'{error:#.3g}'.rstrip('.')})"
+
+
+def _padded(texts: Sequence[str]) -> list[str]:
+    widest = max(map(len, texts), default=0)
+    return [text.rjust(widest) for text in texts]
+
+
+def table_facts(table: Table, shown: int) -> Facts:
+    """What is to be known of all rows."""
+    release = table.release
+    levels = shown_levels(release.plan, release.confidence, len(release))
+    paid = "nothing: this was asked before"
+    if not release.repeated:
+        account = "" if table.analyst.name == ANALYST else f" to {table.analyst.name}"
+        paid = f"{release.charged.text}{account}"
+    return [
+        *_rows_left_out(_told(release), shown),
+        ("error", _errors(release, levels)),
+        *_combined(release),
+        ("noise", noise_words(levels)),
+        *_keys(release.plan, release.confidence, release.unit),
+        *_groups(release.plan, release.unit),
+        *_sums(release.plan, has_other=release.has_other),
+        ("privacy", f"{release.price.text} for the whole table: {release.odds}"),
+        ("budget", f"charged {paid}; {left(release.remaining, table.budget, table.analyst)}"),
+        ("ledger", told_name(table.ledger) if table.ledger else "on a server"),
+        *(("hint", hint) for hint in table.hints),
+    ]
+
+
+def _rows_left_out(rows: int, shown: int) -> Iterator[tuple[str, str]]:
+    """How to get the rows that are not shown."""
+    if rows > shown:
+        yield "rows", f"{rows:,}, of which {rows - shown:,} are not shown: --output FILE writes all"
+
+
+def _errors(release: TableRelease, levels: Sequence[ShownLevel]) -> str:
+    """How near one count lies, and all of them together."""
+    sure = f"with {percent(release.confidence)} confidence each true count lies that near"
+    if len(release) < 2:  # noqa: PLR2004 - one count has no others
+        return sure
+    each = [plus_minus(level.error_of_all or 0) for level in levels]
+    if len(set(each)) == 1:
+        return f"{sure}; all {len(release):,} within {each[0]} at once"
+    widths = [level.error_of_all or 0 for level in levels]
+    if len(levels) >= MANY:
+        return f"{sure}; all {len(release):,} within ±{min(widths):,} to ±{max(widths):,} at once"
+    named = ", ".join(f"{width} ({level.name})" for width, level in zip(each, levels, strict=True))
+    return f"{sure}; all {len(release):,} at once within {named}"
+
+
+def _combined(release: TableRelease) -> Iterator[tuple[str, str]]:
+    """What the estimates are that stand beside the answers."""
+    if release.standard_errors is None:
+        return
+    if release.is_cumulative:
+        yield (
+            "sums",
+            ("“sum so far” is the least squares estimate from all ranges, with its standard error"),
+        )
+        return
+    yield (
+        "combined",
+        "the least squares estimates from all levels, which add up, with their standard errors",
+    )
+
+
+def _keys(plan: TablePlan, confidence: float, unit: str | None) -> Iterator[tuple[str, str]]:
+    """Which hidden keys are shown."""
+    surely = plan.surely_shown(confidence)
+    if plan.threshold is None or surely is None:
+        return
+    many, one = ("rows", "row") if unit is None else ("persons", "person")
+    yield (
+        "keys",
+        (
+            f"shown from a noisy count of {plan.threshold:,} on: one of a single {one} with a "
+            f"probability of {float(plan.price.threshold_delta):.3g} at most, one of {surely:,} "
+            f"{many} with {percent(confidence)} at least"
+        ),
+    )
+
+
+def _groups(plan: TablePlan, unit: str | None) -> Iterator[tuple[str, str]]:
+    """What becomes of persons in many groups."""
+    if unit is not None and plan.groups is not None:
+        kept = "one of them" if plan.groups == 1 else f"{plan.groups:,} of them at most"
+        yield "groups", f"a person in several groups counts in {kept}, always the same"
+
+
+def _sums(plan: TablePlan, *, has_other: bool) -> Iterator[tuple[str, str]]:
+    """Of whom sums are, and who is in the row of all others."""
+    names = [one.name for one in plan.levels[1:] if not one.name.startswith(RANGES)]
+    is_whole = TOTAL in names and (has_other or plan.threshold is not None)
+    told = [f"the {TOTAL} is of all that match"] * is_whole
+    if len(names) > is_whole:
+        told.append(f"{'the others' if told else 'they'} are of the listed keys alone")
+    if told:
+        yield "sums", "; ".join(told)
+    if has_other:
+        yield "other", f"{OTHER_KEYS} is whoever is in no other row, missing keys too"

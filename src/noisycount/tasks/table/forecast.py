@@ -1,0 +1,192 @@
+"""The shape of a table that nobody asked yet, and its price.
+
+A table before there is one: how far off its counts would be, from numbers of cells alone.
+
+A forecast of a table in words.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import prod
+
+from noisycount.display.numbers import percent
+from noisycount.errors import NoisyCountError
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.query.schema import Kind
+from noisycount.release.plan import TablePlan
+from noisycount.release.wishes import TableWish
+from noisycount.tasks.table.levels import ShownLevel, level_rows, noise_words, shown_levels
+from noisycount.terminal.printing import print_facts, print_table
+
+__all__ = ["Design", "Forecast", "forecast", "print_forecast", "shape_words"]
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """The shape of a table, and its price.
+
+    Attributes:
+        cells: How many keys each column has.
+        margins: The sums that are measured beside the cells.
+        epsilon: The price of Laplace noise; or, with δ, of Gaussian noise.
+        rho: The price of Gaussian noise.
+        delta: Of hidden keys, or of Gaussian noise.
+        groups: In how many cells one unit can be.
+        is_size_public: Whether everybody knows how many units there are.
+        is_hidden: Whether only the records know the keys.
+        is_cumulative: Whether ranges are measured too.
+    """
+
+    cells: Mapping[str, int]
+    margins: Sequence[str] = ()
+    epsilon: Fraction | None = None
+    rho: Fraction | None = None
+    delta: Fraction | None = None
+    groups: int | None = None
+    is_size_public: bool = False
+    is_hidden: bool = False
+    is_cumulative: bool = False
+
+    @property
+    def counts(self) -> int:
+        """How many cells there are."""
+        return prod(self.cells.values())
+
+
+_UNIT = "\N{NULL}unit"  # the name of no column
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What two noises would give at the same price.
+
+    Attributes:
+        design: The shape and the price.
+        plans: The noise of each level, one plan a kind of noise, the better one first.
+        confidence: With which errors are stated.
+    """
+
+    design: Design
+    plans: tuple[TablePlan, ...]
+    confidence: float
+
+    def levels(self, plan: TablePlan) -> list[ShownLevel]:
+        """What each level of one of the plans would cost, and how far off it would be."""
+        if plan.size is not None:
+            return shown_levels(plan, self.confidence)
+        counts = self.design.counts
+        cells, *others = shown_levels(plan, self.confidence, counts + len(plan.levels) - 1)
+        return [replace(cells, counts=counts), *others]
+
+    @property
+    def gain(self) -> float | None:
+        """The squared errors of the better noise over those of the other; None: there is none."""
+        if len(self.plans) == 1:
+            return None
+        better, other = (_squares(plan, self.design.counts) for plan in self.plans)
+        return better / other
+
+
+def forecast(design: Design, confidence: float) -> Forecast:
+    """The plan of a table with Laplace noise, with Gaussian noise, or with both at one (ε, δ).
+
+    Raises:
+        ValueError: A price is out of range or missing.
+        NoisyCountError: The table cannot be asked so.
+    """
+    plans = [_plan(design, noise) for noise in _noises(design)]
+    plans.sort(key=lambda plan: _squares(plan, design.counts))
+    return Forecast(design, tuple(plans), confidence)
+
+
+def _noises(design: Design) -> list[type[DiscreteLaplace | DiscreteGaussian]]:
+    """The noises that the price can buy."""
+    if design.rho is not None:
+        return [DiscreteGaussian]
+    if design.epsilon is None:
+        raise NoisyCountError("a table needs a price: --epsilon 1, with --delta 1e-6 or without")
+    if design.is_hidden and design.delta is None:
+        raise NoisyCountError(
+            "--delta is missing: the chance that the key of one person is shown, --delta 1e-6"
+        )
+    return [DiscreteLaplace] if design.delta is None else [DiscreteLaplace, DiscreteGaussian]
+
+
+def _plan(design: Design, noise: type[DiscreteLaplace | DiscreteGaussian]) -> TablePlan:
+    """The plan with one noise."""
+    needs_delta = design.is_hidden or (noise is DiscreteGaussian and design.rho is None)
+    is_bounded = design.groups is not None
+    wish = TableWish(
+        by=list(design.cells),
+        keys=None
+        if design.is_hidden
+        else {name: list(range(size)) for name, size in design.cells.items()},
+        epsilon=design.epsilon,
+        rho=design.rho,
+        delta=design.delta if needs_delta else None,
+        margins="all" if list(design.margins) == ["all"] else tuple(design.margins),
+        noise=noise,
+        groups_per_unit=design.groups,
+        cumulative=design.is_cumulative,
+    )
+    schema = dict.fromkeys(design.cells, Kind.INTEGER)
+    unit = _UNIT if is_bounded else None
+    return wish.asked(schema, unit, is_replacement=design.is_size_public).plan
+
+
+def _squares(plan: TablePlan, cells: int) -> float:
+    """The sum of the squared errors of all counts."""
+    return sum(
+        (cells if level.size is None else level.size) * level.mechanism.variance
+        for level in plan.levels
+    )
+
+
+def print_forecast(told: Forecast) -> None:
+    """A forecast on standard output."""
+    print_facts([("table", shape_words(told.design)), ("price", told.plans[0].loss.text)])
+    for plan in told.plans:
+        levels = told.levels(plan)
+        print_table(*level_rows(levels, told.confidence, of_noise=f"{levels[0].mechanism}, "))
+    print_facts(list(_facts(told)))
+
+
+def _facts(told: Forecast) -> Iterator[tuple[str, str]]:
+    """What follows from the plans."""
+    for plan in told.plans:
+        levels = told.levels(plan)
+        yield "noise", noise_words(levels)
+        yield "", f"{plan.loss.text}: {plan.odds('person')}"
+        if plan.threshold is not None:
+            yield (
+                "",
+                (
+                    f"keys are shown from a noisy count of {plan.threshold:,} on, one of "
+                    f"{plan.surely_shown(told.confidence):,} with {percent(told.confidence)} "
+                    "probability at least"
+                ),
+            )
+    if told.gain is not None:
+        better, other = (plan.levels[0].mechanism.name for plan in told.plans)
+        yield (
+            "cheaper",
+            (
+                f"{better}: its squared errors are {told.gain:.2g} of those of {other} at the "
+                "same ε and δ"
+            ),
+        )
+    elif told.design.rho is None:
+        yield "hint", "with --delta 1e-6 Gaussian noise at the same price is told beside it"
+
+
+def shape_words(design: Design) -> str:
+    """The columns and how many keys each has."""
+    keys = " × ".join(f"{size:,} of {name}" for name, size in design.cells.items())
+    hidden = ", known to the records alone" if design.is_hidden else ""
+    most = 1 if design.groups is None else design.groups
+    replaced = "; one unit replaces another" if design.is_size_public else ""
+    return (
+        f"{keys}: {design.counts:,} cells{hidden}; a unit is in {most:,} of them at most{replaced}"
+    )

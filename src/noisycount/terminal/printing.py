@@ -1,0 +1,223 @@
+"""Names, values and rows as lines of a terminal, in which no number is cut.
+
+Results on a terminal, and as JSON for machines.
+"""
+
+import json
+import os.path
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import click
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from noisycount.display.texts import printable
+from noisycount.engines.places import is_server
+from noisycount.terminal.refusal import writable
+
+__all__ = [
+    "Facts",
+    "column_widths",
+    "console",
+    "file_facts",
+    "json_text",
+    "print_drawing",
+    "print_facts",
+    "print_json",
+    "print_table",
+    "print_text",
+    "seen_from_here",
+    "wrapped",
+]
+
+
+_BETWEEN = 3  # what a table draws between two columns
+
+
+_BREAKABLE = 24  # a longer word may break over lines, unless it is a number
+
+
+_NUMBER = re.compile(r"[^\w\s]*\d.*", re.DOTALL)
+
+
+_WORD = re.compile(r"\S+\s*")
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """A text in lines as wide as there is room for; a word that is wider stays whole.
+
+    Example:
+        >>> wrapped("the next may cost up to 1/170141183460469231731687303715884105727", 12)
+        ['the next may', 'cost up to', '1/170141183460469231731687303715884105727']
+    """
+    lines = [text[: len(text) - len(text.lstrip())]]
+    for word in _WORD.findall(text):
+        if lines[-1].strip() and cell_len(lines[-1] + word.rstrip()) > width:
+            lines.append("")
+        lines[-1] += word
+    return [line.rstrip() for line in lines]
+
+
+def column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int] | None:
+    """A width for each column of a table; None where a number would have to break.
+
+    Example:
+        >>> column_widths([("adversary", "δ"), ("distribution only", "0.00286")], 30)
+        [16, 7]
+        >>> column_widths([("adversary", "δ"), ("distribution only", "0.00286")], 20) is None
+        True
+    """
+    columns = list(zip(*rows, strict=True))
+    widths = [max(map(cell_len, column)) for column in columns]
+    least = [max(map(_least_width, column)) for column in columns]
+    room = width - _BETWEEN * len(columns) - 1
+    while sum(widths) > room:
+        spare, place = max((have - need, place) for place, (have, need) in _pairs(widths, least))
+        if not spare:
+            return None
+        widths[place] -= 1
+    return widths
+
+
+def as_records(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
+    """A name and a value for each cell that is not empty, with an empty pair between rows."""
+    for number, row in enumerate(rows):
+        if number:
+            yield "", ""
+        yield from ((name, cell) for name, cell in zip(header, row, strict=True) if cell)
+
+
+def _pairs(widths: list[int], least: list[int]) -> Iterator[tuple[int, tuple[int, int]]]:
+    return enumerate(zip(widths, least, strict=True))
+
+
+def _least_width(cell: str) -> int:
+    """The width below which a number in the cell, or a word of usual length, would break."""
+    if _NUMBER.fullmatch(cell):
+        return cell_len(cell)
+    return max((_word_width(word) for word in cell.split()), default=1)
+
+
+def _word_width(word: str) -> int:
+    return cell_len(word) if _NUMBER.fullmatch(word) else min(cell_len(word), _BREAKABLE)
+
+
+Facts = list[tuple[str, str]]
+
+
+_GAP = 2  # between a name and its value
+
+
+_READABLE = 20  # columns that are enough for values whose words are longer
+
+
+def console() -> Console:
+    """Standard output, at most 100 columns wide."""
+    terminal = Console(highlight=False)
+    terminal.width = min(terminal.width, 100)
+    return terminal
+
+
+def print_json(value: object) -> None:
+    """One JSON value; characters that could steer a terminal are escaped."""
+    text = json_text(value, indent=2)
+    plain = (c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+    click.echo("".join(plain))
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    """A JSON value in characters that standard output can write; the others are escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(value, indent=indent)
+    return text
+
+
+def print_text(text: str = "", style: str = "") -> None:
+    """One paragraph; nothing in it is taken for markup."""
+    terminal = console()
+    for line in text.split("\n"):
+        _print_lines(
+            terminal, [Text(each, style) for each in wrapped(_shown(line), terminal.width)]
+        )
+
+
+def seen_from_here(place: object) -> str:
+    """A path as short as one would type it: relative below this folder, `~` for the home.
+
+    An address is shown as it is.
+    """
+    if is_server(str(place)):
+        return str(place)
+    path, home = Path(str(place)), os.path.expanduser("~")  # noqa: PTH111  (Path.home raises without one)
+    if path.is_relative_to(Path.cwd()):
+        return str(path.relative_to(Path.cwd()))
+    return str(Path("~", path.relative_to(home)) if path.is_relative_to(home) else path)
+
+
+def print_drawing(lines: Iterable[str]) -> None:
+    """Lines of which every character has its place."""
+    terminal = console()
+    _print_lines(terminal, (Text(_shown(line)) for line in lines))
+
+
+def print_facts(facts: Iterable[tuple[str, str]]) -> None:
+    """Names and values in two columns or, where numbers have no room there, below each other."""
+    shown, terminal = [(_shown(name), _shown(value)) for name, value in facts], console()
+    indent = max((cell_len(name) for name, _ in shown), default=0) + _GAP
+    widest = max((cell_len(word) for _, value in shown for word in value.split()), default=0)
+    is_beside = indent + min(widest, _READABLE) <= terminal.width
+    for name, value in shown:
+        margin = indent if is_beside else _GAP
+        first, *others = wrapped(value, terminal.width - margin)
+        if not is_beside and name:
+            _print_lines(terminal, [Text(name, "bold")])
+        start = (name, "bold") if is_beside else ""
+        gap = " " * (margin - cell_len(name) if is_beside else margin)
+        _print_lines(terminal, [Text.assemble(start, gap, first)])
+        _print_lines(terminal, [Text(" " * margin + line) for line in others])
+
+
+def file_facts(*files: Path | None) -> Facts:
+    """The files that a command wrote, one line each.
+
+    Args:
+        files: Where each was asked for; None: it was not.
+    """
+    return [("file", seen_from_here(file)) for file in files if file is not None]
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Rows of cells below the names of their columns; names and values where they lack room."""
+    names, shown = list(map(_shown, header)), [list(map(_shown, row)) for row in rows]
+    terminal = console()
+    widths = column_widths([names, *shown], terminal.width)
+    if widths is None:
+        print_text()
+        print_facts(as_records(names, shown))
+        return
+    table = Table()
+    for name, width in zip(names, widths, strict=True):
+        table.add_column(Text(name), width=width, overflow="fold")
+    for row in shown:
+        table.add_row(*(Text(cell, overflow="fold") for cell in row))
+    terminal.print(table)
+
+
+def _shown(text: str) -> str:
+    """A text in one line of characters that standard output has, none of which steers it."""
+    return writable(printable(text), console().encoding)
+
+
+def _print_lines(terminal: Console, lines: Iterable[Text]) -> None:
+    """Lines as they are, however narrow the terminal, without blanks at their ends."""
+    for line in lines:
+        line.rstrip()
+        terminal.print(line, no_wrap=True, overflow="ignore", crop=False)

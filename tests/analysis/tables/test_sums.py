@@ -1,0 +1,138 @@
+"""Sums of independent counts: transforms beside sums of positive terms."""
+
+import math
+
+import numpy as np
+import pytest
+
+from noisycount.analysis.tables.crossing_sums import Crossing
+from noisycount.analysis.tables.fast_sums import FastSum, law_by_characteristic
+from noisycount.analysis.tables.sums import PositiveSum, log_bounds, moments, sum_bounds
+from noisycount.model.laws.gamma import Reals
+
+CASES = [  # nodes, sets, summands, width, scale
+    (1, 1, 2, 5, 1.0),
+    (2, 2, 3, 40, 3.0),
+    (1, 1, 33, 60, 2.0),
+    (1, 2, 70, 25, 1.0),
+    (3, 1, 12, 200, 8.0),
+    (1, 1, 1, 30, 3.0),
+    (2, 1, 9, 1, 1.0),
+]
+
+
+def peaked(case: tuple[int, int, int, int, float]) -> Reals:
+    """Laws that fall on both sides of a random place, as likelihoods under noise do."""
+    nodes, sets, summands, width, scale = case
+    random = np.random.default_rng(sum(case[:4]))
+    middle = random.uniform(0, width, (nodes, sets, summands, 1))
+    weights = np.exp(-np.abs(np.arange(width) - middle) / scale)
+    weights *= random.uniform(0.5, 1.5, weights.shape)
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_law_of_a_sum_is_that_of_positive_terms(case: tuple[int, int, int, int, float]) -> None:
+    """Within 1e-14 of the largest probability, in the places that are kept."""
+    weights = peaked(case)
+    fast, exact = FastSum(weights), PositiveSum(weights)
+    for node, first in enumerate(fast.first.tolist()):
+        kept = exact.law[node][:, first : first + fast.law.shape[-1]]
+        found = fast.law[node][:, : kept.shape[-1]]
+        assert np.abs(found - kept).max() <= 2e-14 * kept.max()
+        assert exact.law[node].sum() - kept.sum() <= 1e-13
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_left_to_each_summand_is_within_the_stated_rounding(
+    case: tuple[int, int, int, int, float],
+) -> None:
+    """The stated bound holds at every place, and is small where the outside meets the sum."""
+    weights = peaked(case)
+    fast, exact = FastSum(weights), PositiveSum(weights)
+    places = np.arange(exact.law.shape[-1])
+    mean = (exact.law * places).sum(axis=-1, keepdims=True)
+    outside = np.exp(-0.5 * ((places - mean - 3) / (2 * case[4] + 1)) ** 2)
+    kept = np.zeros_like(fast.law)
+    for node, first in enumerate(fast.first.tolist()):
+        part = outside[node, :, first : first + kept.shape[-1]]
+        kept[node, :, : part.shape[-1]] = part
+    found, expected = fast.rests(kept), exact.rests(outside)
+    error = np.abs(found.values - expected.values).max(axis=(-1, -2))
+    assert (error <= found.rounding + 1e-15).all()
+    assert (found.rounding <= 1e-12).all()
+
+
+@pytest.mark.parametrize("case", CASES[:5])
+def test_both_tails_are_within_their_bounds(case: tuple[int, int, int, int, float]) -> None:
+    """No probability exceeds Chernoff's bound, and little lies beyond the bounds of the sum."""
+    weights = peaked(case)
+    law = PositiveSum(weights).law
+    known = moments(weights)
+    places = np.broadcast_to(np.arange(law.shape[-1], dtype=np.float64), law.shape)
+    with np.errstate(divide="ignore"):
+        assert (np.log(law) <= log_bounds(weights, known, places) + 1e-9).all()
+    low, high = sum_bounds(weights, known)
+    outside = (places < low[..., None]) | (places > high[..., None])
+    assert (np.where(outside, law, 0).sum(axis=-1) <= 2e-21).all()
+
+
+def test_a_law_comes_back_from_its_characteristic_function() -> None:
+    """A wide law from few angles, a law with a spike from all."""
+    places = np.arange(-300, 301)
+    wide = np.exp(-0.5 * (places / 30.0) ** 2)
+    spiked = np.where(places == -2, 5.0, np.exp(-np.abs(places - 4) / 2.0))
+    for law in (wide / wide.sum(), spiked / spiked.sum()):
+        centre = round(float(law @ places))
+        deviation = float(np.sqrt(law @ (places - centre) ** 2))
+
+        def turned(angles: Reals, law: Reals = law, centre: int = centre) -> Reals:
+            return np.exp(1j * angles[:, None] * (places - centre)) @ law
+
+        reach = -300 - centre, 300 - centre
+        low, found = law_by_characteristic(turned, float(law @ places) - centre, deviation, reach)
+        start = centre + low + 300
+        assert np.abs(found - law[start : start + found.size]).max() < 5e-15
+
+
+def test_mass_far_beyond_the_deviation_is_not_folded_back() -> None:
+    """Of a law with a rare part far away, or with a deviation that was said too small."""
+    places = np.arange(0, 4001)
+    near, far = (np.exp(-np.abs(places - at) / 2.0) for at in (100, 3900))
+    law = near / near.sum() + 1e-5 * far / far.sum()
+    law /= law.sum()
+
+    def turned(angles: Reals) -> Reals:
+        return np.exp(1j * angles[:, None] * (places - 100)) @ law
+
+    low, found = law_by_characteristic(turned, float(law @ places) - 100, 3.0, (-100, 3900))
+    start = 100 + low
+    assert np.abs(found - law[start : start + found.size]).max() < 5e-15
+    assert found @ np.arange(start, start + found.size) == pytest.approx(law @ places, rel=1e-12)
+
+
+def test_what_is_no_characteristic_function_is_refused() -> None:
+    """Where it is not 1 at 0, or beyond 1 anywhere, nothing is made of it."""
+    for wrong in (-1.4e117, 1.001, math.nan):
+        with pytest.raises(ArithmeticError, match="must be 1 at 0"):
+            law_by_characteristic(lambda t, w=wrong: np.full(t.size, w + 0j), 0.0, 1.0, (-50, 50))
+
+
+@pytest.mark.parametrize("distance", [0, 30, 60])
+def test_averages_given_a_sum_keep_within_1_however_rare_it_is(distance: int) -> None:
+    """Where the sum is known to be e^−distance less likely than its most likely value, and less."""
+    places = np.arange(400)
+    law = np.exp(-np.abs(places - 60) / 1.0)[None]
+    law /= law.sum()
+    whole = np.convolve(law[0], law[0])[None]
+    given = np.where(np.arange(whole.size) == 120 + distance, 1.0, 0.0)
+    parts = [(0, law), (0, law)]
+    crossing = Crossing.of(whole, np.ones_like(whole), 0, [part for _, part in parts], given)
+    angles = np.linspace(0, math.pi, 16)
+    turned = law * np.exp(1j * angles[:, None] * places)[:, None]
+    found = crossing.averages([turned, np.broadcast_to(law, turned.shape)])[:, 120 + distance]
+    assert bool(crossing.length) == (distance == 0)
+    first = np.arange(distance + 121)
+    weights = law[0][first] * law[0][120 + distance - first]
+    exact = np.exp(1j * angles[:, None] * first) @ (weights / weights.sum())
+    assert np.abs(found - exact).max() <= 1e-12

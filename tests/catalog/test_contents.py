@@ -1,0 +1,146 @@
+import hashlib
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from noisycount.catalog import contents as module
+from noisycount.catalog.contents import Contents
+from noisycount.engines.places import files_of
+from noisycount.errors import SourceError
+
+OLD = 1_000_000_000  # seconds: long before any test
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A file that was written long ago."""
+    path = tmp_path / "records.csv"
+    path.write_text("age\n31\n")
+    os.utime(path, (OLD, OLD))
+    return path
+
+
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all changes so far be long ago: a file's inode is changed by the clock of the disk."""
+    monkeypatch.setattr(module, "_SETTLED", -10.0)
+
+
+def test_a_file_is_known_by_what_it_holds(file: Path) -> None:
+    """The hash is that of its bytes, wherever it lies."""
+    expected = hashlib.sha256(b"age\n31\n").hexdigest()
+    assert Contents().of((file,)).digest == expected
+    moved = file.rename(file.with_name("moved.csv"))
+    assert Contents().of((moved,)).digest == expected
+
+
+def test_a_file_is_read_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless its size or one of its times is another, what was found is remembered."""
+    settled(monkeypatch)
+    contents = Contents(file.parent / "data")
+    first = contents.of((file,))
+    with monkeypatch.context() as patch:
+        patch.delattr(hashlib, "file_digest")
+        assert contents.of((file,)) == first
+        os.utime(file, (OLD, OLD + 1))
+        with pytest.raises(AttributeError):
+            contents.of((file,))
+    assert contents.of((file,)).digest == first.digest
+    file.write_text("age\n32\n")
+    os.utime(file, (OLD, OLD))  # the time at which its inode changed tells it
+    assert contents.of((file,)).digest != first.digest
+
+
+def test_what_was_just_written_is_read_again(file: Path) -> None:
+    """Within two seconds two writings may have one time."""
+    contents = Contents(file.parent / "data")
+    file.write_text("age\n33\n")
+    contents.of((file,))
+    assert not (file.parent / "data" / "contents.json").exists()
+
+
+def test_what_is_remembered_is_the_owners_alone(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder and its file; and what else stands there is no harm."""
+    settled(monkeypatch)
+    folder = file.parent / "data"
+    folder.mkdir(mode=0o755)
+    (folder / "contents.json").write_text("[")
+    digest = Contents(folder).of((file,)).digest
+    assert folder.stat().st_mode & 0o777 == 0o700
+    remembered = folder / "contents.json"
+    assert remembered.stat().st_mode & 0o777 == 0o600
+    assert [found[1] for found in json.loads(remembered.read_bytes()).values()] == [digest]
+
+
+def test_no_byte_of_what_is_remembered_makes_other_records(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A digest that was changed would make a question a new one, to be paid and answered again."""
+    settled(monkeypatch)
+    contents = Contents(file.parent / "data")
+    first, remembered = contents.of((file,)), file.parent / "data" / "contents.json"
+    content = remembered.read_bytes()
+    for place in range(len(content)):
+        changed = bytearray(content)
+        changed[place] ^= 1
+        remembered.write_bytes(changed)
+        assert contents.of((file,)) == first
+    remembered.write_text(json.dumps({str(file): 5, "other": [[], "digest"]}), encoding="ascii")
+    assert contents.of((file,)) == first
+
+
+def test_the_oldest_are_forgotten(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many places are remembered, and no more."""
+    settled(monkeypatch)
+    monkeypatch.setattr(module, "_KEPT", 3)
+    contents = Contents(file.parent / "data")
+    for number in range(6):
+        other = file.with_name(f"{number}.csv")
+        other.write_text(str(number))
+        contents.of((other,))
+    known = json.loads((file.parent / "data" / "contents.json").read_bytes())
+    assert [Path(place).stem for place in known] == ["2", "3", "4", "5"]
+
+
+def test_several_files_are_one_content(tmp_path: Path) -> None:
+    """In whatever order and under whatever names; another one more is another content."""
+    for name, text in (("a.parquet", "1"), ("b.pq", "2"), ("c.txt", "3")):
+        (tmp_path / name).write_text(text)
+    both = Contents().of(files_of(tmp_path))
+    assert [path.name for path in both.files] == ["a.parquet", "b.pq"]
+    (tmp_path / "a.parquet").rename(tmp_path / "z.parquet")
+    assert Contents().of(files_of(tmp_path)).digest == both.digest
+    assert Contents().of(files_of(tmp_path / "*.parquet")).digest != both.digest
+    (tmp_path / "b.pq").unlink()
+    with pytest.raises(SourceError, match="cannot be read any more"):
+        both.require_same()
+
+
+def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    """No file, an empty folder, one that went."""
+    with pytest.raises(SourceError, match="does not exist"):
+        files_of(tmp_path / "nowhere.csv")
+    with pytest.raises(SourceError, match="holds no Parquet file"):
+        files_of(tmp_path)
+    with pytest.raises(SourceError, match="cannot be read any more"):
+        Contents().of((tmp_path / "gone.csv",))
+
+
+def test_a_change_while_it_is_hashed_is_refused(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hash would be of no state that the file ever had."""
+    digest = hashlib.file_digest
+
+    def changing(*words: object) -> object:
+        time.sleep(0.01)
+        file.write_text("age\n99,\n")
+        return digest(*words)  # type: ignore[arg-type]  # as it is called
+
+    monkeypatch.setattr(hashlib, "file_digest", changing)
+    with pytest.raises(SourceError, match="changed while it was open"):
+        Contents().of((file,))

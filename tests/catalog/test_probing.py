@@ -1,0 +1,117 @@
+"""What a question is told depends on the owner's acts and on the schema, never on one cell."""
+
+import tempfile
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noisycount.catalog.contents import Contents
+from noisycount.catalog.record import Written
+from noisycount.catalog.register import Register, Statement
+from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.engines.places import files_of
+from noisycount.errors import NoisyCountError
+from noisycount.ledger.budget import budget_of
+from noisycount.ledger.ledger import Ledger
+from noisycount.query.schema import Kind
+from noisycount.release.dataset import Dataset
+from noisycount.release.desk import Desk
+from noisycount.release.records import Records
+from tests.layers import examples
+
+NAME = "survey"
+KINDS = {
+    "person": ColumnForm(Kind.TEXT),
+    "age": ColumnForm(Kind.INTEGER),
+    "cost": ColumnForm(Kind.REAL, decimal=",", accepts_unreadable=True),
+    "smoker": ColumnForm(Kind.BOOLEAN, true=("ja",), false=("nein",)),
+    "joined": ColumnForm(Kind.DATE),
+    "town": ColumnForm(Kind.TEXT),
+}
+FORM = FileForm("utf-8", ";", 0)
+CELLS = ["", "7", "70", "1,5", "ja", "nein", "2024-02-29", "2023-02-29", "Ulm", "k.A.", "0x10", "∞"]
+QUESTIONS = [
+    *("age >= 65", "age = 'old'", "cost > 1", "cost = 'x'", "smoker", "not smoker"),
+    *("joined < '2025-01-01'", "joined = 3", "town like 'U%'", "town > 5", "nobody = 1"),
+    *("age = cost", "age = town", "person = '1'", "age is null", "true"),
+]
+rows = st.lists(st.tuples(*[st.sampled_from(CELLS) for _ in range(5)]), max_size=6)
+one_unreadable = st.sampled_from([False, True])
+
+
+def written(place: Path) -> Written:
+    """What the owner let be written down of the file."""
+    return Written("person", KINDS, Contents().of(files_of(place)).digest, form=FORM)
+
+
+def parsed(records: Records, where: str) -> str:
+    """What the question means, or why it is refused."""
+    try:
+        return records.meaning(where)
+    except NoisyCountError as error:
+        return f"refused: {error}"
+
+
+def told(folder: Path) -> list[str]:
+    """What an asker sees of each reply, but for the answer itself."""
+    place = folder / "records.csv"
+    with Ledger.open(f"sqlite:///{folder}/ledger.db") as ledger:
+        ledger.describe(NAME, written(place).text)
+        stated = Statement(NAME, form=FORM)
+        with Records.open(place, stated, Register.of(ledger, folder / "data")) as records:
+            desk = records.desk(ledger, Dataset(NAME, budget_of(1000)))
+            return [reply(desk, where) for where in QUESTIONS]
+
+
+def reply(desk: Desk, where: str) -> str:
+    """What is told of an answer, or why there is none."""
+    try:
+        release = desk.release(where, "1/2")
+    except NoisyCountError as error:
+        return f"refused: {error}"
+    return f"{release.where} {release.charged} {release.unreadable_as_missing}"
+
+
+def write(place: Path, cells: list[tuple[str, ...]]) -> None:
+    """A file of these cells, each row another person."""
+    lines = [";".join(KINDS), *(f"{n};{';'.join(row)}" for n, row in enumerate(cells))]
+    place.write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
+@examples(300)
+@given(rows)
+def test_what_a_question_means_depends_on_no_cell(cells: list[tuple[str, ...]]) -> None:
+    """Over an empty file of the same columns every question means, or is refused, the same."""
+    with tempfile.TemporaryDirectory() as name:
+        full, empty = Path(name, "full.csv"), Path(name, "empty.csv")
+        write(full, cells)
+        write(empty, [])
+        found = []
+        for place in (full, empty):
+            register = Register({NAME: written(place)})
+            with Records.open(place, Statement(NAME, form=FORM), register) as records:
+                found.append([parsed(records, where) for where in QUESTIONS])
+    assert found[0] == found[1]
+
+
+@examples(40)
+@given(rows)
+def test_a_data_set_answers_all_questions_or_none(cells: list[tuple[str, ...]]) -> None:
+    """A cell that does not fit refuses every question in the same words, whatever column it reads.
+
+    And where none keeps it from answering, what is told beside the answer is that of no records.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folders = [Path(name, kind) for kind in ("full", "empty")]
+        for folder, records in zip(folders, (cells, []), strict=True):
+            folder.mkdir()
+            write(folder / "records.csv", records)
+        full, empty = map(told, folders)
+    meant = [text for text, other in zip(full, empty, strict=True) if "refused" not in other]
+    refusals = {text.partition("records.csv")[2] for text in meant if "refused" in text}
+    if refusals:
+        assert all("answers nothing, as cells of" in text for text in meant)
+        assert len(refusals) == 1
+    else:
+        assert full == empty

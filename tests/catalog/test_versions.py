@@ -1,0 +1,134 @@
+"""The version of records: the same bytes that are read in another way are other records."""
+
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+
+from noisycount.catalog.contents import Contents, Copies
+from noisycount.catalog.record import Written
+from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.engines.places import files_of
+from noisycount.ledger.ledger import Ledger
+from noisycount.query.schema import Kind
+from tests.catalog.conftest import EXACTLY, Asked
+
+FORM = FileForm("utf-8", ",", 0)
+OTHERS = {
+    "encoding": FileForm("cp1252", ",", 0),
+    "delimiter": FileForm("utf-8", ";", 0),
+    "skip": FileForm("utf-8", ",", 1),
+}
+"""Forms that differ from it in one part."""
+WORDS = ColumnForm(Kind.BOOLEAN, true=("ja",), false=("nein",))
+TEXT, REAL = ColumnForm(Kind.TEXT), ColumnForm(Kind.REAL)
+OLD = "age >= 65"
+OLDER = (
+    '{"unit": "person", "columns": {"age": {"kind": "integer"}}, "content": "00", "others": {}, '
+    '"table": null, "form": {"encoding": "utf-8", "delimiter": ",", "skip": 0}, "earlier": []}'
+)
+"""What a release wrote down whose versions left out the form of the file."""
+VERSION = "sha256:8b4e67f37073b1d787be70d599c1bd4736c98f1e2f0acca7daea6cf01cf4f180"
+"""What its version was then."""
+
+
+@pytest.mark.parametrize("part", [field.name for field in fields(FileForm)])
+def test_the_version_covers_each_part_of_the_form_of_a_file(part: str) -> None:
+    """Read otherwise, the same bytes are other records, and have another copy."""
+    written = Written(None, {}, "00", form=FORM)
+    other = replace(written, form=OTHERS[part])
+    assert other.version != written.version
+    assert other.reading != written.reading
+
+
+def test_an_encoding_has_one_version_under_all_its_names() -> None:
+    """A name that Python takes for the same is no other way to read a file."""
+    forms = [replace(FORM, encoding=name) for name in ("cp1252", "windows-1252", "CP1252")]
+    assert len({Written(None, {}, "00", form=form).version for form in forms}) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (REAL, ColumnForm(Kind.INTEGER)),
+        (REAL, ColumnForm(Kind.REAL, decimal=",")),
+        (ColumnForm(Kind.DATE), ColumnForm(Kind.DATE, date_format="%d.%m.%Y")),
+        (ColumnForm(Kind.BOOLEAN), WORDS),
+        (WORDS, replace(WORDS, true=("wahr",))),
+        (WORDS, replace(WORDS, false=("falsch",))),
+        (TEXT, replace(TEXT, missing=("k.A.",))),
+        (TEXT, replace(TEXT, trim=True)),
+    ],
+)
+def test_the_version_covers_what_cells_stand_for(first: ColumnForm, second: ColumnForm) -> None:
+    """Each part of the form of a column that changes a value changes the version."""
+    assert len({Written(None, {"x": form}, "00").version for form in (first, second)}) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong", "right", "question", "expected"),
+    [
+        (
+            "person,town\n1,Köln\n2,Köln\n",
+            FileForm("cp437"),
+            FileForm("cp1252"),
+            "town = 'Köln'",
+            (0, 2),
+        ),
+        (
+            "person,town\nperson,town\n1,Ulm\n",
+            FileForm(skip=0),
+            FileForm(skip=1),
+            "town = 'town'",
+            (1, 0),
+        ),
+    ],
+)
+def test_a_corrected_form_is_counted_and_charged_anew(  # noqa: PLR0913 - one argument a part
+    *,
+    text: str,
+    wrong: FileForm,
+    right: FileForm,
+    question: str,
+    expected: tuple[int, int],
+    tmp_path: Path,
+    asked: Asked,
+    folder: Path,
+) -> None:
+    """An answer about texts that were read wrongly is given no more, nor is their copy read."""
+    path = tmp_path / "towns.csv"
+    path.write_bytes(text.encode("cp1252"))
+    found = []
+    for form in (wrong, right, wrong):
+        found.append(asked(path, unit="person", form=form).release(question, EXACTLY))
+        assert len(list(Copies(folder).all())) == 1
+    assert [each.answer for each in found] == [*expected, expected[0]]
+    assert [bool(each.charged) for each in found] == [True, True, False]
+
+
+def test_the_version_of_an_older_release_is_kept_to_the_letter() -> None:
+    """What it wrote down has the version that it had, and is written as it was."""
+    written = Written.read(OLDER)
+    assert (written.text, written.version) == (OLDER, VERSION)
+    other = replace(written, form=replace(FORM, encoding="cp1252"))
+    assert Written.read(other.text) == other
+    assert other.version != VERSION
+
+
+def test_answers_of_an_older_release_stay_free_until_the_form_changes(
+    survey: Path, asked: Asked, ledger: Ledger
+) -> None:
+    """Read as it was, a file has the version that it had; and `--renew` ends that."""
+    columns = {"person": TEXT, "age": ColumnForm(Kind.INTEGER), "town": TEXT}
+    digest = Contents().of(files_of(survey)).digest
+    older = Written("person", columns, digest, form=FORM, legacy_form=FORM)
+    ledger.describe("survey", older.text)
+    first = asked(survey).release(OLD, EXACTLY)
+    assert f'"version": "{older.version}"' in ledger.entries("survey")[0].request.question
+    others = [
+        asked(survey, form=FileForm("cp1252")).release(OLD, EXACTLY),
+        asked(survey, form=FORM).release(OLD, EXACTLY),
+        asked(survey, renews=True).release(OLD, EXACTLY),
+        asked(survey).release(OLD, EXACTLY),
+    ]
+    assert [bool(one.charged) for one in (first, *others)] == [True, True, False, True, False]

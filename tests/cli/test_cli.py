@@ -1,0 +1,281 @@
+import json
+import pkgutil
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import version
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+
+import click
+import pytest
+from click.shell_completion import ShellComplete
+
+from noisycount.cli import commands
+from noisycount.cli.main import COMMANDS, main, noisycount
+from noisycount.terminal.refusal import STATUSES
+from tests.commands import Refused, Run, configure
+
+SCRIPT = Path(sys.executable).with_name("noisycount")
+
+
+def test_every_module_of_commands_is_listed() -> None:
+    """The static list of commands and the folder of commands name the same."""
+    assert set(COMMANDS) == {module.name for module in pkgutil.iter_modules(commands.__path__)}
+
+
+def test_help_lists_every_command_in_one_line(run: Run) -> None:
+    """The help names each command with its summary on one line, and an example."""
+    told = run("--help")
+    assert (told.status, told.errors) == (0, "")
+    lines = [" ".join(line.split()) for line in told.output.splitlines()]
+    assert {f"{name} {summary}" for name, summary in COMMANDS.items()} <= set(lines)
+    assert "Example:" in told.output
+
+
+BELOW = [
+    *("ledger show", "ledger verify", "ledger export"),
+    *("analysts add", "analysts revoke", "analysts list"),
+]
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, *BELOW])
+def test_every_command_explains_itself(run: Run, name: str) -> None:
+    """The help of a command fits 80 columns and ends in an example of that very command."""
+    told = run(*name.split(), "--help")
+    assert (told.status, told.errors) == (0, "")
+    assert max(map(len, told.output.splitlines())) <= 80
+    assert re.search(rf"Example:\s+noisycount {name}\b", told.output)
+
+
+@pytest.mark.parametrize("words", [(), ("ledger",), ("analysts",)])
+def test_no_line_of_a_list_is_cut(run: Run, words: tuple[str, ...]) -> None:
+    """Every command is told in a whole sentence."""
+    _, listed = run(*words, "--help").output.split("Commands:\n")
+    assert listed.count(".\n") >= 3
+    assert "..." not in listed
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_two_helps_of_a_command_agree(run: Run, name: str) -> None:
+    """The summary in the list is the first sentence of the command's own help."""
+    own = " ".join(run(name, "--help").output.split())
+    assert COMMANDS[name].rstrip(".").lower() in own.lower()
+
+
+def test_version_is_that_of_the_package(run: Run) -> None:
+    """`--version` is one line."""
+    assert run("--version").output == f"noisycount {version('noisycount')}\n"
+
+
+@pytest.mark.parametrize("words", [(), ("ledger",)])
+def test_a_group_without_a_command_shows_its_help(run: Run, words: tuple[str, ...]) -> None:
+    """Nothing was done, so the status says so, and the help goes to standard error."""
+    told = run(*words)
+    assert (told.status, told.output) == (2, "")
+    assert told.errors.startswith("Usage: noisycount")
+
+
+@pytest.mark.parametrize("words", [("cuont",), ("ledger", "shwo"), ("--frobnicate",)])
+def test_an_unknown_word_leads_to_the_help(refused: Refused, words: tuple[str, ...]) -> None:
+    """The message quotes the word and names the command whose help lists the right ones."""
+    message = refused(*words)
+    assert f"'{words[-1]}'" in message
+    assert re.search(r"see `noisycount( ledger)? --help`$", message.strip())
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"), [(("cuont",), "count"), (("ledger", "shwo"), "show"), (("hepl",), "known")]
+)
+def test_a_mistyped_command_is_guessed(
+    refused: Refused, words: tuple[str, ...], meant: str
+) -> None:
+    """The command that was meant, or all of them."""
+    remedy = f"did you mean {meant}?" if meant != "known" else "known: demo, check, show, "
+    assert f"No such command {words[-1]!r}: {remedy}" in refused(*words)
+
+
+def options(command: click.Command, name: str) -> Iterator[tuple[tuple[str, ...], click.Option]]:
+    """The words of every command in a group, with each of its options that takes a value."""
+    context = click.Context(command)
+    if isinstance(command, click.Group):
+        for each in command.list_commands(context):
+            below = command.get_command(context, each)
+            assert below is not None
+            yield from options(below, f"{name} {each}")
+        return
+    for option in command.params:
+        if isinstance(option, click.Option) and not (option.is_flag or option.multiple):
+            yield tuple(name.split()), option
+
+
+OPTIONS = [(*words, option.opts[0]) for words, option in options(noisycount, "")]
+
+
+@pytest.mark.few(8)
+@pytest.mark.parametrize("words", OPTIONS, ids=" ".join)
+def test_no_option_silently_takes_the_last_value(refused: Refused, words: tuple[str, ...]) -> None:
+    """Whatever takes one value refuses two, before anything is asked or written."""
+    *command, option = words
+    message = refused(*command, option, "1", f"{option}=2")
+    assert f"{option} is given 2 times: give it once, and run the command again" in message
+    assert message.endswith(f"; see `noisycount {' '.join(command)} --help`\n")
+
+
+def test_a_question_is_never_dropped(refused: Refused) -> None:
+    """Several are a table, a row each, in which none may stand twice."""
+    words = ("count", "survey.parquet", "--epsilon", "0.1", "--unit", "row")
+    where = ("--where", "age > 40", "--where", "age > 60", "--where", "age > 40")
+    assert "where asks 'age > 40' twice: ask each question once" in refused(*words, *where)
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "kind"),
+    [
+        (("--where", "age >"), 2, "usage"),
+        (("--where", "age > 40", "--epsilon", "3"), 3, "budget"),
+        (("--where", "age > 40", "--unit", "nobody"), 4, "source"),
+        (("--where", "age > 40", "--config", "broken.toml"), 5, "ledger"),
+    ],
+)
+def test_the_status_tells_what_refused(
+    run: Run, here: Path, words: tuple[str, ...], status: int, kind: str
+) -> None:
+    """2 for what was typed, 3 the budget, 4 the records, 5 the ledger; JSON says it too."""
+    (here / "broken.toml").write_text('[ledger]\nurl = "sqlite:///survey.parquet"\n')
+    price = () if "--epsilon" in words else ("--epsilon", "1")
+    unit = () if "--unit" in words else ("--unit", "row")
+    told = run("count", "survey.parquet", *words, *unit, *price)
+    assert (told.status, told.output) == (status, "")
+    also = run("count", "survey.parquet", *words, *unit, *price, "--json")
+    assert (also.status, also.output, also.errors.count("\n")) == (status, "", 1)
+    message = told.errors.removeprefix("error: ").strip()
+    assert json.loads(also.errors) == {"error": message, "kind": kind, "status": status}
+
+
+def completed(words: list[str], incomplete: str) -> list[tuple[str, str]]:
+    """The kind and the text of each completion after some words."""
+    shell = ShellComplete(noisycount, {}, "noisycount", "_NOISYCOUNT_COMPLETE")
+    return [(item.type, item.value) for item in shell.get_completions(words, incomplete)]
+
+
+def test_a_shell_completes_commands_and_names(here: Path) -> None:
+    """Commands, options, data sets of the configuration beside files, and analysts."""
+    configure(here, "[analysts.alice]\n[analysts.bob]")
+    assert completed([], "co") == [("plain", "count"), ("plain", "copies")]
+    assert completed(["ledger"], "sh") == [("plain", "show")]
+    assert completed(["count"], "su") == [("file", "su"), ("plain", "survey")]
+    assert completed(["count"], "postgresql://ward@db/clinic#vis") == []
+    assert completed(["show"], "") == [("file", ""), ("plain", "survey")]
+    assert completed(["plan", "--dataset"], "s") == [("file", "s"), ("plain", "survey")]
+    assert completed(["count", "survey", "--analyst"], "") == [("plain", "alice"), ("plain", "bob")]
+    assert ("plain", "--dry-run") in completed(["count", "survey"], "--d")
+    (here / "noisycount.toml").write_text("broken")
+    assert completed(["count"], "su") == [("file", "su")]
+
+
+def test_the_help_tells_how_to_complete(run: Run) -> None:
+    """And what each exit status means."""
+    told = run("--help").output
+    assert 'eval "$(_NOISYCOUNT_COMPLETE=bash_source noisycount)"' in told
+    assert all(f"{status}  " in told for status in (2, *STATUSES.values()))
+
+
+def test_help_imports_nothing_heavy() -> None:
+    """`noisycount --help` starts without NumPy, engines, databases, charts, questions and Rich."""
+    heavy = {"numpy", "scipy", "duckdb", "sqlglot", "sqlalchemy", "altair", "rich"}
+    heavy |= {"noisycount.model", "noisycount.release"}
+    code = (
+        "import sys; from noisycount.cli.main import noisycount\n"
+        "noisycount.main(['--help'], standalone_mode=False)\n"
+        f"print('loaded', *sorted(set(sys.modules) & {heavy}))"
+    )
+    told = subprocess.run(  # noqa: S603  (our own interpreter and code)
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    assert told.stdout.splitlines()[-1] == "loaded"
+
+
+def test_the_installed_command_answers(here: Path) -> None:
+    """The script on the path counts, says so again for free, and refuses with status 2."""
+    count = [SCRIPT, "count", "survey.parquet", "--unit", "row", "--where", "age > 40", "--epsilon"]
+    answers = [
+        subprocess.run([*count, "0.5"], cwd=here, check=True, capture_output=True, text=True)  # noqa: S603  (our own command)
+        for _ in range(2)
+    ]
+    assert "charged 0.5; 1.5 of 2 left" in answers[0].stdout
+    assert "charged nothing: this was asked before; 1.5 of 2 left" in answers[1].stdout
+    refusal = subprocess.run([*count, "0"], cwd=here, check=False, capture_output=True, text=True)  # noqa: S603  (our own command)
+    assert (refusal.returncode, refusal.stdout) == (2, "")
+    assert refusal.stderr.startswith("error: ")
+
+
+@pytest.mark.thorough
+def test_a_count_that_overruns_its_slot_ends_with_its_reply(here: Path) -> None:
+    """The count is not waited for, and nothing but one line is said; a longer slot answers."""
+    count = ("count", "survey.parquet", "--unit", "row", "--where", "age > 40", "--epsilon", "0.5")
+    words = [SCRIPT, *count, "--slot"]
+
+    def asked(slot: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*words, slot], cwd=here, check=False, capture_output=True, text=True)  # noqa: S603  (our own command)
+
+    late, answers = asked("0.001"), map(asked, ("1", "4", "16", "64"))  # on a busy machine
+    told = next(each for each in answers if each.returncode == 0)
+    assert (late.returncode, late.stdout) == (2, "")
+    assert re.fullmatch(r"error: the answer was not ready when replies left; [^\n]+\n", late.stderr)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert "1.5 of 2 left" in told.stdout
+
+
+@pytest.mark.few(0)
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("encoding", ["ascii", "latin1", "cp1252"])
+def test_a_stream_that_is_not_utf8_shows_every_digit(
+    encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer that was paid for is told, with names for lost signs, and JSON is exact."""
+    where = ("--where", "health <> '−'")
+    count = ("count", "survey.parquet", "--unit", "row", *where, "--epsilon", "0.5")
+
+    def told(*words: str) -> str:
+        streams = [TextIOWrapper(BytesIO(), encoding=encoding) for _ in range(2)]
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "argv", ["noisycount", *words])
+            patch.setattr(sys, "stdout", streams[0])
+            patch.setattr(sys, "stderr", streams[1])
+            with pytest.raises(SystemExit) as end:
+                main()
+        for stream in streams:
+            stream.seek(0)
+        assert (end.value.code, streams[1].read()) == (0, "")
+        return streams[0].read()
+
+    answer = json.loads(told(*count, "--json"))
+    assert answer["where"] == "health <> '−'"
+    shown = f"{answer['answer']:,} "
+    again = told(*count)
+    assert re.search(rf"^answer +{shown}", again, re.MULTILINE)
+    assert "epsilon = 0.5: a 50:50 guess" in again
+    assert "?" not in again
+    assert f" {shown}" in told("ledger", "show")
+    (entry,) = json.loads(told("ledger", "show", "--json"))["entries"]
+    assert entry["answer"] == answer["answer"]
+    assert "The answer: " in told("demo")
+    plan = told("plan", "--within", "20%", "--guess", "100")
+    assert "discrete Laplace" in plan
+    assert plan.count("o") - re.sub(r"^[ o]+$", "", plan, flags=re.MULTILINE).count("o") == 50
+    assert "?" not in plan
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_an_answer_that_cannot_be_printed_is_one_line(here: Path) -> None:
+    """Where standard output is full, the refusal says that nothing paid for is lost."""
+    words = [SCRIPT, "plan", "--within", "20%", "--guess", "100"]
+    with Path("/dev/full").open("w") as full:
+        told = subprocess.run(  # noqa: S603  (our own command)
+            words, cwd=here, check=False, stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert told.returncode == 2
+    assert told.stderr.count("\n") == 1
+    assert "an answer that was paid for is kept" in told.stderr

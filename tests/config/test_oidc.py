@@ -1,0 +1,90 @@
+from pathlib import Path
+
+import pytest
+
+from noisycount.config.file import load
+from noisycount.config.service import OidcConfig, is_safe_address
+from noisycount.errors import ConfigError
+
+TEXT = """
+[server.oidc]
+issuer = "https://login.example.org"
+audience = "noisycount"
+[server.oidc.analysts.ana]
+subject = "2482"
+datasets = ["survey"]
+"""
+
+
+def loaded(folder: Path, text: str) -> OidcConfig:
+    """What a configuration says of OpenID Connect."""
+    path = folder / "noisycount.toml"
+    path.write_text(text)
+    found = load(path).service.oidc
+    assert found is not None
+    return found
+
+
+def test_an_issuer_is_described_in_a_few_lines(tmp_path: Path) -> None:
+    """What is left out is as usual: the subject tells who it is, the issuer where its keys are."""
+    said = loaded(tmp_path, TEXT)
+    assert (said.issuer, said.audience) == ("https://login.example.org", "noisycount")
+    assert (said.keys, said.claim) == (None, "sub")
+    assert said.algorithms == ("RS256", "PS256", "ES256", "Ed25519")
+    (ana,) = said.analysts.values()
+    assert (ana.name, ana.subject, ana.role, ana.datasets) == (
+        *("ana", "2482", "analyst"),
+        ("survey",),
+    )
+
+
+def test_keys_are_a_file_or_an_address(tmp_path: Path) -> None:
+    """A relative file lies beside the configuration."""
+    for keys, found in (("a.json", tmp_path / "a.json"), ("https://a.org/k", "https://a.org/k")):
+        text = TEXT.replace("audience", f'keys = "{keys}"\naudience')
+        assert loaded(tmp_path, text).keys == found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('issuer = "https://login.example.org"', "", "issuer: is missing: without it no token"),
+        ('audience = "noisycount"', "", "audience: is missing: without it no token"),
+        ("https://login", "http://login", "must be an https:// address"),
+        ("audience", 'keys = "http://a.org/k"\naudience', "must be a file, or an https:// address"),
+        ("audience", 'keys = "https://a:b@a.org/k"\naudience', "that holds no password"),
+        ("audience", 'algorithms = ["HS256"]\naudience', "'HS256' is not checked with a public"),
+        ("audience", 'algorithms = ["none"]\naudience', "'none' is not checked with a public key"),
+        ("audience", 'secret = "x"\naudience', "secret: unknown key"),
+        ("subject", 'role = "boss"\nsubject', 'must be "owner" or "analyst"'),
+        ('subject = "2482"', "", "subject: is missing"),
+        ("datasets", 'colour = "red"\ndatasets', "colour: unknown key"),
+        ("[server.oidc.analysts.ana]", '[server.oidc.analysts."a b"]', "a name is letters, digits"),
+        ("subject", 'subject = "2482"\n[server.oidc.analysts.ben]\nsubject', "is that of ana"),
+        (
+            TEXT[TEXT.index("[server.oidc.analysts") :],
+            "",
+            "[server.oidc.analysts] NAME: is missing",
+        ),
+    ],
+)
+def test_what_would_let_others_in_is_refused(tmp_path: Path, old: str, new: str, told: str) -> None:
+    """One line names the key, the value and the remedy."""
+    assert old in TEXT
+    with pytest.raises(ConfigError) as refused:
+        loaded(tmp_path, TEXT.replace(old, new, 1))
+    assert told in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("address", "is_safe"),
+    [
+        *(("https://a.org", True), ("http://localhost:80/a", True), ("http://[::1]/", True)),
+        *(("http://a.org", False), ("http://localhost.a.org", False), ("https://", False)),
+        *(("https://a@b.org", False), ("file:///a", False), ("a", False), ("https://[a", False)),
+    ],
+)
+def test_safe_addresses_are_told(address: str, *, is_safe: bool) -> None:
+    """TLS, or no way to go at all."""
+    assert is_safe_address(address) is is_safe

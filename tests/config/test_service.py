@@ -1,0 +1,56 @@
+from pathlib import Path
+
+import pytest
+
+from noisycount.config.file import TEMPLATE, load
+from noisycount.config.service import ServiceConfig
+from noisycount.errors import ConfigError
+
+NUMBERS = ("slot", "deadline", "concurrency", "rate", "body", "depth")
+NUMBERED = tuple(f"# {name} = " for name in NUMBERS)
+
+
+def said(folder: Path, text: str) -> ServiceConfig:
+    """Give what a configuration says of the service."""
+    path = folder / "noisycount.toml"
+    path.write_text(text, encoding="utf-8")
+    return load(path).service
+
+
+def test_what_is_left_out_is_as_usual(tmp_path: Path) -> None:
+    """Slots are on without a word of the owner."""
+    assert said(tmp_path, "") == said(tmp_path, "[server]") == ServiceConfig()
+    assert ServiceConfig().slot == 2.0
+
+
+def test_each_key_is_read(tmp_path: Path) -> None:
+    """Whole numbers and seconds."""
+    text = "[server]\n" + "".join(f"{name} = {place}\n" for place, name in enumerate(NUMBERS, 3))
+    service = said(tmp_path, text)
+    assert [getattr(service, name) for name in NUMBERS] == list(range(3, 9))
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("value", ["0", "-1", '"2"', "true", "1e9"])
+def test_a_value_out_of_range_is_refused(tmp_path: Path, name: str, value: str) -> None:
+    """By the file, the key and the value; also a key that there is not."""
+    with pytest.raises(ConfigError, match=rf"noisycount\.toml: \[server\] {name} = "):
+        said(tmp_path, f"[server]\n{name} = {value}")
+    with pytest.raises(ConfigError, match=f"unknown key; did you mean {name}"):
+        said(tmp_path, f"[server]\n{name}x = 1")
+
+
+def test_a_slot_is_one_that_a_clock_can_keep(tmp_path: Path) -> None:
+    """What the slot itself would refuse is refused in the file."""
+    with pytest.raises(ConfigError, match=r"\[server\] slot = 4000.* at most 3600"):
+        said(tmp_path, "[server]\nslot = 4000")
+    with pytest.raises(ConfigError, match=r"\[server\] slot = 0\.0001"):
+        said(tmp_path, "[server]\nslot = 0.0001")
+
+
+def test_the_template_tells_the_usual_values(tmp_path: Path) -> None:
+    """Its numbers of the service, no longer remarks, say what holds without them."""
+    _, _, lines = TEMPLATE.partition("# [server]\n")
+    shown = [line[2:] for line in lines.splitlines() if line.startswith(NUMBERED)]
+    assert len(shown) == len(NUMBERS)
+    assert said(tmp_path, "[server]\n" + "\n".join(shown)) == ServiceConfig()

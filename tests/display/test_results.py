@@ -1,0 +1,136 @@
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import noisycount as nc
+from noisycount.display.values import Shown, line, table
+
+LONGEST = 100
+POPULATION = nc.BetaBinomial.from_rate(5912, 0.017, 0.006)
+
+HELD: dict[str, Shown] = {
+    "laplace": nc.Laplace(10),
+    "gaussian": nc.Gaussian(2.5),
+    "discrete laplace": nc.DiscreteLaplace.for_epsilon(0.15),
+    "discrete gaussian": nc.DiscreteGaussian(Fraction(20, 3)),
+    "exact": nc.Exact(),
+    "sum": nc.NoiseSum([nc.Laplace(1.0 + one) for one in range(40)]),
+    "sample": nc.Subsample(100, nc.Laplace(3)),
+    "binomial": nc.Binomial(1000, 0.3),
+    "beta-binomial": POPULATION,
+    "strata": nc.Strata(np.full(2000, 10), np.linspace(0.01, 0.99, 2000)),
+    "table": nc.Tabulated(np.full(1000, 1e-3)),
+    "known": nc.Known(10),
+    "informed": POPULATION.given(3000, 50),
+    "posterior": nc.posterior(107, POPULATION, nc.DiscreteLaplace(7)),
+    "several answers": nc.posterior([3.5] * 9, nc.Binomial(9, 0.3), [nc.Laplace(7)] * 9),
+    "curve": nc.privacy_curve(nc.Gaussian(3), nc.Binomial(100, 0.3)),
+    "worst case": nc.privacy_curve(nc.Laplace(3)),
+    "curve of a list": nc.privacy_curve(nc.DiscreteLaplace(3), nc.Atoms.nested(50, [0.2, 0.3])),
+    "curve of equal answers": nc.privacy_curve([nc.Gaussian(3)] * 2, nc.Binomial(100, 0.3)),
+    "atoms": nc.Atoms.disjoint(100, [0.25, 0.5]),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_value_fits_on_one_line(name: str) -> None:
+    """It begins with the name of its class, and tells neither an address nor its insides."""
+    told = repr(HELD[name])
+    assert told.startswith(f"{type(HELD[name]).__name__}(")
+    assert told.isprintable()
+    assert len(told) <= LONGEST
+    for insides in (" at 0x", "lambda", "lock", "array(", " object"):
+        assert insides not in told
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_value_is_plain_data(name: str) -> None:
+    """JSON gives back what it was given, with the name of the class."""
+    told = HELD[name].to_dict()
+    assert told["type"] == type(HELD[name]).__name__
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_value_is_a_table_in_a_notebook(name: str) -> None:
+    """One row for each fact."""
+    page, told = HELD[name]._repr_html_(), HELD[name].to_dict()
+    assert page.startswith(f"<table><caption>{told['type']}</caption>")
+    assert page.count("<tr>") == len(told) - 1
+    assert len(page) < 2000
+
+
+def test_a_posterior_shows_its_estimates() -> None:
+    """Those of its properties, and how wide the interval is."""
+    told = nc.posterior(107, nc.Binomial(5912, 0.017), nc.DiscreteLaplace(7))
+    assert repr(told) == (
+        "Posterior(mean=104.528, median=105, std=6.25062, interval=(91, 116), answers=[107])"
+    )
+    plain = told.to_dict()
+    assert (plain["mean"], plain["median"], plain["std"]) == (told.mean, told.median, told.std)
+    assert (plain["interval"], plain["level"]) == (list(told.interval(0.95)), 0.95)
+    assert plain["answers"] == [107]
+    assert plain["mechanisms"] == [{"type": "DiscreteLaplace", "scale": "7"}]
+    assert plain["population"] == {"type": "Binomial", "size": 5912, "rate": 0.017}
+
+
+def test_a_curve_shows_what_it_is_about_and_some_of_it() -> None:
+    """The line computes nothing; the table has δ at some ε."""
+    curve = nc.privacy_curve(nc.Gaussian(3))
+    assert repr(curve) == "PrivacyCurve(mechanism=Gaussian(scale=3.0), population=None)"
+    deltas = curve.to_dict()["deltas"]
+    at_once = curve.delta([one["epsilon"] for one in deltas]).tolist()
+    assert [one["delta"] for one in deltas] == at_once
+    assert "epsilon 0.1, delta 0.0929022<br>" in curve._repr_html_()
+
+
+def test_long_rows_show_their_ends_and_long_lines_are_cut() -> None:
+    """A terminal has about a hundred columns."""
+    assert repr(HELD["strata"]) == (
+        "Strata(sizes=[10, 10, ..., 10, 10], rates=[0.01, 0.0104902, ..., 0.98951, 0.99])"
+    )
+    cut = line("Name", {"text": "x" * 200})
+    assert len(cut) == LONGEST
+    assert cut.endswith("xxx...)")
+    assert line("Name", {"text": "two\nlines", "flag": True}) == (
+        r"Name(text='two\nlines', flag=True)"
+    )
+
+
+def test_no_fact_is_markup() -> None:
+    """Texts come from data: names of columns, questions, folders."""
+    facts = {"<b>": "<script>", "list": ["<i>"], "map": {"<u>": "&"}, "number": -1234.5}
+    page = table("<h1>", {**facts, "none": None, "exact": Fraction(1, 3), "yes": True})
+    assert page == (
+        "<table><caption>&lt;h1&gt;</caption>"
+        "<tr><th>&lt;b&gt;</th><td>&lt;script&gt;</td></tr>"
+        "<tr><th>list</th><td>[&#x27;&lt;i&gt;&#x27;]</td></tr>"
+        "<tr><th>map</th><td>&lt;u&gt; &amp;</td></tr>"
+        "<tr><th>number</th><td>−1,234.5</td></tr>"
+        "<tr><th>none</th><td>none</td></tr>"
+        "<tr><th>exact</th><td>1/3 ≈ 0.333</td></tr>"
+        "<tr><th>yes</th><td>yes</td></tr></table>"
+    )
+
+
+def test_parts_of_a_fact_have_few_digits() -> None:
+    """A table is for people, also where it tells what was assumed."""
+    facts = {"noise": [nc.DiscreteLaplace(20), nc.DiscreteLaplace(Fraction(20, 3))]}
+    facts["prior"] = nc.BetaBinomial(9, 1 / 3, 2 / 3)
+    assert table("Told", facts) == (
+        "<table><caption>Told</caption>"
+        "<tr><th>noise</th><td>DiscreteLaplace(scale=20), DiscreteLaplace(scale=20/3)</td></tr>"
+        "<tr><th>prior</th><td>BetaBinomial(size=9, alpha=0.333333, beta=0.666667)</td></tr>"
+        "</table>"
+    )
+
+
+def test_a_table_names_the_column_of_each_key() -> None:
+    """A level may be called after all of its columns: a key has the name of its own."""
+    keys = nc.Tree.of_keys({"site": ["1", "1", "2"], "health": ["good", "poor", "good"]})
+    tree = nc.Tree(keys.levels, ("total", "site", "site,health"), keys.labels)
+    told = nc.table_posterior([12, 31, 9], nc.DiscreteLaplace(4), tree=tree, total=50)
+    head = "<th>site</th><th>health</th><th>mean</th>"
+    assert head in told._repr_html_()

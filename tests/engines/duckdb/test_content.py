@@ -1,0 +1,165 @@
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from noisycount.engines.duckdb.frames import FrameSource
+from noisycount.query.schema import Kind
+from tests.engines.frames import arrow_table, pandas_frame, polars_frame
+from tests.engines.test_sources import CELLS, DIRTY_SCHEMA, RECORDS
+from tests.layers import examples
+
+SURVEY = {"age": [31, None, 29], "name": ["é", "", None], "bmi": [20.5, -0.0, 1e300]}
+SCHEMA = {name: kind for name, kind in DIRTY_SCHEMA.items() if not name.endswith("2")}
+ODD = {"flag": [True, None, False], "big": [2**63 - 1, -(2**63), 0]}
+
+
+def version(frame: object) -> str:
+    """The version of a frame."""
+    with FrameSource.open(frame, unit=None) as source:
+        return source.version
+
+
+def without_nan(records: list[Mapping[str, object]]) -> list[dict[str, object]]:
+    """The records without what is a value for all but pandas."""
+    return [{n: v for n, v in record.items() if v == v} for record in records]  # noqa: PLR0124 - NaN
+
+
+@given(RECORDS, st.integers(0, 12))
+@examples(25)
+def test_the_same_records_have_the_same_version_in_every_library(
+    records: list[Mapping[str, object]], cut: int
+) -> None:
+    """In however many parts they are, and in whichever order their columns stand."""
+    known = without_nan(records)
+    table = arrow_table(known, SCHEMA)
+    parts = pa.concat_tables([table[:cut], table[cut:]])
+    frames = [
+        parts,
+        parts.select(sorted(table.column_names)),
+        parts.to_reader(),
+        pl.concat([polars_frame(known, SCHEMA)[:cut], pl.DataFrame(table)[cut:]]),
+        pandas_frame(known, SCHEMA),
+    ]
+    assert {version(frame) for frame in frames} == {version(table)}
+
+
+@pytest.mark.thorough
+@given(RECORDS)
+@examples(15)
+def test_records_that_were_saved_and_read_again_have_the_same_version(
+    records: list[Mapping[str, object]],
+) -> None:
+    """Through Parquet, written and read by any library; with categories, too."""
+    table = arrow_table(without_nan(records), SCHEMA)
+    categories = pl.DataFrame(table).cast({pl.String: pl.Categorical})
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "records.parquet")
+        for write in (
+            lambda: pq.write_table(table, path, row_group_size=5, use_dictionary=False),
+            lambda: categories.write_parquet(path),
+        ):
+            write()
+            with duckdb.connect() as connection:
+                frames = (
+                    pq.read_table(path),
+                    pd.read_parquet(path, dtype_backend="pyarrow"),
+                    pl.read_parquet(path),
+                    connection.read_parquet(str(path)),
+                )
+                assert {version(frame) for frame in frames} == {version(table)}
+
+
+@given(st.data())
+@examples(40)
+def test_every_changed_cell_changes_the_version(data: st.DataObject) -> None:
+    """Also one that becomes missing, and one that was."""
+    records = data.draw(RECORDS)
+    number = data.draw(st.integers(0, len(records) - 1))
+    name = data.draw(st.sampled_from(sorted(DIRTY_SCHEMA)))
+    cell = data.draw(CELLS[DIRTY_SCHEMA[name]] | st.none())
+    old = records[number].get(name)
+    assume(repr(cell) != repr(old))  # which tells the signs of zeros
+    assume(not (isinstance(cell, float) and isinstance(old, float) and math.isnan(cell + old)))
+    changed = [*records]
+    changed[number] = {**records[number], name: cell}
+    old_version, new_version = (
+        version(arrow_table(each, DIRTY_SCHEMA)) for each in (records, changed)
+    )
+    assert old_version != new_version
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"age": [1, 2], "b": ["x", "y"]},
+        {"a": [2, 1], "b": ["x", "y"]},
+        {"a": [1, 2], "b": ["xy", ""]},
+        {"a": [1, 2], "b": ["", "xy"]},
+        {"a": [1.0, 2.0], "b": ["x", "y"]},
+        {"a": ["1", "2"], "b": ["x", "y"]},
+        {"b": [1, 2], "a": ["x", "y"]},
+        {"a": [1], "b": ["x"]},
+        {"a": [1, 2, None], "b": ["x", "y", None]},
+        {"a": [1, 2], "b": ["x", "y"], "c": [None, None]},
+        {"a": [1, 2]},
+    ],
+)
+def test_other_records_have_another_version(other: dict[str, list[object]]) -> None:
+    """Other names, kinds, orders, lengths, and texts that are the same when joined."""
+    schema = {"c": pl.String} if "c" in other else {}
+    assert version(pl.DataFrame(other, schema_overrides=schema)) != version(
+        pl.DataFrame({"a": [1, 2], "b": ["x", "y"]})
+    )
+
+
+def test_a_version_stays_the_same_for_ever() -> None:
+    """Whatever versions of libraries made it: ledgers hold it for years."""
+    assert version(pl.DataFrame(SURVEY | ODD)) == (
+        "11ad0c121775bfc3e1a89b9760e0b7389b92cd401beb0cc79720200ae8fb604c"
+    )
+
+
+@pytest.mark.parametrize("rows", [0, 1, 131_071, 131_072, 131_073, 300_000])
+def test_many_records_are_hashed_as_few_are(rows: int) -> None:
+    """Over the ends of what DuckDB hands over at once, with missing cells on both sides."""
+    cells = [None if n % 5 == 0 else n for n in range(rows)]
+    frame = pl.DataFrame(
+        {"a": cells, "b": [None if n is None else str(n) for n in cells]},
+        schema={"a": pl.Int64, "b": pl.String},
+    ).with_columns(c=pl.col("a") % 2 == 0)
+    parts = pl.concat([frame[: rows // 3], frame[rows // 3 :]], rechunk=False)
+    assert version(frame) == version(parts) == version(frame.to_arrow())
+    if rows:
+        changed = frame.with_columns(c=pl.Series([*frame["c"][:-1], not frame["c"][-1]]))
+        assert version(changed) != version(frame)
+
+
+def test_what_no_question_can_use_does_not_count() -> None:
+    """Such a cell changes no answer."""
+    one, other = (pa.table({"a": [1, 2], "n": [[1], [n]]}) for n in (1, 2))
+    assert version(one) == version(other)
+
+
+def test_the_choice_of_columns_and_unit_is_no_part_of_the_content() -> None:
+    """The same data are the same, whatever the owner lets questions use."""
+    frame = pl.DataFrame(SURVEY | {"person": [1, 2, 3]})
+    chosen = [
+        FrameSource.open(frame, unit=unit, columns=columns)
+        for unit, columns in ((None, None), ("person", None), ("person", ["age"]))
+    ]
+    assert len({source.version for source in chosen}) == 1
+
+
+def test_kinds_are_those_of_the_contract() -> None:
+    """Every kind of the random records above is hashed."""
+    assert set(DIRTY_SCHEMA.values()) == set(Kind)

@@ -1,0 +1,724 @@
+"""What only files have: formats, types, paths, locks, and what a message may not show."""
+
+import time
+import traceback
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from noisycount.engines.duckdb.source import DuckDBSource
+from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.errors import SourceError
+from noisycount.query.parser import parse
+from noisycount.query.schema import Kind
+from tests.sources import database, write_parquet, writing
+
+CANARY = "canary-7c1"
+SLOW = " or ".join(f"note like '%_{letter}%_b%'" for letter in "cdefghijklmnopqrst")
+NUMBER_TYPES = (
+    "TINYINT SMALLINT INTEGER BIGINT UTINYINT USMALLINT UINTEGER UBIGINT FLOAT DOUBLE DECIMAL(9,3)"
+)
+PATHS = 'it\'s|say "x"|a b|a*b|*|a?b|[!a]|a[x]b|c]|d[|year=1|%20|~x|{a,b}|a;b|s3:|é'
+
+
+def counts(path: Path, *texts: str, **options: object) -> list[int]:
+    """The counts of some predicates in a file."""
+    with DuckDBSource.open(path, **options) as source:
+        return source.count([parse(text, source.schema) for text in texts])
+
+
+def write_notes(path: Path, size: int) -> Path:
+    """A file of so many notes, about which `SLOW` takes long."""
+    with writing().cursor() as connection:
+        notes = f"SELECT repeat('ab', 50) || i AS note FROM range({size}) t(i)"  # noqa: S608 - our own number
+        connection.execute(f"COPY ({notes}) TO '{path}'")
+    return path
+
+
+def write_csv(folder: Path, text: str | bytes, name: str = "records.csv") -> Path:
+    """A CSV file with that content."""
+    path = folder / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def write_database(folder: Path, *statements: str) -> Path:
+    """A DuckDB file made by those statements."""
+    path = folder / "records.duckdb"
+    with database(path) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    return path
+
+
+@pytest.fixture(params=["csv", "pq", "PARQUET", "duckdb", "db", "ddb"])
+def any_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The ages 31, 29 and 31 in a file of each known extension."""
+    path = tmp_path / f"records.{request.param}"
+    if request.param == "csv":
+        path.write_text("person,age\n1,31\n2,29\n2,31\n")
+    elif request.param in ("pq", "PARQUET"):
+        records = [{"person": 1, "age": 31}, {"person": 2, "age": 29}, {"person": 2, "age": 31}]
+        write_parquet(path, records, {"person": Kind.INTEGER, "age": Kind.INTEGER})
+    else:
+        with database(path) as connection:
+            connection.execute(
+                "CREATE TABLE t AS FROM (VALUES (1, 31), (2, 29), (2, 31)) t(person, age)"
+            )
+    return path
+
+
+def test_every_known_extension_counts(any_file: Path) -> None:
+    """CSV, Parquet and DuckDB files give the same counts."""
+    assert counts(any_file, "age = 31", "age < 30", "true") == [2, 1, 3]
+    assert counts(any_file, "age = 31", "age < 30", unit="person") == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("type_", "cells", "expected"),
+    [
+        *(
+            (
+                type_,
+                ("0", "7", "100", "NULL"),
+                {"x = 7": 1, "x > 99.5": 1, "x < 0": 0, "x < 1e300": 3},
+            )
+            for type_ in NUMBER_TYPES.split()
+        ),
+        (
+            "UBIGINT",
+            ("18446744073709551615", "9223372036854775807", "0"),
+            {
+                "x > -9223372036854775808": 3,
+                "x >= 9223372036854775807": 2,
+                "x > 9223372036854775807": 1,
+                "x = 18446744073709551615.0": 1,
+                "x not in (-1, 0)": 2,
+                "x between -5 and 5": 1,
+            },
+        ),
+        ("FLOAT", ("0.1", "0.5"), {"x = 0.1": 0, "x = 0.10000000149011612": 1, "x = 0.5": 1}),
+        ("DECIMAL(18, 2)", ("0.07", "0.10"), {"x = 0.07": 1, "x = 0.1": 1, "x > 1e300": 0}),
+        ("DECIMAL(38, 0)", ("9" * 38, "1"), {"x > 1e37": 1, "x = 1": 1, "x > -1e300": 2}),
+        ("ENUM('b', 'a')", ("'b'", "'a'", "NULL"), {"x = 'b'": 1, "x = 'z'": 0, "x > 'a'": 1}),
+        ("VARCHAR COLLATE NOCASE", ("'A'", "'a'"), {"x = 'A'": 1, "x like 'a'": 1, "x < 'a'": 1}),
+        ("DATE", ("'2020-01-31'", "'infinity'"), {"x = '2020-01-31'": 1, "x > '9999-12-31'": 1}),
+        *(
+            (
+                type_,
+                ("'2020-01-31 12:00:00'", "'1969-12-31 23:59:59'"),
+                {"x = '2020-01-31 12:00'": 1, "x < '1970-01-01'": 1, "x < '9999-12-31'": 2},
+            )
+            for type_ in ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
+        ),
+        (
+            "TIMESTAMPTZ",
+            ("'2020-01-31 12:00:00+02'", "'1969-12-31 23:59:59Z'", "'infinity'", "NULL"),
+            {"x = '2020-01-31 10:00'": 1, "x < '1970-01-01'": 1, "x > '9999-12-31'": 1},
+        ),
+        (
+            "TIME",
+            ("'08:30'", "'17:05:09.5'", "NULL"),
+            {"x = '08:30:00'": 1, "x >= '08:30'": 2, "x > '17:05:09'": 1, "x < '12'": 1},
+        ),
+        ("BOOLEAN", ("true", "false", "NULL"), {"x": 1, "not x": 1, "x <> true": 1}),
+    ],
+)
+def test_column_of_each_type_counts_as_its_kind(
+    tmp_path: Path, type_: str, cells: tuple[str, ...], expected: dict[str, int]
+) -> None:
+    """Every admitted type compares with every literal of its kind, extremes too, without error."""
+    values = ", ".join(f"({cell})" for cell in cells)
+    path = write_database(tmp_path, f"CREATE TABLE t (x {type_})", f"INSERT INTO t VALUES {values}")  # noqa: S608, our own values
+    assert dict(zip(expected, counts(path, *expected), strict=True)) == expected
+
+
+def test_columns_of_different_types_compare_as_doubles(tmp_path: Path) -> None:
+    """A FLOAT of 0.1 is not the DECIMAL 0.1, as neither is once it is a DOUBLE."""
+    table = "CREATE TABLE t (f FLOAT, d DECIMAL(9, 3), u UBIGINT, i BIGINT)"
+    path = write_database(tmp_path, table, "INSERT INTO t VALUES (0.1, 0.1, 5, -5), (1, 1, 1, 1)")
+    questions = {"f = d": 1, "f > d": 1, "u > i": 1, "u = i": 1, "i < d": 1, "u = f": 1}
+    assert dict(zip(questions, counts(path, *questions), strict=True)) == questions
+
+
+def test_timestamp_too_far_for_microseconds_is_missing(tmp_path: Path) -> None:
+    """A second past the year 294,247 cannot fail a count."""
+    far = np.array([2**62, 0], dtype="datetime64[s]")
+    path = tmp_path / "x.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.register("seconds", {"x": far})
+        connection.execute("CREATE TABLE t AS FROM seconds")
+    assert counts(path, "x is null", "x < '2020-01-01'") == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("cell", "question"),
+    [
+        ("2020-01-31 23:59:59.9999999", "x < '2020-02-01' and x >= '2020-01-31 23:59:59.999999'"),
+        ("1969-12-31 23:59:59.9999999", "x < '1970-01-01' and x >= '1969-12-31 23:59:59.999999'"),
+        ("1969-12-31 23:59:59.999999", "x = '1969-12-31 23:59:59.999999'"),
+        ("1970-01-01 00:00:00.000000001", "x = '1970-01-01'"),
+        ("1677-09-22 00:00:00", "x = '1677-09-22'"),
+        ("2262-04-11 23:47:16.854775806", "x = '2262-04-11 23:47:16.854775'"),
+        ("infinity", "x > '2262-04-12'"),
+        ("-infinity", "x < '1677-09-21'"),
+    ],
+)
+@pytest.mark.parametrize("suffix", ["duckdb", "parquet"])
+def test_nanoseconds_are_cut_off(tmp_path: Path, suffix: str, cell: str, question: str) -> None:
+    """A moment before midnight is not the next day, in whichever year."""
+    path = write_database(
+        tmp_path,
+        f"CREATE TABLE t AS SELECT x::TIMESTAMP_NS AS x FROM (VALUES ('{cell}')) r(x)",  # noqa: S608, our own values
+    )
+    if suffix == "parquet":
+        with database(path) as connection:
+            path = tmp_path / "x.parquet"
+            connection.table("t").write_parquet(str(path))
+    assert counts(path, question, "x is null") == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("type_", "name"),
+    [
+        ("HUGEINT", "hugeint"),
+        ("BLOB", "blob"),
+        ("JSON", "json"),
+        ("UUID", "uuid"),
+        ("INTERVAL", "interval"),
+        ("INTEGER[]", "list"),
+        (f"ENUM('{CANARY}')[]", "list"),
+        (f"STRUCT(x ENUM('{CANARY}'))", "struct"),
+    ],
+)
+def test_column_of_another_type_is_refused_by_name_and_type(
+    tmp_path: Path, type_: str, name: str
+) -> None:
+    """Such a column may lie in the file, or be the unit, but no question can use it."""
+    path = write_database(
+        tmp_path, f"CREATE TABLE t (x {type_}, y INTEGER)", "INSERT INTO t VALUES (NULL, 1)"
+    )
+    with DuckDBSource.open(path) as source:
+        assert dict(source.schema) == {"y": Kind.INTEGER}
+        with pytest.raises(Exception, match=f"'x', whose type {name} ") as caught:
+            parse("x = 1", source.schema)
+    assert CANARY not in str(caught.value)
+
+
+def test_a_check_tells_what_is_not_kept_of_a_type(tmp_path: Path) -> None:
+    """Times of day that are texts, digits, zones and nanoseconds."""
+    reasons = {
+        "TIME": "texts such as '08:30:00' here",
+        "DECIMAL(38, 2)": "of more than 15 digits the nearest number is taken",
+        "DECIMAL(9, 2)": "the file says so",
+        "TIMESTAMPTZ": "they are read in UTC",
+        "TIMESTAMP_NS": "what is finer than microseconds is cut off",
+    }
+    columns = ", ".join(f"c{n} {type_}" for n, type_ in enumerate(reasons))
+    check = DuckDBSource.checked(write_database(tmp_path, f"CREATE TABLE t ({columns})"))
+    for column, words in zip(check.columns, reasons.values(), strict=True):
+        assert column.reason.endswith(words)
+
+
+def test_file_with_no_column_for_questions_still_counts_everybody(tmp_path: Path) -> None:
+    """A file of persons alone can be asked how many they are."""
+    path = write_csv(tmp_path, "person\n1\n1\n2\n")
+    assert counts(path, "true", "false", unit="person") == [2, 0]
+    assert counts(path, "true", columns=[]) == [3]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("name,city\nbob,rome\nann,oslo\n", {"true": 2, "name = 'bob'": 1}),
+        ("a;b\n1;2,5\n2;3,5\n", {"a = 1": 1, "b = 2.5": 1, "b > 3": 1}),
+        ("a\tb\n1\t2\n", {"a = 1 and b = 2": 1}),
+        ("a|b\n1|2\n", {"a = 1 and b = 2": 1}),
+        ('"a,1";b\n1;2\n', {'"a,1" = 1': 1}),
+        ("a,b\n#3,4\n6,7\n", {"true": 2, "a = '#3'": 1}),
+        ('a,b\n1,\n2,""\n3,x\n', {"b is null": 2, "b is not null": 1}),
+        ('a,b\n1,"x\ny"\n2,\'\n', {"b = 'x\ny'": 1, "b = ''''": 1}),
+        ("a\n2020-01-31\n2020-02-01\n", {"a < '2020-02-01'": 1}),
+        ("a\n2020-01-31 12:00:00\n2020-02-01T12:00:00.5\n", {"a < '2020-02-01'": 1}),
+        ("a\n01/02/2020\n13/02/2020\n", {"a = '2020-02-01'": 1}),
+        ("a\n01/02/2020\n03/02/2020\n", {"a like '01/02%'": 1}),
+        ("a\n00501\n10001\n", {"a = '00501'": 1}),
+        ("a\n" + "1\n" * 30000 + "k.A.\n", {"a = 1": 30000, "a is null": 1}),
+        ("\ufeffa,b\r\n1,2\r\n", {"a = 1 and b = 2": 1}),
+        ("from,not\n1,2\n", {'from = 1 and "not" = 2': 1}),
+    ],
+)
+def test_csv_reads_as_its_header_says(tmp_path: Path, text: str, expected: dict[str, int]) -> None:
+    """No line is lost, no doubtful date guessed, no delimiter but that of the header used."""
+    path = write_csv(tmp_path, text)
+    assert dict(zip(expected, counts(path, *expected), strict=True)) == expected
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f"a,b\n1,2\n{CANARY},4,5\n",
+        f"a,b,c\n1,2,3\n{CANARY},4\n",
+        f"a,b,c\n{CANARY},4\n",
+        f'a,b\n1,"{CANARY}\n2,y\n',
+        f"a,b\n1,2\n# {CANARY}\n3,4\n",
+        f"a,b\n1,{CANARY}\n".encode() * 9999 + b"1,Jos\xe9\n",
+    ],
+)
+def test_csv_that_does_not_parse_is_refused_without_a_cell(
+    tmp_path: Path, content: str | bytes
+) -> None:
+    """A ragged, unquoted or binary file is refused as a whole, in our own words."""
+    with pytest.raises(SourceError, match=r"cannot be read as CSV: (line|what follows)") as caught:
+        DuckDBSource.open(write_csv(tmp_path, content))
+    assert caught.value.__context__ is None
+    assert CANARY not in "".join(traceback.format_exception(caught.value))
+
+
+def test_table_of_a_duckdb_file_must_be_named_among_several(tmp_path: Path) -> None:
+    """One table needs no name; of several, views too, the name decides."""
+    path = write_database(tmp_path, "CREATE TABLE ages AS SELECT 31 AS age")
+    assert counts(path, "age = 31") == [1]
+    assert counts(path, "age = 31", table="ages") == [1]
+    with database(path) as connection:
+        connection.execute("CREATE VIEW seen AS SELECT age + 1 AS next FROM ages")
+        connection.execute("CREATE SCHEMA s")
+        connection.execute('CREATE TABLE s."a ""b" AS SELECT 32 AS age')
+    with pytest.raises(
+        SourceError, match="table must name a table of the file, got None: use 'ages'"
+    ):
+        DuckDBSource.open(path)
+    with pytest.raises(SourceError, match="got 'age': use 'ages'"):
+        DuckDBSource.open(path, table="age")
+    assert counts(path, "age = 32", table='s.a "b') == [1]
+    assert counts(path, "next = 32", table="seen") == [1]
+
+
+def test_a_view_of_a_duckdb_file_is_computed_once(tmp_path: Path) -> None:
+    """At its opening: later no question can meet a cell that is another, or none at all."""
+    raw = "CREATE TABLE raw AS SELECT range AS who, range::VARCHAR AS w FROM range(999)"
+    view = "CREATE VIEW v AS SELECT who, w::INT AS weight, random() < 0.5 AS chance FROM raw"
+    path = write_database(tmp_path, raw, view)
+    with DuckDBSource.open(path, table="v", unit="who") as source:
+        chance = parse("chance", source.schema)
+        assert source.count([chance]) == source.count([chance])
+        assert source.check().rows == 999
+    with database(path) as connection:
+        connection.execute("INSERT INTO raw VALUES (7, 'canary')")
+    for columns in (None, ["weight"]):
+        with pytest.raises(SourceError, match="table names a view whose cells cannot all") as told:
+            DuckDBSource.open(path, table="v", columns=columns)
+        assert told.value.__context__ is None
+    assert counts(path, "chance is null", table="v", columns=["chance"]) == [0]
+
+
+def test_duckdb_file_without_a_table_is_refused(tmp_path: Path) -> None:
+    """A new file holds nothing."""
+    path = write_database(tmp_path)
+    with pytest.raises(SourceError, match="has no table"):
+        DuckDBSource.open(path)
+
+
+def test_generated_column_counts_as_any_other(tmp_path: Path) -> None:
+    """DuckDB checks a column's formula when a record comes in, so it cannot fail at a count."""
+    table = "CREATE TABLE t (name VARCHAR, number AS (CAST(name AS INTEGER)))"
+    path = write_database(tmp_path, table, "INSERT INTO t VALUES ('31')")
+    assert counts(path, "number = 31") == [1]
+    with duckdb.connect(str(path)) as connection, pytest.raises(duckdb.Error):
+        connection.execute("INSERT INTO t VALUES ('thirty')")
+
+
+def test_two_sources_of_one_duckdb_file_count_side_by_side(tmp_path: Path) -> None:
+    """Reading does not lock other readers out."""
+    path = write_database(tmp_path, "CREATE TABLE t AS SELECT 31 AS age")
+    with DuckDBSource.open(path) as first, DuckDBSource.open(path) as second:
+        question = parse("age = 31", first.schema)
+        assert first.count([question]) == second.count([question]) == [1]
+
+
+@pytest.mark.few(12)
+@pytest.mark.parametrize(
+    "name",
+    PATHS.split("|"),
+)
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".duckdb"])
+def test_path_is_taken_literally(tmp_path: Path, name: str, suffix: str) -> None:
+    """Quotes, spaces and patterns in a path are characters, though other files would match them."""
+    folder = tmp_path / name
+    folder.mkdir()
+    for other in ("axb", "a", "xyz"):
+        (folder / f"{other}{suffix}").write_text("age\n1\n2\n")
+    path = folder / f"{name}{suffix}"
+    if suffix == ".csv":
+        path.write_text("age\n31\n")
+    elif suffix == ".parquet":
+        write_parquet(path, [{"age": 31}], {"age": Kind.INTEGER})
+    else:
+        write_database(tmp_path, "CREATE TABLE t AS SELECT 31 AS age").rename(path)
+    with DuckDBSource.open(path) as source:
+        assert set(source.schema) == {"age"}
+        assert source.count([parse("age = 31", source.schema), parse("true", source.schema)]) == [
+            1,
+            1,
+        ]
+
+
+def test_relative_path_and_link_are_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A path counts from the working directory, and a link stands for its target."""
+    write_parquet(tmp_path / "blob", [{"age": 31}], {"age": Kind.INTEGER})
+    (tmp_path / "link.parquet").symlink_to(tmp_path / "blob")
+    monkeypatch.chdir(tmp_path)
+    assert counts(Path("link.parquet"), "age = 31") == [1]
+
+
+def broken(tmp_path: Path, name: str, content: bytes = CANARY.encode()) -> Path:
+    """A file of a known extension with unknown content."""
+    path = tmp_path / name
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "words"),
+    [
+        (lambda folder: folder / "none.csv", {}, "does not exist"),
+        (lambda folder: folder / "none" / "x.csv", {}, "does not exist"),
+        (lambda folder: folder / "nul\0.csv", {}, "cannot be read"),
+        (lambda folder: folder / "\udcff.csv", {}, "does not exist"),
+        (lambda folder: broken(folder, "x.txt"), {}, "unknown extension '.txt': use .csv"),
+        (lambda folder: broken(folder, "x"), {}, "unknown extension ''"),
+        (lambda folder: broken(folder, "x.parquet"), {}, "cannot be read as Parquet"),
+        (lambda folder: broken(folder, "x.duckdb"), {}, "cannot be read as DuckDB"),
+        (lambda folder: broken(folder, "x.duckdb", b""), {}, "cannot be read as DuckDB"),
+        (lambda folder: broken(folder, "x.parquet", b""), {}, "cannot be read as Parquet"),
+        (lambda folder: broken(folder, "x.csv", b""), {}, "no names of columns: write them"),
+        (lambda folder: write_csv(folder, f"{CANARY}\0{CANARY}"), {}, "a NUL character"),
+        (lambda folder: write_csv(folder, "\n1\n"), {}, "no names of columns: write them"),
+        (
+            lambda folder: write_csv(folder, "a\n1\n"),
+            {"table": "a"},
+            "only DuckDB files and workbooks have several",
+        ),
+        (lambda folder: write_csv(folder, "a\n1\n"), {"unit": "b"}, "use 'a'"),
+        (lambda folder: write_csv(folder, "a\n1\n"), {"columns": ["b"]}, "use 'a'"),
+        (lambda folder: write_csv(folder, "a,b\n1,2\n,3\n"), {"unit": "a"}, "has missing values"),
+        (lambda folder: broken(folder, "a\\b.csv", b"a\n1\n"), {}, "rename it"),
+    ],
+)
+def test_file_that_cannot_be_counted_is_refused_at_opening(
+    tmp_path: Path, make: Callable[[Path], Path], options: dict[str, str], words: str
+) -> None:
+    """Each refusal is one line of our own with its remedy, and shows no content."""
+    with pytest.raises(SourceError) as caught:
+        DuckDBSource.open(make(tmp_path), **options)
+    assert words in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert CANARY not in "".join(traceback.format_exception(caught.value))
+
+
+def test_an_empty_directory_is_refused(tmp_path: Path) -> None:
+    """A folder with a known extension is no file."""
+    (tmp_path / "x.parquet").mkdir()
+    with pytest.raises(SourceError, match="holds no Parquet file: check its path"):
+        DuckDBSource.open(tmp_path / "x.parquet")
+
+
+def test_missing_unit_in_the_last_of_many_row_groups_is_found(tmp_path: Path) -> None:
+    """One record without a person refuses the file, wherever it lies."""
+    path = tmp_path / "x.parquet"
+    with writing().cursor() as connection:
+        connection.sql(
+            "SELECT CASE WHEN i < 9999 THEN i END AS person FROM range(10000) t(i)"
+        ).write_parquet(str(path), row_group_size=2048)
+    with pytest.raises(SourceError, match="has missing values"):
+        DuckDBSource.open(path, unit="person")
+
+
+def test_file_that_changes_while_open_is_not_counted(tmp_path: Path) -> None:
+    """A count belongs to the version of the records that the source states."""
+    path = tmp_path / "x.parquet"
+    write_parquet(path, [{"age": 31}], {"age": Kind.INTEGER})
+    with DuckDBSource.open(path) as source:
+        question = parse("age = 31", source.schema)
+        assert source.count([question]) == [1]
+        write_parquet(path, [{"age": 31}, {"age": 32}], {"age": Kind.INTEGER})
+        with pytest.raises(SourceError, match="changed while it was open"):
+            source.count([question])
+        path.unlink()
+        with pytest.raises(SourceError, match="cannot be counted"):
+            source.count([question])
+    with pytest.raises(SourceError, match="does not exist"):
+        DuckDBSource.open(path)
+
+
+def test_a_cell_that_cannot_be_read_is_found_at_opening(tmp_path: Path) -> None:
+    """A question that fails later would tell that the record is there."""
+    path = tmp_path / "x.parquet"
+    with writing().cursor() as connection:
+        notes = connection.sql("SELECT i AS age, 'ZQZQZQZQ' || i AS note FROM range(100) t(i)")
+        notes.write_parquet(str(path), compression="uncompressed")
+    whole = path.read_bytes()
+    assert whole.count(b"ZQZQZQZQ57") == 1
+    path.write_bytes(whole.replace(b"ZQZQZQZQ57", b"ZQ\xff\xfeZQZQ57"))
+    with pytest.raises(SourceError, match="cannot be read as Parquet: check that the file"):
+        DuckDBSource.open(path)
+    assert counts(path, "age = 57", columns=["age"]) == [1]
+
+
+def test_a_source_is_closed_while_it_is_counted(tmp_path: Path) -> None:
+    """Nothing waits for the count, which is given up in our own words."""
+    source = DuckDBSource.open(write_notes(tmp_path / "x.parquet", 2_000_000))
+    question = parse(SLOW, source.schema)
+    with ThreadPoolExecutor(1) as pool:
+        counting = pool.submit(source.count, [question])
+        while not source.cursors.is_busy:
+            time.sleep(0.001)
+        begun = time.process_time() + 0.1  # what has not begun cannot be interrupted
+        while time.process_time() < begun and not counting.done():
+            time.sleep(0.01)
+        source.close()
+        with pytest.raises(SourceError, match=r"not closed meanwhile|the records are closed"):
+            counting.result(timeout=60)
+    for action in (lambda: source.count([question]), source.require_unchanged):
+        with pytest.raises(SourceError, match="the records are closed: open the source again"):
+            action()
+
+
+def test_file_that_is_gone_is_not_counted_from_memory(tmp_path: Path) -> None:
+    """A CSV file is held in memory, but its version cannot be vouched for without the file."""
+    path = write_csv(tmp_path, "a\n1\n")
+    with DuckDBSource.open(path) as source:
+        path.unlink()
+        with pytest.raises(SourceError, match="cannot be read any more"):
+            source.count([parse("a = 1", source.schema)])
+
+
+def test_engine_errors_while_counting_show_no_cell(tmp_path: Path) -> None:
+    """A column whose content no longer fits its type fails in our own words."""
+    path = tmp_path / "x.parquet"
+    write_parquet(path, [{"age": 31}], {"age": Kind.INTEGER})
+    with DuckDBSource.open(path) as source:
+        write_parquet(path, [{"age": CANARY}], {"age": Kind.TEXT})
+        with pytest.raises(SourceError, match="cannot be counted") as caught:
+            source.count([parse("age = 31", source.schema)])
+    assert caught.value.__context__ is None
+    assert CANARY not in "".join(traceback.format_exception(caught.value))
+
+
+ATTACKS = [
+    "SELECT * FROM read_text('{secret}')",
+    "SELECT * FROM read_blob('{secret}')",
+    "SELECT * FROM read_csv('{secret}')",
+    "SELECT * FROM sniff_csv('{secret}')",
+    "SELECT * FROM '{secret}'",
+    "SELECT * FROM glob('{folder}/*')",
+    "SELECT * FROM read_parquet('{folder}/*.parquet')",
+    "SELECT * FROM read_parquet('{folder}/other.parquet')",
+    "ATTACH '{folder}/new.duckdb'",
+    "COPY (SELECT 1) TO '{folder}/stolen.csv'",
+    "EXPORT DATABASE '{folder}/stolen'",
+    "IMPORT DATABASE '{folder}'",
+    "INSTALL httpfs",
+    "LOAD httpfs",
+    "SELECT * FROM duckdb_secrets()",
+    "SELECT * FROM secret_of_python",
+    "SET enable_external_access = true",
+    "SET lock_configuration = false",
+    "RESET lock_configuration",
+    "SET allowed_paths = ['{secret}']",
+    "SET temp_directory = '{folder}'",
+    "SET threads = 1",
+    "SET disabled_optimizers = ''",
+    "PRAGMA enable_profiling = 'json'",
+]
+
+
+@pytest.mark.few(25)
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_locked_connection_reads_and_writes_nothing_else(any_file: Path, attack: str) -> None:
+    """Even SQL that no predicate can give finds the second wall, and leaves no file."""
+    folder = any_file.parent
+    (folder / "secret.csv").write_text(f"secret\n{CANARY}\n")
+    write_parquet(folder / "other.parquet", [{"age": 1}], {"age": Kind.INTEGER})
+    secret_of_python = duckdb.sql("SELECT 1 AS x")
+    before = sorted(folder.iterdir())
+    with DuckDBSource.open(any_file) as source, pytest.raises(duckdb.Error):
+        source.connection.execute(attack.format(folder=folder, secret=folder / "secret.csv"))
+    assert sorted(folder.iterdir()) == before
+    assert secret_of_python.columns == ["x"]
+
+
+@pytest.mark.few(11)
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("autoinstall_known_extensions", False),
+        ("autoload_known_extensions", False),
+        ("allow_community_extensions", False),
+        ("python_enable_replacements", False),
+        ("temp_directory", ""),
+        ("enable_external_access", False),
+        ("lock_configuration", True),
+    ],
+)
+def test_each_lock_is_set(any_file: Path, setting: str, value: object) -> None:
+    """Locks that stand behind another lock are set as well; nothing private spills to a disk."""
+    with DuckDBSource.open(any_file) as source:
+        query = f"SELECT current_setting('{setting}')"
+        assert source.connection.execute(query).fetchall() == [(value,)]
+
+
+def test_plan_does_not_depend_on_the_values(tmp_path: Path) -> None:
+    """The engine reads as much whether or not a record could match, so time tells nothing."""
+    plans = []
+    for name, offset in (("low.parquet", 0), ("top.parquet", 500)):
+        records = [{"age": offset + n, "person": n} for n in range(100)]
+        path = tmp_path / name
+        write_parquet(path, records, {"age": Kind.INTEGER, "person": Kind.INTEGER})
+        with DuckDBSource.open(path) as source:
+            plan = source.connection.execute(
+                "EXPLAIN SELECT count(CASE WHEN age > 300 THEN 1 END) FROM records"
+            ).fetchall()
+            plans.append(plan[0][1].replace(name, ""))
+    assert plans[0] == plans[1]
+    assert "300" in plans[0]
+
+
+STATED = {
+    name: ColumnForm(kind, accepts_unreadable=True)
+    for name, kind in {
+        "age": Kind.INTEGER,
+        "born": Kind.DATE,
+        "bmi": Kind.REAL,
+        "smoker": Kind.BOOLEAN,
+    }.items()
+}
+
+
+def test_stated_kinds_hold_whatever_the_cells_are(tmp_path: Path) -> None:
+    """A cell that does not fit, as its owner accepted, is missing; a column of no kind is text."""
+    path = write_csv(
+        tmp_path,
+        "age,born,bmi,smoker,zip\n31,2020-01-31,2.5,true,00501\nx,y,z,w,\n,,,,1\n"
+        "9223372036854775808,0000-13-01,1e400,2,2\n",
+    )
+    questions = {
+        "age = 31": 1,
+        "age is null": 3,
+        "born = '2020-01-31'": 1,
+        "born is null": 3,
+        "bmi = 2.5": 1,
+        "bmi is null": 3,
+        "smoker": 1,
+        "zip = '00501'": 1,
+        "zip is null": 1,
+        "true": 4,
+    }
+    assert dict(zip(questions, counts(path, *questions, kinds=STATED), strict=True)) == questions
+
+
+def test_one_record_changes_no_stated_schema(tmp_path: Path) -> None:
+    """No refusal of a question can tell whether the record is there."""
+    schemas = []
+    for text in ("age\n", "age\n31\n32\n", "age\n31\n32\nunknown\n"):
+        with DuckDBSource.open(write_csv(tmp_path, text), kinds={"age": STATED["age"]}) as source:
+            schemas.append(dict(source.schema))
+    assert schemas == [{"age": Kind.INTEGER}] * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("x.csv", {"kinds": {"agee": Kind.INTEGER}}, "kinds names 'agee', which is no column"),
+        (
+            "x.parquet",
+            {"kinds": {"age": Kind.INTEGER}},
+            "leave kinds out",
+        ),
+    ],
+)
+def test_kinds_that_cannot_be_stated_are_refused(
+    tmp_path: Path, name: str, options: dict[str, object], words: str
+) -> None:
+    """Each refusal is one line with its remedy."""
+    if name.endswith(".csv"):
+        write_csv(tmp_path, "age\n1\n", name)
+    else:
+        write_parquet(tmp_path / name, [{"age": 1}], {"age": Kind.INTEGER})
+    with pytest.raises(SourceError, match=words):
+        DuckDBSource.open(tmp_path / name, **options)
+
+
+def test_a_csv_file_larger_than_memory_is_refused_and_spills_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part of it on a disk could be read by others, and would stay after a kill."""
+    connect = duckdb.connect
+
+    def small(path: str, config: dict[str, str] | None = None) -> duckdb.DuckDBPyConnection:
+        return connect(path, config={"memory_limit": "100MB", **(config or {})})
+
+    path = write_csv(tmp_path, "note\n" + f"{CANARY * 100}\n" * 100_000)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(duckdb, "connect", small)
+    with pytest.raises(SourceError, match="needs more memory than there is: a CSV file is held"):
+        DuckDBSource.open(path)
+    assert [*tmp_path.iterdir()] == [path]
+
+
+@pytest.mark.parametrize("unit", [None, "person"])
+def test_files_without_records_count_none(tmp_path: Path, unit: str | None) -> None:
+    """A refusal would tell an empty table from one with a single record."""
+    kinds = {"person": Kind.INTEGER, "age": Kind.INTEGER}
+    write_parquet(tmp_path / "x.parquet", [], kinds)
+    assert counts(tmp_path / "x.parquet", "true", "age = 1", unit=unit) == [0, 0]
+    table = write_database(tmp_path, "CREATE TABLE t (person INTEGER, age INTEGER)")
+    assert counts(table, "true", "age = 1", unit=unit) == [0, 0]
+    header = write_csv(tmp_path, "person,age\n")
+    assert counts(header, "true", "age = 1", unit=unit, kinds=kinds) == [0, 0]
+    assert counts(header, "true", "age = 'x'", unit=unit) == [0, 0]
+
+
+def first_answer(source: DuckDBSource, text: str) -> int:
+    """The count of a predicate, asked until it is not given up: a machine may be busy."""
+    while True:
+        with suppress(SourceError):
+            (count,) = source.count([parse(text, source.schema)])
+            return count
+
+
+def test_a_count_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
+    """The engine stops, says nothing of its own, and counts again."""
+    path = write_notes(tmp_path / "x.parquet", 1_000_000)
+    with DuckDBSource.open(path, seconds=0.05) as source:
+        with pytest.raises(SourceError, match="cannot be counted"):
+            source.count([parse(SLOW, source.schema)])
+        assert first_answer(source, "false") == 0
+
+
+def test_a_file_that_is_read_in_another_way_has_another_version(tmp_path: Path) -> None:
+    """An old answer about one table, or about texts, is none about another, or about numbers."""
+    database = write_database(tmp_path, "CREATE TABLE a (x INT)", "CREATE TABLE b (x INT)")
+    text = write_csv(tmp_path, "x\n1\n")
+    ways = [
+        (database, {"table": "a"}),
+        (database, {"table": "b"}),
+        (text, {"kinds": {"x": Kind.TEXT}}),
+        (text, {"kinds": {"x": Kind.INTEGER}}),
+        (text, {"kinds": {"x": Kind.REAL}}),
+        (text, {"form": FileForm(encoding="cp1252")}),
+        (text, {"form": FileForm(encoding="cp437")}),
+        (text, {"form": FileForm(delimiter="|")}),
+    ]
+    versions = []
+    for path, options in ways:
+        with DuckDBSource.open(path, **options) as source:
+            versions.append(source.version)
+    assert len(set(versions)) == len(versions)

@@ -1,0 +1,195 @@
+"""What cells stand for, against plain Python, and what a check tells of those that do not fit."""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from noisycount.engines.check import ColumnCheck
+from noisycount.engines.duckdb.connection import quoted_name
+from noisycount.engines.duckdb.typed_texts import TextTable
+from noisycount.engines.forms import ZONED, ColumnForm
+from noisycount.query.schema import Kind
+from tests.engines.duckdb.cell_reference import reference
+from tests.layers import examples
+from tests.sources import database
+
+FORMS = [
+    ColumnForm(Kind.INTEGER),
+    ColumnForm(Kind.INTEGER, decimal=",", missing=("NA", "-1")),
+    ColumnForm(Kind.REAL),
+    ColumnForm(Kind.REAL, decimal=",", missing=("k.A.",)),
+    ColumnForm(Kind.TEXT),
+    ColumnForm(Kind.TEXT, trim=True, missing=("it's", "NA")),
+    ColumnForm(Kind.BOOLEAN),
+    ColumnForm(Kind.BOOLEAN, true=("ja", "J'a"), false=("nein", "0")),
+    ColumnForm(Kind.DATE),
+    ColumnForm(Kind.DATE, date_format="%d.%m.%Y"),
+    ColumnForm(Kind.DATE, date_format="%m/%d/%y"),
+    ColumnForm(Kind.TIMESTAMP),
+    ColumnForm(Kind.TIMESTAMP, date_format=ZONED),
+    ColumnForm(Kind.TIMESTAMP, date_format="%d.%m.%Y %H:%M"),
+    ColumnForm(Kind.TIMESTAMP, date_format="%Y%m%d %I:%M:%S %p"),
+]
+EXTREMES = [
+    *("9223372036854775807", "9223372036854775808", "-9223372036854775808", "1e308", "1e309"),
+    *("1_0", "0x10", "0b1", "1e1_0", ".", "+", "1.", ".5", "1,", ",5", "1,234", "1.234,5", "1,23"),
+    *(
+        "1,234.5",
+        "12,34",
+        "0001,234",
+        "007",
+        "-0",
+        "+-1",
+        "-+1",
+        "--1",
+        "1e5",
+        "1E-3",
+        "e5",
+        "1e",
+        "1e0005",
+    ),
+    *(
+        "1.5",
+        "2.5",
+        " 7 ",
+        "\t7",
+        "7\n",
+        "7\r",
+        "\v7.5\f",
+        "7.5 \x1f",
+        "\x1c7",
+        "7\x85",
+        "7 ",
+        "inf",
+        "-Infinity",
+        "NaN",
+        "+nan",
+        "infin",
+        "1 2",
+    ),
+    *("5e-324", "1e-400", "0.1000000000000000056", "123456789012345678901234567890"),
+    *("true", "T", "Yes", "JA", "j'a", "on", "NA", "-1", "k.A.", "it's", "", " ", "  NA "),
+    *("2020-02-29", "2021-02-29", "2020-2-9", "2020-01-31 24:00", "2020-01-31 23:59:60", "epoch"),
+    *("2020-01-31T12:00", "2020-01-31 12:00:00.5", "2020-01-31 12:00:00.1234567", "infinity"),
+    *("2020-01-31 12:00Z", "2020-01-31T12:00 +0230", "2020-01-31 00:00:00.25-11", "9999-12-31"),
+    *("2020-01-31 12:00 -02:30", "2020-01-31 12:00:00+15", "2020-01-31 12:00:00 UTC", "now"),
+    *("31.1.2020", "31.01.2020 7:05", "31.02.2020", "1/2/69", "1/2/68", "13/1/20", "31.01.20"),
+    *("20200131 12:00:00 am", "20200131 13:00:00 PM", "20200131 1:05:09 Pm", "today"),
+]
+CELLS = st.one_of(
+    st.sampled_from(EXTREMES),
+    st.from_regex(
+        r"[+-]?[0-9]{0,4}[.,]?[0-9]{0,4}[.,]?[0-9]{0,3}([eE][+-]?[0-9]{1,3})?", fullmatch=True
+    ),
+    st.from_regex(
+        "[0-9]{1,2}[./][0-9]{1,2}[./]([1-9][0-9]{3}|[0-9]{2})( [0-9]{1,2}:[0-9]{2})?",
+        fullmatch=True,
+    ),
+    st.datetimes().map(str),
+    st.dates().map(str),
+    st.text(st.characters(codec="ascii", exclude_characters="\0"), max_size=6),
+    st.text(st.characters(categories=["Lo", "Nd", "Zs", "Sm"]), max_size=4),
+)
+
+
+def checked(
+    cells: Sequence[Sequence[str]], forms: Mapping[str, ColumnForm] | None
+) -> tuple[list[tuple[object, ...]], list[ColumnCheck]]:
+    """The values of a table of rows of texts, of these forms or of guessed ones, and its check."""
+    names = tuple(forms or [f"c{number}" for number in range(len(cells[0]))])
+    with database() as connection:
+        columns = ", ".join(
+            f"nullif(unnest(?::VARCHAR[]), '') AS {quoted_name(name)}" for name in names
+        )
+        lists = [list(column) for column in zip(*cells, strict=True)]
+        connection.execute(f"CREATE TABLE loaded AS SELECT {columns}", lists)
+        table = TextTable(connection, names)
+        found = table.typed(forms or {}, None)
+        return connection.execute("FROM typed").fetchall(), found
+
+
+@given(st.lists(CELLS, min_size=1, max_size=30))
+@examples(25)
+def test_cells_stand_for_what_plain_python_reads(cells: list[str]) -> None:
+    """Whatever a cell is, in every form: its value, whether it is missing, whether it fits."""
+    assume(not any("0000" in cell for cell in cells))  # a year that Python does not have
+    check_cells(cells)
+
+
+def test_extreme_cells_stand_for_what_plain_python_reads() -> None:
+    """Overflows, separators of programmers, times that do not exist, blanks, and other traps."""
+    check_cells(EXTREMES)
+
+
+def check_cells(cells: list[str]) -> None:
+    """Assert it of all forms at once."""
+    forms = {f"c{number}": form for number, form in enumerate(FORMS)}
+    rows, found = checked([[cell] * len(forms) for cell in cells], forms)
+    for column, values, form in zip(found, zip(*rows, strict=True), FORMS, strict=True):
+        expected = [reference(cell, form) for cell in cells]
+        for cell, value, (_, meant) in zip(cells, values, expected, strict=True):
+            assert repr(value) == repr(meant), (cell, form)  # nan, -0.0
+        assert column.missing == sum(not given for given, _ in expected)
+        unreadable = sorted(
+            {cell for cell, (g, v) in zip(cells, expected, strict=True) if g and v is None}
+        )
+        assert column.unreadable == sum(g and v is None for g, v in expected)
+        assert column.examples == tuple(unreadable[:3])
+
+
+@given(st.lists(CELLS, min_size=2, max_size=12), st.sampled_from(FORMS))
+@examples(10)
+def test_a_cell_changes_no_other_cell(cells: list[str], form: ColumnForm) -> None:
+    """Each alone stands for what it stands for among others."""
+    together, _ = checked([[cell] for cell in cells], {"x": form})
+    alone = [checked([[cell]], {"x": form})[0][0] for cell in cells]
+    assert repr(together) == repr(alone)
+
+
+def test_what_is_not_stated_is_guessed() -> None:
+    """Beside what is stated; the unit is text whatever its cells are: 7 and 7.0 may be two."""
+    with database() as connection:
+        connection.execute("CREATE TABLE loaded AS SELECT '7' AS person, '1' AS age, '2' AS code")
+        table = TextTable(connection, ("person", "age", "code"))
+        person, age, code = table.typed({"code": FORMS[4], "person": FORMS[0]}, "person")
+    assert (person.kind, person.reason) == (Kind.TEXT, "it names the person")
+    assert (age.kind, age.reason) == (Kind.INTEGER, "they are whole numbers")
+    assert (code.kind, code.reason) == (Kind.TEXT, "its owner says so")
+
+
+def test_a_few_odd_cells_among_many_are_told_and_change_no_kind() -> None:
+    """A number column with three odd cells is a number column with three unreadable cells."""
+    cells = [[str(number)] for number in range(3000)]
+    cells[17], cells[1234], cells[2999] = ["unbekannt"], ["x"], ["k.A."]
+    _, (column,) = checked([*cells, ["NA"], [""]], None)
+    assert column.kind is Kind.INTEGER
+    assert column.is_refused
+    assert (column.unreadable, column.examples) == (2, ("unbekannt", "x"))
+    assert column.missing == 3
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_words_for_missing_values_are_found_wherever_they_are(columns: int) -> None:
+    """Between the rows from which the kind is guessed, too, in one column or in all."""
+    cells = [[str(number)] * columns for number in range(9000)]
+    cells[4321] = ["n/a", "5"][:columns]
+    rows, found = checked(cells, None)
+    assert found[0].form == ColumnForm(Kind.INTEGER, missing=("n/a",))
+    assert not any(column.is_refused for column in found)
+    assert rows[4321] == (None, 5)[:columns]
+    assert rows[8999] == (8999,) * columns
+
+
+@pytest.mark.parametrize("number", [1, 250])
+def test_all_columns_are_checked(number: int) -> None:
+    """However many there are."""
+    rows, found = checked(
+        [[str(n) for n in range(number)], ["x"] * number],
+        {f"c{n}": ColumnForm(Kind.INTEGER) for n in range(number)},
+    )
+    assert rows == [tuple(range(number)), (None,) * number]
+    assert [(column.name, column.unreadable) for column in found] == [
+        (f"c{n}", 1) for n in range(number)
+    ]

@@ -1,0 +1,140 @@
+"""Sheets of a workbook: their cells have types of their own."""
+
+import sys
+from datetime import date, datetime
+from pathlib import Path
+
+import pytest
+
+from noisycount.engines.duckdb.source import DuckDBSource
+from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.errors import SourceError
+from noisycount.query.schema import Kind
+from tests.engines.duckdb.test_source import counts
+from tests.engines.duckdb.workbooks import write_workbook
+
+HEADER = ["person", "age", "cost", "smoker", "born", "seen", "zip", "note"]
+NOON = datetime(2020, 1, 31, 12)  # noqa: DTZ001 - cells have no zone
+ROWS = [
+    HEADER,
+    ["a", 31, 2.5, True, date(1990, 1, 31), NOON, "00501", "x, y"],
+    ["a", 32, 1234, False, date(1950, 12, 1), NOON.replace(minute=30), "10001", "é\n"],
+    ["b", 29, None, None, None, None, "501", None],
+]
+QUESTIONS = {
+    "true": 3,
+    "age >= 31": 2,
+    "cost = 1234": 1,
+    "cost is null": 1,
+    "smoker": 1,
+    "born < '1960-01-01'": 1,
+    "seen >= '2020-01-31 12:30'": 1,
+    "zip = '501'": 1,
+    "note = 'x, y'": 1,
+}
+
+
+def kinds(path: Path, **options: object) -> dict[str, Kind | None]:
+    """The kind of each column, as a check finds it."""
+    return {column.name: column.kind for column in DuckDBSource.checked(path, **options).columns}
+
+
+def test_cells_are_typed_as_the_sheet_says(tmp_path: Path) -> None:
+    """Numbers, truth values, dates and times are such; texts are none, whatever they look like."""
+    path = write_workbook(tmp_path / "x.xlsx", {"Tabelle 1": ROWS})
+    assert [*kinds(path).values()] == [
+        *(Kind.TEXT, Kind.INTEGER, Kind.REAL, Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP),
+        *(Kind.TEXT, Kind.TEXT),
+    ]
+    assert dict(zip(QUESTIONS, counts(path, *QUESTIONS), strict=True)) == QUESTIONS
+    assert counts(path, "age >= 30", unit="person") == [1]
+
+
+def test_a_copy_counts_as_its_workbook_does(tmp_path: Path) -> None:
+    """Its cells are read once."""
+    path, copy = write_workbook(tmp_path / "x.xlsx", {"a": ROWS}), tmp_path / "copy"
+    with DuckDBSource.open(path, copy=copy) as source:
+        assert source.copied
+    with DuckDBSource.of_copy(copy, DuckDBSource.checked(path).forms) as source:
+        assert dict(source.schema) == kinds(path)
+
+
+def test_texts_among_numbers_are_told(tmp_path: Path) -> None:
+    """They refuse all until their owner accepts them; usual words for missing values do not."""
+    rows = [["age"], *([n] for n in range(30)), ["unbekannt"], ["k.A."]]
+    path = write_workbook(tmp_path / "x.xlsx", {"a": rows})
+    (column,) = DuckDBSource.checked(path).columns
+    assert (column.kind, column.examples) == (Kind.INTEGER, ("unbekannt",))
+    with pytest.raises(SourceError, match="answers nothing, as cells of 'age'"):
+        DuckDBSource.open(path)
+    form = ColumnForm(Kind.INTEGER, missing=("k.A.",), accepts_unreadable=True)
+    assert counts(path, "age < 10", "age is null", kinds={"age": form}) == [10, 2]
+
+
+def test_titles_above_the_names_are_left_out(tmp_path: Path) -> None:
+    """As many as look like it, or as many as are stated; empty rows are no records."""
+    rows = [["Report 2026"], [None], *ROWS, [None] * 8]
+    path = write_workbook(tmp_path / "x.xlsx", {"a": rows})
+    assert counts(path, "true", "age = 31") == [3, 1]
+    assert counts(path, "true", "age = 31", form=FileForm(skip=2)) == [3, 1]
+
+
+def test_one_of_several_sheets_must_be_named(tmp_path: Path) -> None:
+    """The refusal lists them."""
+    path = write_workbook(tmp_path / "x.xlsx", {"ages": ROWS, "notes": [["n"], [7]]})
+    with pytest.raises(SourceError, match=r"table must name a sheet .* use 'ages', 'notes'"):
+        DuckDBSource.open(path)
+    with pytest.raises(SourceError, match="got 'note': use 'notes'"):
+        DuckDBSource.open(path, table="note")
+    assert counts(path, "n = 7", table="notes") == [1]
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([], "no names of columns: write them into its first row"),
+        ([[None], [None]], "no names of columns"),
+        ([["t"], ["a", "A"], [1, 2]], "row 2 of .* has one name for columns 1 and 2, in"),
+    ],
+)
+def test_a_sheet_without_names_is_refused(
+    tmp_path: Path, rows: list[list[object]], words: str
+) -> None:
+    """In one line that says where."""
+    path = write_workbook(tmp_path / "x.xlsx", {"a": rows})
+    with pytest.raises(SourceError, match=words):
+        DuckDBSource.open(path)
+
+
+def test_a_sheet_of_names_alone_has_no_records(tmp_path: Path) -> None:
+    """It is counted as any other."""
+    path = write_workbook(tmp_path / "x.xlsx", {"a": [HEADER]})
+    assert counts(path, "true", "note is null") == [0, 0]
+
+
+@pytest.mark.parametrize("content", [b"", b"a,b\n1,2\n", b"PK\x03\x04" + bytes(50)])
+def test_what_is_no_workbook_is_refused(tmp_path: Path, content: bytes) -> None:
+    """Without the words of the reader."""
+    path = tmp_path / "x.xlsx"
+    path.write_bytes(content)
+    with pytest.raises(SourceError, match=r"cannot be read as a workbook: save it as .xlsx again"):
+        DuckDBSource.open(path)
+
+
+def test_the_extra_is_named_where_it_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what installs it."""
+    path = write_workbook(tmp_path / "x.xlsx", {"a": ROWS})
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    with pytest.raises(SourceError, match=r"pip install '\.\[excel\]' in .*; or save it as CSV"):
+        DuckDBSource.open(path)
+
+
+def test_what_says_nothing_of_a_workbook_is_refused(tmp_path: Path) -> None:
+    """Its texts have no encoding and no delimiter of their own."""
+    path = write_workbook(tmp_path / "x.xlsx", {"a": ROWS})
+    with pytest.raises(
+        SourceError, match=r"delimiter says nothing of .*, as Excel files are: leave it"
+    ):
+        DuckDBSource.open(path, form=FileForm(delimiter=";"))

@@ -1,0 +1,164 @@
+"""Tables with many edges and many listed cells, and on a server without arrays."""
+
+import sqlite3
+from datetime import date
+from math import inf, nan
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from noisycount.engines.memory import MemorySource
+from noisycount.engines.places import ServerPlace
+from noisycount.engines.sql.source import SqlSource
+from noisycount.query.grouping import CellQuestion, Edges, KeyQuestion, KeySet, Plain
+from noisycount.query.parser import parse
+from noisycount.query.parts import parts_of
+from noisycount.query.predicate import Column
+from noisycount.query.schema import Kind
+from tests.engines.sql.tables import table_of
+from tests.engines.tables import grid, identity, total
+from tests.postgresql import Server
+
+
+def found_keys(source: SqlSource | MemorySource, question: KeyQuestion) -> dict[object, int]:
+    """The groups that a source finds."""
+    return {
+        key: int(count)
+        for batch in source.count_keys(question)
+        for key, count in zip(batch.keys, batch.counts, strict=True)
+    }
+
+
+def test_four_thousand_edges_part_numbers_as_few_do(postgresql: Server) -> None:
+    """Whole numbers at the ends of 64 bits, reals with NaN and infinities, and missing ones."""
+    schema = {"whole": Kind.INTEGER, "real": Kind.REAL}
+    whole = [-(2**63), -1, 0, 1, 4094, 4095, 2**62, 2**63 - 1, None]
+    real = [-inf, -0.0, 0.25, 0.5, 2047.25, 2047.5, 1e300, inf, nan, None]
+    records = [{"whole": one, "real": other} for one in whole for other in real]
+    edges = [
+        Edges(Column("whole", Kind.INTEGER), (*range(4095), 2**63 - 1)),
+        Edges(Column("real", Kind.REAL), (*(number / 2 for number in range(4095)), 2**62 + 1)),
+    ]
+    with (
+        MemorySource(records, schema) as reference,
+        SqlSource.open(table_of(postgresql, records, schema), unit=None, columns=None) as source,
+    ):
+        for part in edges:
+            question = KeyQuestion([part], None)
+            assert found_keys(source, question) == found_keys(reference, question)
+
+
+@pytest.mark.parametrize("cells", [20_000, pytest.param(1_000_000, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("unit", [None, "who"])
+def test_a_table_may_have_a_million_listed_cells(
+    postgresql: Server, cells: int, unit: str | None
+) -> None:
+    """All combinations and single ones, of which each is bound: a statement has few values."""
+    schema = {"who": Kind.INTEGER, "town": Kind.TEXT, "age": Kind.INTEGER}
+    towns = [f"t{number}" for number in range(cells // 100)]
+    records = [
+        {"who": number % 7, "town": towns[number * 31 % len(towns)], "age": number % 101}
+        for number in range(500)
+    ]
+    parts = [Plain(Column("town", Kind.TEXT)), Plain(Column("age", Kind.INTEGER))]
+    keys = grid(parts, [towns, range(100)])
+    some = KeySet(keys.parts, keys.values, keys.codes[::-1][: cells // 2])
+    with SqlSource.open(table_of(postgresql, records, schema), unit=unit, columns=None) as source:
+        for listed in (keys, some):
+            size = len(listed) + 1
+            question = CellQuestion(listed, None, (identity(size), total(size)), has_other=True)
+            counts, (whole,) = source.count_cells(question)
+            assert whole == (500 if unit is None else 7)
+            brute = np.zeros(size, np.int64)
+            places = {listed.key(cell): cell for cell in range(size - 1)} if size < 30_000 else None
+            if places is not None:
+                pairs = [(r["who"], places.get((r["town"], r["age"]), size - 1)) for r in records]
+                for _, cell in pairs if unit is None else set(pairs):
+                    brute[cell] += 1
+                assert counts.tolist() == brute.tolist()
+
+
+SCHEMA = {
+    "who": Kind.INTEGER,
+    "age": Kind.INTEGER,
+    "cost": Kind.REAL,
+    "town": Kind.TEXT,
+    "smoker": Kind.BOOLEAN,
+    "born": Kind.DATE,
+}
+QUESTIONS = [
+    "true",
+    "smoker",
+    "not smoker",
+    "smoker is null or age > 30.5",
+    "smoker = false and not (age >= 31)",
+    "cost between 1 and 2.5 and age in (30, 31)",
+    "town = 'Bern' or town < 'B'",
+    "town like 'B%n' or town like '100\\_%'",
+    "born >= '1990-01-31'",
+]
+
+
+@pytest.fixture
+def clinic(tmp_path: Path) -> Path:
+    """A file of SQLite, whose truth values are numbers, and which takes no arrays."""
+    path = tmp_path / "clinic.db"
+    with sqlite3.connect(path) as shell:
+        shell.execute(
+            "CREATE TABLE visits (who INTEGER NOT NULL, age BIGINT, cost NUMERIC, town VARCHAR(9),"
+            " smoker BOOLEAN, born DATE, scan BLOB, odd JSON)"
+        )
+        shell.executemany(
+            "INSERT INTO visits (who, age, cost, town, smoker, born) VALUES (?, ?, ?, ?, ?, ?)",
+            [[*row.values()] for row in RECORDS],
+        )
+    shell.close()
+    return path
+
+
+RECORDS = [
+    dict(zip(SCHEMA, row, strict=True))
+    for row in [
+        (1, 30, 1.5, "Bern", True, "1990-01-31"),
+        (1, 31, 2.5, "Aarau", False, "1980-02-29"),
+        (2, 31, None, "100\\_%", None, None),
+        (2, None, 7.0, None, True, "2020-12-31"),
+        (3, 32, 0.0, "", False, "1990-01-30"),
+        (3, 32, 0.0, "Bern", False, "1990-01-30"),
+    ]
+]
+
+
+@pytest.mark.parametrize("unit", [None, "who"])
+@pytest.mark.parametrize("uses_indexes", [False, True])
+def test_a_server_of_another_kind_counts_the_same(
+    clinic: Path,
+    unit: str | None,
+    uses_indexes: bool,  # noqa: FBT001 - a case
+) -> None:
+    """What is asked of servers that nobody has here is not only compiled: one of them runs."""
+    dated = [
+        {**row, "born": None if row["born"] is None else date.fromisoformat(str(row["born"]))}
+        for row in RECORDS
+    ]
+    place = ServerPlace(f"sqlite:///{clinic}", "visits", "sqlite://clinic#visits")
+    with (
+        MemorySource(dated, SCHEMA, unit) as reference,
+        SqlSource.open(place, unit=unit, columns=None, uses_indexes=uses_indexes) as source,
+    ):
+        assert dict(source.schema) == dict(reference.schema)
+        assert source.schema.others.keys() == {"scan", "odd"}
+        assert source.identity.engine == "sqlite"
+        asked = [parse(text, source.schema) for text in QUESTIONS]
+        assert source.count(asked) == reference.count(asked)
+        where = parse("age is not null", SCHEMA)
+        parts = parts_of(["town", "smoker", "born:month", "age:31,32"], SCHEMA, None)
+        hidden = KeyQuestion(parts, where)
+        assert found_keys(source, hidden) == found_keys(reference, hidden)
+        keys = grid(parts_of(["town", "age:31"], SCHEMA, None), [["Bern", "", None], [0]])
+        cells = CellQuestion(keys, where, (identity(4), total(4)), has_other=True)
+        for given, expected in zip(
+            source.count_cells(cells), reference.count_cells(cells), strict=True
+        ):
+            assert given.tolist() == expected.tolist()

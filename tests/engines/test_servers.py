@@ -1,0 +1,122 @@
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noisycount.display.texts import without_passwords
+from noisycount.engines.places import ServerPlace, is_server
+from noisycount.errors import SourceError
+
+CANARY = "canary-7c1"
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("postgresql+psycopg://ward@db/clinic#visits", "postgresql://db/clinic#visits"),
+        ("POSTGRESQL://db:5433/clinic/#a.visits", "postgresql://db:5433/clinic#a.visits"),
+        ("postgresql://[::1]:5432/clinic#visits", "postgresql://[::1]:5432/clinic#visits"),
+        ("postgresql:///c?sslmode=require&host=/run/pg#t", "postgresql:///c?host=/run/pg#t"),
+        ("oracle://u:p@h:1521/?service_name=x#S.T", "oracle://h:1521?service_name=x#S.T"),
+        ("mysql+pymysql://u:a/b#c:d@h/db#t", "mysql://h/db#t"),
+        ("postgresql://u:100%25%40@h/db#a%23b", "postgresql://h/db#a#b"),
+        ("spark://local#/lake/visits", "spark://local#/lake/visits"),
+        ("spark://host:7077#s3a://bucket/visits", "spark://host:7077#s3a://bucket/visits"),
+        ("sc://host:443/;token=secret;x=1#lake.visits", "sc://host:443#lake.visits"),
+    ],
+)
+def test_an_address_is_shown_without_who_asks(text: str, shown: str) -> None:
+    """Engine, host, database and table are told; user, password, driver and options are not."""
+    place = ServerPlace.read(text)
+    assert is_server(text)
+    assert place.shown == shown
+    assert ServerPlace.read(place.without_password).canonical == place.canonical
+
+
+@given(user=TEXTS, secret=TEXTS, scheme=st.sampled_from(["postgresql+psycopg", "mysql", "oracle"]))
+def test_no_password_is_shown(user: str, secret: str, scheme: str) -> None:
+    """Whatever characters it has, quoted as addresses need it."""
+    password = quote(f"{CANARY}{secret}", safe="")
+    place = ServerPlace.read(f"{scheme}://{quote(user, safe='')}:{password}@h/db?token={CANARY}#t")
+    told = [repr(place), place.shown, place.without_password, *place.canonical, str(place)]
+    assert CANARY not in " ".join(told)
+    assert CANARY in place.url
+
+
+@given(secret=TEXTS, scheme=st.sampled_from(["postgresql", "snowflake", "9postgresql", "x y"]))
+def test_no_password_is_shown_that_nobody_quoted(secret: str, scheme: str) -> None:
+    """An address that can be read in two ways is refused, and its refusal tells nothing of it."""
+    text = f"{scheme}://ward:{CANARY}{secret}{CANARY}@h/db#t"
+    try:
+        told = repr(ServerPlace.read(text)) + ServerPlace.read(text).without_password
+    except SourceError as error:
+        told = str(error)
+    assert CANARY not in told
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("postgresql://ward:secret@db/clinic", "'postgresql://db/clinic' names no table: write it"),
+        ("postgresql://db/clinic#", "'postgresql://db/clinic' names no table: write it behind a #"),
+        ("postgresql://w:a@b@db/clinic#t", "the address of the server cannot be read: write it as"),
+        ("postgresql://db:port/clinic#t", "the address of the server cannot be read: write it as"),
+    ],
+)
+def test_no_address_of_a_table(text: str, message: str) -> None:
+    """What is missing is said in one line, with an example."""
+    with pytest.raises(SourceError) as caught:
+        ServerPlace.read(text)
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "postgresql+psycopg://a:x@DB/clinic#visits",
+            "postgresql://b@db:5432/clinic#public.visits",
+        ),
+        ("postgresql://localhost/c#t", "postgresql://127.0.0.1/c?sslmode=require#t"),
+        ("postgresql:///c?host=/run/pg#t", "postgresql://w@/c?host=/run/pg&port=5432#t"),
+        ("postgresql://ward@db#t", "postgresql://db/ward#t"),
+        ('postgresql://h/db#"public"."visits"', "postgresql://h/db#visits"),
+        ("mysql://h/db#t", "mariadb+pymysql://h:3306/db#t"),
+        ("sc://host#db.t", "sc://host:15002/;token=x#db.t"),
+    ],
+)
+def test_two_addresses_of_one_table(one: str, other: str) -> None:
+    """Who asks, by which driver and with what spelled out does not make another table of it."""
+    assert ServerPlace.read(one).canonical == ServerPlace.read(other).canonical
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        *("postgresql://db/clinic#staff.visits", "postgresql://db/clinic#Visits"),
+        *("postgresql://db/ward#visits", "postgresql://db2/clinic#visits"),
+        *("postgresql://db:5433/clinic#visits", "mysql://db:5432/clinic#public.visits"),
+        *("postgresql://db/clinic?host=/run/pg#visits", 'postgresql://db/clinic#"public.visits"'),
+    ],
+)
+def test_addresses_of_different_tables(other: str) -> None:
+    """Another schema, table, database, host, port or engine is another table."""
+    assert (
+        ServerPlace.read("postgresql://db/clinic#visits").canonical
+        != ServerPlace.read(other).canonical
+    )
+
+
+@pytest.mark.parametrize("text", ["visits.csv", "s3://bucket/visits", "file:///a", "C:/a", "://a"])
+def test_no_server(text: str) -> None:
+    """Files, object stores and what begins with no word are no servers."""
+    assert not is_server(text)
+
+
+def test_passwords_are_cut_out_of_any_text() -> None:
+    """What a message quotes of a mistyped address loses its password, and our example nothing."""
+    told = f"no such option: x://u:{CANARY} a@b'; and 'y://v:{CANARY}@{CANARY}@h', as z://user@h"
+    assert without_passwords(told) == "no such option: x://u:…@b'; and 'y://v:…@h', as z://user@h"

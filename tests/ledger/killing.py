@@ -1,0 +1,138 @@
+"""Processes that ask, and are killed at random moments."""
+
+import random
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
+from multiprocessing.synchronize import Event
+from pathlib import Path
+
+from noisycount.ledger.budget import Loss
+from noisycount.ledger.ledger import Ledger
+from tests.release import workers as desk_workers
+from tests.release.workers import SURVEY, told
+
+MOST = 0.9  # of the processes are killed while they ask, the others wherever they are
+LONGEST_LIFE = 0.12  # seconds, unless the first answer takes a quarter of it
+LONGER = 1.1  # times as long may a life be after a kill when too few questions are answered
+LONGEST_WAR = 4  # times the kills that are asked for
+PATIENCE = 60.0  # seconds, for the first answer
+
+
+@dataclass(frozen=True, slots=True)
+class Toll:
+    """What kills left behind.
+
+    Attributes:
+        debits: How many debits the ledger holds.
+        cut: How many debits were found without an answer by the next process that asked.
+        replies: How many answers came out of processes.
+        lost: How many keys were answered without a debit, or paid another price.
+        second: How many keys were answered in two ways, or otherwise than the ledger holds.
+        intact: Whether the chain is intact.
+    """
+
+    debits: int
+    cut: int
+    replies: int
+    lost: int
+    second: int
+    intact: bool
+
+
+def toll(  # noqa: PLR0913, PLR0917 - what to do to whom
+    url: str,
+    log: Path,
+    kills: int,
+    at_once: int = 3,
+    kind: type[Ledger] = Ledger,
+    meanwhile: Callable[[], None] = lambda: None,
+    fewest_answers: float = -1,
+) -> Toll:
+    """Let processes ask the same questions, kill one after another, and count what is wrong.
+
+    The noise has a scale of ten thousand at least, so two draws for one question hardly ever agree.
+
+    Args:
+        url: The ledger, not made yet.
+        log: A new file for the answers.
+        kills: How many processes to kill.
+        at_once: How many ask at a time.
+        kind: The ledger's class; a mutant shall be found.
+        meanwhile: What else happens before each kill.
+        fewest_answers: Lives get longer while the answers to questions lag behind this many at the
+            last kill, and more processes are killed, up to four times as many, until there are
+            more: a busy machine answers few in a life.
+    """
+    context = desk_workers.processes()
+    moments = random.Random()  # noqa: S311 - when to kill is no secret
+
+    def started(last: int | None = None) -> tuple[BaseProcess, Event]:
+        asking = context.Event()
+        worker = context.Process(target=desk_workers.ask, args=(url, log, asking, last, kind))
+        worker.start()
+        return worker, asking
+
+    workers = [started() for _ in range(at_once)]
+    longest_life = max(LONGEST_LIFE, 4 * seconds_to_an_answer(workers[0][1], log))
+    for kill in range(LONGEST_WAR * kills):
+        answered = len(answers_by_key(log))
+        if kill >= kills and answered > fewest_answers:
+            break
+        if answered <= fewest_answers * kill / kills:
+            longest_life = min(LONGER * longest_life, PATIENCE)
+        victim, asking = workers[kill % at_once]
+        if moments.random() < MOST:
+            while victim.is_alive() and not asking.wait(timeout=0.05):
+                pass
+        time.sleep(moments.uniform(0, longest_life) / at_once)
+        meanwhile()
+        victim.kill()
+        victim.join()
+        workers[kill % at_once] = started()
+    time.sleep(0.2)
+    for worker, _ in workers:
+        worker.kill()
+        worker.join()
+
+    before = answers_by_key(log)
+    with Ledger.open(url, create=False) as ledger:
+        entries = ledger.entries()
+        debited = {entry.key for entry in entries}
+        survivor, _ = started(last=len(debited) - 1)
+        survivor.join()
+        assert survivor.exitcode == 0
+        answers, stored = answers_by_key(log), ledger.entries()
+        owed = sum((desk_workers.price_of(int(key)) for key in debited), Loss())
+        lines = log.read_text().splitlines()
+        lost = before.keys() - debited
+        purposes = {entry.key: desk_workers.purpose_of(int(entry.key)) for entry in stored}
+        lost |= {entry.key for entry in stored if entry.purpose != purposes[entry.key]}
+        return Toll(
+            debits=len(stored),
+            cut=sum(line.endswith(desk_workers.RESUMED) for line in lines),
+            replies=len(lines),
+            lost=len(lost) + (ledger.paid(SURVEY.name) != owed) + (len(stored) != len(debited)),
+            second=sum(answers.get(entry.key) != {told(entry.answer)} for entry in stored),
+            intact=ledger.verify().broken is None,
+        )
+
+
+def seconds_to_an_answer(asking: Event, log: Path) -> float:
+    """How long the first answer takes on this machine, as busy as it is."""
+    asking.wait(timeout=PATIENCE)
+    start = time.monotonic()
+    while not (log.exists() and log.stat().st_size) and time.monotonic() < start + PATIENCE:
+        time.sleep(0.001)
+    return time.monotonic() - start
+
+
+def answers_by_key(log: Path) -> dict[str, set[str]]:
+    """Give all answers that ever came out, for each key."""
+    answers = defaultdict(set)
+    for line in log.read_text().splitlines():
+        key, answer = line.removesuffix(desk_workers.RESUMED).split(": ")
+        answers[key].add(answer)
+    return dict(answers)

@@ -1,0 +1,96 @@
+from fractions import Fraction
+from math import sqrt
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noisycount.ledger.budget import Loss
+from noisycount.ledger.price import TablePrice
+from noisycount.model.concentrated import epsilon_of_rho
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
+
+MILLIONTH = Fraction(1, 10**6)
+
+
+@given(
+    epsilon=st.fractions(Fraction(1, 100), 10, max_denominator=100),
+    sensitivity=st.integers(1, 1000),
+    share=st.fractions(Fraction(1, 100), 1, max_denominator=100),
+)
+def test_laplace_noise_costs_its_share_of_epsilon(
+    epsilon: Fraction, sensitivity: int, share: Fraction
+) -> None:
+    """Counts that move by Δ in all cost Δ/scale, exactly."""
+    price = TablePrice.of(DiscreteLaplace, epsilon, None, None, is_hidden=False)
+    noise = price.mechanism(sensitivity, share)
+    assert sensitivity / noise.exact_scale == share * epsilon
+    assert price.loss == Loss.of(epsilon)
+
+
+@given(
+    rho=st.integers(1, 10**7).map(lambda millionths: Fraction(millionths, 10**6)),
+    sensitivity=st.integers(1, 1000),
+    share=st.fractions(Fraction(1, 100), 1, max_denominator=100),
+)
+def test_gaussian_noise_costs_at_most_its_share_of_rho(
+    rho: Fraction, sensitivity: int, share: Fraction
+) -> None:
+    """Moves whose squares add up to Δ cost Δ/(2σ²): the scale is rounded up, by little."""
+    noise = TablePrice.of(DiscreteGaussian, None, rho, None, is_hidden=False).mechanism(
+        sensitivity, share
+    )
+    cost = sensitivity / (2 * noise.exact_scale**2)
+    assert cost <= share * rho
+    assert float(noise.exact_scale) == pytest.approx(
+        sqrt(sensitivity / (2 * share * rho)), rel=1.1e-6
+    )
+
+
+def test_epsilon_and_delta_of_gaussian_noise_are_kept() -> None:
+    """The ρ that is charged implies both, and a larger one at six digits does not."""
+    price = TablePrice.of(DiscreteGaussian, "0.5", None, "1e-6", is_hidden=False)
+    assert epsilon_of_rho(price.loss.rho, MILLIONTH) <= 0.5
+    assert epsilon_of_rho(price.loss.rho * Fraction(10001, 10000), MILLIONTH) > 0.5
+    assert (price.loss.epsilon, price.loss.delta) == (None, 0)
+
+
+def test_hidden_keys_pay_delta() -> None:
+    """All of it beside Laplace noise, half of it where the other half pays for the noise."""
+    laplace = TablePrice.of(DiscreteLaplace, 1, None, MILLIONTH, is_hidden=True)
+    assert (laplace.loss, laplace.threshold_delta) == (Loss.of(Fraction(1), MILLIONTH), MILLIONTH)
+    gaussian = TablePrice.of(DiscreteGaussian, 1, None, MILLIONTH, is_hidden=True)
+    assert gaussian.threshold_delta == gaussian.loss.delta == MILLIONTH / 2
+    assert epsilon_of_rho(gaussian.loss.rho, MILLIONTH / 2) <= 1
+    by_rho = TablePrice.of(DiscreteGaussian, None, "0.1", MILLIONTH, is_hidden=True)
+    assert by_rho.loss == Loss.concentrated(Fraction(1, 10), MILLIONTH)
+
+
+@pytest.mark.parametrize(
+    ("noise", "prices", "is_hidden", "words"),
+    [
+        (DiscreteLaplace, (None, None, None), False, "epsilon is the price"),
+        (DiscreteLaplace, (None, 1, None), False, "epsilon is the price"),
+        (DiscreteLaplace, (1, 1, None), False, "leave rho out"),
+        (DiscreteLaplace, (None, None, None), False, "such as '0.5': give it$"),
+        (DiscreteLaplace, (1, None, "1e-6"), False, "all keys are known"),
+        (DiscreteLaplace, (1, None, None), True, "delta is missing"),
+        (DiscreteLaplace, (1, None, 1), True, "delta must be"),
+        (DiscreteLaplace, (0, None, None), False, "epsilon must be"),
+        (DiscreteGaussian, (None, None, None), False, "rho is the price"),
+        (DiscreteGaussian, (1, 1, None), False, "rho is the price"),
+        (DiscreteGaussian, (1, None, None), False, "delta is missing"),
+        (DiscreteGaussian, (None, 1, "1e-6"), False, "with rho"),
+        (DiscreteGaussian, (None, -1, None), False, "rho must be"),
+        (Laplace, (1, None, None), False, "DiscreteLaplace or DiscreteGaussian"),
+        (DiscreteLaplace(3), (1, None, None), False, "the class"),
+    ],
+)
+def test_a_price_that_is_none_is_refused_in_one_line(
+    noise: object, prices: tuple[object, object, object], *, is_hidden: bool, words: str
+) -> None:
+    """The refusal says what is missing or one too many."""
+    with pytest.raises(ValueError, match=words) as refused:
+        TablePrice.of(noise, *prices, is_hidden=is_hidden)  # type: ignore[arg-type]  # on purpose
+    assert "\n" not in str(refused.value)

@@ -1,0 +1,201 @@
+"""What becomes of replies that somebody changed in the database of a ledger."""
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from noisycount.errors import LedgerError
+from noisycount.ledger.chain import Head, chained, reply_columns
+from noisycount.ledger.entries import Analyst, TableAnswer
+from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.replies import Replies
+from noisycount.ledger.reply import Reply
+from noisycount.ledger.state import verification
+from tests.ledger.ledgers import asked, refusal
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+NAMES = ("ana:1", "bo:1", "ana:table")
+TABLE = TableAnswer.of([[5, -1], [4]])
+
+
+def told(name: str, answer: int | list[int]) -> Reply:
+    """Give a reply as a service writes it, of a count or of a table."""
+    said: dict[str, object] = {"key": name, "analyst": name.partition(":")[0], "dataset": "survey"}
+    rows = answer if isinstance(answer, int) else [{"answer": each} for each in answer]
+    said["answer" if isinstance(answer, int) else "rows"] = rows
+    return Reply(name, "survey", f"digest of {name}", json.dumps(said).encode())
+
+
+REPLIES = {
+    "ana:1": told("ana:1", 103),
+    "bo:1": told("bo:1", 103),
+    "ana:table": told("ana:table", [5, -1, 4]),
+}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Give the file of a ledger with a count, a table, and a count that was repeated."""
+    path = tmp_path / "ledger.db"
+    with Ledger.open(f"sqlite:///{path}") as ledger:
+        replies = Replies(ledger)
+        for number, (name, answer) in enumerate([("ana:1", 103), ("ana:table", TABLE)]):
+            entry, _ = ledger.reserve(name, asked(number), Fraction(1), Analyst("ana"))
+            ledger.store(entry, answer, replies.enclosure(REPLIES[name]))
+        replies.kept(REPLIES["bo:1"])
+    return path
+
+
+@pytest.fixture
+def older(path: Path) -> Path:
+    """Give the same as an older noisycount left it: no row is of a reply."""
+    with closing(sqlite3.connect(path)) as shell:
+        kept = shell.execute("SELECT * FROM replies").fetchall()
+    path.unlink()
+    with Ledger.open(f"sqlite:///{path}") as ledger:
+        for number, (name, answer) in enumerate([("ana:1", 103), ("ana:table", TABLE)]):
+            entry, _ = ledger.reserve(name, asked(number), Fraction(1), Analyst("ana"))
+            ledger.store(entry, answer)
+        with ledger.writing.begin() as connection:
+            connection.exec_driver_sql(
+                "CREATE TABLE replies (name TEXT NOT NULL, dataset TEXT NOT NULL,"
+                " request TEXT NOT NULL, reply BLOB NOT NULL, PRIMARY KEY (name))"
+            )
+            for row in kept:
+                connection.exec_driver_sql("INSERT INTO replies VALUES (?, ?, ?, ?)", row)
+    return path
+
+
+def changed(path: Path, statement: str, *values: object) -> None:
+    """Change the table of replies as somebody does who may write to the file."""
+    with closing(sqlite3.connect(path)) as shell, shell:
+        assert shell.execute(statement, values).rowcount == 1
+
+
+def packed(name: str, answer: int | list[int]) -> bytes:
+    """Give the bytes that keep a reply."""
+    return zlib.compress(told(name, answer).content, 1)
+
+
+CHANGES: dict[str, Callable[[Path], None]] = {
+    "an answer": lambda path: changed(
+        path, "UPDATE replies SET reply = ? WHERE name = 'ana:1'", packed("ana:1", 104)
+    ),
+    "an asker": lambda path: changed(path, "UPDATE replies SET name = 'e:1' WHERE name = 'bo:1'"),
+    "a data set": lambda path: changed(
+        path, "UPDATE replies SET dataset = 'other' WHERE name = 'bo:1'"
+    ),
+    "a question": lambda path: changed(
+        path, "UPDATE replies SET request = 'other' WHERE name = 'bo:1'"
+    ),
+    "one removed": lambda path: changed(path, "DELETE FROM replies WHERE name = 'ana:table'"),
+    "one added": lambda path: changed(
+        path, "INSERT INTO replies VALUES ('e:1', 'survey', 'd', ?)", packed("e:1", 103)
+    ),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_reply_that_is_not_as_it_was_given_is_told_and_given_to_nobody(
+    path: Path, what: str
+) -> None:
+    """`verify` names it, and whoever asks for it is refused in one line; all others get theirs."""
+    CHANGES[what](path)
+    with Ledger.open(f"sqlite:///{path}") as ledger:
+        found, replies = ledger.verify(), Replies(ledger)
+        assert found.broken is not None
+        assert "reply '" in found.why
+        refused = dict[str, str]()
+        for name in (*NAMES, "e:1"):
+            try:
+                assert replies.of(name) == REPLIES.get(name)
+            except LedgerError as error:
+                refused[name] = str(error)
+    assert len(refused) == (2 if what == "an asker" else 1)
+    for name, message in refused.items():
+        assert f"reply {name!r}" in message
+        assert "restore it from a copy" in message
+
+
+def test_a_table_of_replies_that_is_gone_is_told(path: Path) -> None:
+    """The rows of the ledger know what it held."""
+    with closing(sqlite3.connect(path)) as shell, shell:
+        shell.execute("DROP TABLE replies")
+    with Ledger.open(f"sqlite:///{path}") as ledger:
+        assert ledger.verify().broken == 3
+        assert "is not as it was given" in refusal(lambda: Replies(ledger).of("ana:1"))
+
+
+def test_no_other_reply_takes_the_place_of_one_that_is_gone(path: Path) -> None:
+    """Who asks again under its key gets no second reply, and nothing is written."""
+    CHANGES["one removed"](path)
+    with Ledger.open(f"sqlite:///{path}") as ledger:
+        again = told("ana:table", [7, 7, 7])
+        assert "is not as it was given" in refusal(lambda: Replies(ledger).kept(again))
+        assert ledger.verify().broken is not None
+
+
+def test_two_rows_of_one_reply_are_found() -> None:
+    """Whoever can compute hashes can still not book a second reply."""
+    first = chained(Head(), reply_columns("ana:1", "a", START))
+    second = chained(Head(1, first["hash"]), reply_columns("ana:1", "b", START))
+    found = verification([first, second])
+    assert (found.broken, found.why) == (2, "is a second reply to one request")
+
+
+def test_replies_of_an_older_form_are_given_byte_for_byte(older: Path) -> None:
+    """Of a count, of a table and of a repetition; `verify` says that it knows less of them."""
+    with Ledger.open(f"sqlite:///{older}") as ledger:
+        found = ledger.verify()
+        assert (found.broken, found.older_replies, found.head.number) == (None, 3, 4)
+        for name in NAMES:
+            assert Replies(ledger).of(name) == REPLIES[name]
+
+
+def older_changes() -> Iterator[tuple[str, str, tuple[object, ...]]]:
+    """Give what somebody may do to replies of an older form."""
+    yield "ana:1", "UPDATE replies SET reply = ? WHERE name = 'ana:1'", (packed("ana:1", 104),)
+    yield "bo:1", "UPDATE replies SET reply = ? WHERE name = 'bo:1'", (packed("bo:1", 104),)
+    rows = packed("ana:table", [5, 5, 4])
+    yield "ana:table", "UPDATE replies SET reply = ? WHERE name = 'ana:table'", (rows,)
+    yield "eve:1", "UPDATE replies SET name = 'eve:1' WHERE name = 'bo:1'", ()
+    yield "bo:1", "UPDATE replies SET reply = x'00' WHERE name = 'bo:1'", ()
+    yield "bo:1", "UPDATE replies SET reply = 'text' WHERE name = 'bo:1'", ()
+
+
+@pytest.mark.parametrize(("name", "statement", "values"), list(older_changes()))
+def test_a_reply_of_an_older_form_must_repeat_an_answer(
+    older: Path, name: str, statement: str, values: tuple[object, ...]
+) -> None:
+    """Another answer, or another asker, is told by `verify` and given to nobody, then and later."""
+    changed(older, statement, *values)
+    with Ledger.open(f"sqlite:///{older}") as ledger:
+        assert f"reply {name!r}" in refusal(ledger.verify)
+        assert f"reply {name!r}" in refusal(lambda: Replies(ledger).of(name))
+        Replies(ledger).kept(told("cleo:1", 103))
+        assert f"reply {name!r}" in refusal(lambda: Replies(ledger).of(name))
+        found = ledger.verify()
+        assert found.broken is not None
+        assert f"reply {name!r} is in no row" in found.why
+
+
+def test_replies_of_an_older_form_come_into_the_ledger_with_the_next(older: Path) -> None:
+    """From then on each byte counts, and none can be added."""
+    with Ledger.open(f"sqlite:///{older}") as ledger:
+        Replies(ledger).kept(told("cleo:1", 103))
+        found = ledger.verify()
+        assert (found.broken, found.older_replies, found.head.number) == (None, 0, 8)
+        for name in NAMES:
+            assert Replies(ledger).of(name) == REPLIES[name]
+    spaced = zlib.compress(REPLIES["bo:1"].content + b" ", 1)
+    changed(older, "UPDATE replies SET reply = ? WHERE name = 'bo:1'", spaced)
+    with Ledger.open(f"sqlite:///{older}") as ledger:
+        assert "reply 'bo:1'" in ledger.verify().why
+        assert "is not as it was given" in refusal(lambda: Replies(ledger).of("bo:1"))

@@ -1,0 +1,260 @@
+"""What threads find that write to a ledger in one transaction."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, event, exc
+
+from noisycount.errors import BudgetError
+from noisycount.ledger.budget import ConcentratedBudget, Loss
+from noisycount.ledger.entries import Request
+from noisycount.ledger.ledger import Ledger
+from tests.ledger.ledgers import TENTH, asked, narrow
+
+BUDGET = Fraction(1)
+CONCENTRATED = ConcentratedBudget(Fraction(1))
+PATIENCE = 20  # seconds
+Asked = Callable[[], Any]
+
+
+@pytest.fixture
+def ledger(ledger_url: str) -> Iterator[Ledger]:
+    """Give a ledger of one debit, of a hundredth."""
+    with Ledger.open(ledger_url) as ledger:
+        ledger.reserve("first", asked(0, TENTH / 10), BUDGET)
+        yield ledger
+
+
+def sharing(ledger: Ledger, works: Sequence[Asked]) -> list[Future[Any]]:
+    """Give what becomes of works that wait while another writes, and so share the next turn."""
+    is_writing, may_commit = Event(), Event()
+
+    def hold(_: Connection) -> None:
+        if not is_writing.is_set():
+            is_writing.set()
+            assert may_commit.wait(PATIENCE)
+
+    event.listen(ledger.writing, "commit", hold)
+    with ThreadPoolExecutor(len(works) + 1) as pool:
+        held = pool.submit(ledger.describe, "another", '{"unit": null}')
+        assert is_writing.wait(PATIENCE)
+        waiting: list[Future[Any]] = []
+        try:
+            for number, work in enumerate(works):
+                waiting.append(pool.submit(work))
+                while len(ledger.turns.writers.waiting) <= number:
+                    assert not waiting[-1].done()
+        finally:
+            may_commit.set()
+        held.result()
+    return waiting
+
+
+def spending(ledger: Ledger, key: str, number: int) -> Asked:
+    """Give the spending of a tenth."""
+    return lambda: ledger.reserve(key, asked(number), BUDGET)
+
+
+def test_who_waits_shares_a_transaction_and_has_a_result_or_a_refusal_of_its_own(
+    ledger: Ledger,
+) -> None:
+    """Eleven tenths of nine that are left: the first nine are debited, in their order."""
+    commits: list[object] = []
+    event.listen(ledger.writing, "commit", commits.append)
+    spends = [spending(ledger, f"{number}", number) for number in range(1, 12)]
+    waited = sharing(ledger, spends)
+    refusals = [type(each.exception()) for each in waited]
+    assert refusals == [type(None)] * 9 + [BudgetError] * 2
+    assert len(commits) == 2
+    assert ledger.entries()[1:] == [each.result()[0] for each in waited[:9]]
+    assert [entry.key for entry in ledger.entries()[1:]] == [f"{n}" for n in range(1, 10)]
+    assert ledger.verify().broken is None
+
+
+def test_the_same_question_in_one_transaction_is_charged_once(ledger: Ledger) -> None:
+    """Under one key or several; under the key of another question it is refused."""
+    wanted = [("a", 1), ("a", 1), ("b", 1), ("a", 2)]
+    waited = sharing(ledger, [spending(ledger, *each) for each in wanted])
+    entries, charges = zip(*(each.result() for each in waited[:3]), strict=True)
+    assert charges == (Loss.of(TENTH), Loss(), Loss())
+    assert entries == (entries[0],) * 3
+    assert "was used for another question" in str(waited[3].exception())
+    assert ledger.paid("survey").epsilon == TENTH + TENTH / 10
+
+
+def test_many_that_share_a_transaction_need_few_statements(ledger: Ledger) -> None:
+    """Rows of all forms, more than a statement holds; the second of a key finds the first's."""
+    written: list[str] = []
+
+    def note(_: object, __: object, statement: str, *___: object) -> None:
+        if statement.startswith("INSERT"):
+            written.append(statement)
+
+    def spend(number: int) -> Asked:
+        request = asked(number + 1, TENTH / 100)
+        if number % 3 == 1:
+            request = Request("survey", f"question {number + 1}", None, TENTH / 1000)
+        purpose = f"for {number}" if number % 3 == 2 else None
+        key = f"{number % 44}"
+        return lambda: ledger.reserve(key, request, CONCENTRATED, purpose=purpose)
+
+    event.listen(ledger.writing, "before_cursor_execute", note)
+    found = [each.result() for each in sharing(ledger, [spend(n) for n in range(44)] + [spend(0)])]
+    assert len(written) == 3, "one before, and two for all others"
+    assert found[44] == (found[0][0], Loss())
+    assert ledger.entries()[1:] == [entry for entry, _ in found[:44]]
+    assert ledger.verify().broken is None
+
+
+def test_answers_of_one_debit_that_share_a_transaction_are_one(ledger: Ledger) -> None:
+    """The first of them."""
+    (entry,) = ledger.entries()
+    stores = [lambda answer=answer: ledger.store(entry, answer) for answer in range(4)]
+    assert {each.result().answer for each in sharing(ledger, stores)} == {0}
+    assert ledger.entries()[0].answer == 0
+
+
+@pytest.mark.parametrize("when", ["before_cursor_execute", "commit"])
+@pytest.mark.parametrize("is_older", [False, True])
+def test_where_the_database_refuses_a_shared_transaction_each_goes_on_alone(
+    ledger_url: str, when: str, *, is_older: bool
+) -> None:
+    """Nobody is refused for another, and nothing of the refused transaction is told or charged.
+
+    Not the columns either that it gave to an older ledger.
+    """
+    if is_older:
+        narrow(ledger_url)
+    failures = [exc.OperationalError("a statement", {}, OSError("no room"))]
+    held = [when] if when == "commit" else []  # that of who writes while they wait
+
+    def fail_once(*words: object) -> None:
+        if when == "commit" or "question 4" in str(words):
+            if held:
+                held.pop()
+            elif failures:
+                raise failures.pop()
+
+    with Ledger.open(ledger_url) as ledger:
+        spends = [
+            lambda n=n: ledger.reserve(f"{n}", asked(n), BUDGET, purpose=f"for {n}")
+            for n in range(1, 7)
+        ]
+        event.listen(ledger.writing, when, fail_once)
+        waited = sharing(ledger, spends)
+        assert not failures, "nothing was refused: nothing was tested"
+        assert [each.result()[1] for each in waited] == [Loss.of(TENTH)] * len(spends)
+        entries = sorted(ledger.entries(), key=lambda entry: entry.key)
+        assert entries == [each.result()[0] for each in waited]
+        assert ledger.verify().head.number == 1 + len(spends)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[Ledger]:
+    """Give a ledger in a file, of one debit, of a hundredth."""
+    with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger:
+        ledger.reserve("first", asked(0, TENTH / 10), BUDGET)
+        yield ledger
+
+
+class Commits:
+    """Commits of which each waits until it may be made.
+
+    Args:
+        ledger: Whose.
+        failing: Those that are refused, by their number.
+    """
+
+    def __init__(self, ledger: Ledger, failing: Sequence[int] = ()) -> None:
+        self.begun, self.failing = [Event(), Event()], failing
+        self.allowed, self.number = [Event(), Event()], 0
+        event.listen(ledger.writing, "commit", self.wait)
+
+    def wait(self, _: Connection) -> None:
+        """Wait, and then commit or fail."""
+        number, self.number = self.number, self.number + 1
+        if number < len(self.begun):
+            self.begun[number].set()
+            assert self.allowed[number].wait(PATIENCE)
+        if number in self.failing:
+            raise exc.OperationalError("a statement", {}, OSError("no room"))
+
+
+@pytest.mark.parametrize("failing", [(), (1,)])
+def test_who_only_looks_is_told_before_what_others_write_is_committed(
+    file: Ledger, failing: Sequence[int]
+) -> None:
+    """Of the debit that was committed before, and of none that was not; whatever becomes of it."""
+    commits = Commits(file, failing)
+    look = partial(file.turns.found, lambda _, book: set(book.debits))
+    with ThreadPoolExecutor(4) as pool:
+        first = pool.submit(spending(file, "1", 1))
+        assert commits.begun[0].wait(PATIENCE)
+        later = [pool.submit(spending(file, "2", 2)), pool.submit(look)]
+        while len(file.turns.writers.waiting) < len(later):
+            assert not any(each.done() for each in later)
+        commits.allowed[0].set()
+        assert later[1].result(PATIENCE) == {"first", "1"}
+        assert commits.begun[1].wait(PATIENCE)
+        assert not later[0].done()
+        commits.allowed[1].set()
+        assert [each.result(PATIENCE)[1] for each in (first, later[0])] == [Loss.of(TENTH)] * 2
+    assert look() == {"first", "1", "2"}
+
+
+def test_who_looks_into_the_book_alone_waits_for_no_commit(file: Ledger, tmp_path: Path) -> None:
+    """While this process alone can write, its book is all that was committed."""
+    commits = Commits(file)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(spending(file, "1", 1))
+        assert commits.begun[0].wait(PATIENCE)
+        before = file.paid("survey"), file.has_answer(asked(1)), file.descriptions()
+        commits.allowed[0].set()
+        first.result(PATIENCE)
+    assert before == (Loss.of(TENTH / 10), False, {})
+    with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as other:
+        other.reserve("2", asked(2), BUDGET)
+    assert file.paid("survey") == Loss.of(TENTH / 10) + Loss.of(TENTH) + Loss.of(TENTH)
+
+
+class Interruption(BaseException):
+    """What Ctrl-C does to a thread."""
+
+
+def test_an_interrupted_writer_holds_up_nobody(ledger: Ledger) -> None:
+    """What it wrote for others is undone, and they go on alone."""
+
+    def interrupt_first(*words: object) -> None:
+        if "question 1" in str(words):
+            raise Interruption
+
+    spends = [spending(ledger, f"{number}", number) for number in (1, 2, 3)]
+    event.listen(ledger.writing, "before_cursor_execute", interrupt_first)
+    first, *others = sharing(ledger, spends)
+    assert isinstance(first.exception(), Interruption)
+    assert [each.result()[1] for each in others] == [Loss.of(TENTH)] * 2
+    assert ledger.reserve("4", asked(4), BUDGET)[1] == Loss.of(TENTH)
+
+
+@pytest.mark.parametrize("is_told", [False, True])
+def test_who_is_interrupted_while_it_waits_holds_up_nobody(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, *, is_told: bool
+) -> None:
+    """Whether it would have waited on, or was just told to write for all."""
+
+    def interrupt(_: Event) -> None:
+        ledger.turns.writers.waiting[0].leads = is_told
+        raise Interruption
+
+    ledger.turns.writers.led = True
+    with monkeypatch.context() as patched:
+        patched.setattr("noisycount.ledger.transactions.Event.wait", interrupt)
+        with pytest.raises(Interruption):
+            ledger.reserve("a", asked(1), BUDGET)
+    assert (ledger.turns.writers.waiting, ledger.turns.writers.led) == ([], not is_told)

@@ -1,0 +1,217 @@
+import itertools
+import math
+from collections.abc import Callable
+from operator import mul
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mpmath import mp, mpf
+
+from noisycount.analysis.posterior.posterior import posterior
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.gaussian import Gaussian
+from noisycount.model.noises.laplace import Laplace
+from noisycount.model.populations.binomial import Binomial
+from noisycount.model.populations.strata import Strata
+from noisycount.model.subsampling import Subsample
+from tests.layers import examples
+from tests.oracles.posterior import (
+    Law,
+    assert_exact,
+    binomial_window,
+    gaussian_likelihood,
+    laplace_likelihood,
+    reweighted,
+    sample_likelihood,
+    strata_law,
+)
+
+RATES = st.sampled_from([0.0, 1e-12, 1e-4, 0.017, 0.3, 0.5, 0.999, 1 - 1e-12, 1.0])
+BITS = 300
+
+
+def fixed_point(law: Law) -> list[int]:
+    """The probabilities in units of 2^−300."""
+    total = law.total
+    return [int(mp.ldexp(weight / total, BITS)) for weight in law.weights]
+
+
+def sum_law(one: Law, other: Law) -> Law:
+    """The law of a sum of two counts: the convolution, to an absolute 1e-80."""
+    long, short = sorted([one, other], key=lambda law: len(law.weights))[::-1]
+    values, turned = fixed_point(long), fixed_point(short)[::-1]
+    padding = [0] * (len(turned) - 1)
+    padded = [*padding, *values, *padding]
+    sums = (
+        sum(map(mul, turned, itertools.islice(padded, start, start + len(turned))))
+        for start in range(len(values) + len(padding))
+    )
+    return Law(one.first + other.first, [mp.ldexp(value, -2 * BITS) for value in sums])
+
+
+def bulk(size: int, rate: float, reach: float = 13) -> Law:
+    """The binomial law within so many standard deviations of its mean."""
+    mean, deviation = size * rate, math.sqrt(size * rate * (1 - rate))
+    first, last = mean - reach * deviation - 9, mean + reach * deviation + 9
+    return binomial_window(size, rate, max(0, round(first)), min(size, round(last)))
+
+
+@pytest.fixture(scope="module")
+def million() -> tuple[Strata, Law]:
+    """A million records of two kinds, and a few of certain and rare ones."""
+    strata = Strata([900_000, 99_990, 7, 3], [0.02, 1e-3, 1.0, 0.0])
+    law = sum_law(bulk(900_000, 0.02), bulk(99_990, 1e-3))
+    return strata, Law(law.first + 7, law.weights)
+
+
+@examples(60)
+@given(groups=st.lists(st.tuples(st.sampled_from([0, 1, 1, 2, 25]), RATES), min_size=1, max_size=6))
+def test_the_law_of_a_sum_is_exact(groups: list[tuple[int, float]]) -> None:
+    """Every probability of narrow laws to 1e-12 of itself, against the convolution."""
+    sizes, rates = zip(*groups, strict=True)
+    law, exact = Strata(sizes, rates).law(), strata_law(sizes, rates)
+    expected = [float(weight) for weight in exact.weights]
+    assert law.pmf(range(sum(sizes) + 1)) == pytest.approx(expected, rel=1e-12, abs=1e-290)
+    assert law.mean == pytest.approx(float(exact.mean), rel=1e-14, abs=1e-300)
+
+
+@examples(20)
+@given(
+    rates=st.lists(st.floats(0.02, 0.98), min_size=120, max_size=300),
+    answer=st.floats(-50, 350),
+    noise=st.sampled_from([Laplace(0.5), Laplace(20), Gaussian(3), Gaussian(1e4)]),
+)
+def test_single_records_of_unequal_rates_are_exact(
+    rates: list[float], answer: float, noise: Laplace | Gaussian
+) -> None:
+    """Wide Poisson-binomial laws come by their frequencies; the answer may lie in their tails."""
+    sizes = [1] * len(rates)
+    likelihood = laplace_likelihood if isinstance(noise, Laplace) else gaussian_likelihood
+    exact = reweighted(strata_law(sizes, rates), likelihood(answer, noise.scale))
+    assert_exact(posterior(answer, Strata(sizes, rates), noise), exact)
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize(
+    ("deviations", "noise", "likelihood"),
+    [
+        (0.3, Laplace(0.01), laplace_likelihood),
+        (-2, Laplace(30), laplace_likelihood),
+        (1.5, Laplace(1e9), laplace_likelihood),
+        (2, Gaussian(0.5), gaussian_likelihood),
+        (6, Gaussian(200), gaussian_likelihood),
+        (0, Gaussian(1e6), gaussian_likelihood),
+    ],
+)
+def test_a_million_records_are_exact(
+    million: tuple[Strata, Law],
+    deviations: float,
+    noise: Laplace | Gaussian,
+    likelihood: Callable[[float, float], Callable[[int], mpf]],
+) -> None:
+    """Against a convolution in integers of 300 bits."""
+    strata, law = million
+    answer = 18_107 + 0.25 + deviations * 133
+    exact = reweighted(law, likelihood(answer, noise.scale))
+    assert_exact(posterior(answer, strata, noise), exact)
+
+
+def test_a_sample_of_a_million_records_is_exact(million: tuple[Strata, Law]) -> None:
+    """A tenth of the records were drawn without noise."""
+    strata, law = million
+    exact = reweighted(law, sample_likelihood(1850, 100_000, 10**6))
+    assert_exact(posterior(1850, strata, Subsample(100_000)), exact)
+
+
+def test_the_law_of_a_million_records_keeps_digits_far_out(million: tuple[Strata, Law]) -> None:
+    """Log-probabilities of the prior law within its depth, to 1e-10."""
+    strata, exact = million
+    law = strata.law()
+    assert law.depth >= 70
+    counts = np.arange(18_107 - 1400, 18_107 + 1500, 50)
+    total = mp.log(exact.total)
+    for count, log_pmf in zip(counts.tolist(), law.log_pmf(counts).tolist(), strict=True):
+        expected = mp.log(exact.weights[count - exact.first]) - total
+        assert log_pmf == pytest.approx(float(expected), rel=1e-10)
+
+
+@pytest.mark.parametrize("mechanism", [Laplace(3), Gaussian(40), Subsample(50)])
+def test_groups_of_one_rate_are_one_binomial(mechanism: Mechanism) -> None:
+    """Three groups at the same rate tell what one population of all records tells."""
+    told = posterior(17, Strata([60, 1, 39], [0.3, 0.3, 0.3]), mechanism)
+    same = posterior(17, Binomial(100, 0.3), mechanism)
+    assert told.mean == pytest.approx(same.mean, rel=1e-13)
+    assert told.variance == pytest.approx(same.variance, rel=1e-11)
+    assert (told.median, told.mode, told.interval()) == (same.median, same.mode, same.interval())
+
+
+def test_neighbours_are_one_pair_for_each_group_with_records() -> None:
+    """The record is taken out of its group and added as known; empty groups have none."""
+    pairs = list(Strata([2, 0, 3], [0.25, 0.5, 0.75]).neighbours())
+    rests = [([1, 0, 3], [0.25, 0.5, 0.75]), ([2, 0, 2], [0.25, 0.5, 0.75])]
+    for (positive, negative), rest in zip(pairs, rests, strict=True):
+        others = [float(weight) for weight in strata_law(*rest).weights]
+        assert positive.records == negative.records == 5
+        assert positive.law().pmf(range(6)) == pytest.approx([0, *others], rel=1e-12)
+        assert negative.law().pmf(range(6)) == pytest.approx([*others, 0], rel=1e-12)
+
+
+def test_knowing_twice_is_knowing_the_sum() -> None:
+    """One record of each group and then one of the second are two of the second."""
+    strata = Strata([4, 5], [0.25, 0.75])
+    twice = strata.given([1, 1], [1, 0]).given([0, 1], [0, 1])
+    once = strata.given([1, 2], [1, 1])
+    assert (twice.known, twice.positives, twice.records) == (3, 2, 9)
+    assert twice.law().pmf(range(10)).tolist() == once.law().pmf(range(10)).tolist()
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0])
+def test_a_group_of_a_certain_property_has_no_neighbours(rate: float) -> None:
+    """Beside others it is as if known; alone it is refused with its rate."""
+    (pair,) = Strata([2, 3], [0.5, rate]).neighbours()
+    assert pair.positive.law().mean == 1.5 + 3 * rate
+    with pytest.raises(ValueError, match=rf"^rates must lie between 0 and 1 .*, got \[{rate}\]: "):
+        list(Strata([3], [rate]).neighbours())
+
+
+@pytest.mark.parametrize(
+    ("sizes", "rates", "message"),
+    [
+        ([1.5], [0.5], r"^sizes must be whole numbers from 0, got 1\.5$"),
+        ([3, -1], [0.5, 0.5], r"^sizes must be whole numbers from 0, got -1\.0$"),
+        ([math.nan], [0.5], r"^sizes must be whole numbers from 0, got nan$"),
+        ([2**53, 2], [0.5, 0.5], r"^sizes must add up to at most 2\*\*53, got "),
+        ([math.inf], [0.5], r"^sizes must add up to at most 2\*\*53, got inf$"),
+        ([3], [1.2], r"^rates must be probabilities between 0 and 1, got 1\.2$"),
+        ([3], [-1e-9], r"^rates must be probabilities between 0 and 1, got -1e-09$"),
+        ([3], [math.nan], r"^rates must be probabilities between 0 and 1, got nan$"),
+        ([3, 4], [0.5], r"^sizes and rates must be two rows of one length.*\(2,\) and \(1,\)$"),
+        ([], [], r"^sizes and rates must be two rows of one length, at least 1, got shapes"),
+        ([[3]], [[0.5]], r"^sizes and rates must be two rows of one length.*\(1, 1\)$"),
+        (3, 0.5, r"^sizes and rates must be two rows of one length.*\(\) and \(\)$"),
+        (["many"], [0.5], r"^sizes and rates must be numbers, one a group: give two lists$"),
+    ],
+)
+def test_groups_that_cannot_be_are_refused(sizes: object, rates: object, message: str) -> None:
+    """The refusal names the argument and its value, or the shapes that do not fit."""
+    with pytest.raises(ValueError, match=message):
+        Strata(sizes, rates)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("known", "positives", "message"),
+    [
+        ([1], [1], r"^known and positives must be one number a group \(2\), got shapes"),
+        ([5, 0], [0, 0], r"^known must be at most the 4 records there are, got 5$"),
+        ([2, 0], [3, 0], r"^positives must be at most known = 2, got 3$"),
+        ([-1, 0], [0, 0], r"^known must be a whole number from 0 to 2\*\*53, got -1$"),
+    ],
+)
+def test_knowledge_that_cannot_be_is_refused(
+    known: list[int], positives: list[int], message: str
+) -> None:
+    """The refusal names the argument, its value and the bound."""
+    with pytest.raises(ValueError, match=message):
+        Strata([4, 5], [0.25, 0.75]).given(known, positives)

@@ -1,0 +1,232 @@
+import os
+from collections.abc import Callable
+from fractions import Fraction
+from io import BytesIO
+from itertools import product
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+
+from noisycount.model.sampling import scalar as sampler
+from noisycount.model.sampling.scalar import (
+    RandomIntegers,
+    bernoulli_exp,
+    discrete_laplace,
+    rounded_laplace,
+)
+from noisycount.model.sampling.vectors import _below_by_product, discrete_laplace_array
+from tests.oracles.chi_square import chi_square_p_value
+from tests.oracles.enumeration import (
+    Script,
+    ScriptOfIntegers,
+    bracket,
+    enumerated,
+    scripted_exponential,
+)
+
+SCALES = [
+    Fraction(1, 2),
+    Fraction(1),
+    Fraction(7, 3),
+    Fraction(10),
+    Fraction(1000),
+    Fraction(123_456_789_012_345, 98_765_432_101),
+    Fraction(2**53 - 1, 2**53 - 3),
+]
+FALSE_ALARM = 1e-6 / (2 * len(SCALES))
+
+
+def probability(value: int, scale: Fraction) -> mpf:
+    """P[Z = value] of the discrete Laplace law."""
+    x = mp.exp(-mpf(scale.denominator) / scale.numerator)
+    return (1 - x) / (1 + x) * x ** abs(value)
+
+
+@pytest.mark.parametrize("width", [0, 1, 2, 7, 64, 511, 513])
+def test_bits_are_those_of_the_entropy_each_once(width: int) -> None:
+    """The random bytes are one long integer, of which each call takes the next bits."""
+    random_bytes = os.urandom(4096)
+    integers = RandomIntegers(BytesIO(random_bytes).read)
+    rest = int.from_bytes(random_bytes, "little")
+    for _ in range(20):
+        assert integers.bits(width) == rest % 2**width
+        rest >>= width
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 5, 7, 12])
+def test_below_is_uniform_as_rationals(bound: int) -> None:
+    """Within any number of bits every value below the bound has the same probability."""
+    masses, undecided = enumerated(lambda integers: integers.below(bound), Script, 2**-12)
+    assert set(masses) == set(range(bound))
+    assert len(set(masses.values())) == 1
+    assert undecided < Fraction(1, 4)
+
+
+@pytest.mark.parametrize("gamma", [Fraction(0), Fraction(1, 3), Fraction(1, 2), Fraction(1)])
+def test_bernoulli_exp_is_exact_as_rationals(gamma: Fraction) -> None:
+    """P[stops at trial k] is γ^(k−1)/(k−1)! − γ^k/k!, whose odd terms add up to e^−γ."""
+
+    class Counting(RandomIntegers):
+        def __init__(self, fails_at: int) -> None:
+            super().__init__()
+            self.fails_at, self.trials, self.chance = fails_at, 0, Fraction(1)
+
+        def below(self, bound: int) -> int:
+            self.trials += 1
+            success = Fraction(gamma.numerator, bound)
+            self.chance *= 1 - success if self.trials == self.fails_at else success
+            return gamma.numerator if self.trials == self.fails_at else -1
+
+    power, factorial, total = Fraction(1), 1, Fraction(0)
+    for fails_at in range(1, 12):
+        integers = Counting(fails_at)
+        accepted = bernoulli_exp(gamma.numerator, gamma.denominator, integers)
+        following = power * gamma
+        chance = power / factorial - following / (factorial * fails_at)
+        assert integers.chance == chance
+        assert accepted == (fails_at % 2 == 1)
+        power, factorial = following, factorial * fails_at
+        total += chance if accepted else 0
+    assert abs(float(total) - np.exp(-float(gamma))) < 1e-5
+
+
+@pytest.mark.parametrize("gamma", [Fraction(3, 2), Fraction(2)])
+def test_bernoulli_exp_splits_off_whole_units(gamma: Fraction) -> None:
+    """A γ above 1 is the chance of no comparison: all integers are drawn, and the mass is e^−γ."""
+    masses, undecided = enumerated(
+        lambda integers: bernoulli_exp(gamma.numerator, gamma.denominator, integers),
+        ScriptOfIntegers,
+        1e-5,
+    )
+    assert undecided < Fraction(1, 100)
+    low, high = bracket(masses[True], undecided)
+    assert low <= mp.exp(-mpf(gamma.numerator) / gamma.denominator) <= high
+
+
+SMALL_SCALES = [Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(2)]
+
+
+@pytest.mark.few(0)
+@pytest.mark.parametrize("scale", SMALL_SCALES)
+def test_small_scales_agree_with_the_enumerated_random_bits(scale: Fraction) -> None:
+    """Every probability lies between the decided mass and the decided plus the undecided mass."""
+    masses, undecided = enumerated(
+        lambda integers: discrete_laplace(scale, integers), ScriptOfIntegers, 1e-5
+    )
+    assert undecided < Fraction(1, 4)
+    for value in range(-6, 7):
+        low, high = bracket(masses[value], undecided)
+        assert low <= probability(value, scale) <= high
+        assert masses[value] == masses[-value]
+
+
+@pytest.fixture
+def _scripted_exponentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each e^−γ becomes one choice of that probability: the steps are tested exact above."""
+    monkeypatch.setattr(sampler, "bernoulli_exp", scripted_exponential)
+
+
+@pytest.mark.few(0)
+@pytest.mark.usefixtures("_scripted_exponentials")
+@pytest.mark.parametrize("scale", [*SMALL_SCALES, Fraction(7, 3), Fraction(5)])
+def test_small_scales_are_exact_by_enumerating_every_choice(scale: Fraction) -> None:
+    """The decided mass reaches each probability and never exceeds it."""
+    masses, undecided = enumerated(
+        lambda integers: discrete_laplace(scale, integers), ScriptOfIntegers, 2e-6
+    )
+    assert undecided < Fraction(1, 20)
+    for value in range(-8, 9):
+        low, high = bracket(masses[value], undecided)
+        assert low <= probability(value, scale) <= high
+
+
+@pytest.mark.usefixtures("_scripted_exponentials")
+def test_rounded_laplace_is_exact_by_enumerating_every_choice() -> None:
+    """P[|Z| >= j] = e^(−(j − 1/2)/scale) within the undecided mass."""
+    masses, undecided = enumerated(
+        lambda integers: rounded_laplace(Fraction(3, 2), integers), ScriptOfIntegers, 1e-5
+    )
+    assert undecided < Fraction(1, 200)
+    for size in range(1, 8):
+        tail = sum((m for value, m in masses.items() if abs(value) >= size), Fraction(0))
+        low, high = bracket(tail, undecided)
+        assert low <= mp.exp((mpf(1) / 2 - size) * 2 / 3) <= high
+
+
+@pytest.mark.usefixtures("_scripted_exponentials")
+def test_enumeration_refuses_a_scale_a_hundredth_off() -> None:
+    """The bracket of the enumeration is narrow enough to refuse a scale that is 1 % off."""
+    masses, undecided = enumerated(
+        lambda integers: discrete_laplace(Fraction(1, 2), integers), ScriptOfIntegers, 1e-5
+    )
+    low, high = bracket(masses[0], undecided)
+    assert not low <= probability(0, Fraction(101, 200)) <= high
+
+
+def laplace_p_value(draws: np.ndarray, scale: Fraction, parts: int = 10) -> float:
+    """The p-value of draws against the discrete Laplace law of that scale, in parts of it."""
+    x = mp.exp(-mpf(scale.denominator) / scale.numerator)
+
+    def below(edge: int) -> mpf:
+        """P[Z < edge]."""
+        return x ** (1 - edge) / (1 + x) if edge <= 0 else 1 - x**edge / (1 + x)
+
+    return chi_square_p_value(draws, float(scale), below, parts)
+
+
+@pytest.mark.few(0)
+@pytest.mark.parametrize("scale", SCALES)
+def test_single_draws_follow_the_law(scale: Fraction) -> None:
+    """χ² of the scalar path; false-alarm rate of all scales and both paths together 1e-6."""
+    draws = np.array([discrete_laplace(scale, RandomIntegers()) for _ in range(20_000)])
+    assert laplace_p_value(draws, scale, parts=3) > FALSE_ALARM
+
+
+@pytest.mark.few(0)
+@pytest.mark.parametrize("scale", SCALES)
+def test_bulk_draws_follow_the_law(scale: Fraction) -> None:
+    """χ² of the vectorised path; false-alarm rate of all scales and both paths together 1e-6."""
+    assert laplace_p_value(discrete_laplace_array(scale, 1_000_000), scale) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("factor", [Fraction(98, 100), Fraction(102, 100)])
+def test_chi_square_refuses_a_scale_two_percent_off(factor: Fraction) -> None:
+    """The χ² above can fail: it refuses noise whose scale is 2 % too small or too large."""
+    draws = discrete_laplace_array(Fraction(10) * factor, 1_000_000)
+    assert laplace_p_value(draws, Fraction(10)) < FALSE_ALARM
+
+
+@pytest.mark.parametrize(("bound", "value"), list(product([3, 10, 1000, 2**24 - 3], [0, 1, 2])))
+def test_bulk_integers_are_uniform_word_by_word(bound: int, value: int) -> None:
+    """Each value belongs to exactly ⌊2^32/bound⌋ accepted words of 32 bits."""
+    first = -(-value * 2**32 // bound)
+    after = -(-(value + 1) * 2**32 // bound)
+    words = np.unique(np.clip([first - 1, first, first + 1, after - 1, after], 0, 2**32 - 1))
+    values, fair = _below_by_product(bound, words.size, lambda _: words.astype(np.uint32).tobytes())
+    accepted = words[fair & (values == value)]
+    assert accepted.max() - accepted.min() + 1 == 2**32 // bound
+
+
+def test_bulk_draws_come_from_the_entropy_that_is_given() -> None:
+    """The same bytes give the same draws: no other randomness takes part."""
+    bytes_of_a_run = os.urandom(1 << 20)
+
+    def replay() -> Callable[[int], bytes]:
+        position = 0
+
+        def entropy(size: int) -> bytes:
+            nonlocal position
+            position += size
+            return bytes_of_a_run[position - size : position]
+
+        return entropy
+
+    first = discrete_laplace_array(Fraction(7, 3), 1000, replay())
+    assert np.array_equal(first, discrete_laplace_array(Fraction(7, 3), 1000, replay()))
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 100_001])
+def test_bulk_draws_come_in_the_number_asked(size: int) -> None:
+    """The array has exactly the size asked, across chunk boundaries too."""
+    assert discrete_laplace_array(Fraction(1, 3), size).shape == (size,)

@@ -1,0 +1,104 @@
+from fractions import Fraction
+
+import duckdb
+import numpy as np
+import pytest
+
+from noisycount.data import survey_path
+from noisycount.papers.simulation.estimates import Estimate, SimulatedRelease
+from noisycount.papers.simulation.true_table import LAWS, TrueTable, survey, true_tables
+
+QUERY = """
+SELECT year, site, health, count(*) FROM read_parquet(?) GROUP BY ALL
+"""
+RATINGS = ["excellent", "good", "fair", "poor"]
+
+
+def by_name(name: str) -> TrueTable:
+    """The table of that name."""
+    return next(table for table in true_tables() if table.name == name)
+
+
+def test_the_survey_is_the_bundled_one() -> None:
+    """Each of its 120 cells, as DuckDB counts them."""
+    counts = np.zeros((5, 6, 4), dtype=np.int64)
+    for year, site, health, count in duckdb.execute(QUERY, [str(survey_path())]).fetchall():
+        counts[year - 1, site - 1, RATINGS.index(health)] = count
+    assert survey().counts.tolist() == counts.ravel().tolist()
+    assert survey().sums(survey().inner[0]).tolist() == counts.sum(axis=(1, 2)).tolist()
+
+
+def test_tables_of_laws_have_their_records_and_never_change() -> None:
+    """2,500 records in 64 cells, the smallest and the largest of each as they were drawn."""
+    made = {table.name: table for table in true_tables()[1:]}
+    assert list(made) == list(LAWS)
+    assert {table.total for table in made.values()} == {2500}
+    assert {len(table.counts) for table in made.values()} == {64}
+    extremes = {name: (table.counts.min(), table.counts.max()) for name, table in made.items()}
+    assert extremes == {
+        "even": (27, 54),
+        "Zipf": (4, 522),
+        "log-normal": (0, 821),
+        "one big": (8, 1270),
+        "smooth": (0, 161),
+    }
+
+
+@pytest.mark.parametrize("name", ["survey", "smooth"])
+def test_levels_nest_from_the_total_to_the_cells(name: str) -> None:
+    """Every node lies in one node of the level above."""
+    table = by_name(name)
+    assert table.levels[0].size == 1
+    assert table.levels[-1].of_cell.tolist() == list(range(len(table.counts)))
+    for above, below in zip(table.levels, table.levels[1:], strict=False):
+        pairs = set(zip(below.of_cell.tolist(), above.of_cell.tolist(), strict=True))
+        assert len(pairs) == below.size
+
+
+@pytest.mark.parametrize("name", ["survey", "smooth"])
+def test_the_price_is_shared_by_the_levels(name: str) -> None:
+    """Each level has an equal part of ε."""
+    table = by_name(name)
+    release = SimulatedRelease.drawn(table, 0.3, table.answered, np.random.default_rng(1))
+    assert [noise.size for noise in release.answers] == [level.size for level in release.levels]
+    assert release.noise.epsilon == Fraction(3, 10) / len(table.answered)
+    assert release.variances == [release.noise.variance] * len(table.answered)
+
+
+@pytest.mark.parametrize("name", ["survey", "smooth"])
+@pytest.mark.parametrize("is_split", [False, True])
+def test_sums_of_raw_answers_take_the_fewest_nodes(name: str, is_split: bool) -> None:  # noqa: FBT001
+    """Against a walk from the first cell, always by the largest answered node that fits."""
+    table = by_name(name)
+    places = table.answered if is_split else table.answered[-1:]
+    release = SimulatedRelease.drawn(table, 1, places, np.random.default_rng(2))
+    raw = release.raw()
+    for end in (1, 4, 23, 24, 25, 63, table.counts.size):
+        first, told = 0, 0.0
+        while first < end:
+            for level, answers in zip(release.levels, release.answers, strict=True):
+                inside = np.flatnonzero(level.of_cell == level.of_cell[first])
+                if inside[0] == first and inside[-1] < end:
+                    told, first = told + answers[level.of_cell[first]], inside[-1] + 1
+                    break
+        assert raw.sums[end - 1] == pytest.approx(told)
+
+
+def test_margins_of_raw_answers_are_own_or_of_the_next_finer_level() -> None:
+    """Answered levels speak for themselves."""
+    table = by_name("smooth")
+    release = SimulatedRelease.drawn(table, 1, table.answered, np.random.default_rng(3))
+    margins = release.raw().margins
+    assert margins[2].tolist() == release.answers[0].tolist()  # 8 nodes
+    assert margins[1].tolist() == release.answers[0].reshape(4, 2).sum(axis=1).tolist()
+    assert margins[3].tolist() == release.answers[1].reshape(16, 4).sum(axis=1).tolist()
+
+
+def test_estimates_of_cells_are_added_up() -> None:
+    """The true counts give the true margins and sums."""
+    table = by_name("survey")
+    added = Estimate.added(table, table.counts.astype(float))
+    assert [each.tolist() for each in added.margins] == [
+        table.sums(level).tolist() for level in table.inner
+    ]
+    assert added.sums[-1] == table.total

@@ -1,0 +1,86 @@
+import math
+
+import numpy as np
+import pytest
+
+from noisycount.papers.simulation.estimates import SimulatedRelease, estimates
+from noisycount.papers.simulation.results import EPSILONS, RUNS, Measured, csv_text, results
+from noisycount.papers.simulation.tables import measured, simulated
+from noisycount.papers.simulation.true_table import LAWS, TrueTable, survey, true_tables
+
+
+def small() -> TrueTable:
+    """16 cells of log-normal shares."""
+    return TrueTable.drawn("small", LAWS["log-normal"], 16, 200)
+
+
+def by_name(answered: str) -> dict[str, Measured]:
+    """What is measured of a small table."""
+    table = small()
+    places = table.answered if answered == "levels" else table.answered[-1:]
+    return {each.estimate: each for each in measured(table, answered, places, 0.3, 4)}
+
+
+@pytest.mark.parametrize(
+    ("answered", "names"),
+    [
+        ("cells", ["clamped", "flat posterior", "projected", "independent", "flat"]),
+        ("levels", ["clamped", "flat posterior", "least squares", "projected"]),
+    ],
+)
+def test_everybody_has_errors_and_the_posterior_has_coverage(
+    answered: str, names: list[str]
+) -> None:
+    """Errors are finite, the root mean square not below the mean, shares between 0 and 1."""
+    found = by_name(answered)
+    assert list(found) == ["raw", *names, "tree", "tree median"]
+    for each in found.values():
+        for errors in (each.cells, each.margins, each.sums):
+            assert 0 < errors.mean_absolute <= errors.root_mean_square < math.inf
+    assert 0.5 < found["tree"].cells.covered <= 1
+    assert 0.5 < found["tree"].margins.covered <= 1
+    assert math.isnan(found["raw"].cells.covered)
+
+
+def test_the_simulation_never_changes() -> None:
+    """The same table, price and number of releases: the same digits."""
+    assert csv_text(by_name("cells").values()) == csv_text(by_name("cells").values())
+
+
+def test_errors_are_those_of_the_estimates() -> None:
+    """One release of the survey, by hand."""
+    table = survey()
+    release = SimulatedRelease.drawn(
+        table, 1.0, (3,), np.random.default_rng([0, 1, 1000, *b"survey"])
+    )
+    clamped = dict(estimates(release))["clamped"]
+    found = {each.estimate: each for each in measured(table, "cells", (3,), 1.0, 1)}["clamped"]
+    away = clamped.cells - table.counts
+    assert found.cells.mean_absolute == pytest.approx(np.abs(away).mean())
+    assert found.cells.root_mean_square == pytest.approx(np.sqrt((away**2).mean()))
+    assert found.sums.mean_absolute == pytest.approx(np.abs(np.cumsum(away)).mean())
+
+
+def test_what_is_kept_is_of_every_table_and_price() -> None:
+    """Where the cells are answered: in the order of the simulation."""
+    kept = [(each.table, each.epsilon) for each in results() if each.answered == "cells"]
+    assert list(dict.fromkeys(kept)) == [
+        (table.name, epsilon) for table in true_tables() for epsilon in EPSILONS
+    ]
+
+
+@pytest.mark.thorough
+def test_what_is_kept_is_what_the_simulation_gives() -> None:
+    """One price of the survey anew, to the digits that are kept."""
+    again = {(each.answered, each.estimate): each for each in simulated(RUNS, [survey()], [1.0])}
+    kept = {
+        (each.answered, each.estimate): each
+        for each in results()
+        if each.table == "survey" and each.epsilon == 1
+    }
+    assert again.keys() == kept.keys()
+    for name, each in kept.items():
+        for kind in ("cells", "margins", "sums"):
+            told, found = getattr(each, kind), getattr(again[name], kind)
+            assert found.mean_absolute == pytest.approx(told.mean_absolute, rel=2e-3)
+            assert found.covered == pytest.approx(told.covered, abs=2e-3, nan_ok=True)

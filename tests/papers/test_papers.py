@@ -1,0 +1,364 @@
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.stats import betabinom, binom, laplace
+
+import noisycount as nc
+from noisycount.charts.plot import Line
+from noisycount.papers.catalogue import PAPERS, chosen
+from noisycount.papers.figure import Figure, Verdict
+from tests.oracles.direct.deltas import (
+    discrete_delta,
+    exchangeable_pair,
+    known_delta,
+    noisy_delta,
+    sampled_pair,
+    shifted_pair,
+)
+from tests.oracles.direct.sums import metrics
+
+KEYS = chosen([])
+SLOW = {"naldi2014.6", "naldi2014.8", "breutigam.8", "ours.assumed", "ours.price"}
+CASES = [pytest.param(key, marks=pytest.mark.thorough if key in SLOW else ()) for key in KEYS]
+ESTIMATES = ("mean", "median", "rounded")
+KINDS = ("Laplace", "Gaussian")
+
+
+@cache
+def figure(key: str) -> Figure:
+    """A figure, computed once."""
+    return nc.figure(key)
+
+
+def lines(key: str, panel: int = 0) -> dict[str, Line]:
+    """The named lines of a panel."""
+    return {line.name: line for line in figure(key).panels[panel].lines if line.name}
+
+
+def near(line: Line, x: float) -> tuple[float, float]:
+    """The point of a line that is nearest to a place."""
+    return min(zip(line.xs, line.ys, strict=True), key=lambda point: abs(point[0] - x))
+
+
+def test_every_figure_of_the_papers_is_there() -> None:
+    """Eight of 2014, two of 2015, eight of Breutigam and Reischuk, and eleven of ours."""
+    numbered = [f"naldi2014.{each}" for each in range(1, 9)] + ["naldi2015.1", "naldi2015.2"]
+    numbered += [f"breutigam.{each}" for each in range(1, 9)]
+    assert KEYS[:18] == numbered
+    assert KEYS[18:] == [
+        f"ours.{name}"
+        for name in (
+            *("sums", "samples", "price", "knowledge", "assumed"),
+            *("tables", "ranges", "coverage"),
+            *("repeated", "overlap", "rule"),
+        )
+    ]
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("key", CASES)
+def test_a_figure_names_itself_and_what_it_shows(key: str) -> None:
+    """Key, number, axes with units or plain numbers, a caption, and a description in words."""
+    shown = figure(key)
+    assert shown.key == key
+    if key[-1].isdigit():
+        assert shown.number == f"Fig. {key[-1]}"
+    assert all([shown.title, shown.caption, shown.x.title, shown.y.title])
+    for line in (line for panel in shown.panels for line in panel.lines if line.name):
+        assert line.name in shown.description
+    assert len({panel.title for panel in shown.panels}) == len(shown.panels)
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("key", CASES)
+def test_a_verdict_comes_with_a_number(key: str) -> None:
+    """Every claim has its place in the text, and our finding has digits."""
+    claims = figure(key).claims
+    assert claims
+    for claim in claims:
+        assert claim.source
+        assert claim.says.endswith(".")
+        assert claim.found.endswith(".")
+        assert any(letter.isdigit() for letter in claim.found)
+
+
+@pytest.mark.few(0)
+@pytest.mark.parametrize(("key", "size"), [("naldi2014.1", 100), ("naldi2014.2", 1000)])
+def test_the_average_error_is_that_of_the_definition(key: str, size: int) -> None:
+    """Eq. (12) summed over all counts and a fine grid of answers; eq. (14) for the answer."""
+    found = lines(key)
+    for place in (0.75, 1.5, 14.0) if size == 100 else (1.5,):
+        deviation, error = near(found["answer"], place)
+        epsilon = math.sqrt(2) / deviation
+        assert error == pytest.approx(1 / epsilon, rel=1e-9)
+        for by in ESTIMATES:
+            assert found[by].at(deviation) == pytest.approx(
+                metrics(size, 0.3, epsilon, by)[0], rel=1e-4
+            )
+
+
+def test_the_guide_is_the_error_of_the_best_guess() -> None:
+    """Without any answer: the least E|K − g| over all g."""
+    counts = np.arange(101)
+    law = binom.pmf(counts, 100, 0.3)
+    least = min(float(np.abs(counts - guess) @ law) for guess in counts)
+    assert figure("naldi2014.1").panels[0].lines[-1].ys == pytest.approx((least, least))
+
+
+@pytest.mark.parametrize(("noisy", "private"), [(1, 3), (2, 4)])
+def test_figures_3_and_4_are_1_and_2_against_epsilon(noisy: int, private: int) -> None:
+    """A standard deviation of √2/ε; the axis runs from little privacy to much."""
+    first, second = lines(f"naldi2014.{noisy}"), lines(f"naldi2014.{private}")
+    for name, line in first.items():
+        assert line.ys == second[name].ys
+        assert [math.sqrt(2) / x for x in line.xs] == pytest.approx(second[name].xs)
+    assert figure(f"naldi2014.{private}").x.is_reversed
+
+
+@pytest.mark.few(0)
+@pytest.mark.parametrize("rate", [0.01, 0.3, 0.5])
+def test_error_and_improvement_against_the_rate_are_those_of_the_definition(rate: float) -> None:
+    """Fig. 5 and 8 at n = 100 and ε = 0.1."""
+    errors, chances = lines("naldi2014.5"), lines("naldi2014.8")
+    assert errors["answer"].at(rate) == pytest.approx(10)
+    for by in ESTIMATES:
+        error, chance = metrics(100, rate, 0.1, by)
+        assert errors[by].at(rate) == pytest.approx(error, rel=1e-4)
+        assert chances[by].at(rate) == pytest.approx(chance, abs=2e-3)
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("epsilon", [2.0, 0.6, 0.1])
+def test_improvement_against_privacy_is_that_of_the_definition(epsilon: float) -> None:
+    """Fig. 6 and 7 at n = 100, eq. (13)."""
+    private, noisy = lines("naldi2014.7"), lines("naldi2014.6")
+    for by in ESTIMATES:
+        place, chance = near(private[by], epsilon)
+        assert chance == pytest.approx(metrics(100, 0.3, place, by)[1], abs=2e-3)
+        assert near(noisy[by], math.sqrt(2) / place)[1] == chance
+
+
+def test_iso_lambda_curves_keep_their_confidence() -> None:
+    """Laplace noise of scale 1/λ lies within ±100w with probability p."""
+    for line in lines("naldi2015.1").values():
+        scale = 1 / float(line.name.removeprefix("λ = "))
+        for confidence, width in zip(line.xs, line.ys, strict=True):
+            assert 1 - 2 * laplace.sf(100 * width, scale=scale) == pytest.approx(confidence)
+
+
+def test_epsilon_against_the_count_keeps_its_goal() -> None:
+    """Noise of scale 1/ε lies within ±w of the count with probability p."""
+    for line in lines("naldi2015.2").values():
+        within, confidence = (float(part.strip("± %")) / 100 for part in line.name.split(","))
+        for count, epsilon in zip(line.xs, line.ys, strict=True):
+            assert 1 - 2 * laplace.sf(within * count, scale=1 / epsilon) == pytest.approx(
+                confidence
+            )
+
+
+@pytest.mark.parametrize(("key", "kind"), [("breutigam.1", "Gaussian"), ("breutigam.3", "Laplace")])
+@pytest.mark.parametrize("scale", [1.0, 3.0])
+def test_delta_against_the_rate_is_that_of_the_definition(
+    key: str, kind: str, scale: float
+) -> None:
+    """The worst case in closed form; the outsider by integrating the definition."""
+    found = lines(key)
+    worst, outside = found[f"DP, ν = {scale:g}"], found[f"SP, ν = {scale:g}"]
+    assert worst.ys == pytest.approx([known_delta(kind, scale)] * len(worst.ys))
+    for place in (0.0, 0.01, 0.5):
+        rate, delta = near(outside, place)
+        assert delta == pytest.approx(noisy_delta(shifted_pair(1000, rate), kind, scale), rel=1e-3)
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize(
+    ("key", "panel", "kind", "size"),
+    [
+        ("breutigam.2", 0, "Gaussian", 1000),
+        ("breutigam.4", 0, "Laplace", 1000),
+        ("breutigam.6", 0, "Gaussian", 100),
+        ("breutigam.6", 1, "Laplace", 100),
+    ],
+)
+def test_ratios_are_of_the_worst_case_to_the_outsider(
+    key: str, panel: int, kind: str, size: int
+) -> None:
+    """Both δ by themselves, at the ends of the axis."""
+    for line in lines(key, panel).values():
+        rate = float(line.name.removeprefix("π = "))
+        for scale in (1.0, 10.0):
+            outside = noisy_delta(shifted_pair(size, rate), kind, scale)
+            assert line.at(scale) == pytest.approx(known_delta(kind, scale) / outside, rel=1e-3)
+
+
+def equal_loss_deltas(rate: float, drawn: int) -> dict[str, float]:
+    """δ of a sample by its mixture, and of noise whose variance is that of the sample's error."""
+    deviation = 1000 * math.sqrt(rate * (1 - rate) * (1 / drawn - 1 / 1000))
+    pair = shifted_pair(1000, rate)
+    return {
+        "sample": discrete_delta(sampled_pair(drawn, 1000, rate), 0.01),
+        "Gaussian": noisy_delta(pair, "Gaussian", deviation),
+        "Laplace": noisy_delta(pair, "Laplace", deviation / math.sqrt(2)),
+    }
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.5])
+def test_mechanisms_of_equal_loss_are_those_of_the_definition(rate: float) -> None:
+    """Fig. 5 at λ = 0.1."""
+    place = near(lines("breutigam.5")["sample"], rate)[0]
+    for name, delta in equal_loss_deltas(place, 100).items():
+        assert lines("breutigam.5")[name].at(place) == pytest.approx(delta, rel=1e-3)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("panel", "rate"), [(0, 0.5), (1, 0.1)])
+def test_mechanisms_against_the_share_are_those_of_the_definition(panel: int, rate: float) -> None:
+    """Fig. 8 at a small and at a large sample; lines end where nothing is left."""
+    found = lines("breutigam.8", panel)
+    for place in (0.03, 0.3):
+        share = near(found["sample"], place)[0]
+        for name, delta in equal_loss_deltas(rate, round(1000 * share)).items():
+            assert found[name].at(share) == pytest.approx(delta, rel=1e-3)
+    free = 1000 * min(found["Laplace"].xs)
+    assert 1 / (1000 * math.sqrt(rate * (1 - rate) * (1 / free - 1 / 1000) / 2)) > 0.01
+
+
+def test_amplification_is_that_of_the_definition() -> None:
+    """Fig. 7: the mixture of the sample at ε', and the count of as many records at ε."""
+    found = lines("breutigam.7")
+    for place in (0.001, 0.1, 1.0):
+        share, delta = near(found["sample"], place)
+        drawn, shrunk = round(1000 * share), math.log1p(share * math.expm1(0.1))
+        assert delta == pytest.approx(discrete_delta(sampled_pair(drawn, 1000, 0.5), shrunk))
+        pure = discrete_delta(shifted_pair(drawn, 0.5), 0.1)
+        assert found["conjecture"].at(share) == pytest.approx(share * pure)
+        assert delta <= found["proved"].at(share) * (1 + 1e-9)
+        assert found["proved"].at(share) <= share * pure * (1 + 1e-9)
+
+
+def test_bounds_of_sums_fail_as_often_as_the_sum_reaches_them() -> None:
+    """For two equal scales P[|Z| ≥ α] = e^−α·(1 + α/2)."""
+
+    def tail(alpha: float) -> float:
+        return math.exp(-alpha) * (1 + alpha / 2)
+
+    found = lines("ours.sums")
+    for beta, ratio in zip(found["printed, 2"].xs, found["printed, 2"].ys, strict=True):
+        assert ratio == pytest.approx(tail(-math.sqrt(2) * math.log(beta)) / beta)
+        odds = math.log(2 / beta)
+        alpha = max(math.sqrt(2), math.sqrt(odds)) * math.sqrt(8 * odds)
+        assert found["Chan et al., 2"].at(beta) == pytest.approx(tail(alpha) / beta)
+    assert max(found["printed, 20"].ys) > 1 > max(found["Chan et al., 20"].ys)
+
+
+def test_samples_stay_below_their_bounds() -> None:
+    """The mixture of the sample over λ times δ of the count of as many records."""
+    found = lines("ours.samples")
+    for line in found.values():
+        rate = float(line.name.removeprefix("π = "))
+        for epsilon in (line.xs[5], line.xs[-1]):
+            larger = math.log1p(math.expm1(epsilon) * 10)
+            bound = 0.1 * discrete_delta(shifted_pair(100, rate), larger)
+            exact = discrete_delta(sampled_pair(100, 1000, rate), epsilon)
+            assert line.at(epsilon) == pytest.approx(exact / bound)
+
+
+def test_what_an_error_buys_is_that_of_the_definition() -> None:
+    """The standard error of the noise, or of a sample, and δ on both sides."""
+    for panel, outside in ((0, True), (1, False)):
+        for name, line in lines("ours.price", panel).items():
+            error, delta = near(line, 0.01)
+            if name == "sample":
+                drawn = round(1 / (1 / 1000 + error**2 / 0.09))
+                pair = sampled_pair(drawn, 1000, 0.1)
+                assert math.sqrt(0.09 * (1 / drawn - 1 / 1000)) == pytest.approx(error)
+                assert not outside or delta == pytest.approx(discrete_delta(pair, 0.01))
+                continue
+            scale = 1000 * error / (math.sqrt(2) if name == "Laplace" else 1)
+            known = known_delta(name, scale)
+            pair = shifted_pair(1000, 0.1)
+            expected = noisy_delta(pair, name, scale) if outside else known
+            assert delta == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_knowledge_is_that_of_the_definition(kind: str) -> None:
+    """An adversary who holds k records faces the law of the 1,000 − k others."""
+    known, unsure = (lines("ours.knowledge", panel)[kind] for panel in (0, 1))
+    strength = 0.1 * 0.9 / 0.04**2 - 1  # α + β of a rate of 10 % ± 4 %
+    for share in (0.0, 0.5, 0.95):
+        held, left = round(1000 * share), round(1000 * (1 - share))
+        assert known.at(share) == pytest.approx(
+            noisy_delta(shifted_pair(left, 0.1), kind, 3.0), rel=1e-3
+        )
+        positives = held // 10
+        alpha, beta = 0.1 * strength + positives, 0.9 * strength + held - positives
+        law = betabinom.pmf(np.arange(left + 1), left, alpha, beta)
+        assert unsure.at(share) == pytest.approx(
+            noisy_delta(exchangeable_pair(law), kind, 3.0), rel=1e-3
+        )
+    assert [known.ys[-1], unsure.ys[-1]] == pytest.approx([known_delta(kind, 3.0)] * 2)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("rate", [0.2, 0.3, 0.4])
+def test_wrong_rates_cost_what_the_definition_says(rate: float) -> None:
+    """An estimate that believes in one law while the count has another; n = 100, ε = 0.1."""
+    found, counts = lines("ours.assumed"), np.arange(101)
+    for by in ("mean", "median"):
+        believed = binom.pmf(counts, 100, rate)
+        expected = metrics(100, 0.3, 0.1, by, believed)[0]
+        assert found[by].at(rate) == pytest.approx(expected, rel=1e-4)
+    strength = rate * (1 - rate) / 0.03**2 - 1
+    unsure = betabinom.pmf(counts, 100, rate * strength, (1 - rate) * strength)
+    expected = metrics(100, 0.3, 0.1, "mean", unsure)[0]
+    assert found["mean ±3 %"].at(rate) == pytest.approx(expected, rel=1e-4)
+
+
+VERDICTS = [
+    ("naldi2014.6", "The gap", Verdict.PARTLY),
+    ("naldi2015.1", "A count of 100", Verdict.PARTLY),
+    ("breutigam.2", "Even for the maximum", Verdict.PARTLY),
+    ("breutigam.5", "Laplace noise is about 20 %", Verdict.FAILS),
+    ("breutigam.8", "Laplace noise is always", Verdict.PARTLY),
+    ("breutigam.7", "We conjecture", Verdict.HOLDS),
+    ("breutigam.1", "With ν = 1 differential", Verdict.HOLDS),
+    ("ours.sums", "P[Y", Verdict.PARTLY),
+    ("ours.price", "Given a maximal", Verdict.PARTLY),
+    ("ours.assumed", "The Bayesian approach", Verdict.PARTLY),
+]
+
+
+@pytest.mark.parametrize(
+    ("key", "start", "verdict"),
+    [pytest.param(*row, marks=pytest.mark.thorough if row[0] in SLOW else ()) for row in VERDICTS],
+)
+def test_verdicts_are_as_the_errata_say(key: str, start: str, verdict: Verdict) -> None:
+    """What was found wrong elsewhere is not called right here."""
+    (claim,) = [each for each in figure(key).claims if each.says.startswith(start)]
+    assert claim.verdict is verdict
+
+
+def test_numbers_outside_figures_are_confirmed() -> None:
+    """The widths, 1/ε, the largest chance out of range and eq. (3) hold; eq. (6) for odd n only."""
+    verdicts = {claim.source: claim.verdict for paper in PAPERS for claim in paper.claims()}
+    assert verdicts["eq. (6)"] is Verdict.PARTLY
+    for source in ("Theorem 1", "section 3.2", "eq. (14)", "eq. (3)", "Lemma 5"):
+        assert verdicts[source] is Verdict.HOLDS
+
+
+def test_numbers_outside_figures_are_told_by_paper() -> None:
+    """One of 2015; ours has none; a figure is no paper."""
+    assert [claim.source for claim in nc.claims("naldi2015")] == ["eq. (3)"]
+    assert [len(nc.claims(key)) for key in ("naldi2014", "breutigam", "ours")] == [4, 2, 0]
+    with pytest.raises(ValueError, match=r"must name a paper, got 'naldi2015.1': use one of naldi"):
+        nc.claims("naldi2015.1")
+
+
+def test_unknown_names_are_refused_with_the_known_ones() -> None:
+    """Figures and papers may be named."""
+    assert chosen(["naldi2015.2", "ours"])[:2] == ["naldi2015.2", "ours.sums"]
+    with pytest.raises(ValueError, match=r"got 'naldi2014.9': use naldi2014 \(naldi2014\.1 to"):
+        chosen(["naldi2014.9"])

@@ -1,0 +1,65 @@
+"""The pages of papers say what the figures say; rows and pictures are renewed by hand."""
+
+import re
+
+import pytest
+
+from noisycount.charts.plot_chart import plot_svg
+from noisycount.papers.catalogue import PAPERS
+from tests.papers.claim_tables import FOLDER, PAGES, claims_of, row, rows
+from tests.papers.test_papers import CASES, KEYS, figure
+
+ROWS = [each for page in PAGES for each in rows(page.read_text(encoding="utf-8"))]
+PAPERS_WITH_MORE = [paper.key for paper in PAPERS if paper.claims()]
+DRAWN = {
+    **{picture.stem: picture for picture in FOLDER.glob("*.svg")},
+    **{
+        f"ours.{picture.stem.removeprefix('several-answers-')}": picture
+        for picture in FOLDER.parent.glob("several-answers-*.svg")
+    },
+}
+
+pytestmark = pytest.mark.skipif(not ROWS, reason="the tests run outside the project's folder")
+
+
+def words(picture: str) -> list[str]:
+    """What is written in a picture."""
+    return re.findall(r"<text[^>]*>([^<]*)</text>", picture)
+
+
+def test_every_figure_has_its_claims_on_one_page() -> None:
+    """Rows of a figure stand together, in the order of figures on each page."""
+    expected = sorted([*KEYS, *PAPERS_WITH_MORE])
+    assert sorted({key for key, _ in ROWS}) == expected
+    together = [key for place, (key, _) in enumerate(ROWS) if ROWS[place - 1][0] != key]
+    assert sorted(together) == expected
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("key", CASES)
+def test_the_verdicts_of_a_page_are_those_that_are_computed(key: str) -> None:
+    """With the claim and with our numbers; `python -m tests.papers.claim_tables` renews them."""
+    told = [line for each, line in ROWS if each == key]
+    assert told == [row(key, claim) for claim in figure(key).claims]
+
+
+@pytest.mark.parametrize("key", PAPERS_WITH_MORE)
+def test_a_page_has_what_its_paper_says_outside_figures(key: str) -> None:
+    """The same claims as `nc.claims`, on the page of the paper."""
+    told = [line for each, line in rows((FOLDER / f"{key}.md").read_text("utf-8")) if each == key]
+    assert told == [row(key, claim) for claim in claims_of(key)]
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize(
+    "key",
+    [
+        pytest.param(key, marks=mark.marks)
+        for key, mark in zip(KEYS, CASES, strict=True)
+        if key in DRAWN
+    ],
+)
+def test_a_picture_of_a_page_is_that_of_its_figure(key: str) -> None:
+    """It has the same words; `noisycount figures` draws it again."""
+    stored = DRAWN[key].read_text(encoding="utf-8")
+    assert words(stored) == words(plot_svg(figure(key)))

@@ -1,0 +1,117 @@
+import random
+
+import pytest
+
+from noisycount.engines.truth import truth
+from noisycount.errors import PredicateError
+from noisycount.query.normal_form import normal_form
+from noisycount.query.parser import parse
+from noisycount.query.predicate import And, Not, Or, Predicate
+from noisycount.query.schema import Kind
+from noisycount.query.text import canonical_text
+from tests.query.grammar import DIRTY, dirty_records, predicate_text
+
+RECORDS = 40
+SCHEMA = {
+    **dict.fromkeys(("age", "year"), Kind.INTEGER),
+    **dict.fromkeys(["bmi", "weight"], Kind.REAL),
+    "health": Kind.TEXT,
+    "smoker": Kind.BOOLEAN,
+}
+
+WORDINGS = {
+    "age >= 65": ["not age < 65", "65 <= age", "not not AGE >= 65", "age >= 65.0", "(age >= 65)"],
+    "health = 'd'": ["health in ('d')", "not health <> 'd'", "health in ('d', 'd')"],
+    "health <> 'd'": ["health not in ('d')", "not health = 'd'"],
+    "health in ('a', 'd')": ["health = 'd' or health = 'a'", "health in ('d', 'a', 'd')"],
+    "health not in ('a', 'd')": ["not (health = 'd' or health = 'a')", "health not in ('d', 'a')"],
+    "age = 1": ["age between 1 and 1", "age >= 1 and age <= 1", "age in (1.0)"],
+    "age <> 1": ["age not between 1 and 1", "age < 1 or age > 1"],
+    "age between 1 and 5": ["age <= 5 and age >= 1", "not (age < 1 or age > 5)"],
+    "age not between 1 and 5": ["age > 5 or age < 1", "not (5 >= age and age >= 1)"],
+    "age = 1 and smoker": ["smoker and age = 1", "age = 1 and (smoker = true and age = 1)"],
+    "age < 1 or not smoker": ["not (smoker and age >= 1)", "smoker = false or age < 1"],
+    "bmi = 0.0": ["bmi = -0.0", "bmi in (0, -0.0)"],
+    "age < year": ["year > age", "not year <= age"],
+    "smoker": ["smoker <> false", "true = smoker", "smoker and true", "smoker or false"],
+    "false": ["not true", "smoker and false", "false or not (true or age = 1)"],
+    "not smoker": ["smoker = false", "not smoker = true", "smoker <> true"],
+    "age is not null": ["not age is null"],
+}
+
+
+@pytest.mark.parametrize(
+    ("normal", "wording"), [(normal, each) for normal in WORDINGS for each in WORDINGS[normal]]
+)
+def test_equivalent_wordings_have_one_normal_form(normal: str, wording: str) -> None:
+    """Negations, order, repetitions, lists and ranges of one value make no other question."""
+    assert canonical_text(normal_form(parse(wording, SCHEMA))) == normal
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("age <> 1 or age is null", "age <> 1"),
+        ("health = '1'", "health = '01'"),
+        ("age > 9007199254740993", "age > 9007199254740992.0"),
+        ("age in (1, 2) and smoker", "age in (1, 2) or smoker"),
+        ("smoker or not smoker", "true"),
+    ],
+)
+def test_different_questions_stay_different(one: str, other: str) -> None:
+    """What can differ for a record, missing ones too, has two normal forms."""
+    assert normal_form(parse(one, SCHEMA)) != normal_form(parse(other, SCHEMA))
+
+
+@pytest.mark.parametrize("size", [250, pytest.param(2_000, marks=pytest.mark.thorough)])
+def test_the_normal_form_is_true_of_the_same_records(size: int) -> None:
+    """For random predicates and dirty records it is true, false and unknown alike.
+
+    Its normal form is itself, its text reads back to it, and the negation of a negation, the
+    operands in another order and De Morgan's laws give the same.
+    """
+    chance = random.Random(11)  # noqa: S311 - repeatable, not secret
+    records = [
+        {name: record.get(name) for name in DIRTY} for record in dirty_records(RECORDS, chance)
+    ]
+    for predicate in predicates(size, chance):
+        normal = normal_form(predicate)
+        for record in records:
+            assert truth(normal, record) is truth(predicate, record), canonical_text(predicate)
+        assert normal_form(normal) == normal
+        assert parse(canonical_text(normal), DIRTY) == normal
+        assert all(normal_form(other) == normal for other in rewordings(predicate, chance))
+
+
+def predicates(size: int, chance: random.Random) -> list[Predicate]:
+    """So many random predicates in the language."""
+    found: list[Predicate] = []
+    while len(found) < size:
+        try:
+            found.append(parse(predicate_text(DIRTY, chance, odd=0), DIRTY))
+        except PredicateError:
+            continue
+    return found
+
+
+def rewordings(predicate: Predicate, chance: random.Random) -> list[Predicate]:
+    """Predicates that say the same in other words."""
+    found: list[Predicate] = [Not(Not(predicate))]
+    if isinstance(predicate, And | Or):
+        mixed = list(predicate.operands)
+        chance.shuffle(mixed)
+        found.append(type(predicate)((*mixed, mixed[0])))
+        other = Or if isinstance(predicate, And) else And
+        negated = [Not(part) for part in mixed]
+        found.append(Not(other(tuple(negated))))
+    return found
+
+
+def test_a_question_whose_normal_form_is_too_long_stays_as_it_is() -> None:
+    """A question in bounds is never refused for its normal form, and reads back."""
+    schema = {f"c{number}": Kind.INTEGER for number in range(110)}
+    missing = " and ".join(f"{name} is null" for name in schema)
+    predicate = parse(f"not ({missing})", schema)
+    assert normal_form(predicate) == predicate
+    shorter = parse(f"not ({missing.partition(' and c90')[0]})", schema)
+    assert normal_form(shorter) != shorter

@@ -1,0 +1,169 @@
+from collections.abc import Sequence
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from noisycount.errors import PredicateError
+from noisycount.model.tables.levels import Level
+from noisycount.query.grouping import Key, Part, Plain
+from noisycount.query.key_sets import key_set
+from noisycount.query.predicate import Column
+from noisycount.query.schema import Kind
+from noisycount.query.table import TableQuestion, margins_of
+
+TOWN, SEX, YEAR = PARTS = tuple(Plain(Column(name, Kind.TEXT)) for name in ("town", "sex", "year"))
+
+
+@given(
+    rows=st.lists(
+        st.tuples(*[st.sampled_from(["a", "b", "c", None])] * 2), unique=True, min_size=1
+    ),
+    has_other=st.booleans(),
+)
+def test_every_node_finds_its_answer_again(
+    rows: list[tuple[str | None, str | None]], *, has_other: bool
+) -> None:
+    """What was kept of cells and margins in one order is shown under the right keys in another."""
+    question = TableQuestion(
+        (TOWN, SEX),
+        key_set((TOWN, SEX), rows),
+        margins=margins_of(["total", "sex", "town"], (TOWN, SEX)),
+        has_other=has_other,
+    )
+    table = question.canonical()
+    worth = {row: number for number, row in enumerate(sorted(rows, key=str), start=1)}
+    kept = [worth[table.keys.key(cell)] for cell in range(len(rows))] + [1000] * has_other
+    asked = [worth[row] for row in rows] + [1000] * has_other
+    assert [sums.tolist() for sums in table.as_asked(sums_of(kept, table.levels))] == [
+        sums.tolist() for sums in sums_of(asked, question.levels())
+    ]
+
+
+def sums_of(cells: list[int], levels: Sequence[Level]) -> list[NDArray[np.int64]]:
+    """The sum of the cells of each node."""
+    found = []
+    for level in levels:
+        sums = np.zeros(level.size, dtype=np.int64)
+        for cell, node in enumerate(level.of_cell):
+            sums[node] += cells[cell] if node >= 0 else 0
+        found.append(sums)
+    return found
+
+
+def test_the_order_of_keys_and_margins_is_the_same_question() -> None:
+    """Whoever lists them otherwise has asked before."""
+    facts = []
+    for towns, margins in product(permutations("abc"), permutations(["total", "town", "sex"])):
+        keys = key_set((TOWN, SEX), {"town": towns, "sex": ["f", "m"]})
+        question = TableQuestion((TOWN, SEX), keys, margins=margins_of(margins, (TOWN, SEX)))
+        facts.append(question.facts(question.canonical().keys))
+    assert all(each == facts[0] for each in facts)
+
+
+def test_the_order_of_ranges_is_another_question() -> None:
+    """Sums up to a cell depend on which cells come before."""
+    questions = [
+        TableQuestion((TOWN,), key_set((TOWN,), list(keys)), is_cumulative=True)
+        for keys in ("ab", "ba")
+    ]
+    first, second = (each.facts(each.canonical().keys) for each in questions)
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    ("written", "margins"),
+    [
+        ((), ()),
+        ("total", ((),)),
+        (["total", "town"], (("town",), ())),
+        (["sex*town"], (("town", "sex"),)),
+        ([("year", "sex"), ()], (("sex", "year"), ())),
+        (
+            "all",
+            (
+                *(("town", "sex"), ("town", "year"), ("sex", "year")),
+                *(("town",), ("sex",), ("year",), ()),
+            ),
+        ),
+    ],
+)
+def test_margins_come_in_one_order(written: object, margins: object) -> None:
+    """Those of more parts first, the total last."""
+    assert margins_of(written, PARTS) == margins  # type: ignore[arg-type]  # all that it takes
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        (["village"], "'town'"),
+        (["town*village"], "'village'"),
+        (["town", "town"], "twice"),
+        (["total", ()], "twice"),
+        (["town*sex*year"], "the table itself"),
+        ([3], "3"),
+    ],
+)
+def test_what_is_no_margin_is_refused_in_one_line(written: object, words: str) -> None:
+    """The refusal names it, and what there is."""
+    with pytest.raises(PredicateError, match=words) as refused:
+        margins_of(written, PARTS)  # type: ignore[arg-type]  # on purpose
+    assert "\n" not in str(refused.value)
+
+
+KEYS = {"town": ["a", "b"], "sex": ["f", "m"], "year": ["1"], "total": ["a"], "other": ["a"]}
+TOTAL, OTHER = Plain(Column("total", Kind.TEXT)), Plain(Column("other", Kind.TEXT))
+
+
+@pytest.mark.parametrize(
+    ("parts", "keys", "others", "words"),
+    [
+        ((TOWN,), None, {"has_other": True}, "hidden keys"),
+        ((TOWN,), None, {"is_cumulative": True}, "hidden keys"),
+        ((TOWN, SEX), None, {"margins": (("town",),)}, "hidden keys"),
+        ((TOWN, SEX), KEYS, {"is_cumulative": True}, "one column"),
+        ((TOWN,), KEYS, {"is_cumulative": True, "has_other": True}, "one column"),
+        ((TOWN,), KEYS, {"is_cumulative": True, "margins": ((),)}, "one column"),
+        ((TOWN,), KEYS, {"most": 0}, "from 1"),
+        ((TOWN,), KEYS, {"most": True}, "from 1"),
+        ((TOTAL, SEX), KEYS, {"margins": (("total",), ())}, "called 'total'"),
+        ((OTHER,), KEYS, {"has_other": True}, "called 'other'"),
+        ((OTHER, SEX), KEYS, {"margins": (("other",),), "has_other": True}, "called 'other'"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    parts: tuple[Part, ...],
+    keys: dict[str, list[Key]] | None,
+    others: dict[str, object],
+    words: str,
+) -> None:
+    """Before anything is charged, in one line."""
+    listed = keys and {part.text: keys[part.text] for part in parts}
+    cells = None if listed is None else key_set(parts, listed)
+    with pytest.raises(PredicateError, match=words):
+        TableQuestion(parts, cells, **others)  # type: ignore[arg-type]  # of their kinds
+
+
+@pytest.mark.parametrize("most", [None, 2])
+def test_sums_from_the_first_group_on_need_one_group_a_person(most: int | None) -> None:
+    """Before anything is charged: ranges of persons who are in several are no sums."""
+    question = TableQuestion((TOWN,), key_set((TOWN,), ["a"]), most=most, is_cumulative=True)
+    with pytest.raises(PredicateError, match="groups_per_unit = 1"):
+        question.groups("person")
+
+
+def test_persons_with_hidden_keys_need_a_bound() -> None:
+    """Nobody knows in how many groups a person can be that nobody has listed."""
+    with pytest.raises(PredicateError, match="groups_per_unit is missing"):
+        TableQuestion((TOWN,), None).groups("person")
+    assert TableQuestion((TOWN,), None, most=3).groups("person") == 3
+    assert TableQuestion((TOWN,), None).groups(None) == 1
+
+
+def test_a_bound_for_rows_is_refused() -> None:
+    """A row is in one group, whatever the bound."""
+    with pytest.raises(PredicateError, match="for persons"):
+        TableQuestion((TOWN,), key_set((TOWN,), ["a"]), most=2).groups(None)

@@ -1,0 +1,101 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from noisycount.service.state import Office
+from tests.service.callers import Caller, calling, configured, serving
+
+ROUTES = [
+    ("GET", "/v1/datasets"),
+    ("GET", "/v1/datasets/{name}"),
+    ("POST", "/v1/datasets/{name}/plan"),
+    ("POST", "/v1/datasets/{name}/rehearsal"),
+    ("POST", "/v1/datasets/{name}/releases"),
+    ("GET", "/v1/releases/{id}"),
+    ("POST", "/v1/refine"),
+    ("POST", "/v1/risk"),
+    ("GET", "/healthz"),
+]
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Iterator[Office]:
+    """Give an office whose visitors may ask as often as they like."""
+    with serving(configured(tmp_path, budget="1000000", rate=10**9)) as office:
+        yield office
+
+
+def test_the_document_has_every_route_and_no_page(office: Office) -> None:
+    """Each with an example of its reply and of each refusal, and of its body."""
+    document = calling(office).get("/openapi.json").json()
+    found = {(method.upper(), path) for path, each in document["paths"].items() for method in each}
+    assert found == set(ROUTES)
+    for method, path in ROUTES:
+        operation = document["paths"][path][method.lower()]
+        for status, reply in operation["responses"].items():
+            (content,) = reply["content"].values()
+            assert content["example"], (path, status)
+        assert {"401", "404", "422", "500"} <= operation["responses"].keys()
+    for name in ("Question", "Refining", "Revealing"):
+        schema = document["components"]["schemas"][name]
+        assert schema["additionalProperties"] is False
+        assert schema.get("example") or schema["examples"]
+
+
+def test_every_example_of_a_body_is_answered(office: Office) -> None:
+    """What the document shows can be sent as it stands."""
+    caller = calling(office)
+    schemas = caller.get("/openapi.json").json()["components"]["schemas"]
+    for name, path in (("Refining", "/v1/refine"), ("Revealing", "/v1/risk")):
+        assert caller.post(path, schemas[name]["example"]).status_code == 200
+    count, many, table = schemas["Question"]["examples"]
+    assert count["where"] == "health = 'poor'"
+    for body in (many, table):
+        assert {"epsilon", "where", "by"} & body.keys()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+def test_no_request_makes_the_service_fail(office: Office, method: str, path: str) -> None:
+    """Whatever the document allows gets a status, a type and a form that it documents; no 5xx."""
+    caller = calling(office)
+    schema = schemathesis.openapi.from_dict(caller.get("/openapi.json").json())
+    operation = schema[path][method]
+
+    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(operation.as_strategy(), st.sampled_from(["stay", None]))
+    def check(case: schemathesis.Case, name: str | None) -> None:
+        if name and "name" in case.path_parameters:
+            case.path_parameters["name"] = name
+        reply = sent(caller, case)
+        assert reply.status_code < 500, reply.text
+        case.validate_response(
+            reply,
+            checks=[
+                status_code_conformance,
+                content_type_conformance,
+                response_schema_conformance,
+            ],
+        )
+
+    check()
+
+
+def sent(caller: Caller, case: schemathesis.Case) -> httpx.Response:
+    """Give the reply to a case, sent as it stands."""
+    said = case.as_transport_kwargs(base_url="http://127.0.0.1")
+    said = {name: value for name, value in said.items() if name != "cookies" and value is not None}
+    if "data" in said:
+        said["content"] = said.pop("data")
+    url = said.pop("url").removeprefix("http://127.0.0.1")
+    return caller.request(said.pop("method"), url, **said)

@@ -1,0 +1,86 @@
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+from fastapi import Depends, FastAPI
+
+from noisycount.access.keyring import Keyring
+from noisycount.access.keys import Key, Role, Visitor
+from noisycount.config.file import load
+from noisycount.service.application import application
+from noisycount.service.auth.guard import Guard, owner_of, visitor_of
+from noisycount.service.auth.sessions import Attempts, LoginForm, Sessions
+from noisycount.service.state import Office
+from tests.commands import configure
+from tests.service.client import Client
+
+
+@dataclass(slots=True)
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    seconds: float = 1000.0
+
+    def __call__(self) -> float:
+        """The time."""
+        return self.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """An application with a guard, whose clock a test moves."""
+
+    application: FastAPI
+    guard: Guard
+    clock: Clock
+    keyring: Keyring
+
+    def key(self, name: str = "ana", role: Role = Role.ANALYST) -> Key:
+        """A new key for the survey, or for all."""
+        datasets = None if role is Role.OWNER else ["survey"]
+        return self.keyring.issue(name, role, datasets)[0]
+
+    def client(self, key: Key | str | None = None, base: str = "http://desk.example.org") -> Client:
+        """Somebody with a key, or without."""
+        shown = key.text if isinstance(key, Key) else key
+        headers = {} if shown is None else {"Authorization": f"Bearer {shown}"}
+        return Client(self.application, base, headers)
+
+
+Serve = Callable[[], Served]
+
+
+@pytest.fixture
+def served(here: Path) -> Iterator[Served]:
+    """The survey and a payroll, served."""
+    configure(here, '[datasets.payroll]\nsource = "payroll.csv"')
+    configuration = load(here / "noisycount.toml")
+    office, clock = Office.open(configuration), Clock()
+    try:
+        made = application(office)
+        guard = replace(
+            Guard.of(configuration),
+            sessions=Sessions(clock),
+            attempts=Attempts(clock),
+            login_form=LoginForm(clock),
+        )
+        made.state.guard = guard
+        add_probes(made)
+        yield Served(made, guard, clock, guard.keyring)
+    finally:
+        office.close()
+
+
+def add_probes(application: FastAPI) -> None:
+    """Routes that tell what the guard found, whatever other routes there are."""
+
+    @application.get("/v1/probe")
+    @application.post("/v1/probe")
+    async def probe(visitor: Annotated[Visitor, Depends(visitor_of)]) -> dict[str, str]:
+        return {"name": visitor.name, "role": visitor.role.value}
+
+    @application.get("/v1/owners")
+    async def owners(visitor: Annotated[Visitor, Depends(owner_of)]) -> str:
+        return visitor.name

@@ -1,0 +1,194 @@
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from urllib.error import HTTPError
+
+import pytest
+
+from noisycount.config.service import OidcConfig
+from noisycount.errors import ConfigError
+from noisycount.service.auth.oidc import IssuerKeys, fetched
+from tests.service.auth.conftest import Clock
+from tests.service.auth.oidc.conftest import ISSUER, issuer_key, key_set
+
+WELL_KNOWN = f"{ISSUER}/.well-known/openid-configuration"
+ADDRESS = "https://login.example.org/keys"
+
+
+@dataclass(slots=True)
+class Web:
+    """Addresses and what they hold; how often each was asked."""
+
+    pages: dict[str, bytes | Exception]
+    asked: list[str] = field(default_factory=list)
+
+    def __call__(self, address: str) -> bytes:
+        """What an address holds."""
+        self.asked.append(address)
+        held = self.pages.get(address, OSError("no such address"))
+        if isinstance(held, Exception):
+            raise held
+        return held
+
+
+def config_of(keys: str | Path | None) -> OidcConfig:
+    """A configuration whose keys are somewhere."""
+    return OidcConfig(ISSUER, "noisycount", keys, ("RS256",), "sub", {})
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """A thousand seconds."""
+    return Clock()
+
+
+@pytest.fixture
+def web() -> Web:
+    """An issuer that says where its keys are."""
+    said = {"issuer": ISSUER, "jwks_uri": ADDRESS}
+    return Web({WELL_KNOWN: json.dumps(said).encode(), ADDRESS: key_set(issuer_key())})
+
+
+def test_the_issuer_says_where_its_keys_are(web: Web, clock: Clock) -> None:
+    """They are fetched once an hour, however many tokens come."""
+    keys = IssuerKeys(config_of(None), web, clock)
+    assert [keys.key(name) is not None for name in ("k1", None, "k1")] == [True] * 3
+    assert web.asked == [WELL_KNOWN, ADDRESS]
+    clock.seconds += 3601
+    assert keys.key("k1") is not None
+    assert web.asked == [WELL_KNOWN, ADDRESS] * 2
+
+
+def test_a_new_key_of_the_issuer_is_taken(web: Web, clock: Clock) -> None:
+    """An unknown id has the keys fetched again, at most once a minute, whoever makes up ids."""
+    keys = IssuerKeys(config_of(ADDRESS), web, clock)
+    assert keys.key("k1") is not None
+    web.pages[ADDRESS] = key_set(issuer_key(), issuer_key(2))
+    assert [keys.key(f"k{number}") for number in range(2, 102)] == [None] * 100
+    assert len(web.asked) == 1
+    clock.seconds += 60
+    assert keys.key("k2") is not None
+    assert [keys.key(f"k{number}") for number in range(3, 102)] == [None] * 99
+    assert web.asked == [ADDRESS] * 2
+
+
+def test_a_key_that_the_issuer_took_back_is_not_taken(web: Web, clock: Clock) -> None:
+    """At the latest after an hour."""
+    keys = IssuerKeys(config_of(ADDRESS), web, clock)
+    assert keys.key("k1") is not None
+    web.pages[ADDRESS] = key_set(issuer_key(2))
+    clock.seconds += 3601
+    assert keys.key("k1") is None
+
+
+@pytest.mark.parametrize("failure", [OSError("down"), b"", b"[]", b'{"keys": 1}', b'{"keys": []}'])
+def test_an_issuer_that_fails_is_trusted_for_a_day(
+    web: Web, clock: Clock, failure: bytes | Exception
+) -> None:
+    """Its keys stay as they are for so long; then no token can be checked, and none is taken."""
+    keys = IssuerKeys(config_of(ADDRESS), web, clock)
+    assert keys.key("k1") is not None
+    web.pages[ADDRESS] = failure
+    for _ in range(23):
+        clock.seconds += 3601
+        assert keys.key("k1") is not None
+    clock.seconds += 3601 * 2
+    with pytest.raises(ConfigError, match="cannot be had"):
+        keys.key("k1")
+    web.pages[ADDRESS] = key_set(issuer_key())
+    clock.seconds += 60
+    assert keys.key("k1") is not None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"issuer": "https://evil.example", "jwks_uri": ADDRESS},
+        {"issuer": ISSUER, "jwks_uri": "http://login.example.org/keys"},
+        {"issuer": ISSUER, "jwks_uri": "file:///etc/passwd"},
+        {"issuer": ISSUER},
+        {"jwks_uri": ADDRESS},
+        [],
+    ],
+)
+def test_an_issuer_that_is_another_is_not_followed(web: Web, clock: Clock, said: object) -> None:
+    """What it says of itself must be its own name, and its keys where nobody can change them."""
+    web.pages[WELL_KNOWN] = json.dumps(said).encode()
+    with pytest.raises(ConfigError, match="cannot be had"):
+        IssuerKeys(config_of(None), web, clock).key("k1")
+    assert web.asked == [WELL_KNOWN]
+
+
+def test_a_file_is_read_as_it_is_now(tmp_path: Path) -> None:
+    """A key that its owner takes out of it is not taken any more."""
+    file = tmp_path / "keys.json"
+    keys = IssuerKeys(config_of(file))
+    with pytest.raises(ConfigError, match=r"keys\.json cannot be read .*: name a key set"):
+        keys.key("k1")
+    file.write_bytes(key_set(issuer_key()))
+    assert keys.key("k1") is not None
+    file.write_bytes(key_set(issuer_key(2)))
+    assert (keys.key("k1"), keys.key("k2") is not None) == (None, True)
+    file.write_text("broken")
+    with pytest.raises(ConfigError, match="no JSON Web Key Set"):
+        keys.key("k2")
+
+
+def test_a_key_for_encryption_signs_nothing(tmp_path: Path) -> None:
+    """A key set may hold others, which are left out."""
+    file = tmp_path / "keys.json"
+    said = json.loads(key_set(issuer_key(), issuer_key(2)))
+    said["keys"][0]["use"] = "enc"
+    said["keys"].append({"kty": "of tomorrow", "kid": "new"})
+    file.write_text(json.dumps(said))
+    keys = IssuerKeys(config_of(file))
+    assert (keys.key("k1"), keys.key("new")) == (None, None)
+    assert keys.key("k2") is not None
+
+
+class _Answers(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        """Answer a path."""
+        if self.path == "/away":
+            self.send_response(302)
+            self.send_header("Location", "/here")
+            self.end_headers()
+            return
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"x" * (300_000 if self.path == "/much" else 3))
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+@contextmanager
+def local_server() -> Iterator[str]:
+    """A server on this machine."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Answers)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_what_is_fetched_is_what_was_named() -> None:
+    """No redirection, no other scheme, no other host without TLS, and not without an end."""
+    with local_server() as address:
+        assert fetched(f"{address}/here") == b"xxx"
+        with pytest.raises(HTTPError, match="302") as caught:
+            fetched(f"{address}/away")
+        assert caught.value.closed
+        with pytest.raises(ValueError, match="too much"):
+            fetched(f"{address}/much")
+    for unsafe in ("http://login.example.org/keys", "file:///etc/passwd", "ftp://127.0.0.1/"):
+        with pytest.raises(ValueError, match="neither https nor on this machine"):
+            fetched(unsafe)

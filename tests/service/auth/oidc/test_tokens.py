@@ -1,0 +1,355 @@
+import hmac
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from joserfc import jwt
+from joserfc.jwk import OctKey, RSAKey
+
+from noisycount.access.keys import Role
+from noisycount.config.file import load
+from noisycount.config.service import OidcConfig
+from noisycount.errors import ConfigError
+from noisycount.service.auth.oidc import IssuerKeys, Tokens
+from tests.commands import configure
+from tests.service.auth.oidc.conftest import (
+    ISSUER,
+    NOW,
+    Configured,
+    Issuer,
+    encoded,
+    issuer_key,
+    key_set,
+    other_keys,
+    signed,
+    written,
+)
+
+
+def test_a_token_says_who_comes(tokens: Tokens, issuer: Issuer) -> None:
+    """By the subject, as the owner wrote it down: the name, the role and the data sets."""
+    ana, boss = tokens.visitor(issuer.token()), tokens.visitor(issuer.token(sub="1"))
+    assert ana is not None
+    assert boss is not None
+    assert (ana.name, ana.role, ana.grants) == ("ana", Role.ANALYST, frozenset({"survey"}))
+    assert (boss.name, boss.role, boss.grants) == ("boss", Role.OWNER, None)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_every_family_of_keys_is_taken(tokens: Tokens, issuer: Issuer, number: int) -> None:
+    """Elliptic curves as well as RSA, each under its own key."""
+    key, algorithm = other_keys()[number], ("ES256", "Ed25519")[number]
+    head = {"alg": algorithm, "kid": key.kid}
+    assert tokens.visitor(jwt.encode(head, issuer.claims(), key, [algorithm])) is not None
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"aud": "another"},
+        {"aud": ["another", "noisycounts"]},
+        {"aud": []},
+        {"aud": None},
+        {"aud": {"noisycount": 1}},
+        {"aud": True},
+        {"aud": ["noisycount", 1]},
+        {"aud": ["noisycount", ["another"]]},
+        {"aud": [["noisycount"]]},
+        {"iss": "https://evil.example"},
+        {"iss": f"{ISSUER}/"},
+        {"iss": [ISSUER]},
+        {"iss": ["https://evil.example", ISSUER]},
+        {"iss": {ISSUER: 1}},
+        {"iss": ISSUER.upper()},
+        {"iss": f" {ISSUER}"},
+        {"iss": True},
+        {"iss": ""},
+        {"iss": None},
+        {"exp": int(NOW) - 31},
+        {"exp": None},
+        {"exp": "tomorrow"},
+        {"exp": True},
+        {"exp": -1},
+        {"exp": [int(NOW) + 300]},
+        {"exp": math.nan},
+        {"exp": math.inf},
+        {"exp": 10**15},
+        {"exp": 10**400},
+        {"exp": 1e300},
+        {"nbf": int(NOW) + 31},
+        {"nbf": "now"},
+        {"nbf": False},
+        {"nbf": math.nan},
+        {"nbf": -math.inf},
+        {"nbf": -(10**400)},
+        {"iat": int(NOW) + 31},
+        {"iat": False},
+        {"iat": math.nan},
+        {"iat": "before"},
+        {"sub": "2483"},
+        {"sub": "ana"},
+        {"sub": ["2482"]},
+        {"sub": 2482},
+        {"sub": True},
+        {"sub": {"2482": 1}},
+        {"sub": ""},
+        {"sub": None},
+    ],
+    ids=lambda changed: str(changed)[:60],
+)
+def test_a_token_for_others_lets_nobody_in(
+    tokens: Tokens, issuer: Issuer, changed: dict[str, Any]
+) -> None:
+    """Another audience or issuer, over, not begun, from the future, of an unknown subject."""
+    assert tokens.visitor(issuer.token(**changed)) is None
+
+
+def test_clocks_may_differ_by_half_a_minute(tokens: Tokens, issuer: Issuer) -> None:
+    """And an audience may be one of several."""
+    token = issuer.token(exp=int(NOW) - 29, nbf=int(NOW) + 29, aud=["other", "noisycount"])
+    assert tokens.visitor(token) is not None
+
+
+@pytest.mark.parametrize("name", ["none", "None", "NONE", "nOnE", ""])
+@pytest.mark.parametrize("signature", ["", "AAAA"])
+def test_an_unsigned_token_lets_nobody_in(
+    tokens: Tokens, issuer: Issuer, name: str, signature: str
+) -> None:
+    """`alg: none`, in every case of its letters, with and without something for a signature."""
+    head = {"alg": name, "typ": "JWT", "kid": "k1"}
+    assert tokens.visitor(f"{written(head)}.{written(issuer.claims())}.{signature}") is None
+
+
+@pytest.mark.parametrize("algorithm", ["HS256", "HS384", "HS512"])
+def test_a_public_key_is_no_shared_secret(
+    tokens: Tokens, issuer: Issuer, here: Path, algorithm: str
+) -> None:
+    """A token signed by HMAC with any form of the public key as the secret is refused."""
+    key = issuer_key()
+    secrets = [
+        key.as_pem(private=False),
+        key.as_pem(private=False).strip(),
+        json.dumps(key.as_dict(private=False)).encode(),
+        (here / "keys.json").read_bytes(),
+        str(key.as_dict(private=False)["n"]).encode(),
+    ]
+    body = f"{written({'alg': algorithm, 'kid': 'k1'})}.{written(issuer.claims())}"
+    for secret in secrets:
+        made = hmac.digest(secret, body.encode(), f"sha{algorithm[2:]}")
+        assert tokens.visitor(f"{body}.{encoded(made)}") is None
+
+
+def test_a_shared_secret_among_the_keys_is_none_of_them(
+    tokens: Tokens, issuer: Issuer, here: Path
+) -> None:
+    """Where a key set holds one, a token signed with it is refused still."""
+    secret = OctKey.generate_key(256, {"kid": "shared"})
+    said = json.loads(key_set(issuer_key()))
+    said["keys"].append(secret.as_dict(private=True))
+    (here / "keys.json").write_text(json.dumps(said))
+    token = jwt.encode({"alg": "HS256", "kid": "shared"}, issuer.claims(), secret, ["HS256"])
+    assert tokens.visitor(token) is None
+    assert tokens.keys.key("shared") is None
+    assert tokens.visitor(issuer.token()) is not None
+
+
+def test_a_token_brings_no_key_of_its_own(tokens: Tokens, issuer: Issuer) -> None:
+    """`jwk`, `jku`, `x5u` and `x5c` in a header are what whoever made it says."""
+    mine = RSAKey.generate_key(2048, {"kid": "k1"})
+    for head in (
+        {"jwk": mine.as_dict(private=False)},
+        {"jku": "https://evil.example/keys.json"},
+        {"x5u": "https://evil.example/keys.pem"},
+        {"kid": "mine", "jwk": mine.as_dict(private=False)},
+        {},
+    ):
+        token = jwt.encode({"alg": "RS256", "kid": "k1"} | head, issuer.claims(), mine, ["RS256"])
+        assert tokens.visitor(token) is None
+
+
+@pytest.mark.parametrize("kid", ["k2", "", "../../etc/passwd", "ec", None, 1, ["k1"], {"k1": 1}])
+def test_an_unknown_key_lets_nobody_in(tokens: Tokens, issuer: Issuer, kid: object) -> None:
+    """Another id, another family's, no id where there are several keys, an id that is no text."""
+    head, claims = {"alg": "RS256", "kid": kid}, issuer.claims()
+    body = f"{written(head)}.{written(claims)}"
+    signature = issuer.token().rpartition(".")[2]
+    assert tokens.visitor(f"{body}.{signature}") is None
+    named = {} if kid is None else {"kid": kid}
+    if isinstance(kid, str | None) and kid != "ec":  # the right key, under no name or another's
+        token = jwt.encode({"alg": "RS256"} | named, claims, issuer_key(), ["RS256"])
+        assert tokens.visitor(token) is None
+
+
+def test_a_token_of_one_key_may_leave_its_id_out(
+    tokens: Tokens, issuer: Issuer, here: Path
+) -> None:
+    """Where the issuer has one key there is nothing to tell apart."""
+    (here / "keys.json").write_bytes(key_set(issuer_key()))
+    token = jwt.encode({"alg": "RS256"}, issuer.claims(), issuer_key(), ["RS256"])
+    assert tokens.visitor(token) is not None
+
+
+def test_an_algorithm_that_was_not_chosen_is_refused(
+    configured: Configured, issuer: Issuer
+) -> None:
+    """The owner's list holds, though the key could do more."""
+    tokens = configured(('keys = "keys.json"', 'keys = "keys.json"\nalgorithms = ["ES256"]'))
+    assert tokens.visitor(issuer.token()) is None
+    key = other_keys()[0]
+    token = jwt.encode({"alg": "ES256", "kid": "ec"}, issuer.claims(), key, ["ES256"])
+    assert tokens.visitor(token) is not None
+
+
+@pytest.mark.parametrize("part", [0, 1, 2])
+def test_a_changed_token_lets_nobody_in(tokens: Tokens, issuer: Issuer, part: int) -> None:
+    """Any character of any part, and any part left out or added."""
+    parts = issuer.token().split(".")
+    for place in range(0, len(parts[part]) - 1, 7):  # the last character may carry unused bits
+        other = "A" if parts[part][place] != "A" else "B"
+        changed = [*parts]
+        changed[part] = parts[part][:place] + other + parts[part][place + 1 :]
+        assert tokens.visitor(".".join(changed)) is None
+    assert tokens.visitor(".".join(parts[:part] + parts[part + 1 :])) is None
+    assert tokens.visitor(".".join([*parts, parts[part]])) is None
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        {"typ": "logout+jwt"},
+        {"typ": "secevent+jwt"},
+        {"crit": ["exp"]},
+        {"crit": ["alg"]},
+        {"crit": []},
+        {"crit": ["b64"], "b64": False},
+        {"crit": ["b64"], "b64": True},
+        {"b64": False},
+        {"typ": ["jwt"]},
+        {"typ": None},
+        {"cty": "JWT"},
+        {"alg": ["RS256"]},
+        {"alg": "rs256"},
+    ],
+    ids=str,
+)
+def test_a_token_for_something_else_lets_nobody_in(
+    tokens: Tokens, issuer: Issuer, head: dict[str, Any]
+) -> None:
+    """A notice of a logout is no login, and what must be understood and is not is refused."""
+    usual = {"alg": "RS256", "kid": "k1"} | head
+    assert tokens.visitor(signed(json.dumps(usual), json.dumps(issuer.claims()))) is None
+
+
+HEAD = '{"alg": "RS256", "kid": "k1"}'
+CLAIMS = json.dumps(Issuer().claims())
+
+
+CONFUSING: dict[str, tuple[str | bytes, str | bytes]] = {
+    "two subjects": (HEAD, CLAIMS.replace('"sub": "2482"', '"sub": "1", "sub": "2482"')),
+    "two issuers": (HEAD, CLAIMS.replace('"iss":', '"iss": "https://evil.example", "iss":')),
+    "two streets": (HEAD, CLAIMS.replace("{", '{"address": {"street": 1, "street": 2}, ', 1)),
+    "two algorithms": (HEAD.replace('"alg"', '"alg": "none", "alg"'), CLAIMS),
+    "two key ids": (HEAD.replace('"kid"', '"kid": "k2", "kid"'), CLAIMS),
+    "NaN": (HEAD, CLAIMS.replace("{", '{"age": NaN, ', 1)),
+    "infinity": (HEAD, CLAIMS.replace("{", '{"age": -Infinity, ', 1)),
+    "null": (HEAD, CLAIMS.replace("{", '{"nbf": null, ', 1)),
+    "a number that is read as infinity": (HEAD, CLAIMS.replace("{", '{"iat": -1e999, ', 1)),
+    "claims in UTF-16": (HEAD, CLAIMS.encode("utf-16")),
+    "a header in UTF-16": (HEAD.encode("utf-16"), CLAIMS),
+    "a mark of the encoding": (HEAD, b"\xef\xbb\xbf" + CLAIMS.encode()),
+    "no text": (HEAD, CLAIMS.encode() + b"\xff"),
+    "a list": (HEAD, f"[{CLAIMS}]"),
+    "two objects": (HEAD, f"{CLAIMS}{CLAIMS}"),
+    "a text": (HEAD, json.dumps(CLAIMS)),
+    "a list for a header": (f"[{HEAD}]", CLAIMS),
+    "a token in a token": (HEAD, signed(HEAD, CLAIMS)),
+}
+
+
+@pytest.mark.parametrize("case", CONFUSING)
+def test_what_two_readers_could_take_for_two_things_lets_nobody_in(
+    tokens: Tokens, case: str
+) -> None:
+    """A member that is said twice, what is no JSON, another encoding, a token in a token."""
+    assert tokens.visitor(signed(HEAD, CLAIMS)) is not None
+    assert tokens.visitor(signed(*CONFUSING[case])) is None
+
+
+def test_an_address_that_nobody_verified_is_nobodys(configured: Configured, issuer: Issuer) -> None:
+    """Where an issuer says so itself: anybody may have written it down there."""
+    tokens = configured(
+        ('audience = "noisycount"', 'audience = "noisycount"\nclaim = "email"'),
+        ('subject = "2482"', 'subject = "ana@example.org"'),
+    )
+    for verified, comes in ((None, True), (True, True), (False, False), ("false", False)):
+        token = issuer.token(email="ana@example.org", email_verified=verified)
+        assert (tokens.visitor(token) is not None) == comes
+    assert tokens.visitor(issuer.token(email="ana@example.org", sub=["2482"])) is None
+
+
+@given(text=st.text(max_size=80) | st.from_regex(r"[\w-]{0,20}\.[\w-]{0,20}\.[\w-]{0,20}"))
+def test_no_text_makes_it_stumble(text: str) -> None:
+    """Whatever is shown is a token or is none."""
+    assert STUMBLING.visitor(text) is None
+
+
+@given(
+    head=st.dictionaries(
+        st.sampled_from(["alg", "kid", "typ", "crit", "b64", "x5c", "jwk"]),
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.lists(st.text()),
+    ),
+    claims=st.none()
+    | st.integers()
+    | st.lists(st.integers())
+    | st.dictionaries(st.text(), st.none()),
+)
+def test_no_header_makes_it_stumble(head: dict[str, Any], claims: object) -> None:
+    """Whatever parts a token has, of whatever types."""
+    assert STUMBLING.visitor(f"{written(head)}.{written(claims)}.AAAA") is None
+
+
+def test_a_token_of_any_length_is_refused_soon(tokens: Tokens, issuer: Issuer) -> None:
+    """A megabyte is not even looked at, nor one of the issuer's own that is too long."""
+    assert tokens.visitor("a." * 500_000) is None
+    assert tokens.visitor(issuer.token(groups="x" * 5_000)) is not None
+    assert tokens.visitor(issuer.token(groups="x" * 20_000)) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("[server.oidc.analysts.ana]", "[server.oidc.analysts.anna]", "did you mean ana?"),
+        ('["survey"]', '["surve"]', "'surve' is not configured: did you mean survey?"),
+        ('datasets = ["survey"]', "", "--data-set is missing"),
+        ('role = "owner"', 'role = "owner"\ndatasets = ["survey"]', "an owner sees every data set"),
+    ],
+)
+def test_who_may_come_is_checked_at_the_start(
+    configured: Configured, old: str, new: str, told: str
+) -> None:
+    """A name without a budget, an unknown data set: the service does not begin."""
+    with pytest.raises(ConfigError) as refused:
+        configured((old, new))
+    assert told in str(refused.value)
+
+
+def test_without_a_configuration_there_are_no_tokens(here: Path) -> None:
+    """Nobody's tokens are taken where no issuer is named."""
+    configure(here)
+    assert Tokens.of(load(here / "noisycount.toml")) is None
+
+
+def _stumbling() -> Tokens:
+    """Tokens whose keys are asked for by whatever header there is."""
+    config = OidcConfig(
+        ISSUER, "noisycount", "https://login.example.org/keys", ("RS256",), "sub", {}
+    )
+    keys = IssuerKeys(config, lambda _: key_set(issuer_key(), *other_keys()))
+    return Tokens(config, {}, keys, now=lambda: NOW)
+
+
+STUMBLING = _stumbling()

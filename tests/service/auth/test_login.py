@@ -1,0 +1,337 @@
+import re
+from http.cookies import Morsel, SimpleCookie
+
+import httpx
+import pytest
+
+from noisycount.access.keys import Key
+from noisycount.service.auth.sessions import IDLE, LASTS, LONGEST, MOST, SECONDS
+from tests.service.auth.conftest import Served
+from tests.service.client import Client
+
+HOST = "http://desk.example.org"
+TLS = "https://desk.example.org"
+FROM_HERE = {"Origin": HOST}
+
+
+def csrf_in(reply: httpx.Response) -> str:
+    """The token of the first form of a page."""
+    found = re.search(r'name="csrf" value="([^"]*)"', reply.text)
+    assert found is not None
+    return found[1]
+
+
+def morsels(reply: httpx.Response) -> dict[str, Morsel[str]]:
+    """The cookies that a reply sets, with their attributes."""
+    cookie: SimpleCookie = SimpleCookie()
+    for header in reply.headers.get_list("set-cookie"):
+        cookie.load(header)
+    return dict(cookie)
+
+
+def attempt(client: Client, key: str, onwards: str = "/ask") -> httpx.Response:
+    """The reply to a key that is typed into the form."""
+    fields = {"csrf": csrf_in(client.get("/login")), "key": key, "next": onwards}
+    return client.post("/login", data=fields, headers={"Origin": client.base})
+
+
+def log_in(served: Served, key: Key, base: str = HOST) -> Client:
+    """A browser with a session."""
+    client = served.client(base=base)
+    assert attempt(client, key.text).status_code == 303
+    return client
+
+
+def session_csrf(served: Served, client: Client) -> str:
+    """The token of the forms of a session."""
+    said = client.cookies.get("noisycount")
+    assert said is not None
+    session = served.guard.sessions.session(said)
+    assert session is not None
+    return session.csrf
+
+
+def test_a_key_begins_a_session(served: Served) -> None:
+    """The browser is led on, and is known from then on; the key is in no cookie and no address."""
+    client, key = served.client(), served.key()
+    reply = attempt(client, f" {key.text}\n", "/ask?data=survey")
+    assert (reply.status_code, reply.headers["location"]) == (303, "/ask?data=survey")
+    assert client.get("/v1/probe").json()["name"] == "ana"
+    assert key.secret not in str(reply.headers) + str(client.cookies)
+    again = client.get("/login?next=/explore")
+    assert (again.status_code, again.headers["location"]) == (303, "/explore")
+
+
+@pytest.mark.parametrize(("base", "prefix"), [(HOST, ""), (TLS, "__Host-")])
+def test_cookies_are_for_this_server_alone(served: Served, base: str, prefix: str) -> None:
+    """`HttpOnly; SameSite=Strict; Path=/`, of no domain, and by TLS alone where there is TLS."""
+    client = served.client(base=base)
+    set_ = morsels(client.get("/login")) | morsels(attempt(client, served.key().text))
+    assert set(set_) == {f"{prefix}noisycount", f"{prefix}noisycount-login"}
+    for cookie in set_.values():
+        assert cookie["httponly"] is True
+        assert cookie["samesite"].lower() == "strict"
+        assert (cookie["path"], cookie["domain"]) == ("/", "")
+        assert bool(cookie["secure"]) is (base == TLS)
+    assert set_[f"{prefix}noisycount"]["expires"] == set_[f"{prefix}noisycount"]["max-age"] == ""
+    assert len(set_[f"{prefix}noisycount"].value) == 43  # 256 bits
+
+
+def test_a_cookie_is_kept_as_a_hash(served: Served) -> None:
+    """Whoever reads the server's table of sessions can become nobody."""
+    client = log_in(served, served.key())
+    said = client.cookies.get("noisycount")
+    assert said is not None
+    assert said not in repr(served.guard.sessions._open)  # noqa: SLF001  (what is in memory)
+    assert session_csrf(served, client) not in repr(served.guard)
+
+
+def test_a_wrong_key_begins_none(served: Served) -> None:
+    """The page says so without saying why, and what was typed is not told back."""
+    revoked = served.key("out")
+    served.keyring.revoke("out")
+    replies = []
+    for wrong in (Key.new().text, revoked.text, "<script>", ""):
+        client = served.client()
+        reply = attempt(client, wrong)
+        assert reply.status_code == 403
+        assert client.get("/v1/probe").status_code == 401
+        assert "<script>" not in reply.text.replace('<script src="/static', "")
+        replies.append(re.sub(r'name="csrf" value="[^"]*"', "", reply.text))
+        assert not wrong or wrong not in reply.text
+    assert len(set(replies)) == 1
+
+
+def test_a_login_needs_its_own_form(served: Served) -> None:
+    """Without a token, with another browser's, with no cookie, from elsewhere: no session."""
+    key, client, other = served.key().text, served.client(), served.client()
+    token, foreign = csrf_in(client.get("/login")), csrf_in(other.get("/login"))
+    here = {"Origin": HOST}
+    assert refuses(client, {"key": key}, here)
+    assert refuses(client, {"key": key, "csrf": ""}, here)
+    assert refuses(client, {"key": key, "csrf": foreign}, here)
+    assert refuses(served.client(), {"key": key, "csrf": token}, here)
+    assert refuses(client, {"key": key, "csrf": token}, {"Origin": "https://evil.example"})
+    assert refuses(client, {"key": key, "csrf": token}, {})
+    assert client.post("/login", data={"key": key, "csrf": token}, headers=here).status_code == 303
+
+
+def refuses(client: Client, fields: dict[str, str], headers: dict[str, str]) -> bool:
+    """Whether a login is refused as a form from elsewhere, and no session began."""
+    reply = client.post("/login", data=fields, headers=headers)
+    began = {"noisycount", "__Host-noisycount"} & set(morsels(reply))
+    return reply.status_code == 403 and not began and "or not from here" in reply.text
+
+
+def test_an_old_form_is_refused(served: Served) -> None:
+    """A form lasts an hour; the page that refuses it has a new one, which is taken."""
+    key, client = served.key().text, served.client()
+    token = csrf_in(client.get("/login"))
+    served.clock.seconds += LASTS
+    reply = client.post("/login", data={"key": key, "csrf": token}, headers=FROM_HERE)
+    assert reply.status_code == 403
+    fields = {"key": key, "csrf": csrf_in(reply)}
+    assert client.post("/login", data=fields, headers=FROM_HERE).status_code == 303
+
+
+def test_a_form_that_stays_open_in_two_windows_works_in_both(served: Served) -> None:
+    """A second look at the login does not make the first form a stranger's."""
+    key, client = served.key().text, served.client()
+    first, second = (csrf_in(client.get("/login")) for _ in range(2))
+    assert first == second
+    assert client.post("/login", data={"key": key, "csrf": first}, headers=FROM_HERE).is_redirect
+
+
+def test_a_session_is_never_one_that_was_there_before(served: Served) -> None:
+    """A cookie that somebody planted means nothing, and a second login ends the first session."""
+    client = served.client()
+    client.cookies.set("noisycount", "planted")
+    assert attempt(client, served.key().text).is_redirect
+    first = client.cookies.get("noisycount", domain="desk.example.org")
+    assert first not in {None, "planted"}
+    assert len(served.guard.sessions) == 1
+
+
+def test_a_second_login_ends_the_first_session(served: Served) -> None:
+    """A browser that logs in again, as somebody else, has one session, and the server too."""
+    client, ben = log_in(served, served.key()), served.client()
+    token = csrf_in(ben.get("/login"))
+    ben.cookies.set("noisycount", str(client.cookies.get("noisycount")), "desk.example.org", "/")
+    fields = {"csrf": token, "key": served.key("ben").text}
+    assert ben.post("/login", data=fields, headers=FROM_HERE).is_redirect
+    assert len(served.guard.sessions) == 1
+    assert client.get("/v1/probe").status_code == 401
+    assert ben.get("/v1/probe").json()["name"] == "ben"
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        *("https://evil.example", "//evil.example", "/\\evil.example", "\\\\evil.example"),
+        *("javascript:alert(1)", "/\tevil", "/\r\nSet-Cookie: a=b", "evil", ""),
+    ],
+)
+def test_nobody_is_led_elsewhere(served: Served, elsewhere: str) -> None:
+    """After a login one is on this server, whatever an address said."""
+    reply = attempt(served.client(), served.key().text, elsewhere)
+    assert (reply.status_code, reply.headers["location"]) == (303, "/")
+    assert "a" not in morsels(reply)
+
+
+def test_wrong_keys_are_slowed_down(served: Served) -> None:
+    """After ten a minute from one place even the right one waits; other places do not."""
+    client, key = served.client(), served.key().text
+    for _ in range(MOST):
+        assert attempt(client, Key.new().text).status_code == 403
+        served.clock.seconds += 1
+    refused = attempt(client, key)
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, str(int(SECONDS) - MOST))
+    assert "try again in 50 seconds" in refused.text
+    assert served.guard.attempts.seconds_left("192.0.2.7") == 0
+    served.clock.seconds += SECONDS - MOST
+    assert attempt(client, key).status_code == 303
+
+
+def test_places_are_told_apart_and_forgotten(served: Served) -> None:
+    """One customer's addresses are one place; of many places the latest are kept in mind."""
+    attempts = served.guard.attempts
+    for number in range(MOST):
+        attempts.fail(f"2001:db8::{number:x}")
+    assert attempts.seconds_left("2001:db8::ffff") == SECONDS
+    assert attempts.seconds_left("2001:db8:0:1::1") == 0
+    for number in range(10_000):
+        attempts.fail(f"10.0.{number // 256}.{number % 256}")
+    assert attempts.seconds_left("2001:db8::ffff") == 0
+
+
+@pytest.mark.parametrize(("step", "steps"), [(IDLE, 1), (IDLE - 1, int(LONGEST / (IDLE - 1)) + 1)])
+def test_a_session_ends_by_itself(served: Served, step: float, steps: int) -> None:
+    """After half an hour without use, and after twelve hours of use."""
+    client = log_in(served, served.key())
+    for _ in range(steps - 1):
+        served.clock.seconds += step
+        assert client.get("/v1/probe").status_code == 200
+    served.clock.seconds += step
+    assert client.get("/v1/probe").status_code == 401
+    assert len(served.guard.sessions) == 0
+
+
+def test_a_session_ends_with_its_key(served: Served) -> None:
+    """Whoever loses the key loses the session at the next request, and it does not come back."""
+    key = served.key()
+    client, other = log_in(served, key), log_in(served, served.key("ben"))
+    served.keyring.revoke(key.id)
+    assert client.get("/v1/probe").status_code == 401
+    assert other.get("/v1/probe").status_code == 200
+    assert len(served.guard.sessions) == 1
+
+
+def test_a_key_has_so_many_sessions_and_no_more(served: Served) -> None:
+    """The oldest ends; a key that somebody logs in with for ever fills no memory."""
+    key = served.key()
+    first = log_in(served, key)
+    for _ in range(20):
+        assert first.get("/v1/probe").status_code == 200 or len(served.guard.sessions) == 20
+        log_in(served, key)
+    assert first.get("/v1/probe").status_code == 401
+    assert len(served.guard.sessions) == 20
+
+
+def test_logging_out_ends_the_session(served: Served) -> None:
+    """On the server too: a cookie that was copied is worth nothing."""
+    client = log_in(served, served.key())
+    copied = httpx.Cookies(client.cookies)
+    fields = {"csrf": session_csrf(served, client)}
+    reply = client.post("/logout", data=fields, headers=FROM_HERE)
+    assert (reply.status_code, reply.headers["location"]) == (303, "/login")
+    assert morsels(reply)["noisycount"]["max-age"] == "0"
+    client.cookies = copied
+    assert client.get("/v1/probe").status_code == 401
+
+
+def test_a_session_changes_nothing_without_its_token(served: Served) -> None:
+    """Missing, empty, another session's, or of a session that ended: 403, and nothing is done."""
+    client, other = log_in(served, served.key()), log_in(served, served.key("ben"))
+    foreign = session_csrf(served, other)
+    mine = session_csrf(served, client)
+    for fields in ({}, {"csrf": ""}, {"csrf": foreign}, {"csrf": mine[:-1]}, {"csrf": "ü"}):
+        for path in ("/v1/probe", "/logout"):
+            assert is_forged(client.post(path, data=fields, headers=FROM_HERE))
+    assert is_forged(client.post("/v1/probe", json={"csrf": mine}, headers=FROM_HERE))
+    assert is_forged(client.post(f"/v1/probe?csrf={mine}", headers=FROM_HERE))
+    files = {"csrf": ("name", mine.encode())}
+    assert is_forged(client.post("/v1/probe", files=files, headers=FROM_HERE))
+    good = client.post("/v1/probe", data={"csrf": mine}, headers=FROM_HERE)
+    by_script = client.post("/v1/probe", headers={**FROM_HERE, "X-CSRF-Token": mine})
+    assert (good.status_code, by_script.status_code) == (200, 200)
+
+
+def test_a_token_ends_with_its_session(served: Served) -> None:
+    """After another login the forms of the former session are strangers'."""
+    key = served.key()
+    client = log_in(served, key)
+    old = session_csrf(served, client)
+    client.post("/logout", data={"csrf": old}, headers=FROM_HERE)
+    assert attempt(client, key.text).is_redirect
+    assert session_csrf(served, client) != old
+    assert is_forged(client.post("/v1/probe", data={"csrf": old}, headers=FROM_HERE))
+
+
+def is_forged(reply: httpx.Response) -> bool:
+    """Whether a form was refused as a stranger's."""
+    return reply.status_code == 403 and reply.json()["type"] == "urn:noisycount:forged"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Origin": "null"},
+        {"Origin": "https://evil.example"},
+        {"Origin": f"{HOST}.evil.example"},
+        {"Origin": f"{HOST}:8443"},
+        {"Origin": "ftp://desk.example.org"},
+        {"Origin": "http://[desk"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "cross-site", "Origin": "null"},
+        {"Referer": f"{HOST}/ask"},
+    ],
+)
+def test_a_form_from_elsewhere_is_refused(served: Served, headers: dict[str, str]) -> None:
+    """Even with the right token, and also where nobody says where it is from."""
+    client = log_in(served, served.key())
+    fields = {"csrf": session_csrf(served, client)}
+    assert is_forged(client.post("/v1/probe", data=fields, headers=headers))
+
+
+@pytest.mark.parametrize(
+    "headers", [FROM_HERE, {"Origin": "null", "Sec-Fetch-Site": "same-origin"}]
+)
+def test_a_form_from_here_is_taken(served: Served, headers: dict[str, str]) -> None:
+    """As browsers say it, whatever a page tells them of its address."""
+    client = log_in(served, served.key())
+    fields = {"csrf": session_csrf(served, client)}
+    assert client.post("/v1/probe", data=fields, headers=headers).status_code == 200
+
+
+def test_behind_tls_no_form_comes_from_where_there_is_none(served: Served) -> None:
+    """Somebody on the way could have written a page of the same name by http."""
+    client = log_in(served, served.key(), TLS)
+    said = client.cookies.get("__Host-noisycount")
+    assert said is not None
+    session = served.guard.sessions.session(said)
+    assert session is not None
+    fields = {"csrf": session.csrf}
+    assert is_forged(client.post("/v1/probe", data=fields, headers={"Origin": HOST}))
+    assert client.post("/v1/probe", data=fields, headers={"Origin": TLS}).status_code == 200
+
+
+def test_people_are_led_to_the_login_and_back(served: Served) -> None:
+    """A browser without a session sees the form, then what it asked for; a program sees 401."""
+    browser = {"Accept": "text/html,*/*;q=0.8"}
+    reply = served.client().post("/logout", headers=browser)
+    assert (reply.status_code, reply.headers["location"]) == (303, "/login")
+    assert served.client().post("/logout").status_code == 401
+    assert served.client().get("/v1/probe", headers=browser).status_code == 401
+    lost = served.client().get("/lost", headers=browser)
+    assert (lost.status_code, "text/html" in lost.headers["content-type"]) == (404, True)

@@ -1,0 +1,107 @@
+"""An office over a few records, its application, and those who call it."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+from fastapi import FastAPI
+
+from noisycount.access.keys import Role, Visitor
+from noisycount.config.config import Config, DatasetConfig
+from noisycount.config.places import sqlite_url
+from noisycount.config.service import ServiceConfig
+from noisycount.ledger.budget import budget_of
+from noisycount.service.application import application
+from noisycount.service.auth.guard import visitor_of
+from noisycount.service.state import Office
+
+__all__ = ["ANA", "BO", "OWNER", "Caller", "calling", "configured", "records", "serving"]
+
+ANA = Visitor("ana", Role.ANALYST, frozenset({"stay"}))
+BO = Visitor("bo", Role.ANALYST, frozenset({"stay"}))
+OWNER = Visitor("olga", Role.OWNER, None)
+OFTEN = 1_000_000  # requests a minute, where nothing is said of them
+LITERAL = "Zwitscherstadt"  # a word of the records that no log and no reply may hold
+
+
+def records(folder: Path) -> Path:
+    """Give a file of 1,317 persons, one row each."""
+    path = folder / "stay.csv"
+    if not path.exists():
+        rows = (f"{i},{i % 90},{LITERAL if i % 3 else 'Bern'}" for i in range(1317))
+        path.write_text("person,age,town\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def configured(folder: Path, budget: str = "2", **service: object) -> Config:
+    """Give the configuration of one ledger in a folder, and of two data sets."""
+    secret = folder / "secret.csv"
+    secret.write_text("person,pay\n1,10\n2,20\n", encoding="utf-8")
+    datasets = {
+        "stay": DatasetConfig(
+            "stay", records(folder), unit="person", size=1317, budget=budget_of(budget)
+        ),
+        "payroll": DatasetConfig("payroll", secret, unit="person"),
+    }
+    url = sqlite_url(folder / "ledger.db")
+    return Config(None, url, datasets, service=ServiceConfig(**{"rate": OFTEN, **service}))
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Somebody who calls an application in this process.
+
+    Attributes:
+        application: What is called.
+        headers: Of every request.
+    """
+
+    application: FastAPI
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def request(self, method: str, path: str, **said: object) -> httpx.Response:
+        """Give the reply to a request."""
+        return asyncio.run(self._request(method, path, said))
+
+    def get(self, path: str, **said: object) -> httpx.Response:
+        """Give the reply to a GET."""
+        return self.request("GET", path, **said)
+
+    def post(self, path: str, body: object, key: str | None = None) -> httpx.Response:
+        """Give the reply to a POST of JSON."""
+        headers = {} if key is None else {"Idempotency-Key": key}
+        return self.request("POST", path, json=body, headers=headers)
+
+    def ask(self, body: object, key: str, dataset: str = "stay") -> httpx.Response:
+        """Give the reply to a spend."""
+        return self.post(f"/v1/datasets/{dataset}/releases", body, key)
+
+    async def _request(self, method: str, path: str, said: dict[str, object]) -> httpx.Response:
+        transport = httpx.ASGITransport(self.application, raise_app_exceptions=False)
+        async with httpx.AsyncClient(
+            transport=transport,
+            base_url="http://127.0.0.1",
+            headers=self.headers,
+            verify=False,  # noqa: S501 - there is no wire, and certificates take long to read
+        ) as client:
+            return await client.request(method, path, **said)
+
+
+@contextmanager
+def serving(configuration: Config, *, slots: bool = False) -> Iterator[Office]:
+    """Give an open office, which is closed in the end."""
+    office = Office.open(configuration, slots=slots)
+    try:
+        yield office
+    finally:
+        assert office.close()
+
+
+def calling(office: Office, visitor: Visitor = ANA) -> Caller:
+    """Give a caller whom the application takes for a visitor."""
+    made = application(office)
+    made.dependency_overrides[visitor_of] = lambda: visitor
+    return Caller(made)

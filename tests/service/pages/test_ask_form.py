@@ -1,0 +1,196 @@
+import subprocess
+from collections.abc import Sequence
+
+import pytest
+from starlette.datastructures import FormData
+
+from noisycount.ledger.exact import exact_epsilon
+from noisycount.query.parser import parse
+from noisycount.query.schema import Kind
+from noisycount.service.pages.calls import calls_of
+from noisycount.service.pages.conditions import Condition, FormError, operators_of, where_of
+from noisycount.service.pages.form import AskForm, Price
+from noisycount.service.pages.picture import bar_picture, dots_picture
+from noisycount.service.spend import Question
+from noisycount.tasks.plan import planned_epsilon
+
+COLUMNS = {
+    "age": Kind.INTEGER,
+    "my income": Kind.REAL,
+    "town": Kind.TEXT,
+    "smokes": Kind.BOOLEAN,
+    "born": Kind.DATE,
+    "seen": Kind.TIMESTAMP,
+}
+VALUES = {
+    "age": ("18", "65"),
+    "my income": ("−0.5", "3."),
+    "town": ("O'Hara", ""),
+    "smokes": ("", ""),
+    "born": ("1960-01-01", "1970-12-31"),
+    "seen": ("2026-01-01 12:00:00", "2026-02-01 00:00:00"),
+}
+GOAL = [("goal", "within"), ("within", "20"), ("confidence", "95%")]
+
+
+def form(*fields: tuple[str, str]) -> AskForm:
+    """Give the form that a browser would send."""
+    return AskForm.of(FormData(list(fields)))
+
+
+def row(column: str, operator: str = "", low: str = "", high: str = "") -> list[tuple[str, str]]:
+    """Give the fields of one row of the builder."""
+    return [("column", column), ("operator", operator), ("low", low), ("high", high)]
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_every_operator_is_of_the_language(column: str) -> None:
+    """Whatever is chosen, the row parses; none is offered that the kind of the column refuses."""
+    for operator in operators_of(COLUMNS[column]):
+        text = operator.text(column, COLUMNS[column], VALUES[column], "value-0")
+        parse(text, COLUMNS)
+
+
+def test_text_cannot_leave_its_quotes() -> None:
+    """A value is a value, whatever stands in it."""
+    text = where_of([Condition("town", "=", ("x' or true or town = '", ""))], "", COLUMNS)
+    assert text == "town = 'x'' or true or town = '''"
+
+
+@pytest.mark.parametrize("value", ["old", "1e9", "1 or 1", "", " ", "0x1", "1;", "NaN"])
+def test_number_is_a_number(value: str) -> None:
+    """What is no number is refused with its field, before anything parses it."""
+    with pytest.raises(FormError) as refused:
+        where_of([Condition("age"), Condition("age", ">", (value, ""))][1:], "", COLUMNS)
+    assert refused.value.field == "value-0"
+
+
+def test_rows_and_text_hold_together() -> None:
+    """Free text with `or` does not swallow the rows."""
+    where = where_of([Condition("age", ">", ("3", ""))], "smokes or age < 2", COLUMNS)
+    assert where == "age > 3 and (smokes or age < 2)"
+
+
+def test_unknown_column_is_refused() -> None:
+    """A form that was changed by hand gets no further."""
+    with pytest.raises(FormError, match="no column 'wage'"):
+        where_of([Condition("wage")], "", COLUMNS)
+
+
+def test_buttons_change_rows() -> None:
+    """A row is added behind the others, and removed by its number; other buttons change none."""
+    sent = [*row("age", ">", "3"), *row("town", "=", "Bern")]
+    added = FormData([*sent, ("add", "1"), ("chosen", "born")])
+    removed = FormData([*sent, ("remove", "0")])
+    more, less = (AskForm.of(said).changed(said) for said in (added, removed))
+    assert more is not None
+    assert less is not None
+    assert [each.column for each in more.conditions] == ["age", "town", "born"]
+    assert [each.column for each in less.conditions] == ["town"]
+    assert AskForm.of(FormData(sent)).changed(FormData(sent)) is None
+
+
+def test_groups_change_too() -> None:
+    """The same of the columns of a table."""
+    sent = [("group", "town"), ("split", ""), ("keys", "Bern")]
+    added = FormData([*sent, ("add_group", "1"), ("chosen_group", "age")])
+    removed = FormData([*sent, ("remove_group", "0")])
+    more, less = (AskForm.of(said).changed(said) for said in (added, removed))
+    assert more is not None
+    assert less is not None
+    assert [each.column for each in more.groups] == ["town", "age"]
+    assert less.groups == ()
+
+
+def test_count_has_its_price() -> None:
+    """±20 with 95 % costs ε = 0.15, and that is what is sent."""
+    body = form(*row("age", ">=", "65"), *GOAL).body(COLUMNS)
+    assert body == {"where": "age >= 65", "epsilon": "0.15", "confidence": "95%"}
+    assert Question.model_validate(body).pay.price == exact_epsilon("0.15")
+
+
+def test_table_is_what_programs_send() -> None:
+    """Groups, ranges of keys, edges and what goes with them are a body that the API takes."""
+    fields = [
+        *(("group", "town"), ("split", ""), ("keys", "Bern, 'Biel, old', null")),
+        *(("group", "age"), ("split", "0, 18, 65"), ("keys", "")),
+        *(("group", "born"), ("split", "month"), ("keys", "2026-01..2026-03")),
+        *(("total", "on"), ("other", "on"), ("groups_per_unit", "1"), ("delta", "")),
+    ]
+    body = form(*fields, *GOAL).body(COLUMNS)
+    assert body["by"] == ["town", "age:0,18,65", "born:month"]
+    assert body["keys"]["town"] == ["Bern", "Biel, old", None]
+    assert body["keys"]["born"] == ["2026-01", "2026-02", "2026-03"]
+    assert (body["margins"], body["other"], body["groups_per_unit"]) == (["total"], True, 1)
+    asked = Question.model_validate(body).asked()
+    assert [item.text for item in asked.by] == body["by"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ([], "where"),
+        ([("where", "true"), ("within", "x"), ("confidence", "95%")], "within"),
+        ([("where", "true"), ("within", "20%"), ("confidence", "95%")], "guess"),
+        ([("where", "true"), ("within", "20%"), ("guess", "-1"), ("confidence", "95%")], "guess"),
+        ([("where", "true"), ("within", "300%"), ("guess", "9"), ("confidence", "95%")], "within"),
+        ([("where", "true"), ("within", "1e-9"), ("confidence", "95%")], "within"),
+        ([("where", "true"), ("within", "20"), ("confidence", "always")], "confidence"),
+        ([*GOAL[2:], ("where", "true"), ("goal", "epsilon"), ("epsilon", "x")], "epsilon"),
+        ([("group", "age"), ("split", "a,b"), ("keys", ""), *GOAL], "split-0"),
+        ([("group", "age"), ("split", ""), ("keys", "'a"), *GOAL], "keys-0"),
+        ([("group", "age"), ("split", "1"), ("keys", ""), ("groups_per_unit", "0"), *GOAL],
+         "groups_per_unit"),
+    ],
+)  # fmt: skip
+def test_fault_names_its_field(fields: Sequence[tuple[str, str]], field: str) -> None:
+    """Whoever errs is led to the field that is meant."""
+    with pytest.raises(FormError) as refused:
+        form(*fields).body(COLUMNS)
+    assert refused.value.field == field
+
+
+def test_share_needs_a_guess_and_keeps_it() -> None:
+    """20 % of about 100 is sent as it was typed."""
+    price = Price(within="20%", guess="100")
+    assert price.of_count() == {"within": "20%", "guess": 100.0, "confidence": "95%"}
+
+
+def test_commands_are_words_of_a_shell() -> None:
+    """No text breaks out of the command that is copied: a shell gives it back as it was."""
+    where = "town = 'O''Hara $(id) `id` \"x\" \\' and age > 3"
+    body = {"where": where, "keys": {"town": ["a,b", None, "null", 3]}, "epsilon": "0.1"}
+    command = calls_of("survey", body, "https://counts.example")[0][1]
+    printed = subprocess.run(  # noqa: S603 - our own words, printed
+        ["/bin/sh", "-c", command.replace("noisycount", "printf '%s\\n'", 1)],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    words = printed.stdout.split("\n")
+    assert words[3] == where
+    assert words[5] == "town='a,b',null,'null',3"
+
+
+def test_python_compiles() -> None:
+    """What is copied for Python is Python."""
+    body = {"by": ["town"], "keys": {"town": ["a", None]}, "epsilon": "1/3", "confidence": "95%"}
+    for sent in (body, {"where": "town = 'O''Hara'", "epsilon": "0.1"}):
+        compile(calls_of("survey", sent, "https://counts.example")[1][1], "copied", "exec")
+
+
+@pytest.mark.parametrize("epsilon", ["0.001", "0.15", "2", "50"])
+@pytest.mark.parametrize("guess", [None, 1, 123456])
+def test_dots_are_fifty(epsilon: str, guess: int | None) -> None:
+    """Whatever the noise, there are fifty dots, a band and a text for those who see none."""
+    drawn = dots_picture(planned_epsilon(exact_epsilon(epsilon), 0.95, guess=guess))
+    assert drawn.count('class="dot"') == 50
+    assert 'role="img" aria-label="Fifty possible' in drawn
+    assert "style=" not in drawn
+
+
+def test_bars_stay_inside() -> None:
+    """A bar below 0 begins at its end, and nothing leaves the picture."""
+    drawn = bar_picture(-5, 3, (-10, 100), (1.0, 0, 200))
+    assert 'x="45.5" y="5" width="45.5"' in drawn
+    assert "M90.9 27L1000 27" in drawn

@@ -1,0 +1,72 @@
+from collections.abc import Iterable, Iterator
+
+import pytest
+from playwright.sync_api import Browser
+from starlette.routing import Route
+
+from noisycount.service.pages.login import router as login
+from noisycount.service.pages.routes import router as later
+from tests.browser import NARROW, WIDE, window
+from tests.serving import Service
+
+GIVEN = {
+    "/ask/{name}": ["/ask/survey"],
+    "/releases/{name}": [],  # an answer is looked at where one is asked for
+    "/ledger/export": [],  # a file
+    "/report/file": [],
+    "/explore/fragment": [],  # pieces of a page that is there
+    "/explore/data": [],
+}
+"""The pages of a route: some are of something, and others are none."""
+
+
+def paths() -> list[str]:
+    """Give the address of every page that is to be read."""
+    known = sorted(set(routes([*login.routes, *later.routes])))
+    return [*(path for route in known for path in GIVEN.get(route, [route])), "/nowhere"]
+
+
+def routes(listed: Iterable[object]) -> Iterator[str]:
+    """Give the paths that can be loaded, of routers inside routers too."""
+    for route in listed:
+        if isinstance(route, Route):
+            if "GET" in (route.methods or ()):
+                yield route.path
+        elif (inside := getattr(route, "original_router", None)) is not None:
+            yield from routes(inside.routes)
+
+
+def test_pages_are_found() -> None:
+    """No page hides from the tests below: a new one with a parameter must be given here."""
+    assert {"/ask", "/ask/survey", "/login"} <= set(paths())
+    assert not [path for path in paths() if "{" in path]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("width", "dark"), [(NARROW, True), (WIDE, False)])
+def test_every_page_is_accessible(
+    chromium: Browser, service: Service, width: int, *, dark: bool
+) -> None:
+    """No page breaks a rule of axe-core, is wider than the window, or loads from elsewhere."""
+    with window(chromium, service.url, width, dark=dark) as opened:
+        opened.go("/login")
+        assert opened.violations() == []
+        opened.log_in(service.keys["olga"])
+        broken = {}
+        for path in paths():
+            opened.go(path)
+            found = [*opened.violations(), *(["too wide"] if opened.overflow() > 0 else [])]
+            broken |= {path: found} if found else {}
+        assert broken == {}
+
+
+@pytest.mark.thorough
+def test_every_page_is_there_without_scripts(chromium: Browser, service: Service) -> None:
+    """Each has a heading, and the way to all others."""
+    with window(chromium, service.url, NARROW, scripts=False) as opened:
+        opened.log_in(service.keys["olga"])
+        for path in paths()[:-1]:
+            opened.go(path)
+            assert opened.page.locator("h1").count() == 1, path
+            ways = opened.page.get_by_role("navigation", name="Pages").get_by_role("link")
+            assert ways.all_inner_texts() == ["Ask", "Explore", "Ledger", "Report"], path

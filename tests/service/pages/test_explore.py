@@ -1,0 +1,155 @@
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noisycount.release.reply_tick import Slot
+from noisycount.service.application import application
+from noisycount.service.pages.explore import boxes, fragment, moved
+from noisycount.tasks.explore.quantity import QUANTITIES
+from noisycount.tasks.explore.sliders import Sliders, view_object
+from noisycount.tasks.explore.views import VIEWS, view
+from tests.layers import examples
+from tests.service.callers import Caller, calling, configured, serving
+from tests.tasks.explore.strategies import sliders
+
+START = Sliders()
+
+
+@pytest.fixture(scope="module")
+def caller(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
+    """Give an analyst at an application."""
+    with serving(configured(tmp_path_factory.mktemp("explore"))) as office:
+        yield calling(office)
+
+
+def test_page_shows_every_chart(caller: Caller) -> None:
+    """Without an address all charts stand in the page, each with its sentence and its numbers."""
+    page = caller.get("/explore")
+    assert page.status_code == 200
+    for name in VIEWS:
+        assert f'data-chart="{name}"' in page.text
+        assert view(name, START).plot.title in page.text
+    assert page.text.count('role="img"') == page.text.count("The numbers") == len(VIEWS)
+    assert re.findall(r"<style| style=| on\w+=|<script(?! src)", page.text) == []
+
+
+def test_same_address_same_bytes(caller: Caller) -> None:
+    """An address shows the same for ever."""
+    address = f"/explore/fragment?chart=delta&{START.query}"
+    first, second = caller.get(address), caller.get(address)
+    fragment.cache_clear()
+    assert first.content == second.content == caller.get(address).content
+
+
+def test_address_is_made_canonical(caller: Caller) -> None:
+    """Another spelling leads to the one address, which leads nowhere else."""
+    reply = caller.get("/explore?epsilon=0.15&rate=0.10")
+    assert reply.status_code == 303
+    onwards = reply.headers["Location"]
+    assert onwards == f"/explore?{Sliders.of_query({'epsilon': '0.15'}).query}"
+    assert caller.get(onwards).status_code == 200
+
+
+def test_moved_slider_counts_without_a_script(caller: Caller) -> None:
+    """A form whose slider was moved and whose box was not says what the slider says."""
+    fields = {"from": START.query, **START.texts}
+    fields |= {box.slider: str(box.place) for box in boxes(START, {})}
+    assert caller.get("/explore", params=fields).headers["Location"] == f"/explore?{START.query}"
+    fields["size-slider"] = "0"
+    found = caller.get("/explore", params=fields).headers["Location"]
+    assert found == f"/explore?{Sliders(size=10).query}"
+
+
+@examples(100)
+@given(sliders(), st.sampled_from(sorted(QUANTITIES)), st.data())
+def test_box_beats_slider(placed: Sliders, name: str, data: st.DataObject) -> None:
+    """What was typed counts; a slider only where it was moved and its box left alone."""
+    quantity = QUANTITIES[name]
+    stop = data.draw(st.integers(0, len(quantity.stops) - 1))
+    form = {"from": placed.query, **placed.texts, f"{name}-slider": str(stop)}
+    place = quantity.nearest(getattr(placed, name))
+    said = Sliders.of_query(moved(form))
+    expected = getattr(placed, name) if stop == place else quantity.stops[stop]
+    assert getattr(said, name) == expected
+    typed = data.draw(
+        st.sampled_from(quantity.stops).filter(lambda one: one != getattr(placed, name))
+    )
+    said = Sliders.of_query(moved(form | {name: str(typed)}))
+    assert getattr(said, name) == typed
+
+
+@pytest.mark.parametrize(
+    "odd", ["", "99", "-1", "x", "²", "1" * 400], ids=["none", "far", "-1", "x", "²", "long"]
+)
+def test_odd_sliders_are_left_alone(odd: str) -> None:
+    """A slider that says nothing sensible says nothing."""
+    form = {"from": START.query, **START.texts, "size-slider": odd}
+    assert Sliders.of_query(moved(form)) == START
+    assert moved({"from": "size=x", "size": "5", "size-slider": "1"}) == {"size": "5"}
+
+
+def test_refusal_keeps_what_was_typed(caller: Caller) -> None:
+    """A form that is refused says why in one line, and still has what was typed, escaped."""
+    reply = caller.get("/explore", params={"size": '"><b>1', "rate": "0.2"})
+    assert reply.status_code == 422
+    assert "size must be a whole number from 2 to 1,000,000, got" in reply.text
+    assert "<b>" not in reply.text
+    assert 'value="0.2"' in reply.text
+    assert 'role="img"' not in reply.text
+
+
+def test_fragment_is_the_piece_of_the_page(caller: Caller) -> None:
+    """A chart that a script fetches is what the page has."""
+    page = caller.get(f"/explore?{START.query}").text
+    for name in VIEWS:
+        piece = caller.get(f"/explore/fragment?chart={name}&{START.query}").text
+        assert piece.strip() in page
+        picture = piece[piece.index("<svg") : piece.index("</svg>") + 6]
+        assert ET.fromstring(picture).tag == "svg"  # noqa: S314  (our own)
+
+
+def test_numbers_come_as_json(caller: Caller) -> None:
+    """The table's numbers are there for programs, all digits of them."""
+    reply = caller.get(f"/explore/data?chart=utility&{START.query}")
+    assert reply.json() == json.loads(
+        json.dumps(view_object("utility", START, view("utility", START)))
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("chart=pie", "chart must be posterior or error or delta or utility, got 'pie'"),
+        ("", "chart must be posterior"),
+        ("chart=error&size=0", "size must be a whole number from 2 to 1,000,000, got 0"),
+        ("chart=error&dataset=stay", "an address of Explore has no 'dataset'"),
+    ],
+)
+def test_refused_fragments_are_problems(caller: Caller, query: str, words: str) -> None:
+    """What cannot be drawn is told to the script as to any program."""
+    reply = caller.get(f"/explore/fragment?{query}")
+    assert (reply.status_code, reply.headers["Content-Type"]) == (422, "application/problem+json")
+    assert words in reply.json()["detail"]
+
+
+def test_nobody_unknown_explores(tmp_path: Path) -> None:
+    """The page asks for a key, though it shows no data."""
+    with serving(configured(tmp_path)) as office:
+        stranger = Caller(application(office))
+        for path in ("/explore", "/explore/fragment?chart=error", "/explore/data?chart=error"):
+            assert stranger.get(path).status_code == 401
+
+
+def test_explore_needs_no_slot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replies leave at once, also where replies about data sets wait for a tick."""
+    asked: list[object] = []
+    with serving(configured(tmp_path), slots=True) as office:
+        monkeypatch.setattr(Slot, "reply", lambda *work: asked.append(work))
+        assert calling(office).get("/explore").status_code == 200
+    assert asked == []

@@ -1,0 +1,70 @@
+import re
+
+import pytest
+from starlette.requests import Request
+
+from noisycount.access.keys import Role, Visitor
+from noisycount.service.pages.layout import PAGE_HEADERS, address, page, places, static_file
+
+OWNER = Visitor("olga", Role.OWNER, None)
+ANA = Visitor("<b>ana</b>", Role.ANALYST, frozenset())
+
+
+def shown(visitor: Visitor | None, path: str = "/ask") -> str:
+    """Give the text of a page that says one sentence."""
+    request = Request({"type": "http", "method": "GET", "path": path, "headers": [], "state": {}})
+    reply = page(request, "refused.html", visitor, status=404, heading="No", words="<i>no</i>")
+    assert reply.status_code == 404
+    return bytes(reply.body).decode()
+
+
+def test_ways_are_those_of_the_role() -> None:
+    """Nobody unknown is led anywhere, and the report is an owner's."""
+    names = [[place.name for place in places(visitor)] for visitor in (None, ANA, OWNER)]
+    assert names == [[], ["Ask", "Explore", "Ledger"], ["Ask", "Explore", "Ledger", "Report"]]
+
+
+def test_place_is_marked() -> None:
+    """The navigation says where one is, also on a page below it."""
+    assert re.findall(r'href="(\S+)" aria-current="page"', shown(OWNER, "/ask/survey")) == ["/ask"]
+    assert "aria-current" not in shown(OWNER, "/asking")
+
+
+def test_values_are_escaped() -> None:
+    """No name and no sentence becomes markup."""
+    text = shown(ANA)
+    assert "&lt;b&gt;ana&lt;/b&gt;" in text
+    assert "&lt;i&gt;no&lt;/i&gt;" in text
+
+
+def test_nothing_is_loaded_from_elsewhere() -> None:
+    """Every address of the frame is of this host, and no style or script stands in it."""
+    text = shown(OWNER)
+    assert re.findall(r'(?:src|href|action)="(?![/#])', text) == []
+    assert re.findall(r"<style|<script(?! src)| style=| on\w+=", text) == []
+
+
+def test_policy_allows_this_host_alone() -> None:
+    """A browser that obeys loads no script, style or picture of others, and frames nothing."""
+    policy = dict(
+        part.split(" ", 1) for part in PAGE_HEADERS["Content-Security-Policy"].split("; ")
+    )
+    assert policy["default-src"] == policy["frame-ancestors"] == policy["base-uri"] == "'none'"
+    assert {policy[f"{kind}-src"] for kind in ("script", "style", "img")} == {"'self'"}
+    assert PAGE_HEADERS["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize("name", ["noisycount.css", "noisycount.js", "noisycount.svg"])
+def test_files_are_kept_by_browsers(name: str) -> None:
+    """The style, the script and the icon have addresses that tell their content."""
+    reply, text = static_file(name), bytes(static_file(name).body).decode()
+    assert reply.status_code == 200
+    assert "immutable" in reply.headers["Cache-Control"]
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert address(name).startswith(f"/static/{name}?v=")
+
+
+@pytest.mark.parametrize("name", ["layout.html", "../layout.py", "/etc/passwd", ""])
+def test_no_other_file_is_there(name: str) -> None:
+    """What is not named is not found, wherever it lies."""
+    assert static_file(name).status_code == 404

@@ -1,0 +1,139 @@
+"""The service as a process of its own, with many analysts that ask it over loopback."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from noisycount.access.keyring import Keyring
+from noisycount.access.keys import Role
+from noisycount.config.file import load
+from noisycount.data import survey_path
+
+__all__ = ["Service"]
+
+DATASET = "survey"
+PATIENCE = 300.0  # seconds: a machine may have much to do
+_STARTED = [sys.executable, "-c", "from noisycount.cli.main import main; main()", "serve"]
+_FILE = """
+[ledger]
+url = "sqlite:///{folder}/ledger.db"
+
+[datasets.{dataset}]
+source = "{source}"
+unit = "person"
+size = 5912
+budget = "{budget}"
+
+[server]
+rate = 1000000
+concurrency = 64
+slot = {slot}
+"""
+
+
+@dataclass(slots=True)
+class Service:
+    """A service at one port, which may be killed and started again.
+
+    Attributes:
+        folder: Where its configuration, its keys and its ledger are.
+        port: Where it listens.
+        slots: Whether replies leave at ticks alone.
+        process: The one that runs now.
+    """
+
+    folder: Path
+    port: int
+    slots: bool
+    process: subprocess.Popen[bytes] | None = field(default=None)
+
+    @classmethod
+    @contextmanager
+    def running(cls, budget: str, slot: float | None = None) -> Iterator[Self]:
+        """A service of the survey, on a disk that must be waited for, until the block ends.
+
+        Args:
+            budget: Of the survey, in ε.
+            slot: Replies leave at ticks of so many seconds; None: at once.
+        """
+        with tempfile.TemporaryDirectory(dir=_disk()) as folder:
+            text = _FILE.format(
+                folder=folder, dataset=DATASET, source=survey_path(), budget=budget, slot=slot or 1
+            )
+            Path(folder, "noisycount.toml").write_text(text, encoding="utf-8")
+            service = cls(Path(folder), _free_port(), slot is not None)
+            try:
+                service.start()
+                yield service
+            finally:
+                service.end(signal.SIGKILL)
+
+    @property
+    def ledger_url(self) -> str:
+        """The address of its ledger."""
+        return f"sqlite:///{self.folder}/ledger.db"
+
+    def keys(self, names: list[str]) -> dict[str, str]:
+        """A key for each of some analysts."""
+        ring = Keyring.of(load(self.folder / "noisycount.toml"))
+        return {name: ring.issue(name, Role.ANALYST, [DATASET])[0].text for name in names}
+
+    def start(self) -> float:
+        """Start it; how many seconds pass until it takes connections and answers the first."""
+        started = time.monotonic()
+        words = [*_STARTED, "--port", str(self.port), *([] if self.slots else ["--no-slots"])]
+        with Path(self.folder, "log").open("ab") as log:
+            self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
+                words,
+                cwd=self.folder,
+                env={**os.environ, "HOME": str(self.folder)},
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+            )
+        while not self._answers():
+            assert self.process.poll() is None, Path(self.folder, "log").read_text()
+            assert time.monotonic() - started < PATIENCE, "the service does not start"
+            time.sleep(0.02)
+        return time.monotonic() - started
+
+    def end(self, by: signal.Signals) -> int:
+        """What the process ends with by a signal."""
+        if self.process is None:
+            return 0
+        self.process.send_signal(by)
+        code = self.process.wait(PATIENCE)
+        self.process = None
+        return code
+
+    def processor_time(self) -> float:
+        """How many seconds of processor time it has used."""
+        assert self.process is not None
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+    def _answers(self) -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), 5) as line:
+                line.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                return line.recv(12).endswith(b" 200")
+        except OSError:
+            return False
+
+
+def _disk() -> str | None:
+    """A folder on a real disk, where tests keep theirs in memory."""
+    return os.environ.get("NOISYCOUNT_TEST_DISK", "/var/tmp")  # noqa: S108 - a folder of our own in it
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as place:
+        return int(place.getsockname()[1])

@@ -1,0 +1,233 @@
+"""Analysts that spend one budget through a service, whatever becomes of it, and what they find."""
+
+import hashlib
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+from http.client import HTTPConnection, HTTPException
+from itertools import chain
+
+import numpy as np
+
+from noisycount.ledger.entries import Entry
+from noisycount.ledger.ledger import Ledger
+from tests.release.workers import processes
+from tests.service.process import DATASET, Service
+
+__all__ = ["Spend", "Toll", "raced"]
+
+PRICE = Fraction(1, 1000)
+PROCESSES = 2  # of clients: the service has the other core where there are two
+REFUSED, AWAY = 0.02, 0.3  # seconds, until somebody asks again who was refused, or met nobody
+_AGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """A reply to a spend.
+
+    Attributes:
+        name: What the ledger calls it.
+        digest: Of its bytes.
+        seconds: From the first request to the reply.
+        tries: How many requests that took.
+    """
+
+    name: str
+    digest: str
+    seconds: float
+    tries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Toll:
+    """What many analysts found, and what the ledger holds of it.
+
+    Attributes:
+        spends: All that was acknowledged.
+        refused: How many refusals there were of other status than "more than is left", by status.
+        seconds: For how long they asked.
+        overspent: By how much the budget was overspent.
+        lost: How many acknowledged spends the ledger does not hold, or not with that answer.
+        changed: How many replies are not the same bytes when they are asked for again.
+        second: How many debits are of a question that another debit is of.
+        intact: Whether the chain is.
+    """
+
+    spends: Sequence[Spend]
+    refused: Mapping[int, int]
+    seconds: float
+    overspent: Fraction
+    lost: int
+    changed: int
+    second: int
+    intact: bool
+
+    @property
+    def rate(self) -> float:
+        """Spends a second."""
+        return len(self.spends) / self.seconds
+
+    @property
+    def told(self) -> str:
+        """What was found, on a line."""
+        slow = np.quantile([spend.seconds for spend in self.spends], 0.99)
+        tries = sum(spend.tries - 1 for spend in self.spends)
+        return (
+            f"{len(self.spends)} spends in {self.seconds:.0f} s, {self.rate:.0f} a second, 99 % of"
+            f" them within {slow:.2f} s, {tries} requests sent again; {self.overspent} overspent,"
+            f" {self.lost} lost, {self.changed} changed, {self.second} charged twice"
+        )
+
+
+def raced(
+    service: Service,
+    analysts: int,
+    seconds: float,
+    budget: Fraction,
+    meanwhile: Callable[[float], None] = time.sleep,
+) -> Toll:
+    """What becomes of analysts who spend one budget for some seconds.
+
+    Args:
+        service: Where they ask.
+        analysts: How many.
+        seconds: For how long.
+        budget: Of the data set.
+        meanwhile: What is done for so many seconds; the service answers again at its end.
+    """
+    names = [f"analyst{number}" for number in range(analysts)]
+    keys = list(service.keys(names).items())
+    shares = [dict(keys[number::PROCESSES]) for number in range(PROCESSES)]
+    with ProcessPoolExecutor(PROCESSES, mp_context=processes()) as pool:
+        found = [pool.submit(crowd, service.port, share, seconds) for share in shares]
+        started = time.monotonic()
+        meanwhile(seconds)
+        spends, refused = zip(*(each.result() for each in found), strict=True)
+        lasted = time.monotonic() - started
+        acknowledged = list(chain.from_iterable(spends))
+        changed = sum(pool.map(changed_of, [service.port] * PROCESSES, shares, map(list, spends)))
+    return _toll(service, acknowledged, sum(refused, Counter()), lasted, budget, changed)
+
+
+def crowd(port: int, keys: Mapping[str, str], seconds: float) -> tuple[list[Spend], Counter[int]]:
+    """What the analysts of one process are replied to within some seconds."""
+    until = time.monotonic() + seconds
+    with ThreadPoolExecutor(len(keys)) as pool:
+        found = list(pool.map(lambda each: spent(port, *each, until), keys.items()))
+    return list(chain.from_iterable(each for each, _ in found)), sum(
+        (each for _, each in found), Counter()
+    )
+
+
+def spent(port: int, name: str, key: str, until: float) -> tuple[list[Spend], Counter[int]]:
+    """What one analyst is replied to: ever new questions, each asked until it is answered."""
+    spends, refused, line = list[Spend](), Counter[int](), Line(port, key)
+    number = 0
+    while time.monotonic() < until:
+        started, tries, status, content = time.monotonic(), 0, 0, b""
+        while status not in {201, 403}:
+            tries += 1
+            status, content = line.post(f"{number}", body(name, number))
+            if status not in {0, 201, 403}:
+                refused[status] += 1
+            if status != 201:
+                time.sleep(REFUSED if status else AWAY)
+        if status == 201:
+            passed = time.monotonic() - started
+            spends.append(Spend(f"{name}:{number}", digest(content), passed, tries))
+        number += 1
+    line.close()
+    return spends, refused
+
+
+def changed_of(port: int, keys: Mapping[str, str], spends: Sequence[Spend]) -> int:
+    """How many replies are other bytes when the same is asked again."""
+    lines = {name: Line(port, key) for name, key in keys.items()}
+    changed = 0
+    for spend in spends:
+        name, _, number = spend.name.partition(":")
+        status, content = lines[name].post(number, body(name, int(number)))
+        changed += (status, digest(content)) != (201, spend.digest)
+    for line in lines.values():
+        line.close()
+    return changed
+
+
+def body(name: str, number: int) -> bytes:
+    """A question that nobody else asks."""
+    place = int(name.removeprefix("analyst")) * 10_000 + number
+    first, second, third = place % _AGE, place // _AGE % _AGE, place // _AGE**2
+    where = f"age in ({first}, {_AGE + second}, {2 * _AGE + third})"
+    return json.dumps({"where": where, "epsilon": str(float(PRICE))}).encode()
+
+
+def digest(content: bytes) -> str:
+    """What tells one reply from another."""
+    return hashlib.sha256(content).hexdigest()
+
+
+@dataclass(slots=True)
+class Line:
+    """One analyst's connection, which is made again where it broke."""
+
+    port: int
+    key: str
+    connection: HTTPConnection | None = None
+
+    def post(self, key: str, content: bytes) -> tuple[int, bytes]:
+        """The status and the bytes of a reply; 0 where none came."""
+        headers = {
+            "Authorization": f"Bearer {self.key}",
+            "Content-Type": "application/json",
+            "Idempotency-Key": key,
+        }
+        try:
+            if self.connection is None:
+                self.connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
+            self.connection.request("POST", f"/v1/datasets/{DATASET}/releases", content, headers)
+            reply = self.connection.getresponse()
+            return reply.status, reply.read()
+        except (OSError, HTTPException):
+            self.close()
+            return 0, b""
+
+    def close(self) -> None:
+        """The end of the connection, where there is one."""
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+
+def _toll(  # noqa: PLR0913, PLR0917 - each was found elsewhere
+    service: Service,
+    spends: Sequence[Spend],
+    refused: Counter[int],
+    seconds: float,
+    budget: Fraction,
+    changed: int,
+) -> Toll:
+    """What the ledger holds of what was acknowledged."""
+    with Ledger.open(service.ledger_url, create=False) as ledger:
+        entries: dict[str, Entry] = {entry.key: entry for entry in ledger.entries()}
+        intact = ledger.verify().broken is None
+        paid = ledger.paid(next(iter(entries.values())).request.dataset).epsilon or Fraction(0)
+    charged = sum((entry.request.price.epsilon or 0 for entry in entries.values()), Fraction(0))
+    questions = Counter(entry.request.digest for entry in entries.values())
+    lost = [
+        spend for spend in spends if spend.name not in entries or entries[spend.name].answer is None
+    ]
+    return Toll(
+        spends=spends,
+        refused=refused,
+        seconds=seconds,
+        overspent=max(Fraction(0), paid - budget),
+        lost=len(lost) + (charged != paid),
+        changed=changed,
+        second=sum(number - 1 for number in questions.values()),
+        intact=intact,
+    )

@@ -1,0 +1,237 @@
+"""A service as a process with few files, and clients who keep it waiting, over loopback."""
+
+import asyncio
+import json
+import os
+import resource
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+import uvicorn
+from starlette.types import Receive, Scope, Send
+from uvicorn.server import ServerState
+
+from noisycount.service import connections
+from noisycount.service.connections import (
+    Connection,
+    accepted_at_once,
+    end_overdue,
+    most_connections,
+)
+
+CROWD = 400
+FILES = 256
+SHORT = 2.0  # seconds, in place of those that heads and replies have
+PATIENCE = 60.0
+CODE = f"""
+import resource
+from noisycount.cli.main import main
+from noisycount.service import connections
+resource.setrlimit(resource.RLIMIT_NOFILE, ({FILES}, {FILES}))
+connections.HEAD = connections.UNREAD = {SHORT}
+main()
+"""
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+HALVES = {
+    "a head": b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ",
+    "a body": b"POST /v1/refine HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{",
+    "the body of a GET": b"GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{",
+    "nothing": b"",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A demonstration as a process that may have few files open.
+
+    Attributes:
+        port: Where it listens.
+        key: That opens it.
+        process: Its number.
+        log: What it writes down.
+    """
+
+    port: int
+    key: str
+    process: int
+    log: Path
+
+    def seconds(self) -> float:
+        """How long it takes to tell that it is there."""
+        begun = time.monotonic()
+        with socket.create_connection(("127.0.0.1", self.port), PATIENCE) as line:
+            line.sendall(HEALTH)
+            assert line.recv(15) == b"HTTP/1.1 200 OK"
+        return time.monotonic() - begun
+
+    def files(self) -> int:
+        """How many files it has open."""
+        return len(list(Path(f"/proc/{self.process}/fd").iterdir()))
+
+    @contextmanager
+    def crowd(self, said: bytes) -> Iterator[list[socket.socket]]:
+        """Many connections that say so much and no more."""
+        lines = [socket.socket() for _ in range(CROWD)]
+        try:
+            for line in lines:
+                line.setblocking(False)  # noqa: FBT003 - as sockets have it
+                line.connect_ex(("127.0.0.1", self.port))
+            time.sleep(0.2)
+            for line in lines:
+                with suppress(OSError):
+                    line.send(said)
+            yield lines
+        finally:
+            for line in lines:
+                line.close()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Give one for all tests, which is told to stop in the end, and does."""
+    home = tmp_path_factory.mktemp("home")
+    with (
+        Path(home, "log").open("wb") as log,
+        subprocess.Popen(  # noqa: S603 - our own interpreter and words
+            [sys.executable, "-c", CODE, "serve", "--demo", "--port", "0"],
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            cwd=home,
+            env={**os.environ, "HOME": str(home), "COLUMNS": "200", "TMPDIR": str(home)},
+        ) as process,
+    ):
+        try:
+            yield told_by(process, home)
+            process.terminate()
+            assert process.wait(PATIENCE) == 0
+        finally:
+            process.kill()
+    lines = Path(home, "log").read_text(encoding="utf-8").splitlines()
+    assert json.loads(lines[-1])["event"] == "stopped"
+
+
+def told_by(process: subprocess.Popen[str], home: Path) -> Served:
+    """Give what a process told that serves now."""
+    assert process.stdout is not None
+    told = {}
+    for line in process.stdout:
+        name, _, value = line.strip().partition("  ")
+        told[name] = value.strip()
+        if name == "ends":
+            break
+    port = int(told["address"].rpartition(":")[2])
+    return Served(port, told["key"], process.pid, home / "log")
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_who_keeps_the_service_waiting_keeps_nobody_else_waiting(served: Served, half: str) -> None:
+    """Under 400 such clients at 256 files it answers within a second; and then they are ended.
+
+    That a body ends is for the gate of bodies: `test_limits.py`.
+    """
+    before = served.log.stat().st_size
+    with served.crowd(HALVES[half]):
+        assert sorted(served.seconds() for _ in range(5))[2] < 1
+        with httpx.Client(base_url=f"http://127.0.0.1:{served.port}", timeout=PATIENCE) as client:
+            assert client.get("/login").status_code == 200
+        end = time.monotonic() + PATIENCE
+        while half != "a body" and served.files() > FILES // 4:
+            assert time.monotonic() < end, "connections are not ended"
+            time.sleep(0.1)
+    written = served.log.read_bytes()[before:]
+    assert all("time" in json.loads(line) for line in written.splitlines())
+    assert len(written) < 300 * (CROWD + 10)
+
+
+def test_what_is_worked_on_is_not_ended_for_a_crowd(served: Served) -> None:
+    """A spend that waits for its tick is answered while half heads come, one after the other."""
+    headers = {"Authorization": f"Bearer {served.key}", "Idempotency-Key": "one"}
+    body = {"where": "health = 'poor'", "epsilon": "0.1"}
+    url = f"http://127.0.0.1:{served.port}/v1/datasets/survey/releases"
+    with ThreadPoolExecutor(1) as threads:
+        asked = threads.submit(httpx.post, url, json=body, headers=headers, timeout=PATIENCE)
+        time.sleep(0.3)
+        while not asked.done():
+            with served.crowd(HALVES["a head"]):
+                pass
+        assert asked.result().status_code in {201, 504}
+
+
+def test_the_log_is_lines_of_json_that_nobody_can_fill(served: Served) -> None:
+    """What uvicorn says of garbage is there some hundred times, then counted; so are strangers."""
+    before = served.log.stat().st_size
+    for said in (b"garbage\r\n\r\n", HEALTH):
+        for _ in range(1000):
+            with socket.create_connection(("127.0.0.1", served.port), PATIENCE) as line:
+                line.sendall(said)
+                assert line.recv(9) == b"HTTP/1.1 "
+    lines = [json.loads(line) for line in served.log.read_bytes()[before:].splitlines()]
+    faults = [line for line in lines if line.get("event") == "fault"]
+    assert {(line["from"], line["text"]) for line in faults} == {
+        ("uvicorn.error", "Invalid HTTP request received.")
+    }
+    assert all(line["at"].startswith("h11_impl.py:") for line in faults)
+    assert 300 < len(faults) < 900
+    assert len(lines) - len(faults) < 900
+    assert any(line.get("unwritten", 0) > 0 for line in lines)
+
+
+async def large(_: Scope, __: Receive, send: Send) -> None:
+    """Reply with more than all buffers hold."""
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    for _ in range(20):
+        await send({"type": "http.response.body", "body": b"x" * 1_000_000, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def ended_while(reads: int, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether a connection is ended whose client reads so much of a reply of 20 MB at each look."""
+    monkeypatch.setattr(connections, "UNREAD", SHORT)
+    config, state = uvicorn.Config(large, http=Connection, log_config=None), ServerState()
+    loop, now = asyncio.get_running_loop(), 1000.0
+    place = await loop.create_server(
+        lambda: Connection(config, state, {}, _loop=loop), "127.0.0.1", 0
+    )
+    reader, writer = await asyncio.open_connection(*place.sockets[0].getsockname(), limit=1000)
+    writer.write(HEALTH)
+    await reader.read(1)
+    (connection,) = state.connections
+    for _ in range(10):
+        await asyncio.sleep(0.02)
+        now += SHORT
+        end_overdue([connection], now)  # type: ignore[list-item]  # there are no others
+        if connection.is_ended:
+            break
+        await asyncio.wait_for(reader.readexactly(reads), PATIENCE)
+    writer.close()
+    place.close()
+    return bool(connection.is_ended)
+
+
+@pytest.mark.parametrize(("reads", "is_ended"), [(0, True), (10**6, False)])
+def test_who_reads_nothing_of_a_reply_is_not_waited_for(
+    reads: int, monkeypatch: pytest.MonkeyPatch, *, is_ended: bool
+) -> None:
+    """While who takes some of it, however slowly, gets all."""
+    assert asyncio.run(ended_while(reads, monkeypatch)) is is_ended
+
+
+def test_places_follow_from_the_files_that_may_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connections, those that are accepted at once, and all else that is open find room."""
+    for files in (64, 256, 1024, 65_536, resource.RLIM_INFINITY):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, soft=files: (soft, soft))
+        most, at_once = most_connections(), accepted_at_once()
+        assert most >= at_once >= 1
+        assert files == resource.RLIM_INFINITY or most + at_once <= files * 5 / 8
+        assert most <= 4096
+    assert connections.HEAD == 10

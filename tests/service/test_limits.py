@@ -1,0 +1,370 @@
+import asyncio
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event, Thread
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from noisycount import service
+from starlette.types import Message, Receive, Scope, Send
+
+from noisycount.release.answer import Release
+from noisycount.release.desk import Desk
+from noisycount.service.application import application
+from noisycount.service.auth.guard import visitor_of
+from noisycount.service.limits import SINGLE, Bodies, Buckets, Crowds, Works, depth_of
+from noisycount.service.refusals import RateError, StoppingError
+from noisycount.service.state import Office
+from tests.service.callers import ANA, BO, Caller, calling, configured, serving
+
+COUNT = {"where": "age >= 65", "epsilon": "0.1"}
+PATIENCE = 60.0  # seconds
+
+
+class Gate:
+    """A desk at which counts wait until they are let go on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.counting, self.goes_on = Event(), Event()
+        release = Desk.release
+
+        def waiting(desk: Desk, *said: object, **named: object) -> Release:
+            self.counting.set()
+            assert self.goes_on.wait(PATIENCE)
+            return release(desk, *said, **named)
+
+        monkeypatch.setattr(Desk, "release", waiting)
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+    """Give a closed gate, which is open in the end."""
+    gate = Gate(monkeypatch)
+    yield gate
+    gate.goes_on.set()
+
+
+def test_what_is_too_large_or_too_deep_is_not_read(tmp_path: Path) -> None:
+    """It is refused before it is parsed; what is as large and as deep as may be is read."""
+    with serving(configured(tmp_path, body=2000, depth=4)) as office:
+        caller, path = calling(office), "/v1/datasets/stay/plan"
+        large = caller.request("POST", path, content=b" " * 2001)
+        assert (large.status_code, large.json()["type"]) == (413, "urn:noisycount:large")
+        deep = caller.request("POST", path, content=b"[" * 5)
+        assert (deep.status_code, deep.json()["type"]) == (400, "urn:noisycount:deep")
+        brackets = {"where": "town = '[[[[[[[{{{{'", "epsilon": "1", "keys": {}}
+        assert caller.post(path, brackets).status_code == 200
+        padded = json.dumps(COUNT).ljust(2000).encode()
+        assert caller.request("POST", path, content=padded).status_code == 422, "no content type"
+        typed = {"Content-Type": "application/json"}
+        assert caller.request("POST", path, content=padded, headers=typed).status_code == 200
+
+
+def test_depth_is_that_of_brackets_outside_texts() -> None:
+    """Escapes, texts without an end and closing brackets alone are no brackets that open."""
+    assert depth_of(rb'{"a": "\"[[[", "b": [[1], {"c": []}]}') == 4
+    assert depth_of(b'"[[[[') == 0
+    assert depth_of(b"]]]][") == 1
+    assert depth_of(b"[" * 100_000) == 100_000
+
+
+def test_a_question_too_long_is_refused_by_the_language(tmp_path: Path) -> None:
+    """The bound of a question's text is the language's own, in its own words."""
+    with serving(configured(tmp_path)) as office:
+        long = {**COUNT, "where": " or ".join(["age = 1"] * 1500)}
+        refused = calling(office).post("/v1/datasets/stay/plan", long)
+        assert (refused.status_code, refused.json()["type"]) == (422, "urn:noisycount:question")
+
+
+def test_a_bucket_fills_as_time_passes() -> None:
+    """Three a minute: three at once, the fourth after twenty seconds, others untouched."""
+    now = [100.0]
+    buckets = Buckets(3, clock=lambda: now[0])
+    for _ in range(3):
+        buckets.take("ana")
+    with pytest.raises(RateError) as refused:
+        buckets.take("ana")
+    assert refused.value.seconds == 20
+    buckets.take("bo")
+    now[0] += 20
+    buckets.take("ana")
+    with pytest.raises(RateError):
+        buckets.take("ana")
+    now[0] += 1e6
+    for _ in range(3):
+        buckets.take("ana")
+    with pytest.raises(RateError):
+        buckets.take("ana")
+
+
+def test_who_asks_too_often_waits(tmp_path: Path) -> None:
+    """The reply says how long, and nobody else has to."""
+    with serving(configured(tmp_path, rate=2)) as office:
+        office.buckets.clock = lambda: 0.0
+        caller = calling(office)
+        assert [caller.get("/v1/datasets").status_code for _ in range(3)] == [200, 200, 429]
+        refused = caller.get("/v1/datasets")
+        assert (refused.json()["type"], refused.headers["retry-after"]) == (
+            "urn:noisycount:rate",
+            "30",
+        )
+        assert calling(office, BO).get("/v1/datasets").status_code == 200
+
+
+def test_pages_are_limited_like_routes(tmp_path: Path) -> None:
+    """Both take of one bucket; a chart of Explore takes a tenth, as a slider asks for four."""
+    with serving(configured(tmp_path, rate=2)) as office:
+        caller = calling(office)
+        charts = [caller.get("/explore/fragment?chart=error&size=50") for _ in range(9)]
+        pages = [caller.get("/ask"), caller.get("/ledger")]
+        assert {chart.status_code for chart in charts} == {200}
+        assert [page.status_code for page in pages] == [200, 429]
+
+
+def test_who_comes_while_too_many_are_there_is_turned_away(tmp_path: Path, gate: Gate) -> None:
+    """Nothing is charged for it, and whether the service is there is told all the same."""
+    with serving(configured(tmp_path, concurrency=1)) as office:
+        caller = calling(office)
+        first = Thread(target=caller.ask, args=(COUNT, "one"))
+        first.start()
+        assert gate.counting.wait(PATIENCE)
+        refused = caller.ask({**COUNT, "where": "age < 65"}, "two")
+        assert (refused.status_code, refused.json()["type"]) == (503, "urn:noisycount:busy")
+        assert caller.get("/healthz").status_code == 200
+        gate.goes_on.set()
+        first.join()
+        assert caller.get("/v1/datasets/stay").json()["remaining"] == "1.9"
+
+
+def test_who_reads_slowly_takes_no_place_of_those_who_are_worked_on() -> None:
+    """A reply that has begun to leave is done; one that has not, and a refusal, count till then."""
+    begun = list[Message]()
+
+    async def application(_: Scope, __: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def send(message: Message) -> None:
+        begun.append(message)
+        if message["status"] == 200:
+            await asyncio.Event().wait()
+
+    async def three() -> int:
+        gate = Crowds(application, most=1)
+        readers = [
+            asyncio.create_task(gate(posted("/"), nowhere_to_receive, send)) for _ in range(3)
+        ]
+        await asyncio.wait(readers, timeout=0.1)
+        for reader in readers:
+            reader.cancel()
+        await asyncio.gather(*readers, return_exceptions=True)
+        return gate.present
+
+    assert asyncio.run(three()) == 0
+    assert [message["status"] for message in begun] == [200] * 3
+
+
+async def nowhere_to_receive() -> Message:
+    """Receive nothing."""
+    raise AssertionError
+
+
+def test_who_sends_slowly_keeps_nobody_else_waiting(tmp_path: Path) -> None:
+    """A body that does not arrive takes no place of those who are worked on, and is given up."""
+    with serving(configured(tmp_path, concurrency=1)) as office:
+        made = application(office, lambda _: None)
+        statuses = asyncio.run(beside_a_slow_one(made))
+    assert statuses == [401, 401]
+
+
+async def beside_a_slow_one(made: FastAPI) -> list[int]:
+    """Give the statuses of requests that come while another does not arrive."""
+    waiting = asyncio.Event()
+
+    async def receive() -> Message:
+        waiting.set()
+        await asyncio.Event().wait()
+        return {"type": "http.disconnect"}
+
+    slow = asyncio.create_task(made(posted("/v1/refine"), receive, nowhere))
+    await waiting.wait()
+    transport = httpx.ASGITransport(made)
+    async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+        replies = [await client.post("/v1/refine", json={}), await client.get("/v1/datasets")]
+    slow.cancel()
+    return [reply.status_code for reply in replies]
+
+
+def test_a_body_that_does_not_arrive_is_given_up() -> None:
+    """After so many seconds as a body may take, whatever came of it by then."""
+    sent = list[Message]()
+
+    async def receive() -> Message:
+        if not sent:
+            await asyncio.sleep(0.02)
+        return {"type": "http.request", "body": b" ", "more_body": True}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    gate = Bodies(nowhere_application, most=10**9, depth=4, patience=0.2)
+    asyncio.run(gate(posted("/v1/refine"), receive, send))
+    assert sent[0]["status"] == 408
+    assert b"must arrive whole within 0.2 s" in sent[1]["body"]
+
+
+def test_a_body_that_is_cut_off_is_no_request() -> None:
+    """Who is gone in the middle is answered by nobody, though what came could be read."""
+    said: list[Message] = [
+        {"type": "http.request", "body": json.dumps(COUNT).encode(), "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+    sent = list[Message]()
+
+    async def receive() -> Message:
+        return said.pop(0)
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    asyncio.run(Bodies(nowhere_application, most=10**9, depth=4)(posted("/v1"), receive, send))
+    assert (sent[0]["status"], said) == (408, [])
+
+
+def test_what_a_request_says_twice_is_refused(office_of_few: Office) -> None:
+    """In one line that names it, before anything is read, also where both say the same."""
+    caller = calling(office_of_few)
+    for name in sorted(SINGLE):
+        for method in ("GET", "POST"):
+            twice = [(name, "1"), (name.upper(), "1")]
+            reply = caller.request(method, "/v1/datasets", headers=twice)
+            assert (reply.status_code, reply.json()["type"]) == (400, "urn:noisycount:doubled")
+            assert f" {name.title()}, got several" in reply.json()["detail"]
+            assert "\n" not in reply.json()["detail"]
+
+
+def test_two_names_of_a_spend_charge_nothing(office_of_few: Office) -> None:
+    """Nor do two types of a body, one of which no gate would look into."""
+    caller, path = calling(office_of_few), "/v1/datasets/stay/releases"
+    plain = [("Idempotency-Key", "a"), ("Content-Type", "application/json")]
+    for more in (("Idempotency-Key", "b"), ("Content-Type", "multipart/form-data")):
+        for headers in ([*plain, more], [more, *plain]):
+            reply = caller.request("POST", path, content=json.dumps(COUNT), headers=headers)
+            assert (reply.status_code, reply.json()["title"]) == (400, "Said twice")
+    assert caller.get("/v1/datasets/stay").json()["remaining"] == "2"
+
+
+def test_every_header_that_is_looked_at_is_there_once() -> None:
+    """But that of `accept`, which is a list: the sources are searched for all others."""
+    read = re.compile(
+        r"""headers(?:\.get(?:list)?\(|\[)\s*(?:b?["']([\w-]+)|(HEADER))|alias="([\w-]+)\""""
+    )
+    found = {
+        "x-csrf-token" if constant else (name or alias).lower()
+        for path in Path(service.__file__).parent.rglob("*.py")
+        for name, constant, alias in read.findall(path.read_text(encoding="utf-8"))
+    }
+    assert {"idempotency-key", "authorization", "content-type", "origin", "host"} <= found
+    assert found - {"accept", "retry-after"} <= SINGLE
+
+
+@pytest.fixture
+def office_of_few(tmp_path: Path) -> Iterator[Office]:
+    """Give an open office."""
+    with serving(configured(tmp_path)) as office:
+        yield office
+
+
+def posted(path: str) -> Scope:
+    """Give the head of a POST."""
+    head = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode()}
+    return {**head, "headers": [], "query_string": b"", "scheme": "http", "state": {}}
+
+
+async def nowhere(_: Message) -> None:
+    """Send nothing."""
+
+
+async def nowhere_application(_: Scope, __: Receive, ___: Send) -> None:
+    """Fail: nobody gets so far."""
+    raise AssertionError
+
+
+def test_nobody_waits_past_the_deadline(tmp_path: Path, gate: Gate) -> None:
+    """The asker gets a fixed text, the debit stays, and the same key gives the answer later."""
+    with serving(configured(tmp_path, deadline=0.3)) as office:
+        caller = calling(office)
+        late = caller.ask(COUNT, "one")
+        assert (late.status_code, late.json()["type"]) == (504, "urn:noisycount:overrun")
+        again = caller.ask(COUNT, "one")
+        assert again.json()["type"] == "urn:noisycount:in-flight"
+        gate.goes_on.set()
+        assert office.works.stop(PATIENCE)
+    with serving(configured(tmp_path)) as office:
+        told = calling(office).ask(COUNT, "one")
+        assert (told.status_code, told.json()["charged"]) == (201, "0.1")
+        assert told.json()["remaining"] == "1.9"
+
+
+def test_what_was_begun_is_done_before_the_end(tmp_path: Path, gate: Gate) -> None:
+    """From the moment it stops, new spends are refused, and the one in flight gets its answer."""
+    told = []
+    with serving(configured(tmp_path)) as office:
+        caller = calling(office)
+        first = Thread(target=lambda: told.append(caller.ask(COUNT, "one")))
+        first.start()
+        assert gate.counting.wait(PATIENCE)
+        office.works.refuse()
+        refused = caller.ask({**COUNT, "where": "age < 65"}, "two")
+        assert (refused.status_code, refused.json()["type"]) == (503, "urn:noisycount:stopping")
+        assert refused.headers["retry-after"]
+        gate.goes_on.set()
+        first.join()
+    assert told[0].status_code == 201
+
+
+def test_work_takes_its_turn() -> None:
+    """No more are worked on at once than may be; none is lost, and none begins after the end."""
+    works, running, most = Works(2), list[int](), list[int]()
+    both, goes_on = Event(), Event()
+
+    def work() -> None:
+        running.append(1)
+        most.append(len(running))
+        if len(running) == 2:
+            both.set()
+        assert goes_on.wait(PATIENCE)
+        running.pop()
+
+    threads = [Thread(target=works.admitted(work)) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    assert both.wait(PATIENCE)
+    assert not works.stop(0.0)
+    goes_on.set()
+    assert works.stop(PATIENCE)
+    assert (len(most), max(most)) == (5, 2)
+    with pytest.raises(StoppingError):
+        works.admitted(work)
+
+
+def test_an_error_of_the_service_tells_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its text, which could hold anything, is in no reply and in no line of the log."""
+    lines: list[dict[str, object]] = []
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("a canary of 815 persons")
+
+    monkeypatch.setattr(Desk, "release", fail)
+    with serving(configured(tmp_path)) as office:
+        made = application(office, lines.append)
+        made.dependency_overrides[visitor_of] = lambda: ANA
+        failed = Caller(made).ask(COUNT, "one")
+    assert (failed.status_code, failed.json()["detail"]) == (500, "the service failed")
+    (line,) = lines
+    assert (line["status"], line["error"]) == (500, "RuntimeError")
+    assert "canary" not in failed.text + json.dumps(line)

@@ -1,0 +1,170 @@
+import asyncio
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from threading import Event
+
+import httpx
+import pytest
+import uvicorn
+
+from noisycount.errors import NoisyCountError
+from noisycount.service import serving
+from noisycount.service.application import Rest
+from noisycount.service.limits import Works
+from noisycount.service.serving import demonstration, listening, serve
+from tests.commands import Run
+
+PATIENCE = 60.0  # seconds
+COMMAND = "from noisycount.cli.main import main; main()"
+COUNT = {"where": "health = 'poor'", "epsilon": "0.1"}
+
+
+@contextmanager
+def started(*words: str, home: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
+    """Give a process that serves, and what it told; it is ended whatever happens."""
+    with subprocess.Popen(  # noqa: S603 - our own interpreter and words
+        [sys.executable, "-c", COMMAND, "serve", "--port", "0", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=home,
+        env={**os.environ, "HOME": str(home), "COLUMNS": "200", "TMPDIR": str(home)},
+    ) as process:
+        try:
+            assert process.stdout is not None
+            told = {}
+            for line in process.stdout:
+                name, _, value = line.strip().partition("  ")
+                told[name] = value.strip()
+                if name == "ends":
+                    break
+            yield process, told
+        finally:
+            process.kill()
+
+
+def answered(ask: Callable[[], httpx.Response]) -> httpx.Response:
+    """Give the answer to what may be asked again where a busy machine overran a slot."""
+    while (reply := ask()).status_code in {409, 504}:
+        pass
+    return reply
+
+
+def test_the_demonstration_is_one_command(tmp_path: Path) -> None:
+    """It tells an address and a key, answers by them, and leaves nothing behind.
+
+    Told to stop, it ends well; its log is lines of JSON, without the key and the question.
+    """
+    with started("--demo", home=tmp_path) as (process, told):
+        address, key = told["address"], told["key"]
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+", address)
+        headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": "one"}
+        with httpx.Client(base_url=address, headers=headers, timeout=PATIENCE) as client:
+            assert client.get("/healthz").status_code == 200
+            reply = answered(lambda: client.post("/v1/datasets/survey/releases", json=COUNT))
+            assert (reply.status_code, reply.json()["remaining"]) == (201, "1.9")
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    lines = [json.loads(line) for line in errors.splitlines()]
+    assert (lines[0]["event"], lines[-1]["event"]) == ("started", "stopped")
+    assert key not in errors
+    assert "poor" not in errors
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("noisycount-")] == []
+
+
+@pytest.mark.thorough
+def test_control_c_ends_it(tmp_path: Path) -> None:
+    """The shell is told, and nothing of Python is."""
+    with started("--demo", home=tmp_path) as (process, _):
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize(
+    ("sig", "end"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, None)]
+)
+@pytest.mark.parametrize("moment", ["ready", "loop"])
+def test_a_signal_before_the_loop_runs_ends_it_in_order(
+    moment: str,
+    sig: signal.Signals,
+    end: type[BaseException] | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It breaks nothing in the middle: all that is to be made is made, and closed again."""
+    passed = []
+
+    def told() -> None:
+        signal.raise_signal(sig)
+        passed.append(moment)
+
+    def loop_factory(_: uvicorn.Config) -> Callable[[], asyncio.AbstractEventLoop]:
+        if moment == "loop":
+            told()
+        return asyncio.new_event_loop
+
+    monkeypatch.setattr(uvicorn.Config, "get_loop_factory", loop_factory)
+    before = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
+    with demonstration() as shown, listening("127.0.0.1", 0) as place:
+        ready = told if moment == "ready" else (lambda: None)
+        with pytest.raises(end) if end else nullcontext():
+            serve(shown.configuration, place, ready, slots=False)
+    assert passed == [moment]
+    assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_nothing_more_is_begun_once_it_is_told_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Routes that are being loaded are waited for; no records are opened after them."""
+    begun, told, refuse = [], Event(), Works.refuse
+
+    def refused(works: Works) -> None:
+        refuse(works)
+        told.set()
+
+    def load(_: Rest) -> None:
+        begun.append("routes")
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert told.wait(PATIENCE)
+
+    monkeypatch.setattr(Works, "refuse", refused)
+    monkeypatch.setattr(Rest, "load", load)
+    monkeypatch.setattr(serving, "_open_all", lambda _: begun.append("records"))
+    with demonstration() as shown, listening("127.0.0.1", 0) as place:
+        serve(shown.configuration, place, lambda: None, slots=False)
+    assert begun == ["routes"]
+
+
+def test_nothing_to_serve_is_refused(run: Run) -> None:
+    """Without data sets there is no service, and the refusal says how to try one."""
+    refused = run("serve")
+    assert refused.status == 2
+    assert "there is no data set to serve" in refused.errors
+    assert "--demo" in refused.errors
+
+
+def test_an_address_in_use_is_refused() -> None:
+    """In one line that names it."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(NoisyCountError, match=rf"--port {port} cannot be used \(.*\): name"):
+            listening("127.0.0.1", port)
+    with pytest.raises(NoisyCountError, match="cannot be used"):
+        listening("no.such.host.invalid", 0)
+
+
+def test_a_missing_extra_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says what to install."""
+    monkeypatch.setitem(sys.modules, "noisycount.service.serving", None)
+    refused = run("serve", "--demo")
+    assert refused.status == 2
+    assert "pip install '.[server]'" in refused.errors

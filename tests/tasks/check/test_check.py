@@ -1,0 +1,311 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noisycount.display.texts import pasteable
+from noisycount.engines.forms import ZONED, ColumnForm
+from noisycount.query.schema import Kind
+from noisycount.tasks.check_display import form_words
+from tests.commands import Refused, Run, Told, configure
+
+ROWS = (
+    "Umfrage 2025;;;;;",
+    "Stand: 31.12.2025;;;;;",
+    'Person;Alter;"Kosten €";Raucher;Beitritt;Ort',
+    *(
+        f"P{n};{20 + n};{n}.050,75;{'ja' if n % 3 else 'nein'};0{n}.02.2024;Köln"
+        for n in range(1, 9)
+    ),
+    "P9;unbekannt;k.A.;ja;31.12.2024;Gießen",
+    "P10;;ca. 30 €;nein;Frühjahr;Münster",
+)
+
+
+@pytest.fixture
+def umfrage(here: Path) -> Path:
+    """A table as a German spreadsheet saves it, with cells that do not fit their columns."""
+    path = here / "umfrage.csv"
+    path.write_bytes("\r\n".join([*ROWS, ""]).encode("cp1252"))
+    return path
+
+
+def found(told: Told) -> dict[str, Any]:
+    """What a check told as JSON, whether or not all fitted."""
+    assert told.errors == ""
+    return dict(json.loads(told.output))
+
+
+def column(told: dict[str, Any], name: str) -> dict[str, Any]:
+    """What was told of one column."""
+    (one,) = (column for column in told["columns"] if column["name"] == name)
+    return dict(one)
+
+
+@pytest.mark.usefixtures("umfrage")
+def test_an_owner_sees_what_does_not_fit(run: Run) -> None:
+    """Kinds with their reasons, missing and unreadable cells, how the file was read, a remedy."""
+    told = run("check", "umfrage.csv")
+    assert (told.status, told.errors) == (4, "")
+    assert told.output.startswith("This shows facts about the data, cells and true counts: it is")
+    shown = " ".join(told.output.split())
+    for part in (
+        'rows 10 read as cp1252 texts between ";", 2 lines before the names of the columns',
+        "│ Person │ text │ 0 │ 0 │ yes │ texts │",
+        "Alter: 1 cell does not fit the kind integer: 'unbekannt' (line 12)",
+        "Kosten €: 1 cell does not fit the kind real: 'ca. 30 €' (line 13)",
+        "Beitritt: 1 cell does not fit the kind date: 'Frühjahr' (line 13)",
+        "The file is not in UTF-8; it was read as cp1252, and its encoding must be stated.",
+        "Look whether letters with accents are right: 'ca. 30 €', 'Frühjahr', 'Gießen', 'Köln',",
+        "│ Ort │ 'Gießen' 1, 'Köln' 8, 'Münster' 1 │",
+        "No question is answered until that is mended.",
+        "let `noisycount init umfrage.csv` write all of it",
+    ):
+        assert part in shown
+
+
+@pytest.mark.usefixtures("umfrage")
+def test_machines_see_the_same(run: Run) -> None:
+    """Every column with its form, as noisycount.toml would state it."""
+    told = found(run("check", "umfrage.csv", "--json"))
+    assert (told["rows"], told["fits"], told["unit"]) == (10, False, None)
+    assert (told["encoding"], told["delimiter"], told["skip"]) == ("cp1252", ";", 2)
+    cost = column(told, "Kosten €")
+    assert cost["form"] == {"kind": "real", "decimal": ",", "missing": ["k.A."]}
+    assert (cost["missing"], cost["unreadable"], cost["examples"]) == (1, 1, ["ca. 30 €"])
+    assert (cost["lines"], cost["values"]) == ([13], [])
+    assert column(told, "Ort")["values"][0] == {"value": "Gießen", "rows": 1}
+    assert "Gießen" in told["letters"]
+    assert (cost["usable"], cost["why_not"]) == (False, "unreadable")
+    smoker = column(told, "Raucher")
+    assert (smoker["usable"], smoker["kind"], smoker["reason"]) == (
+        True,
+        "boolean",
+        "they are ja or nein",
+    )
+
+
+def test_what_it_says_to_write_mends_it(run: Run, umfrage: Path) -> None:
+    """Pasted into noisycount.toml as it stands, it makes the data set answer."""
+    mend = found(run("check", "umfrage.csv", "--json"))["mend"]
+    assert 'encoding = "cp1252"\ndelimiter = ";"\nskip = 2\n' in mend
+    (umfrage.parent / "noisycount.toml").write_text(mend, encoding="utf-8")
+    for source in ("umfrage", "umfrage.csv"):
+        told = run("check", source, "--json").object
+        assert (told["dataset"], told["fits"], told["mend"]) == ("umfrage", True, "")
+        assert column(told, "Alter")["usable"]
+        assert column(told, "Alter")["unreadable"] == 1
+    shown = " ".join(run("check", "umfrage").output.split())
+    assert "Alter: 1 cell does not fit the kind integer: 'unbekannt' (line 12); the owner" in shown
+    assert shown.endswith("Questions are answered, and the ledger keeps what these columns are.")
+
+
+def test_words_may_also_be_said_to_be_missing(run: Run, here: Path) -> None:
+    """Where all cells that do not fit are words: a comment shows how, as only the owner knows."""
+    (here / "a.csv").write_text("age,cost\n" + "7,2.5\n" * 19 + "old,2 EUR\n")
+    mend = found(run("check", "a.csv", "--json"))["mend"]
+    (here / "noisycount.toml").write_text(mend)
+    assert run("check", "a", "--json").object["fits"]
+    lines = mend.splitlines()
+    place = lines.index('# or, if "old" means that nothing is known:')
+    assert lines[place - 1] == 'age = { kind = "integer", unreadable = "missing" }'
+    assert lines[place + 1] == '# age = { kind = "integer", missing = ["old"] }'
+    assert lines[place + 2] == 'cost = { kind = "real", unreadable = "missing" }'
+    lines[place - 1] = lines[place + 1].removeprefix("# ")
+    (here / "noisycount.toml").write_text("\n".join(lines))
+    age = column(run("check", "a", "--json").object, "age")
+    assert (age["missing"], age["unreadable"]) == (1, 0)
+
+
+def test_a_configured_data_set_is_mended_where_it_stands(run: Run, umfrage: Path) -> None:
+    """No table is opened twice: TOML would refuse that."""
+    place = umfrage.parent / "noisycount.toml"
+    start = '[datasets.umfrage]\nsource = "umfrage.csv"\nunit = "Person"\n'
+    place.write_text(start)
+    mend = found(run("check", "umfrage", "--json"))["mend"]
+    assert mend.startswith('# under [datasets.umfrage]\nencoding = "cp1252"\n[datasets.umfrage.ki')
+    place.write_text(start + mend, encoding="utf-8")
+    assert run("check", "umfrage", "--json").object["fits"]
+    place.write_text(f'{start}encoding = "cp1252"\n[datasets.umfrage.kinds]\nAlter = "integer"\n')
+    mend = found(run("check", "umfrage", "--json"))["mend"]
+    assert mend.startswith("# under [datasets.umfrage.kinds], in place of what it says of these")
+    assert 'Alter = { kind = "integer", unreadable = "missing" }' in mend
+
+
+def test_columns_that_questions_may_not_use_are_named(run: Run, here: Path) -> None:
+    """The unit, and what the owner did not choose; a Parquet file states its kinds."""
+    configure(here, 'unit = "person"\ncolumns = ["year", "age"]')
+    told = run("check", "survey", "--json").object
+    assert (told["encoding"], told["delimiter"], told["skip"]) == (None, None, None)
+    assert column(told, "person")["why_not"] == "the unit"
+    assert column(told, "health")["why_not"] == "not among columns"
+    age = column(told, "age")
+    assert (age["usable"], age["kind"], age["form"]) == (True, "real", None)
+    shown = " ".join(run("check", "survey").output.split())
+    assert "counts distinct values of person kinds as the file says so" in shown
+    assert "│ no: the unit │" in shown
+
+
+def test_a_file_that_states_types_is_read_as_it_says(run: Run, here: Path) -> None:
+    """JSON lines have neither an encoding nor a delimiter to tell of."""
+    (here / "a.jsonl").write_text('{"age": 1}\n{"age": null}\n')
+    told = run("check", "a.jsonl", "--json").object
+    assert (told["encoding"], told["delimiter"]) == (None, None)
+    assert (column(told, "age")["kind"], column(told, "age")["missing"]) == ("integer", 1)
+    assert "read as" not in run("check", "a.jsonl").output
+
+
+def test_cells_outside_the_columns_that_are_used_stop_nothing(run: Run, here: Path) -> None:
+    """They are told all the same."""
+    (here / "a.csv").write_text("age,note\n" + "1,2\n" * 9 + "1,none at all\n")
+    (here / "noisycount.toml").write_text('[datasets.a]\nsource="a.csv"\ncolumns=["age"]')
+    told = run("check", "a", "--json").object
+    assert column(told, "note")["unreadable"] == 1
+    assert column(told, "note")["why_not"] == "not among columns"
+
+
+def test_rows_without_a_person_are_counted(run: Run, here: Path) -> None:
+    """The table is shown, with what to do."""
+    (here / "a.csv").write_text("person,age\n1,2\n,3\n2,4\n")
+    (here / "noisycount.toml").write_text('[datasets.a]\nsource = "a.csv"\nunit = "person"')
+    told = run("check", "a")
+    assert told.status == 4
+    assert "1 row without a value of person (line 3) cannot be counted for anybody" in " ".join(
+        told.output.split()
+    )
+    assert found(run("check", "a", "--json"))["lines_without_unit"] == [3]
+
+
+def test_persons_are_told_beside_rows(run: Run, here: Path) -> None:
+    """A row of sums below the table is no person that an owner would miss."""
+    rows = "".join(f"{n // 2},{n},3,x\n" for n in range(60))
+    (here / "a.csv").write_text(f"person,age,cost,town\n{rows}Sum,,180,\n")
+    told = run("check", "a.csv", "--unit", "person", "--json").object
+    assert (told["rows"], told["persons"], told["sparse_line"]) == (61, 31, None)
+    (here / "a.csv").write_text(f"person,age,cost,town\n{rows}Sum,,,\n")
+    told = run("check", "a.csv", "--unit", "person", "--json").object
+    assert (told["persons"], told["sparse_line"]) == (31, 62)
+    shown = " ".join(run("check", "a.csv").output.split())
+    assert "rows 61 persons 31 counts" in shown
+    assert "Line 62, the last one, is nearly empty: if it holds sums, remove it" in shown
+    assert run("check", "survey.parquet", "--unit", "person", "--json").object["persons"] == 5912
+
+
+def test_lines_are_those_of_the_file(run: Run, here: Path) -> None:
+    """Whatever stands before the table, between its lines, or within its cells."""
+    rows = "".join(f"{n},a\n" for n in range(10))
+    (here / "a.csv").write_text(f'age,note\n{rows}\n7,"two\nlines"\nold,b\n8,c\nyoung,d\nold,e\n')
+    age = column(found(run("check", "a.csv", "--json")), "age")
+    assert (age["examples"], age["lines"]) == (["old", "young"], [15, 17])
+    shown = " ".join(run("check", "a.csv").output.split())
+    assert "'old' (first in line 15), 'young' (first in line 17)" in shown
+    (here / "b.jsonl").write_text('{"age": 1}\n' * 9 + '\n{"age": "old"}\n')
+    assert column(found(run("check", "b.jsonl", "--json")), "age")["lines"] == [11]
+
+
+def test_texts_that_tell_persons_apart_are_warned_of(run: Run, here: Path) -> None:
+    """As names do; a column that questions may not use is none of them."""
+    rows = "".join(f"{n},Name {n},{'ab'[n % 2]}\n" for n in range(40))
+    (here / "a.csv").write_text(f"person,name,town\n{rows}")
+    warning = "name has another text for nearly all persons, as names and free texts have"
+    assert warning in " ".join(run("check", "a.csv", "--unit", "person").output.split())
+    assert warning in run("init", "a.csv", "--unit", "person").output
+    text = (here / "noisycount.toml").read_text()
+    assert "# Nearly every unit has a text of its own there, so better without: name\n" in text
+    (here / "noisycount.toml").write_text(
+        text.replace("[datasets.a]", '[datasets.a]\ncolumns = ["town"]')
+    )
+    assert "nearly all persons" not in run("check", "a").output
+
+
+def test_a_wide_file_is_not_looked_at_for_ever(run: Run, here: Path) -> None:
+    """The texts of more than 200 columns are not listed; all else is told."""
+    names = ",".join(f"c{n}" for n in range(250))
+    (here / "a.csv").write_text(f"person,{names}\n" + f"1{',x' * 250}\n" * 3)
+    told = run("check", "a.csv", "--unit", "person", "--json").object
+    assert (told["persons"], column(told, "c7")["values"]) == (1, [])
+
+
+def test_what_was_guessed_is_still_told_when_it_is_stated(run: Run, here: Path) -> None:
+    """What a column looks like; where that is another thing, its owner said so."""
+    (here / "a.csv").write_text("person,age,code\n1,31,7\n2,32,8\n")
+    run("init", "a.csv", "--unit", "person")
+    place = here / "noisycount.toml"
+    place.write_text(place.read_text().replace('code = "integer"', 'code = "text"'))
+    reasons = [each["reason"] for each in run("check", "a", "--json").object["columns"]]
+    assert reasons == ["it names the person", "they are whole numbers", "its owner says so"]
+
+
+def test_cells_steer_no_terminal(run: Run, here: Path) -> None:
+    """Control characters are escaped, long cells cut."""
+    (here / "a.csv").write_text("age\n" + "7\n" * 19 + f"\x1b[2J\n{'x' * 500}\n")
+    told = run("check", "a.csv")
+    assert "\x1b" not in told.output
+    assert r"'\x1b[2J'" in told.output
+    assert f"'{'x' * 30}…'" in told.output
+    assert "x" * 31 not in told.output
+
+
+@pytest.mark.usefixtures("umfrage")
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_a_check_fits_its_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    """However wide it is; only what can be pasted is on lines of its own, and not broken."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown, pasted = run("check", "umfrage.csv").output.split("\n\n[")
+    assert max(map(len, shown.splitlines())) <= width
+    assert (
+        'Beitritt = { kind = "date", date_format = "%d.%m.%Y", unreadable = "missing" }' in pasted
+    )
+
+
+def test_columns_that_do_not_exist_are_refused(refused: Refused, here: Path) -> None:
+    """As a count refuses them."""
+    (here / "a.csv").write_text("person,age\n1,2\n")
+    for line, message in (
+        ('unit = "persn"', "unit names 'persn', which is no column: use 'person'"),
+        ('columns = ["agee"]', "columns names 'agee', which is no column: use 'age'"),
+        ('kinds = { agee = "integer" }', "kinds names 'agee', which is no column: use 'age'"),
+    ):
+        (here / "noisycount.toml").write_text(f'[datasets.a]\nsource = "a.csv"\n{line}')
+        assert message in refused("check", "a")
+    assert "only DuckDB files and workbooks have several" in refused(
+        "check", "survey.parquet", "--table", "b"
+    )
+    assert "data set 'a' is of no table, as its owner" in refused("check", "a", "--table", "b")
+
+
+def test_what_cannot_be_read_in_any_encoding_is_refused(refused: Refused, here: Path) -> None:
+    """By what is wrong in UTF-8: another encoding is a guess."""
+    (here / "a.csv").write_text("a,b\n1,2\n3,4,5\n")
+    assert "line 3 has 3 cells for 2 names: mend it there" in refused("check", "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        (ColumnForm(Kind.INTEGER), "integer"),
+        (ColumnForm(Kind.TIMESTAMP, date_format=ZONED), "timestamp in UTC"),
+        (ColumnForm(Kind.BOOLEAN, true=("ja", "j"), false=("nein",)), "boolean, ja or nein"),
+        (ColumnForm(Kind.TEXT, trim=True, missing=("NA",)), "text, trimmed, NA missing"),
+    ],
+)
+def test_forms_have_words(form: ColumnForm, words: str) -> None:
+    """What matters to who asks."""
+    assert form_words(form) == words
+
+
+def test_lines_to_paste_survive_a_poor_terminal() -> None:
+    """A character that it lacks is escaped as TOML reads it."""
+    assert pasteable('"Größe 😀" = "text"', "cp1252") == '"Gr\\u00f6\\u00dfe \\U0001f600" = "text"'
+    assert pasteable('"Größe" = "text"', "cp1252") == '"Größe" = "text"'
+
+
+def test_a_check_may_say_the_unit(run: Run, here: Path) -> None:
+    """Then what it found is written down before anything is asked."""
+    (here / "a.csv").write_text("person,age\n1,31\n1,32\n")
+    assert run("check", "a.csv", "--unit", "person").status == 0
+    assert run("show", "a.csv", "--json").object["unit"] == "person"
+    told = run("check", "a.csv", "--unit", "row")
+    assert told.status == 2
+    assert "counts distinct 'person'" in told.errors

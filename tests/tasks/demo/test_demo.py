@@ -1,0 +1,115 @@
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from noisycount.data import survey_path
+from noisycount.engines.duckdb.source import DuckDBSource
+from tests.commands import Refused, Run
+
+TRUTH = 92
+FILES = ["ledger.db", "ledger.db.data", "poor-health.png", "poor-health.svg"]
+
+
+def test_the_answer_is_near_the_truth_and_costs_what_the_plan_says(run: Run) -> None:
+    """The answer misses 92 by more than 142 once in 1e9 runs: P[|Z| >= 143] < 2e^(−143·0.15).
+
+    The plan is ε = 0.15 of a budget of 2, and the count is charged exactly that.
+    """
+    told = run("demo", "--json").object
+    assert 2 * math.exp(-143 * 0.15) < 1e-9
+    assert abs(told["count"]["answer"] - TRUTH) <= 142
+    assert told["refinement"]["answer"] == told["count"]["answer"]
+    count = told["count"]
+    assert told["plan"]["epsilon"] == count["epsilon"] == count["charged"] == "0.15"
+    assert (count["budget"], count["remaining"], count["error"]) == ("2", "1.85", 20)
+
+
+def test_the_plan_is_made_without_the_data(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no data can be opened, the plan of the demonstration is the same."""
+    planned = run("demo", "--json").object["plan"]
+
+    def closed(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(DuckDBSource, "open", closed)
+    told = run("plan", "--within", "20%", "--confidence", "95%", "--guess", "100", "--json").object
+    assert told == planned
+
+
+def test_every_step_is_told(run: Run) -> None:
+    """Five numbered steps in 80 columns: plan, ask, answer, estimate, picture."""
+    told = run("demo")
+    assert (told.status, told.errors) == (0, "")
+    steps = re.findall(r"^(\d)  ([A-Z][a-z ]+)", told.output, re.MULTILINE)
+    assert steps == [
+        *(("1", "Plan"), ("2", "Ask"), ("3", "The answer"), ("4", "A better estimate")),
+        ("5", "The picture"),
+    ]
+    assert max(map(len, told.output.splitlines())) <= 80
+    assert "a 50:50 guess about one person becomes at most 54:46" in " ".join(told.output.split())
+
+
+def test_a_second_demonstration_is_free(run: Run) -> None:
+    """The ledger in its folder keeps the answer: the same again, for nothing."""
+    first, second = (run("demo", "--json").object["count"] for _ in range(2))
+    assert (second["answer"], second["charged"]) == (first["answer"], "0")
+    assert "it cost nothing now and is the same answer" in " ".join(run("demo").output.split())
+
+
+@pytest.mark.few(0)
+@pytest.mark.parametrize("out", ["noisycount-demo", "a/new folder", "50% of all?"])
+def test_the_pictures_are_where_it_says(run: Run, here: Path, out: str) -> None:
+    """The folder holds the picture twice and the ledger; the pictures are what they claim."""
+    told = run("demo", "--out", out, "--json").object
+    assert sorted(path.name for path in (here / out).iterdir()) == FILES
+    assert told["count"]["ledger"] == "ledger.db"
+    png, svg = sorted(here / path for path in told["pictures"])
+    assert png.read_bytes().startswith(b"\x89PNG")
+    assert svg.read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_a_file_in_the_way_is_refused(refused: Refused, here: Path) -> None:
+    """Where the folder is a file or lies in one, the message names it."""
+    (here / "taken").write_text("")
+    assert "'--out': Directory 'taken' is a file" in refused("demo", "--out", "taken")
+    message = refused("demo", "--out", "taken/below")
+    assert "--out 'taken/below' cannot be made (Not a directory): name another" in message
+
+
+def test_a_ledger_that_leads_to_itself_is_refused(refused: Refused, here: Path) -> None:
+    """A circle of links at its place is one line."""
+    (here / "out").mkdir()
+    (here / "out" / "ledger.db").symlink_to("ledger.db")
+    assert "out/ledger.db' cannot be opened" in refused("demo", "--out", "out")
+
+
+def test_a_picture_that_cannot_be_written_is_refused(run: Run, here: Path) -> None:
+    """Where a folder lies at a picture's place, the answer is kept and the message names it."""
+    (here / "out" / "poor-health.svg").mkdir(parents=True)
+    told = run("demo", "--out", "out")
+    assert (told.status, told.output) == (2, "")
+    assert "folder 'out' cannot be written (Is a directory): name another" in told.errors
+    (here / "out" / "poor-health.svg").rmdir()
+    assert run("demo", "--out", "out", "--json").object["count"]["repeated"] is True
+
+
+def test_the_survey_is_the_answers_only_source(run: Run, here: Path) -> None:
+    """A configuration in the folder changes neither the demonstration nor its ledger."""
+    (here / "noisycount.toml").write_text("this is broken")
+    assert run("demo", "--json").object["count"]["dataset"] == "rand_hie"
+
+
+def test_the_survey_is_copied_and_nothing_is_asked(run: Run, refused: Refused, here: Path) -> None:
+    """It is a new file, byte for byte; one that is there stays as it is."""
+    before = set(here.iterdir())
+    told = run("demo", "--survey", "rand.parquet")
+    assert "wrote rand.parquet: one row a person and year, 5,912 persons" in told.output
+    assert set(here.iterdir()) - before == {here / "rand.parquet"}
+    assert (here / "rand.parquet").read_bytes() == survey_path().read_bytes()
+    assert run("demo", "--survey", "again.parquet", "--json").object == {"survey": "again.parquet"}
+    (here / "mine").write_text("mine")
+    assert "--survey 'mine' exists already: name another" in refused("demo", "--survey", "mine")
+    assert (here / "mine").read_text() == "mine"
+    assert "cannot be written" in refused("demo", "--survey", "mine/below")

@@ -1,0 +1,100 @@
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Refused, Run
+
+SHAPE = ("--cells", "town=16,sex=2", "--margins", "total,town")
+
+
+def test_a_table_is_planned_without_data(run: Run) -> None:
+    """± of every level under both noises at the same ε and δ; the cheaper one is named first."""
+    told = run("plan", *SHAPE, "--epsilon", "1", "--delta", "1e-6", "--json").object
+    laplace, gaussian = told["plans"]
+    assert (laplace["mechanism"], told["better"]) == ("discrete Laplace", "discrete Laplace")
+    assert gaussian["price"]["epsilon"] is None
+    assert [level["level"] for level in laplace["levels"]] == ["town,sex", "town", "total"]
+    assert [level["counts"] for level in laplace["levels"]] == [32, 16, 1]
+    assert 0 < told["gain"] < 1
+    assert laplace["levels"][0]["error"] < gaussian["levels"][0]["error"]
+
+
+def test_many_groups_a_person_make_gaussian_noise_cheaper(run: Run) -> None:
+    """Its scale grows with the root of their number."""
+    words = ("--cells", "town=100", "--groups-per-unit", "100")
+    told = run("plan", *words, "--epsilon", "1", "--delta", "1e-6", "--json").object
+    assert told["better"] == "discrete Gaussian"
+    assert told["plans"][1]["levels"][0]["sensitivity"] == 100
+    words_told = " ".join(run("plan", *words, "--epsilon", "1", "--delta", "1e-6").output.split())
+    assert "cheaper discrete Gaussian: its squared errors are" in words_told
+
+
+def test_replacement_costs_twice(run: Run) -> None:
+    """As where the size is public."""
+    scales = [
+        run("plan", "--cells", "town=16", *more, "--epsilon", "1", "--json").object["plans"][0][
+            "levels"
+        ][0]["scale"]
+        for more in ((), ("--size-public",), ("--groups-per-unit", "3"))
+    ]
+    assert scales == ["1", "2", "3"]
+
+
+def test_hidden_keys_have_a_threshold(run: Run) -> None:
+    """Which is told before anything is spent."""
+    words = ("--cells", "town=100", "--hidden", "--epsilon", "1", "--delta", "1e-6")
+    plan, _ = run("plan", *words, "--json").object["plans"]
+    assert plan["threshold"] < plan["surely_shown"]
+    assert f"from a noisy count of {plan['threshold']} on" in run("plan", *words).output
+
+
+def test_ranges_are_planned(run: Run) -> None:
+    """A level for each power of two."""
+    words = ("--cells", "day=365", "--cumulative", "--rho", "0.1")
+    (plan,) = run("plan", *words, "--json").object["plans"]
+    assert len(plan["levels"]) == 10
+    assert "over 10 levels" in run("plan", *words).output
+
+
+def test_the_plan_is_that_of_the_table(run: Run) -> None:
+    """The same levels, shares and scales as a dry run of the real one."""
+    price = ("--epsilon", "0.5", "--groups-per-unit", "1", "--json", "--margins", "all")
+    planned = run("plan", "--cells", "site=6,female=2", *price).object
+    real = run(
+        *("count", "survey.parquet", "--unit", "person", "--by", "site,female"),
+        *("--keys", "site=1..6", *price, "--dry-run"),
+    ).object
+    assert planned["plans"][0]["levels"] == real["levels"]
+
+
+def test_a_plan_is_drawn(run: Run, here: Path) -> None:
+    """With a bar a level and noise."""
+    told = run("plan", *SHAPE, "--epsilon", "1", "--delta", "1e-6", "--plot", "plan.svg")
+    assert told.output.splitlines()[-1].split() == ["file", "plan.svg"]
+    drawn = (here / "plan.svg").read_text("utf-8")
+    assert "How far off would each count be?" in drawn
+    assert "town,sex" in drawn
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--cells", "town"), "such as town=16,sex=2"),
+        (("--cells", "town=0", "--epsilon", "1"), "such as town=16,sex=2"),
+        (("--cells", "town=2,town=3", "--epsilon", "1"), "such as town=16,sex=2"),
+        (("--cells", "town=2"), "needs a price"),
+        (("--cells", "town=2", "--epsilon", "1", "--rho", "1"), "rho"),
+        (("--cells", "town=2", "--epsilon", "1", "--margins", "twon"), "use 'town'"),
+        (("--cells", "town=2", "--epsilon", "1", "--hidden"), "delta"),
+        (("--cells", "a=2000,b=2000", "--epsilon", "1"), "4,000,000 cells"),
+        (("--cells", "town=2", "--epsilon", "1", "--queries", "2"), "no other goal"),
+        (("--cells", "town=2", "--error", "5"), "no other goal"),
+        (("--margins", "total", "--epsilon", "1"), "give the cells of a table too"),
+        (("--rho", "1"), "give the cells of a table too"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(
+    refused: Refused, words: tuple[str, ...], why: str
+) -> None:
+    """In one line."""
+    assert why in refused("plan", *words)

@@ -1,0 +1,123 @@
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from noisycount.config.file import load
+from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.query.schema import Kind
+from tests.commands import Refused, Run
+from tests.tasks.check.test_check import ROWS
+
+
+@pytest.fixture
+def umfrage(here: Path) -> Path:
+    """A table as a German spreadsheet saves it, with cells that do not fit their columns."""
+    path = here / "Umfrage 2025.csv"
+    path.write_bytes("\r\n".join([*ROWS, ""]).encode("cp1252"))
+    return path
+
+
+def test_a_file_is_described(run: Run, umfrage: Path) -> None:
+    """How it is read, its columns with kinds and reasons, and what must be said of it."""
+    told = run("init", umfrage.name)
+    assert (told.status, told.errors) == (0, "")
+    assert told.output.splitlines() == [
+        "wrote noisycount.toml, with 6 columns of Umfrage 2025.csv",
+        'Say in it whose row each one is: unit = "COLUMN", or unit = "row".',
+        "Cells of Alter, Kosten €, Beitritt do not fit: noisycount check Umfrage-2025",
+        "Read it, then ask: noisycount count Umfrage-2025 --where TEXT --epsilon 0.1",
+    ]
+    text = (umfrage.parent / "noisycount.toml").read_text(encoding="utf-8")
+    for part in (
+        '[datasets.Umfrage-2025]\nsource = "Umfrage 2025.csv"\n',
+        'encoding = "cp1252"                 # it is not UTF-8\n',
+        '\nunit = "COLUMN"\n',
+        '# columns = ["Person", "Alter", "Kosten €", "Raucher", "Beitritt", "Ort"]\n',
+        'Person = "text"                     # they are texts\n',
+        'missing = ["k.A."] }  # they are numbers with a decimal comma\n# Some cells do not fit;',
+        '\n# Beitritt = { kind = "date", date_format = "%d.%m.%Y", unreadable = "missing" }\n',
+    ):
+        assert part in text
+    assert "unbekannt" not in text  # no cell of the data but the words that mean nothing
+    dataset = load(umfrage.parent / "noisycount.toml").datasets["Umfrage-2025"]
+    assert (dataset.source, dataset.unit, dataset.size) == (umfrage, "COLUMN", None)
+    assert dataset.form == FileForm("cp1252", ";", 2)
+    assert dataset.kinds is not None
+    assert dataset.kinds["Alter"] == ColumnForm(Kind.INTEGER)
+    told = run("check", "Umfrage-2025")  # no row is taken for a person before its owner says so
+    assert "unit names 'COLUMN', which is no column: use 'Person'" in told.errors
+
+
+@pytest.mark.usefixtures("umfrage")
+def test_the_owner_says_name_and_unit(run: Run, here: Path) -> None:
+    """What is said is written, and a unit is text whatever its cells are."""
+    (here / "a.csv").write_text("person,age\n1,2\n2,4\n")
+    told = run("init", "a.csv", "--unit", "person", "--name", "visits")
+    assert told.output.splitlines() == [
+        "wrote noisycount.toml, with 2 columns of a.csv",
+        "Read it, then ask: noisycount count visits --where TEXT --epsilon 0.1",
+    ]
+    dataset = load(here / "noisycount.toml").datasets["visits"]
+    assert (dataset.unit, dataset.form) == ("person", FileForm())
+    assert dataset.kinds == {"person": ColumnForm(Kind.TEXT), "age": ColumnForm(Kind.INTEGER)}
+    (here / "noisycount.toml").unlink()
+    run("init", "a.csv", "--unit", "row")
+    assert 'unit = "row"\n' in (here / "noisycount.toml").read_text()
+
+
+def test_rows_without_a_unit_are_told_at_once(run: Run, here: Path) -> None:
+    """Before the first question is refused for them."""
+    (here / "a.csv").write_text("person,age\n1,2\n,4\n,5\n")
+    told = " ".join(run("init", "a.csv", "--unit", "person").output.split())
+    assert "2 rows without a value of person (lines 3, 4): no question is answered until" in told
+
+
+def test_a_file_that_states_its_kinds_has_none_written(run: Run, here: Path) -> None:
+    """Its columns are listed, and its table named."""
+    run("init", "survey.parquet", "--unit", "person")
+    dataset = load(here / "noisycount.toml").datasets["survey"]
+    assert (dataset.kinds, dataset.form, dataset.columns) == (None, FileForm(), None)
+    text = (here / "noisycount.toml").read_text()
+    assert '# columns = ["year", "site", "plan",' in text
+    assert max(map(len, text.splitlines())) <= 100
+    (here / "noisycount.toml").unlink()
+    with duckdb.connect(here / "clinic.db") as connection:
+        connection.execute("CREATE TABLE a AS SELECT 1 AS x; CREATE TABLE b AS SELECT 2 AS y")
+    run("init", "clinic.db", "--table", "b")
+    assert load(here / "noisycount.toml").datasets["clinic"].table == "b"
+
+
+def test_lines_of_json_are_described(run: Run, here: Path) -> None:
+    """By their kinds, as they have no encoding to state."""
+    (here / "a.jsonl").write_text('{"age": 1}\n{"age": null}\n')
+    run("init", "a.jsonl", "--unit", "row")
+    dataset = load(here / "noisycount.toml").datasets["a"]
+    assert (dataset.form, dataset.kinds) == (FileForm(), {"age": ColumnForm(Kind.INTEGER)})
+    assert run("check", "a", "--json").object["fits"]
+
+
+def test_what_cannot_be_described_is_refused(refused: Refused, run: Run, here: Path) -> None:
+    """Nothing is written, and nothing overwritten."""
+    (here / "a.csv").write_text("person,age\n1,2\n")
+    assert "unit names 'persn', which is no column: use 'person'" in refused(
+        "init", "a.csv", "--unit", "persn"
+    )
+    assert "none.csv' does not exist: check the path" in refused("init", "none.csv")
+    assert "must be letters, digits, - and _, got 'a b'" in refused(
+        "init", "a.csv", "--name", "a b"
+    )
+    assert "--unit 'row' describes a file: name the file as well" in refused(
+        "init", "--unit", "row"
+    )
+    run("init", "a.csv")
+    assert "noisycount.toml exists already: edit it" in refused("init", "a.csv")
+
+
+def test_another_configuration_above_is_told(run: Run, here: Path) -> None:
+    """Its ledger is not asked any more, and so its budget is begun again."""
+    other = here.parent / "noisycount.toml"
+    other.write_text("")
+    (here / "a.csv").write_text("person,age\n1,2\n")
+    told = " ".join(run("init", "a.csv").output.split())
+    assert told.startswith(f"{other} is not read in this folder any more wrote noisycount.toml")

@@ -1,0 +1,340 @@
+import json
+import os
+import shutil
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from noisycount.ledger.chain import Head
+from noisycount.ledger.entries import Request
+from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.state import verification
+from tests.commands import Refused, Run, configure
+from tests.ledger.ledgers import change
+from tests.postgresql import Server
+
+ANALYSTS = '[analysts.alice]\nbudget = "0.3"\n[analysts.bob]\n'
+RHO = 'budget = { rho = "0.02" }'
+DELTA = 'budget = { epsilon = "1", delta = "1e-6" }'
+
+
+def ask(run: Run, year: int, price: str = "0.1", *words: str) -> dict[str, object]:
+    """A question that costs a price."""
+    asked = ("count", "survey", "--where", f"year = {year}", "--epsilon", price)
+    return run(*asked, *words, "--json").object
+
+
+def test_an_intact_ledger_is_verified(run: Run, here: Path) -> None:
+    """Its head is told, for people and for machines, and the remedy against copies."""
+    configure(here)
+    for year in (1, 2):
+        ask(run, year)
+    told = run("ledger", "verify", "--json").object
+    assert (told["intact"], told["broken"], told["why"]) == (True, None, None)
+    head = Head.read(told["head"])
+    assert head.number == 5
+    shown = run("ledger", "verify").output
+    assert "5 rows, consistent in themselves; not compared with a head that was" in shown
+    assert f"head: {head}\n" in shown
+    assert "Write the head down" in shown
+    again = run("ledger", "verify", "--head", f"4:{head.hash[:32]}").output
+    assert "Write the head down" not in again
+    rows = run("ledger", "export", "--json").object["rows"]
+    earlier = run("ledger", "verify", "--head", f"4:{rows[3]['hash']}").output
+    assert "5 rows, each as it was written up to row 4, which has the head" in earlier
+    whole = " ".join(run("ledger", "verify", "--head", str(head)).output.split())
+    assert "5 rows, each as it was written: the last has the head that was written down" in whole
+    compared = run("ledger", "verify", "--head", str(head), "--json").object["compared"]
+    assert (told["compared"], compared) == (None, str(head))
+
+
+def test_a_broken_row_is_named(run: Run, refused: Refused, here: Path) -> None:
+    """In one line, or in one object; the status is that of a ledger that refuses."""
+    configure(here)
+    for year in (1, 2):
+        ask(run, year)
+    with Ledger.open(f"sqlite:///{here}/ledger.db") as ledger:
+        change(ledger, "UPDATE ledger SET epsilon = '0.01' WHERE number = 3")
+    message = refused("ledger", "verify")
+    assert message == (
+        "error: row 3 of the ledger was changed: its hash is that of other columns; restore it from"
+        " a copy that holds every debit\n"
+    )
+    told = run("ledger", "verify", "--json")
+    assert told.status == 5
+    found = json.loads(told.output)
+    assert (found["intact"], found["broken"]) == (False, 3)
+    assert found["head"].startswith("2:")
+
+
+def test_a_restored_copy_is_told_by_the_head(run: Run, refused: Refused, here: Path) -> None:
+    """Given as an option, or kept in the configuration, where it also stops all spending."""
+    configure(here)
+    ask(run, 1)
+    shutil.copy(here / "ledger.db", here / "copy.db")
+    ask(run, 2)
+    head = run("ledger", "verify", "--json").object["head"]
+    shutil.copy(here / "copy.db", here / "ledger.db")
+    assert run("ledger", "verify").status == 0
+    message = refused("ledger", "verify", "--head", head)
+    assert "row 4 of the ledger is missing, though row 5 was written down" in message
+    text = (here / "noisycount.toml").read_text().replace("[ledger]", f'[ledger]\nhead = "{head}"')
+    (here / "noisycount.toml").write_text(text)
+    assert "row 4 of the ledger is missing" in refused("ledger", "verify")
+    for words in (
+        ("count", "survey", "--where", "age > 40", "--epsilon", "0.1"),
+        ("ledger", "show"),
+        ("ledger", "export"),
+    ):
+        assert "does not hold row 5 as it was written down" in refused(*words)
+    (here / "ledger.db").unlink()
+    assert "there is no ledger, though row 5 was written down" in refused("ledger", "verify")
+    words = ("count", "survey", "--where", "age > 40", "--epsilon", "0.1")
+    assert "there is no ledger, though row 5 was written down; restore it" in refused(*words)
+
+
+def test_a_ledger_that_was_never_made_is_none_that_was_verified(run: Run, here: Path) -> None:
+    """It is told to be missing, which is no error, and is not made."""
+    configure(here)
+    told = run("ledger", "verify")
+    assert told.status == 0
+    assert "There is no ledger at ledger.db yet: nothing was asked, and nothing was verified" in (
+        " ".join(told.output.split())
+    )
+    assert "head" not in told.output
+    found = run("ledger", "verify", "--json").object
+    assert (found["intact"], found["head"]) == (None, None)
+    assert run("ledger", "export").output == ""
+    assert run("ledger", "export", "--json").object == {"head": str(Head()), "rows": []}
+    assert not (here / "ledger.db").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("count", "survey", "--where", "age > 40", "--epsilon", "0.1"),
+        *(("ledger", name) for name in ("show", "verify", "export")),
+        ("plan", "--epsilon", "0.1", "--guess", "100", "--dataset", "survey"),
+        ("plan", "--epsilon", "0.1", "--guess-from", "abcdef"),
+    ],
+)
+@pytest.mark.parametrize("options", ["timeout=5x", "journal=off"])
+def test_an_address_that_no_ledger_has_is_refused_by_every_command(
+    refused: Refused, here: Path, words: tuple[str, ...], options: str
+) -> None:
+    """Also where there is no ledger yet: it is not said that nothing was asked."""
+    configure(here, ledger=f"sqlite:///ledger.db?{options}")
+    assert "ledger must be a file, such as sqlite:///ledger.db" in refused(*words)
+
+
+@pytest.mark.parametrize("target", ["ledger.db", "disk/ledger.db"])
+def test_a_link_that_leads_nowhere_is_no_new_ledger(
+    refused: Refused, here: Path, target: str
+) -> None:
+    """A disk may not be mounted: it is not said that nothing was asked."""
+    configure(here)
+    (here / "ledger.db").symlink_to(target)
+    for name in ("show", "verify", "export"):
+        assert "ledger.db' does not exist" in refused("ledger", name)
+
+
+@pytest.mark.parametrize("head", ["12", "x:y", "1:abc"])
+def test_a_head_that_is_none_is_refused(refused: Refused, head: str) -> None:
+    """With what it should look like."""
+    message = refused("ledger", "verify", "--head", head)
+    assert "head must be a number, a colon and 32 to 64 hexadecimal digits" in message
+
+
+def test_an_export_of_a_broken_ledger_says_so(run: Run, here: Path) -> None:
+    """All rows are written as they are; the first broken one is named, and the status is 5."""
+    configure(here)
+    for year in (1, 2):
+        ask(run, year)
+    with Ledger.open(f"sqlite:///{here / 'ledger.db'}") as ledger:
+        change(ledger, "UPDATE ledger SET epsilon = '0.01' WHERE number = 4")
+    for words in ((), ("--json",), ("--out", "out.jsonl")):
+        told = run("ledger", "export", *words)
+        assert told.status == 5
+        assert "row 4 of the ledger was changed" in told.errors
+    assert len((here / "out.jsonl").read_text(encoding="utf-8").splitlines()) == 5
+
+
+def test_an_export_can_be_verified_by_anybody(run: Run, refused: Refused, here: Path) -> None:
+    """Every row with its hash, as lines or as one object; no file is written over."""
+    configure(here)
+    for year in (1, 2):
+        ask(run, year)
+    assert "wrote 5 rows to out.jsonl" in run("ledger", "export", "--out", "out.jsonl").output
+    lines = (here / "out.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    whole = run("ledger", "export", "--json").object
+    assert whole["rows"] == rows
+    found = verification(rows)
+    assert (found.broken, str(found.head)) == (None, whole["head"])
+    assert run("ledger", "export").output.splitlines() == lines
+    assert "exists already: name another" in refused("ledger", "export", "--out", "out.jsonl")
+    assert "cannot be written" in refused("ledger", "export", "--out", "nowhere/out.jsonl")
+
+
+def test_analysts_have_budgets_of_their_own(run: Run, refused: Refused, here: Path) -> None:
+    """A spend must fit both; who asks is told, and must be told where several may."""
+    configure(here, f'budget = "2"\n{ANALYSTS}')
+    first = ask(run, 1, "0.2", "--analyst", "alice")
+    assert (first["analyst"], first["remaining"]) == ("alice", "0.1")
+    asked = ("count", "survey", "--where", "year = 2", "--epsilon", "0.2")
+    assert (
+        "epsilon 0.2 exceeds the 0.1 that is left of the budget 0.3 of analyst 'alice'"
+        in refused(*asked, "--analyst", "alice")
+    )
+    assert ask(run, 2, "0.2", "--analyst", "bob")["remaining"] == "1.6"
+    assert "--analyst is missing: name who asks, one of alice, bob" in refused(*asked)
+    message = refused(*asked, "--analyst", "alcie")
+    assert "--analyst 'alcie' is not configured: did you mean alice?" in message
+    told = run("ledger", "show", "--json").object
+    assert [each["analyst"] for each in told["analysts"]] == ["alice", "bob"]
+    assert [each["remaining"] for each in told["analysts"]] == ["0.1", None]
+    shown = run("ledger", "show").output
+    for part in ("alice", "bob", "none", "0.3"):
+        assert part in shown
+    words = run("count", "survey", "--where", "year = 3", "--epsilon", "0.1", "--analyst", "alice")
+    line = " ".join(words.output.split())
+    assert "charged 0.1 to alice; the next may cost up to 0 (budget 2, and alice's own 0.3)" in line
+
+
+def test_an_only_analyst_pays_for_nobody_else(run: Run, refused: Refused, here: Path) -> None:
+    """Who asks is said as soon as anybody is configured; where nobody is, there is no name."""
+    configure(here, '[analysts.alice]\nbudget = "0.3"')
+    message = refused("count", "survey", "--where", "year = 1", "--epsilon", "0.1")
+    assert "--analyst is missing: name who asks, alice; anybody else, an owner too" in message
+    assert not run("ledger", "show", "--json").object["entries"]
+    configure(here)
+    assert ask(run, 2)["analyst"] == "analyst"
+    message = refused(
+        "count", "survey", "--where", "year = 3", "--epsilon", "1", "--analyst", "eve"
+    )
+    assert "leave --analyst out, as the configuration names no analysts" in message
+
+
+def test_a_budget_in_rho_is_kept(run: Run, refused: Refused, here: Path) -> None:
+    """Four answers at 0.1 are ρ = 0.02, exactly."""
+    configure(here, RHO)
+    for year in range(1, 5):
+        told = ask(run, year)
+    assert (told["budget"], told["remaining"]) == ({"rho": "0.02"}, "0")
+    asked = ("count", "survey", "--where", "year = 5", "--epsilon", "0.001")
+    assert "exceeds the 0 that is left of the budget ρ = 0.02 of 'survey'" in refused(*asked)
+    shown = run("ledger", "show")
+    assert "ρ = 0.02" in shown.output
+    (survey,) = run("ledger", "show", "--json").object["datasets"]
+    assert (survey["spent"], survey["spent_rho"]) == ("0.4", "0.02")
+    told = run("plan", "--within", "20%", "--guess", "100", "--dataset", "survey", "--json").object
+    assert told["affordable"] == 0
+
+
+def test_a_budget_with_a_delta_is_kept(run: Run, here: Path) -> None:
+    """What is left is the price of one more answer."""
+    configure(here, DELTA)
+    told = ask(run, 1)
+    half = "0.0000005"
+    assert told["budget"] == {"epsilon": "1", "delta": "0.000001", "for_keys": half}
+    assert told["remaining"] == "0.9"
+    again = " ".join(
+        run("count", "survey", "--where", "year = 1", "--epsilon", "0.1").output.split()
+    )
+    assert "the next may cost up to 0.9 (budget ε = 1 at δ = 1e-06, 5e-07 of it for keys)" in again
+    assert "ε = 1 at δ" in run("ledger", "show").output
+
+
+@pytest.mark.parametrize(
+    ("dataset", "message"),
+    [
+        ("budget = { rho = 0.1 }", "[datasets.survey.budget] rho = 0.1: is not exact: write it in"),
+        ('budget = { epsilon = "1" }', 'must be "2", or { epsilon = "2", delta = "1e-6" }'),
+        ('budget = { epsilon = "1", delta = "1" }', "delta must be a decimal or a fraction in"),
+        ('budget = { epsilon = "1", dleta = "0" }', "unknown key; did you mean delta?"),
+        ('budget = { rho = "0" }', "rho must be a decimal"),
+        ('[analysts.alice]\nbudgte = "1"', "unknown key; did you mean budget?"),
+        ('[analysts."a b"]', "[analysts.'a b']: a name is letters, digits, - and _: rename it"),
+        ("[analysts.alice]\nbudget = 0.1", 'is not exact: write it in quotes, budget = "0.1"'),
+    ],
+)
+def test_a_budget_that_cannot_be_kept_is_refused(
+    refused: Refused, here: Path, dataset: str, message: str
+) -> None:
+    """In one line that names file, table, key and remedy."""
+    configure(here, dataset)
+    assert message in refused("ledger", "show")
+
+
+def test_a_head_in_the_configuration_is_checked(refused: Refused, here: Path) -> None:
+    """Before anything else."""
+    (here / "noisycount.toml").write_text('[ledger]\nhead = "12"\n')
+    assert "[ledger] head must be a number, a colon and 32 to 64" in refused("ledger", "show")
+
+
+def test_a_ledger_on_a_server_serves_the_command_line(
+    run: Run, refused: Refused, here: Path, postgresql: Server
+) -> None:
+    """From the first count to the last, with no file beside the configuration."""
+    configure(here, 'budget = "1/3"', ledger=postgresql.new_url())
+    assert "nothing was asked yet" in run("ledger", "show").output
+    assert run("ledger", "verify", "--json").object["head"] is None
+    assert "There is no ledger on the server yet" in run("ledger", "verify").output
+    first = ask(run, 1, "0.3")
+    assert (first["ledger"], first["remaining"]) == (None, "1/30")
+    assert ask(run, 1, "0.3")["answer"] == first["answer"]
+    message = refused("count", "survey", "--where", "year = 2", "--epsilon", "0.1")
+    assert "exceeds the 1/30 that is left" in message
+    assert "ledger: on a server" in run("ledger", "show").output
+    assert "3 rows, consistent in themselves" in run("ledger", "verify").output
+    (survey,) = run("ledger", "show", "--json").object["datasets"]
+    assert Fraction(survey["spent"]) == Fraction(3, 10)
+    names = ["noisycount.data", "noisycount.toml", "survey.parquet"]
+    assert sorted(path.name for path in here.iterdir()) == names
+
+
+FORGED = ["{}", "[]", "5", '{"where": 5}', "year", '"where"', "[" * 90_000]
+
+
+@pytest.mark.parametrize("question", FORGED, ids=lambda text: text[:9])
+def test_a_forged_question_is_one_line(
+    run: Run, refused: Refused, here: Path, question: str
+) -> None:
+    """Whoever can compute hashes cannot make a command end in a traceback."""
+    configure(here)
+    request = Request("survey", question, Fraction(1, 10))
+    with Ledger.open(f"sqlite:///{here}/ledger.db") as ledger:
+        ledger.store(ledger.reserve("forged", request, Fraction(1))[0], 5)
+    for words in (
+        ("ledger", "show"),
+        ("plan", "--epsilon", "0.1", "--guess-from", "forged"),
+    ):
+        assert "key 'forged' of the ledger has a question that no noisycount" in refused(*words)
+    assert run("ledger", "show", "--json").object["entries"][0]["question"] == question
+    assert run("ledger", "verify").status == 0
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, lambda path: path.symlink_to("nowhere")])
+def test_no_other_ledger_is_begun_where_the_configuration_is_missing(
+    refused: Refused, here: Path, make: Callable[[Path], None]
+) -> None:
+    """A folder or a dangling link of its name is refused, by each command that would read it."""
+    make(here / "noisycount.toml")
+    for words in (
+        ("count", "survey.parquet", "--where", "year = 1", "--epsilon", "0.1"),
+        ("ledger", "show"),
+    ):
+        assert "noisycount.toml is no file, but a folder, a pipe or a link" in refused(*words)
+
+
+def test_a_ledger_is_for_its_owners_eyes(run: Run, here: Path) -> None:
+    """Whatever the account lets others read: the rows hold more than answers."""
+    before = os.umask(0)
+    try:
+        configure(here)
+        ask(run, 1)
+    finally:
+        os.umask(before)
+    assert (here / "ledger.db").stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,122 @@
+import numpy as np
+import pytest
+
+from noisycount.errors import NoisyCountError
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.tasks.refine.published import (
+    GroupedRows,
+    PublishedTable,
+    grouped_by_empty,
+    grouped_by_name,
+    nested,
+)
+
+GRID = [(town, sex) for town in "ab" for sex in "mf"]
+CROSSED = [*GRID, (None, "f"), (None, "m"), ("b", None), ("a", None), (None, None)]
+
+
+def table(
+    grouped: GroupedRows, names: tuple[str, ...], *, is_hierarchy: bool = False
+) -> PublishedTable:
+    """Rows as a table whose answers are their places."""
+    answers = np.arange(len(grouped.keys), dtype=np.float64)
+    noises = [DiscreteLaplace(place + 1) for place in range(len(grouped.levels))]
+    levels = grouped.with_noises(noises, "'t.csv'")
+    missing = np.full(answers.size, np.nan)
+    return PublishedTable(
+        "", names, grouped.keys, answers, levels, missing, {}, is_hierarchy=is_hierarchy
+    )
+
+
+def sums(found: PublishedTable) -> dict[int, set[tuple[int, ...]]]:
+    """For each row of a level in the tree the cells that it is the sum of."""
+    placed = nested(found)
+    return {
+        int(row): tuple(np.flatnonzero(placed.tree.levels[level.depth] == place).tolist())
+        for level in placed.levels
+        for row, place in zip(level.published.rows, level.places, strict=True)
+    }
+
+
+@pytest.mark.parametrize("is_hierarchy", [False, True])
+def test_each_sum_is_of_the_cells_with_its_keys(*, is_hierarchy: bool) -> None:
+    """Sums that cross the others are left out, by name; all rows find their cells."""
+    names = ("town", "sex")
+    found = table(grouped_by_empty(CROSSED, names), names, is_hierarchy=is_hierarchy)
+    assert nested(found).left_out in {("town",), ("sex",)}
+    each = sums(found)
+    assert [each[row] for row in range(4)] == [(0,), (1,), (2,), (3,)]
+    assert each[8] == (0, 1, 2, 3)
+    others = {row: cells for row, cells in each.items() if 4 <= row < 8}
+    assert others in ({4: (1, 3), 5: (0, 2)}, {6: (2, 3), 7: (0, 1)})
+
+
+def test_columns_are_a_hierarchy_where_somebody_says_so() -> None:
+    """Each has a level then; else only what was published has one."""
+    rows, names = [("a", "x", "1"), ("a", "y", "2"), ("b", "x", "3")], ("state", "county", "town")
+    grouped = grouped_by_empty(rows, names)
+    assert nested(table(grouped, names, is_hierarchy=True)).tree.sizes == (1, 2, 3, 3)
+    assert nested(table(grouped, names)).tree.sizes == (1, 3)
+
+
+def test_ranges_of_ordered_cells_nest() -> None:
+    """As `count --cumulative` publishes them, the last one shorter."""
+    keys = [(str(key),) for key in range(5)]
+    ranges = {
+        "ranges of 2": [("0 … 1",), ("2 … 3",), ("4 … 4",)],
+        "ranges of 4": [("0 … 3",), ("4 … 4",)],
+        "ranges of 8": [("0 … 4",)],
+    }
+    names = [*["day"] * 5, *(name for name, each in ranges.items() for _ in each)]
+    rows = [*keys, *(key for each in ranges.values() for key in each)]
+    found = table(grouped_by_name(rows, names, ["day"]), ("day",))
+    assert nested(found).tree.sizes == (1, 2, 3, 5)
+    assert sums(found)[5 + 2] == (4,)
+    assert sums(found)[5 + 3] == (0, 1, 2, 3)
+    assert sums(found)[5 + 5] == (0, 1, 2, 3, 4)
+
+
+def test_other_keys_are_a_part_of_the_total_alone() -> None:
+    """What `count --other` publishes."""
+    rows = [("a", "m"), ("b", "m"), (None, None), ("a", None), ("b", None), (None, None)]
+    names = ["town,sex", "town,sex", "other", "town", "town", "total"]
+    each = sums(table(grouped_by_name(rows, names, ["town", "sex"]), ("town", "sex")))
+    assert each[2] == (2,)
+    assert each[3] == (0,)
+    assert each[5] == (0, 1, 2)
+
+
+def test_missing_keys_are_keys() -> None:
+    """Where the level says that nothing is summed over."""
+    rows = [("a",), (None,), (None,)]
+    grouped = grouped_by_name(rows, ["town", "town", "total"], ["town"])
+    assert grouped.keys == [("a",), ("(missing)",), ("all of a, (missing)",)]
+    assert sums(table(grouped, ("town",)))[2] == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ([*GRID, ("c", None)], "town has an answer for c, of which there is no cell"),
+        (
+            [*GRID, ("a", None), ("a", None)],
+            "rows 5 and 6 below the names have answers for one sum, a: add",
+        ),
+        ([*GRID, ("a", "m")], "rows 1 and 5 below the names have answers for one cell, a, m: add"),
+        ([("a", None)], "no row has a key in each of town, sex"),
+    ],
+)
+def test_sums_that_do_not_fit_are_refused(rows: list[tuple[str, str]], reason: str) -> None:
+    """By their keys."""
+    names = ("town", "sex")
+    with pytest.raises((NoisyCountError, ValueError), match=reason):
+        nested(table(grouped_by_empty(rows, names), names, is_hierarchy=True))
+
+
+def test_each_level_needs_its_noise() -> None:
+    """The levels are named in the order in which noises are given."""
+    grouped = grouped_by_empty(CROSSED, ("town", "sex"))
+    with pytest.raises(
+        NoisyCountError, match=r"4 levels \(town,sex; sex; town; total\), and 2 are"
+    ):
+        grouped.with_noises([DiscreteLaplace(1), DiscreteLaplace(2)], "'t.csv'")

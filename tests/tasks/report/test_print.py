@@ -1,0 +1,60 @@
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from noisycount.tasks.report.forms import written_report
+from noisycount.tasks.report.report import report_of
+from tests.browser import chromium
+from tests.tasks.report.ledgers import HOSTILE, configured, filled
+
+__all__ = ["chromium"]
+
+A4 = (595, 842)  # points
+
+
+@pytest.fixture
+def printed(chromium: Browser, tmp_path: Path) -> Iterator[Page]:
+    """A page of Chromium with the report of a long ledger, opened as a file."""
+    configuration = configured(tmp_path)
+    filled(configuration, 61)
+    file = tmp_path / "report.html"
+    file.write_text(written_report(report_of(configuration), configuration, "html"), "utf-8")
+    context = chromium.new_context()
+    page = context.new_page()
+    asked = list[str]()
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: asked.append(str(error)))
+    page.goto(file.as_uri())
+    yield page
+    assert asked == [file.as_uri()]
+    context.close()
+
+
+@pytest.mark.thorough
+def test_the_report_prints_on_pages_of_a4(printed: Page) -> None:
+    """On several, none of which is blank, whatever a question holds."""
+    pdf = printed.pdf(prefer_css_page_size=True)
+    boxes = re.findall(rb"/MediaBox\s*\[0 0 ([\d.]+) ([\d.]+)\]", pdf)
+    assert {(round(float(wide)), round(float(high))) for wide, high in boxes} == {A4}
+    assert 2 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 10  # 61 releases, and an appendix
+
+
+def test_nothing_is_cut_off_in_print(printed: Page) -> None:
+    """No line is wider than the paper within its margins, and no word is hidden."""
+    printed.emulate_media(media="print")
+    printed.set_viewport_size({"width": 688, "height": 973})  # A4 without margins, in pixels
+    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert printed.evaluate(wide) == 0
+    cells = "[...document.querySelectorAll('td')].filter(e => e.scrollWidth > e.clientWidth + 1)"
+    assert printed.evaluate(f"{cells}.length") == 0
+    assert HOSTILE in printed.inner_text("main")
+
+
+def test_the_report_is_light_wherever_it_is_read(printed: Page) -> None:
+    """Black on white, for paper, in a dark room too."""
+    printed.emulate_media(color_scheme="dark")
+    colour = "getComputedStyle(document.body).backgroundColor"
+    assert printed.evaluate(colour) == "rgb(255, 255, 255)"
