@@ -292,7 +292,7 @@ def test_all_of_the_package_is_read(modules: list[Module]) -> None:
 
 
 def test_imports_run_one_way(modules: list[Module]) -> None:
-    """Every room imports from those below it alone; nothing imports the command line or the service."""
+    """Every room imports from those below it; nothing imports the commands or the service."""
     assert wrong_arrows(modules) == []
 
 

@@ -1,7 +1,4 @@
-"""What noisycount refuses: one exception for each seam, each message a single line.
-
-Errors without what they know of how they arose.
-"""
+"""What noisycount refuses: one exception for each seam, each message a single line."""
 
 from typing import TypeVar
 
@@ -15,8 +12,8 @@ __all__ = [
     "PurposeError",
     "ReuseError",
     "SourceError",
-    "bare",
     "extra_words",
+    "without_traceback",
 ]
 
 
@@ -71,16 +68,17 @@ class ConfigError(NoisyCountError):
 Error = TypeVar("Error", bound=BaseException)
 
 
-def bare(error: Error) -> Error:
+def without_traceback(error: Error) -> Error:
     """An error without its traceback, its cause and its context.
 
     Frames hold local values, and the errors of an engine the values of a statement: counts and
     answers that must not leave with a refusal.
 
     Example:
+        >>> from noisycount.errors import without_traceback
         >>> error = ValueError("no")
         >>> error.__context__ = KeyError("a cell")
-        >>> bare(error).__context__ is None
+        >>> without_traceback(error).__context__ is None
         True
     """
     error.__traceback__ = error.__cause__ = error.__context__ = None

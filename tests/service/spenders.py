@@ -10,13 +10,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from http.client import HTTPConnection, HTTPException
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noisycount.ledger.entries import Entry
 from noisycount.ledger.ledger import Ledger
 from tests.release.workers import processes
 from tests.service.process import DATASET, Service
+
+if TYPE_CHECKING:
+    from noisycount.ledger.entries import Entry
 
 __all__ = ["Spend", "Toll", "raced"]
 

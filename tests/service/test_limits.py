@@ -8,9 +8,9 @@ from threading import Event, Thread
 import httpx
 import pytest
 from fastapi import FastAPI
-from noisycount import service
 from starlette.types import Message, Receive, Scope, Send
 
+from noisycount import service
 from noisycount.release.answer import Release
 from noisycount.release.desk import Desk
 from noisycount.service.application import application

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection, Engine
 
-from noisycount.errors import NoisyCountError, bare
+from noisycount.errors import NoisyCountError, without_traceback
 from noisycount.ledger.rows import SharedBook, write
 from noisycount.ledger.state import Book
 from noisycount.ledger.storage import refusals
@@ -59,7 +59,7 @@ class Task(Generic[Wish, Result]):
         try:
             self.results.append(granted(self.wish))
         except NoisyCountError as refusal:
-            self.refusal = bare(refusal)
+            self.refusal = without_traceback(refusal)
 
     def dismiss(self) -> None:
         """Let its thread go on with what it got, whatever becomes of those who wait still."""

@@ -257,8 +257,9 @@ def sampled() -> Figure:
         source="Breutigam and Reischuk",
         number="Fig. 7",
         title="Amplification by subsampling",
-        caption=f"n = {SIZE:,}, π = {SAMPLED_RATE}, ε = {SAMPLED_EPSILON}. Sample: δ at ε' = ln(1 + λ(e^ε − "
-        "1)) of a sample of m = λn records. Conjecture: λ times δ(ε) of the count of m records. "
+        caption=f"n = {SIZE:,}, π = {SAMPLED_RATE}, ε = {SAMPLED_EPSILON}. Sample: δ at "
+        "ε' = ln(1 + λ(e^ε − 1)) of a sample of m = λn records. Conjecture: λ times δ(ε) of the "
+        "count of m records. "
         "Added: the smaller bound that docs/amplification.md proves. The axis of λ is logarithmic "
         "here.",
         x=SHARES,

@@ -7,7 +7,13 @@ from fractions import Fraction
 
 from noisycount.display.texts import told_name
 from noisycount.engines.interface import Source
-from noisycount.errors import LedgerError, NoisyCountError, PurposeError, SourceError, bare
+from noisycount.errors import (
+    LedgerError,
+    NoisyCountError,
+    PurposeError,
+    SourceError,
+    without_traceback,
+)
 from noisycount.ledger.budget import Budget, Loss
 from noisycount.ledger.entries import Analyst, Entry, Request, TableAnswer, asks_for_table
 from noisycount.ledger.ledger import Ledger
@@ -121,7 +127,7 @@ class Purchase:
         try:
             return self._answered(entry, charged, self._drawn(draw), enclose)
         except SourceError as error:
-            refusal: NoisyCountError = bare(error)
+            refusal: NoisyCountError = without_traceback(error)
         except LedgerError as error:
             refusal = LedgerError(f"{error}; {_PAID}")
         except Exception:  # noqa: BLE001 - its text, whatever it is, could hold the answer
@@ -130,7 +136,7 @@ class Purchase:
                 f" {_PAID}"
             )
         except BaseException as interruption:
-            bare(interruption)
+            without_traceback(interruption)
             raise
         raise refusal
 
@@ -204,5 +210,5 @@ def _unless_it_fails(draw: Draw) -> int | TableAnswer | None:
     except Exception:  # noqa: BLE001 - its text could hold a count
         return None
     except BaseException as interruption:
-        bare(interruption)
+        without_traceback(interruption)
         raise

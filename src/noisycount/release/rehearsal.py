@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 from random import Random
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from noisycount.engines.interface import Source
 from noisycount.engines.memory import MemorySource
-from noisycount.engines.truth import Record
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import TableAnswer
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -38,6 +38,9 @@ from noisycount.query.reading import read
 from noisycount.query.schema import Kind
 from noisycount.release.asked import AskedCells, AskedKeys, AskedQuestions, AskedTable
 from noisycount.release.table_answer import TableRelease
+
+if TYPE_CHECKING:
+    from noisycount.engines.truth import Record
 
 __all__ = [
     "MOST_UNITS",

@@ -11,7 +11,7 @@ from numbers import Real
 from threading import Event, Thread
 from typing import Generic, Self, TypeVar
 
-from noisycount.errors import OverrunError, bare
+from noisycount.errors import OverrunError, without_traceback
 
 __all__ = ["Outcome", "Slot"]
 
@@ -39,7 +39,7 @@ class Outcome(Generic[Result]):
         try:
             self.results.append(work())
         except Exception as error:  # noqa: BLE001 - it is raised again where the reply leaves
-            self.error = bare(error)
+            self.error = without_traceback(error)
         except BaseException:  # noqa: BLE001 - a thread cannot pass it on, and would print it
             return
         self.finished.set()

@@ -178,10 +178,7 @@ def _tell_list(
 ) -> None:
     """What all answers about a data set show together."""
     from noisycount.tasks.risk.list_display import tell_list  # noqa: PLC0415  (the same)
-    from noisycount.tasks.risk.lists import (
-        ListRisks,
-        answers_so_far,
-    )
+    from noisycount.tasks.risk.lists import ListRisks, answers_so_far  # noqa: PLC0415
 
     asked = answers_so_far(dataset, configuration)
     with progress("computing") as done:

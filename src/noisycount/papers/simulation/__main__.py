@@ -1,4 +1,4 @@
-"""`python -m noisycount.papers.simulation [RUNS]`: the simulation anew, as comma-separated values."""
+"""`python -m noisycount.papers.simulation [RUNS]`: the simulation anew, as CSV."""
 
 import sys
 
