@@ -44,7 +44,7 @@ WITH_A_SERVER = {"docs/servers.md": "tests/test_servers_page.py"}
 """Pages whose commands need a server, and the test that runs them with one."""
 
 ELSEWHERE = {"source.py", "bench.py", "interface.py", "./.tmp"}  # in any room; where an engine ran
-ROOMS = [PROJECT, *(PROJECT / "src/noisycount" / room for room in ("", "release"))]
+ROOMS = [PROJECT, PROJECT / "src/noisycount"]
 PATH = re.compile(r"`([\w./-]+\.(?:py|md|css)|[\w.-]*[a-z][\w.-]*/[\w./-]*|LICENSE)`")
 LINK = re.compile(r"\]\((?!\w+:)([^()\s#]*)(?:#([^()\s]*))?[^()]*\)")
 
