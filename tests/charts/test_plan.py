@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from noisycount.charts.files import save_file
+from noisycount.charts.drawing import save_file
 from noisycount.charts.plan import GoalLine, PossibleAnswers, plan_chart
 
 DOTS = PossibleAnswers(

@@ -6,7 +6,7 @@ import pytest
 
 import noisycount as nc
 from noisycount.charts.dots import MOST_DOTS, RefinedDot, RefinedDots, RefinedSums, answer_error
-from noisycount.charts.files import save_file
+from noisycount.charts.drawing import save_file
 from noisycount.charts.refined_table import refined_chart
 from noisycount.model.exact import Exact
 from noisycount.model.noises.gaussian import Gaussian

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from noisycount.charts.bars import RefinementCurves
-from noisycount.charts.files import save
+from noisycount.charts.drawing import save
 from noisycount.charts.refinement import refinement_chart
 
 SIZE, RATE, SCALE = 5912, 0.017, 20 / 3

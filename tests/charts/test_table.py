@@ -8,7 +8,7 @@ import pytest
 
 import noisycount as nc
 from noisycount.charts.bars import MOST_ROWS, TableBar, TableBars
-from noisycount.charts.files import save_file
+from noisycount.charts.drawing import save_file
 from noisycount.charts.table import table_chart
 
 BARS = TableBars(

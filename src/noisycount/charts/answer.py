@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 
 from noisycount.analysis.posterior.observed import Published
-from noisycount.charts.drawing import as_lines, unchecked
+from noisycount.charts.drawing import as_lines, data_chart, unchecked
 from noisycount.charts.theme import CONFIG, GREEN, INK, VERMILION
 from noisycount.display.numbers import to_one_place
 from noisycount.model.noises.additive import SymmetricNoise
@@ -100,9 +100,9 @@ def answer_chart(curve: AnswerCurve, subtitle: str, unit: str = "records") -> al
         f"shaded: {interval}, {curve.confidence * 100:.6g} % sure",
     ]
     points = zip(curve.counts, curve.chances, strict=True)
-    area = _chart([{"count": count, "chance": chance} for count, chance in points])
-    band = _chart([{"count": curve.low - 0.5, "end": curve.high + 0.5}])
-    rule = _chart([{"count": curve.answer}])
+    area = data_chart([{"count": count, "chance": chance} for count, chance in points])
+    band = data_chart([{"count": curve.low - 0.5, "end": curve.high + 0.5}])
+    rule = data_chart([{"count": curve.answer}])
     x = alt.X(
         "count:Q",
         title=f"true count, {unit}",
@@ -122,7 +122,3 @@ def answer_chart(curve: AnswerCurve, subtitle: str, unit: str = "records") -> al
     ]
     title = alt.TitleParams("What is the true count?", subtitle=notes, fontSize=19, offset=18)
     return alt.LayerChart(layer=layers, title=title, width=_WIDTH, height=_HEIGHT, config=CONFIG)
-
-
-def _chart(values: list[dict[str, float]]) -> alt.Chart:
-    return alt.Chart(alt.InlineData(values))

@@ -1,12 +1,11 @@
-"""Texts in charts, cut into lines.
-
-The drawing of charts: SVG and PNG, without a browser.
+"""How charts are drawn and written: SVG and PNG, without a browser; long texts in lines.
 
 Charts are made and written down without the checks of Vega-Lite's schema, which take several times
 as long as all else; the tests make them.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from textwrap import wrap
 from typing import Any, TypeVar
 
@@ -14,7 +13,24 @@ import altair as alt
 import vl_convert
 from altair.utils.schemapi import debug_mode
 
-__all__ = ["as_lines", "png", "specification", "svg", "unchecked"]
+__all__ = [
+    "as_lines",
+    "as_rows",
+    "data_chart",
+    "count_axis",
+    "count_scale",
+    "png",
+    "save",
+    "save_file",
+    "specification",
+    "svg",
+    "unchecked",
+]
+
+_ROOM = 0.02  # of the width, beyond the ends of an axis
+_LABEL = 38  # characters of a line beside an axis
+
+Build = TypeVar("Build", bound=Callable[..., alt.TopLevelMixin])
 
 
 def as_lines(text: str, longest: int) -> list[str]:
@@ -31,7 +47,26 @@ def as_lines(text: str, longest: int) -> list[str]:
     return wrap(text, longest) or [text]
 
 
-Build = TypeVar("Build", bound=Callable[..., alt.TopLevelMixin])
+def as_rows(label: str) -> str:
+    """A label beside an axis, with ends of lines."""
+    return "\n".join(as_lines(label, _LABEL))
+
+
+def data_chart(values: list[dict[str, float]]) -> alt.Chart:
+    """Rows to be drawn."""
+    return alt.Chart(alt.InlineData(values))
+
+
+def count_scale(low: float, high: float) -> alt.Scale:
+    """From the least count, or 0, to the largest, with a little room."""
+    low, high = min(0, low), max(high, 1, low + 1)
+    room = _ROOM * (high - low)
+    return alt.Scale(domain=[low - room if low else 0, high + room], nice=False)
+
+
+def count_axis() -> alt.Axis:
+    """Whole numbers, with lines through the chart."""
+    return alt.Axis(format=",d", grid=True, tickCount=5, tickMinStep=1, domain=False)
 
 
 _SCALE = 2.0  # of a PNG, for sharp screens
@@ -57,3 +92,41 @@ def svg(drawn: dict[str, Any]) -> str:
 def png(drawn: dict[str, Any]) -> bytes:
     """A PNG of double resolution."""
     return bytes(vl_convert.vegalite_to_png(drawn, scale=_SCALE))
+
+
+def save(chart: alt.TopLevelMixin, folder: Path, stem: str) -> list[Path]:
+    """The two files of a chart, SVG and PNG of double resolution, written without a browser.
+
+    Args:
+        chart: Any chart.
+        folder: Where to write; made where it is missing.
+        stem: The files' name without its ending.
+
+    Returns:
+        The two files, the SVG first.
+
+    Raises:
+        OSError: The folder or a file cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    files = [folder / f"{stem}.svg", folder / f"{stem}.png"]
+    for file in files:
+        save_file(chart, file)
+    return files
+
+
+def save_file(chart: alt.TopLevelMixin, file: Path) -> None:
+    """The file of a chart, written as SVG or as PNG of double resolution by the ending of its name.
+
+    Args:
+        chart: Any chart.
+        file: Where to write.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    drawn = specification(chart)
+    if file.suffix.lower() == ".svg":
+        file.write_text(svg(drawn), encoding="utf-8")
+    else:
+        file.write_bytes(png(drawn))

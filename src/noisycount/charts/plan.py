@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from noisycount.charts.drawing import unchecked
+from noisycount.charts.drawing import data_chart, unchecked
 from noisycount.charts.theme import BLUE, CONFIG, GREEN, GRID, INK, LEVELS
 
 __all__ = ["GoalLine", "PossibleAnswers", "plan_chart"]
@@ -146,9 +146,9 @@ def _answers(answers: PossibleAnswers) -> alt.LayerChart:
         axis=None,
         scale=alt.Scale(domain=[0, _HEIGHT / across], nice=False),
     )
-    dots = _chart([{"value": value, "level": level - 0.5} for value, level in answers.places])
-    band = _chart([{"value": answers.low - 0.5, "end": answers.high + 0.5}])
-    rule = _chart([{"value": answers.centre}])
+    dots = data_chart([{"value": value, "level": level - 0.5} for value, level in answers.places])
+    band = data_chart([{"value": answers.low - 0.5, "end": answers.high + 0.5}])
+    rule = data_chart([{"value": answers.centre}])
     layers = [
         band.mark_rect(color=GREEN, opacity=0.15).encode(x=x, x2="end:Q"),
         rule.mark_rule(color=INK, strokeDash=[6, 4], strokeWidth=1.5).encode(x=x),
@@ -178,8 +178,10 @@ def _goals(lines: Sequence[GoalLine], goal: tuple[float, float]) -> alt.LayerCha
     layers = []
     for line, style in zip(lines, LEVELS, strict=False):
         points = zip(line.confidences, line.errors, strict=True)
-        curve = _chart([{"confidence": float(at), "error": float(error)} for at, error in points])
-        end = _chart([{"confidence": line.confidences[-1], "error": line.errors[-1]}])
+        curve = data_chart(
+            [{"confidence": float(at), "error": float(error)} for at, error in points]
+        )
+        end = data_chart([{"confidence": line.confidences[-1], "error": line.errors[-1]}])
         layers += [
             curve.mark_line(
                 color=style.colour, strokeDash=list(style.dash), strokeWidth=style.width
@@ -193,7 +195,7 @@ def _goals(lines: Sequence[GoalLine], goal: tuple[float, float]) -> alt.LayerCha
                 fontWeight="bold",
             ).encode(x=x, y=y, text=alt.TextValue(line.name)),
         ]
-    mark = _chart([{"confidence": goal[0], "error": goal[1]}])
+    mark = data_chart([{"confidence": goal[0], "error": goal[1]}])
     layers.append(mark.mark_circle(color=INK, opacity=1, size=90).encode(x=x, y=y))
     heading = alt.TitleParams(
         "What other goals cost",
@@ -201,7 +203,3 @@ def _goals(lines: Sequence[GoalLine], goal: tuple[float, float]) -> alt.LayerCha
         frame="group",
     )
     return alt.LayerChart(layer=layers, title=heading, width=_WIDTH, height=_HEIGHT)
-
-
-def _chart(values: list[dict[str, float]]) -> alt.Chart:
-    return alt.Chart(alt.InlineData(values))

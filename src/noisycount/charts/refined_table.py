@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import altair as alt
 
 from noisycount.charts.dots import RefinedDot, RefinedDots
-from noisycount.charts.drawing import as_lines, unchecked
+from noisycount.charts.drawing import as_lines, as_rows, count_axis, count_scale, unchecked
 from noisycount.charts.theme import BLUE, CONFIG, DENSE, GRID, INK, MUTED, SOLID, VERMILION
 from noisycount.display.numbers import percent
 
@@ -18,7 +18,7 @@ _RAW, _REFINED = "answer, with noise", "refined"
 _WIDTH = 420
 
 
-_CHARACTERS, _LABEL = 70, 38  # of a line above the chart, and of one beside it
+_CHARACTERS = 70  # of a line above the chart
 
 
 _LINE = 16  # pixels of a line of text
@@ -31,9 +31,6 @@ _MANY = 20  # rows
 
 
 _APART = 0.17  # of a row: the answer above its middle, the estimate below
-
-
-_ROOM = 0.02  # of the width, beyond the ends
 
 
 _BETWEEN = 28  # pixels from level to level
@@ -75,7 +72,7 @@ def _level(rows: Sequence[RefinedDot], unit: str, *, has_legend: bool = False) -
     middles, height = _middles(rows)
     marks = alt.Chart(alt.InlineData(list(_marks(rows, middles))))
     y = alt.Y("place:Q", axis=None, scale=alt.Scale(domain=[0, height], reverse=True, nice=False))
-    x = alt.X("count:Q", title=unit, axis=_axis(), scale=_scale(rows))
+    x = alt.X("count:Q", title=unit, axis=count_axis(), scale=_scale(rows))
     kinds, legend = [_RAW, _REFINED], _legend() if has_legend else None
     colour = alt.Color(
         "kind:N", scale=alt.Scale(domain=kinds, range=[VERMILION, BLUE]), legend=legend
@@ -112,7 +109,7 @@ def _middles(dots: Sequence[RefinedDot]) -> tuple[list[float], float]:
     middles: list[float] = []
     top = 0.0
     for dot in dots:
-        room = max(least, _LINE * (1 + _wrapped(dot.label).count("\n")) + 6)
+        room = max(least, _LINE * (1 + as_rows(dot.label).count("\n")) + 6)
         middles.append(top + room / 2)
         top += room
     return middles, top
@@ -143,7 +140,7 @@ def _labels(dots: Sequence[RefinedDot], middles: Sequence[float], y: alt.Y) -> a
     """The label of each row beside its middle."""
     labels = []
     for dot, middle in zip(dots, middles, strict=True):
-        text = _wrapped(dot.label)
+        text = as_rows(dot.label)
         labels.append({"label": text, "place": middle - _LINE * text.count("\n") / 2})
     texts: alt.Chart = alt.Chart(alt.InlineData(labels)).mark_text(
         align="right", baseline="middle", lineBreak="\n", lineHeight=_LINE, fontSize=13, color=INK
@@ -152,18 +149,7 @@ def _labels(dots: Sequence[RefinedDot], middles: Sequence[float], y: alt.Y) -> a
 
 
 def _scale(dots: Sequence[RefinedDot]) -> alt.Scale:
-    """From the least count to the largest, and 0, with a little room."""
     answered = [(dot.answer, dot.error) for dot in dots if dot.answer is not None]
-    low = min(0, *(dot.low for dot in dots), *(answer - error for answer, error in answered), 0)
-    high = max(1, *(dot.high for dot in dots), *(answer + error for answer, error in answered), 1)
-    room = _ROOM * (high - low)
-    return alt.Scale(domain=[low - room if low else 0, high + room], nice=False)
-
-
-def _axis() -> alt.Axis:
-    """Whole numbers, with lines through the chart."""
-    return alt.Axis(format=",d", grid=True, tickCount=5, tickMinStep=1, domain=False)
-
-
-def _wrapped(label: str) -> str:
-    return "\n".join(as_lines(label, _LABEL))
+    low = min([*(dot.low for dot in dots), *(answer - error for answer, error in answered)])
+    high = max([*(dot.high for dot in dots), *(answer + error for answer, error in answered)])
+    return count_scale(low, high)

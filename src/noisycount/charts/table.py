@@ -6,7 +6,7 @@ from itertools import pairwise
 import altair as alt
 
 from noisycount.charts.bars import TableBar, TableBars
-from noisycount.charts.drawing import as_lines, unchecked
+from noisycount.charts.drawing import as_lines, as_rows, count_axis, count_scale, unchecked
 from noisycount.charts.theme import BLUE, CONFIG, GREEN, INK, MUTED, PURPLE, VERMILION
 
 __all__ = ["table_chart"]
@@ -21,13 +21,7 @@ _WIDTH = 420
 _CHARACTERS = 70  # of a line above the chart
 
 
-_LABEL = 38  # characters of a line beside it
-
-
 _LINE, _GAP = 16, 8  # pixels of a line of text, and between groups
-
-
-_ROOM = 0.02  # of the width, beyond the ends
 
 
 _ALONE, _BESIDE = 14, 12  # thickness of a bar, and of one beside others
@@ -49,7 +43,7 @@ def table_chart(table: TableBars) -> alt.LayerChart:
     values = [_value(bar, place, table) for bar, place in zip(table.bars, places, strict=True)]
     rows = alt.Chart(alt.InlineData(values))
     y = alt.Y("place:Q", axis=None, scale=alt.Scale(domain=[0, height], reverse=True, nice=False))
-    x = alt.X("answer:Q", title=table.axis, axis=_axis(), scale=_scale(table.bars))
+    x = alt.X("answer:Q", title=table.axis, axis=count_axis(), scale=_scale(table.bars))
     thick = _BESIDE if table.kinds else _ALONE
     bars = rows.mark_bar(height=thick, opacity=0.55).encode(
         x=x, x2=alt.X2Datum(0), y=y, color=_colour(table)
@@ -72,16 +66,9 @@ def table_chart(table: TableBars) -> alt.LayerChart:
 
 
 def _scale(bars: Sequence[TableBar]) -> alt.Scale:
-    """From the least count to the largest, and 0, with a little room."""
-    low = min(0, *(bar.answer - bar.error for bar in bars))
-    high = max(0, *(bar.answer + bar.error for bar in bars), low + 1)
-    room = _ROOM * (high - low)
-    return alt.Scale(domain=[low - room if low else 0, high + room], nice=False)
-
-
-def _axis() -> alt.Axis:
-    """Whole numbers, with lines through the chart."""
-    return alt.Axis(format=",d", grid=True, tickCount=5, tickMinStep=1, domain=False)
+    low = min(bar.answer - bar.error for bar in bars)
+    high = max(bar.answer + bar.error for bar in bars)
+    return count_scale(low, high)
 
 
 def _colour(table: TableBars) -> alt.Color | alt.ColorValue:
@@ -112,7 +99,7 @@ def _places(table: TableBars) -> tuple[list[float], float]:
     top = _GAP / 2
     for group in _groups(table.bars):
         bars = len(group) * thick
-        room = max(bars, _LINE * (1 + _wrapped(group[0].label).count("\n")))
+        room = max(bars, _LINE * (1 + as_rows(group[0].label).count("\n")))
         first = top + (room - bars) / 2
         places += [first + (place + 0.5) * thick for place in range(len(group))]
         top += room + _GAP
@@ -125,7 +112,7 @@ def _labels(table: TableBars, places: Sequence[float]) -> list[dict[str, object]
     start = 0
     for group in _groups(table.bars):
         inside = places[start : start + len(group)]
-        label = _wrapped(group[0].label)
+        label = as_rows(group[0].label)
         first_line = (inside[0] + inside[-1] - _LINE * label.count("\n")) / 2
         labels.append({"label": label, "place": first_line})
         start += len(group)
@@ -140,7 +127,3 @@ def _groups(bars: Sequence[TableBar]) -> list[Sequence[TableBar]]:
         len(bars),
     ]
     return [bars[start:end] for start, end in pairwise(starts)]
-
-
-def _wrapped(label: str) -> str:
-    return "\n".join(as_lines(label, _LABEL))

@@ -13,7 +13,7 @@ import numpy as np
 
 from noisycount.analysis.accuracy.relative_error import iso_epsilon_curves, relative_error
 from noisycount.charts.bars import TableBar, TableBars
-from noisycount.charts.files import save_file
+from noisycount.charts.drawing import save_file
 from noisycount.charts.plan import GoalLine, PossibleAnswers, plan_chart
 from noisycount.charts.privacy import privacy_chart
 from noisycount.charts.privacy_view import NamedCurve, PrivacyView

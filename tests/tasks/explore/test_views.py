@@ -10,6 +10,7 @@ from noisycount.analysis.accuracy.utility import utility_loss
 from noisycount.analysis.evaluation.evaluation import mean_absolute_error
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
+from noisycount.charts.svg import View
 from noisycount.errors import NoisyCountError
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -17,7 +18,6 @@ from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.known import Known
 from noisycount.model.subsampling import Subsample
 from noisycount.tasks.explore.charts import FLOOR
-from noisycount.tasks.explore.picture import View
 from noisycount.tasks.explore.sliders import Sliders, view_object
 from noisycount.tasks.explore.views import VIEWS, view
 from tests.layers import examples

@@ -16,12 +16,12 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
 from noisycount.access.keys import Visitor
+from noisycount.charts.svg import View, view_picture
 from noisycount.display.numbers import exact_text
 from noisycount.errors import NoisyCountError
 from noisycount.readers.population import NOISE_OPTIONS
 from noisycount.service.pages.layout import PAGE_HEADERS, page, piece
 from noisycount.service.visitors import Looking
-from noisycount.tasks.explore.picture import View, view_picture
 from noisycount.tasks.explore.quantity import QUANTITIES, Quantity
 from noisycount.tasks.explore.sliders import Sliders, view_object
 from noisycount.tasks.explore.views import VIEWS, view

@@ -14,6 +14,7 @@ from typing import Any, Self
 from urllib.parse import urlencode
 
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
+from noisycount.charts.svg import View
 from noisycount.display.numbers import exact_text
 from noisycount.errors import NoisyCountError
 from noisycount.model.mechanism import Mechanism
@@ -22,7 +23,6 @@ from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import Population
 from noisycount.readers.assumption import Assumed, Rate
 from noisycount.readers.population import NOISE_OPTIONS, noise_of_options
-from noisycount.tasks.explore.picture import View
 from noisycount.tasks.explore.quantity import EPSILON, QUANTITIES
 from noisycount.tasks.risk.risk import Onlooker, Setting
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from noisycount.charts.plot import Axis, Line, Panel, Plot
+from noisycount.charts.svg import Mark, View
 from noisycount.charts.theme import BLUE, DOTS, GREEN, GUIDE, LONG, STYLES, VERMILION, Style
 from noisycount.display.numbers import (
     approximately,
@@ -19,7 +20,6 @@ from noisycount.display.numbers import (
 )
 from noisycount.errors import NoisyCountError
 from noisycount.tasks.explore.charts import DELTA, FLOOR, Errors, Leaks, Told, Worth
-from noisycount.tasks.explore.picture import Mark, View
 from noisycount.tasks.explore.sliders import Sliders
 from noisycount.tasks.risk.risk import Onlooker
 

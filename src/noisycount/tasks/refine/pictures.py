@@ -10,7 +10,7 @@ import numpy as np
 
 from noisycount.charts.bars import RefinementCurves
 from noisycount.charts.dots import RefinedDot, RefinedDots, RefinedSums, answer_error
-from noisycount.charts.files import save, save_file
+from noisycount.charts.drawing import save, save_file
 from noisycount.charts.refined_table import refined_chart
 from noisycount.charts.refinement import refinement_chart
 from noisycount.display.texts import ALL_KEYS

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from noisycount.charts.bars import TableBars
-from noisycount.charts.files import save_file
+from noisycount.charts.drawing import save_file
 from noisycount.charts.table import table_chart
 from noisycount.release.table_answer import TableRelease
 from noisycount.terminal.files import writing

@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from noisycount.charts.plot import Axis
-from noisycount.tasks.explore.picture import Span, view_picture
+from noisycount.charts.svg import Span, view_picture
 from noisycount.tasks.explore.sliders import Sliders
 from noisycount.tasks.explore.views import VIEWS, view
 
