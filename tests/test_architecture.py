@@ -39,7 +39,7 @@ ARROWS = {
     "access": {"ledger", "catalog", "config", "terminal"},
     "readers": BASE | {"charts", "config", "access"},
     "tasks": BASE | {"analysis", "charts", "papers", "terminal", "config", "readers"},
-    "service": BASE | {"access", "config", "readers", "tasks", "terminal"},
+    "service": BASE | {"charts", "access", "config", "readers", "tasks", "terminal"},
     "cli": BASE
     | {"analysis", "charts", "papers", "access", "config", "readers", "tasks", "terminal"}
     | {"service"},

@@ -16,9 +16,9 @@ from altair.utils.schemapi import debug_mode
 __all__ = [
     "as_lines",
     "as_rows",
-    "data_chart",
     "count_axis",
     "count_scale",
+    "data_chart",
     "png",
     "save",
     "save_file",
