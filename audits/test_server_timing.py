@@ -21,14 +21,14 @@ from noisycount.engines.places import ServerPlace
 from noisycount.ledger.ledger import Ledger
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
-from noisycount.release.reply_tick import Slot
+from noisycount.release.reply_tick import ReplyTick
 
 __all__ = ["postgresql"]
 
 NUMBERS = count()
 PAIRS = 1000
 BY_CHANCE = 0.55  # of 1,000 guesses; more are right by chance in less than 1 case of 1,000
-SLOT, TABLE_SLOT = Slot(0.2), Slot(0.4)
+SLOT, TABLE_SLOT = ReplyTick(0.2), ReplyTick(0.4)
 OTHERS = 20_000
 RECORDS = """
     CREATE TABLE {name} AS
@@ -49,7 +49,9 @@ def desks(postgresql: Server, tmp_path: Path) -> Iterator[Opened]:
     """
     with ExitStack() as stack:
 
-        def opened(slot: Slot | None, records: int = 1000, *, uses_indexes: bool = False) -> Desks:
+        def opened(
+            slot: ReplyTick | None, records: int = 1000, *, uses_indexes: bool = False
+        ) -> Desks:
             found = []
             for owner in (7, 8):
                 name = f"timed_{next(NUMBERS)}"
@@ -72,7 +74,7 @@ def desks(postgresql: Server, tmp_path: Path) -> Iterator[Opened]:
 
 @pytest.mark.parametrize("slot", [None, SLOT], ids=["at once", "slot"])
 def test_the_time_of_replies_tells_no_person_through_the_slot(
-    slot: Slot | None, desks: Opened, tell: Callable[[str], None]
+    slot: ReplyTick | None, desks: Opened, tell: Callable[[str], None]
 ) -> None:
     """A guess from the time is right in at most 55 % of cases; what it is at once is told."""
     right, line = told(asked_for_a_count, desks(slot), slot, PAIRS)
@@ -82,7 +84,7 @@ def test_the_time_of_replies_tells_no_person_through_the_slot(
 
 @pytest.mark.parametrize("slot", [None, TABLE_SLOT], ids=["at once", "slot"])
 def test_the_time_of_tables_tells_no_person_through_the_slot(
-    slot: Slot | None, desks: Opened, tell: Callable[[str], None]
+    slot: ReplyTick | None, desks: Opened, tell: Callable[[str], None]
 ) -> None:
     """What it tells at once is shown, and no more than chance through the slot."""
     right, line = told(asked_for_a_table, desks(slot), slot, PAIRS)
@@ -97,7 +99,7 @@ def test_the_time_of_tables_tells_no_person_through_the_slot(
     ids=["all records", "indexes", "indexes and a slot"],
 )
 def test_the_time_of_an_index_tells_that_records_exist_but_through_the_slot(
-    slot: Slot | None,
+    slot: ReplyTick | None,
     records: str,
     desks: Opened,
     tell: Callable[[str], None],

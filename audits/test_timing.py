@@ -16,11 +16,11 @@ from noisycount.errors import OverrunError
 from noisycount.ledger.ledger import Ledger
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
-from noisycount.release.reply_tick import Slot
+from noisycount.release.reply_tick import ReplyTick
 
 PAIRS = 2000
 PRICE = Fraction(1, 10**6)
-SLOT, TABLE_SLOT = Slot(0.035), Slot(0.1)
+SLOT, TABLE_SLOT = ReplyTick(0.035), ReplyTick(0.1)
 OVERRUN = 1e3  # longer than any reply, in s
 RECORDS = """
     SELECT CASE WHEN i < 1000 THEN ? ELSE i END AS owner,
@@ -32,7 +32,7 @@ Desks = tuple[Desk, Desk]
 
 
 @pytest.fixture
-def desks(tmp_path: Path) -> Iterator[Callable[[Slot | None], Desks]]:
+def desks(tmp_path: Path) -> Iterator[Callable[[ReplyTick | None], Desks]]:
     """Give the desks of two files of 20,000 records: in one a person has 1,000 long notes.
 
     In the other these notes are another person's, so that the files are of one size. A question
@@ -40,7 +40,7 @@ def desks(tmp_path: Path) -> Iterator[Callable[[Slot | None], Desks]]:
     """
     with ExitStack() as stack:
 
-        def opened(slot: Slot | None) -> Desks:
+        def opened(slot: ReplyTick | None) -> Desks:
             found = []
             for name, owner in (("with", 7), ("without", 8)):
                 path = tmp_path / f"{name}.parquet"
@@ -66,7 +66,7 @@ def asked_for_a_table(desk: Desk, where: str) -> None:
 
 
 def reply_time(
-    ask: Callable[[Desk, str], None], desk: Desk, slot: Slot | None
+    ask: Callable[[Desk, str], None], desk: Desk, slot: ReplyTick | None
 ) -> Callable[[int], float]:
     """Give the time from question to reply; through a slot, from the tick at which it may leave."""
 
@@ -84,7 +84,7 @@ def reply_time(
 
 
 def told(
-    ask: Callable[[Desk, str], None], found: Desks, slot: Slot | None, pairs: int = PAIRS
+    ask: Callable[[Desk, str], None], found: Desks, slot: ReplyTick | None, pairs: int = PAIRS
 ) -> tuple[float, str]:
     """Give how often a guess from the time is right, and a line that tells it."""
     times = interleaved_times(*(reply_time(ask, desk, slot) for desk in found), pairs)
@@ -96,7 +96,7 @@ def told(
 
 @pytest.mark.parametrize("slot", [None, SLOT], ids=["at once", "slot"])
 def test_the_time_of_replies_tells_no_person_through_the_slot(
-    slot: Slot | None, desks: Callable[[Slot | None], Desks], tell: Callable[[str], None]
+    slot: ReplyTick | None, desks: Callable[[ReplyTick | None], Desks], tell: Callable[[str], None]
 ) -> None:
     """A guess from the time is right in at most 53 % of cases; what it is at once is told."""
     right, line = told(asked_for_a_count, desks(slot), slot)
@@ -106,7 +106,7 @@ def test_the_time_of_replies_tells_no_person_through_the_slot(
 
 @pytest.mark.parametrize("slot", [None, TABLE_SLOT], ids=["at once", "slot"])
 def test_the_time_of_tables_tells_no_person_through_the_slot(
-    slot: Slot | None, desks: Callable[[Slot | None], Desks], tell: Callable[[str], None]
+    slot: ReplyTick | None, desks: Callable[[ReplyTick | None], Desks], tell: Callable[[str], None]
 ) -> None:
     """What it tells at once is shown, and no more than chance through the slot."""
     right, line = told(asked_for_a_table, desks(slot), slot)

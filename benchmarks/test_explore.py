@@ -1,4 +1,4 @@
-"""How long a chart of Explore takes, first for one visitor, then for eight at once; no rival."""
+"""How long a chart of Explore takes, first for one user, then for eight at once; no rival."""
 
 import random
 import time
@@ -28,7 +28,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def stops(seed: int) -> Iterator[Sliders]:
-    """Where a visitor's sliders stand: at the start, then one moved after the other, at random."""
+    """Where a user's sliders stand: at the start, then one moved after the other, at random."""
     dice, placed = random.Random(seed), Sliders()  # noqa: S311  (no secret)
     texts = placed.texts
     while True:
@@ -81,11 +81,11 @@ def test_processor_time() -> None:
 
 def test_one_visitor(service: Service) -> None:
     """Charts that nobody asked for before, one after another."""
-    assert told("one visitor", visit(service, 99, 0.0)) <= SLOWEST
+    assert told("one user", visit(service, 99, 0.0)) <= SLOWEST
 
 
 def test_eight_visitors(service: Service) -> None:
     """Eight people who move sliders about once a second, mostly to where nobody was before."""
     with ThreadPoolExecutor(VISITORS) as pool:
         visits = list(pool.map(lambda seed: visit(service, seed, PAUSE), range(VISITORS)))
-    assert told("eight visitors", [one for visit in visits for one in visit]) <= SLOWEST
+    assert told("eight users", [one for visit in visits for one in visit]) <= SLOWEST

@@ -12,11 +12,11 @@ from textwrap import dedent
 import uvicorn
 
 from noisycount.access.keyring import Keyring
-from noisycount.access.keys import Role, Visitor
+from noisycount.access.keys import Role, User
 from noisycount.config.config import Config
 from noisycount.config.file import load
 from noisycount.service.application import application
-from noisycount.service.state import Office
+from noisycount.service.state import ServiceState
 
 _SECONDS_TO_START = 30
 OFTEN = "[server]\nrate = 1000000\n"
@@ -28,12 +28,12 @@ class Service:
 
     Attributes:
         url: Where it is.
-        office: What its requests share.
-        keys: The keys of its visitors, by name.
+        state: What its requests share.
+        keys: The keys of its users, by name.
     """
 
     url: str
-    office: Office
+    state: ServiceState
     keys: dict[str, str]
 
 
@@ -45,17 +45,16 @@ def configured(folder: Path, text: str) -> Config:
 
 
 @contextmanager
-def served(configuration: Config, *visitors: Visitor) -> Iterator[Service]:
-    """Serve a configuration without slots to visitors with keys, until the block ends."""
+def served(configuration: Config, *users: User) -> Iterator[Service]:
+    """Serve a configuration without slots to users with keys, until the block ends."""
     keyring = Keyring.of(configuration)
-    grants = {visitor.name: visitor.grants and sorted(visitor.grants) for visitor in visitors}
+    grants = {user.name: user.grants and sorted(user.grants) for user in users}
     keys = {
-        visitor.name: keyring.issue(visitor.name, visitor.role, grants[visitor.name])[0].text
-        for visitor in visitors
+        user.name: keyring.issue(user.name, user.role, grants[user.name])[0].text for user in users
     }
-    office = Office.open(configuration, slots=False)
+    state = ServiceState.open(configuration, slots=False)
     server = uvicorn.Server(
-        uvicorn.Config(application(office), log_config=None, lifespan="off", ws="none")
+        uvicorn.Config(application(state), log_config=None, lifespan="off", ws="none")
     )
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
@@ -65,12 +64,12 @@ def served(configuration: Config, *visitors: Visitor) -> Iterator[Service]:
         while not server.started and time.monotonic() < deadline:
             time.sleep(0.01)
         try:
-            yield Service(url, office, keys)
+            yield Service(url, state, keys)
         finally:
             server.should_exit = True
             thread.join(_SECONDS_TO_START)
-            office.close()
+            state.close()
 
 
-OWNER = Visitor("olga", Role.OWNER, None)
-ANALYST = Visitor("ana", Role.ANALYST, frozenset({"survey"}))
+OWNER = User("olga", Role.OWNER, None)
+ANALYST = User("ana", Role.ANALYST, frozenset({"survey"}))

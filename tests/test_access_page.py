@@ -19,5 +19,5 @@ def test_the_configuration_takes_tokens_as_the_page_says(tmp_path: Path) -> None
     (tmp_path / "noisycount.toml").write_text(described.text, encoding="utf-8")
     tokens = Tokens.of(load(tmp_path / "noisycount.toml"))
     assert tokens is not None
-    roles = {each.name: (str(each.role), each.grants) for each in tokens.visitors.values()}
+    roles = {each.name: (str(each.role), each.grants) for each in tokens.users.values()}
     assert roles == {"ana": ("analyst", {"survey"}), "olga": ("owner", None)}

@@ -47,7 +47,7 @@ def test_a_key_opens_what_it_was_issued_for(ring: Keyring) -> None:
     key, _ = ring.issue("ana", Role.ANALYST, ["survey", "visits", "survey"])
     other, _ = ring.issue("boss", Role.OWNER, None)
     holders = [ring.holder(each.text) for each in (key, other)]
-    ana, boss = (holder.visitor for holder in holders if holder is not None)
+    ana, boss = (holder.user for holder in holders if holder is not None)
     assert (ana.name, ana.role, ana.grants) == ("ana", Role.ANALYST, {"survey", "visits"})
     assert (boss.name, boss.is_owner, boss.may_see("anything")) == ("boss", True, True)
     assert key.text != other.text
@@ -81,9 +81,9 @@ def test_a_key_for_no_data_set_sees_none(ring: Keyring) -> None:
     holder = ring.holder(key.text)
     assert holder == issued
     assert holder is not None
-    assert holder.visitor.grants == frozenset()
-    assert not holder.visitor.may_see("survey")
-    assert ring.issue("ben", Role.ANALYST, None)[1].visitor.may_see("survey")
+    assert holder.user.grants == frozenset()
+    assert not holder.user.may_see("survey")
+    assert ring.issue("ben", Role.ANALYST, None)[1].user.may_see("survey")
 
 
 def test_a_key_that_was_revoked_opens_nothing_anywhere_at_once(ring: Keyring, clock: Clock) -> None:

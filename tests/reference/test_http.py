@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from noisycount.service.refusals import INTERNAL, PROBLEMS, problem_reply
-from noisycount.service.state import Office
+from noisycount.service.state import ServiceState
 from tests.reference.pages import rows, section, text
 from tests.service.callers import Caller, calling, configured, serving
 from tests.service.test_routes import ROWS, Rule
@@ -28,16 +28,16 @@ WHO = {
 
 
 @pytest.fixture
-def office(tmp_path: Path) -> Iterator[Office]:
-    """Give an office whose visitors may ask as often as they like."""
-    with serving(configured(tmp_path, budget="1000000", rate=10**9)) as office:
-        yield office
+def state(tmp_path: Path) -> Iterator[ServiceState]:
+    """Give a service whose users may ask as often as they like."""
+    with serving(configured(tmp_path, budget="1000000", rate=10**9)) as state:
+        yield state
 
 
 @pytest.fixture
-def caller(office: Office) -> Caller:
+def caller(state: ServiceState) -> Caller:
     """Give somebody who may ask."""
-    return calling(office)
+    return calling(state)
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from noisycount.release.records import Records as PrivateRecords
-from noisycount.release.reply_tick import Slot
+from noisycount.release.reply_tick import ReplyTick
 from tests.query.grammar import DIRTY, dirty_records, predicate_text
 from tests.query.test_injections import CORPUS
 from tests.release.test_desk import WatchedSource, everything_that_an_error_knows
@@ -73,7 +73,9 @@ def opened_as_csv(folder: Path, records: Records) -> Source:
     return DuckDBSource.open(path, kinds=DIRTY)
 
 
-def replies(opened: Opened, folder: Path, records: Records, slot: Slot | None = None) -> list[str]:
+def replies(
+    opened: Opened, folder: Path, records: Records, slot: ReplyTick | None = None
+) -> list[str]:
     """Every reply to the questions, with the answer and the name of the debit left out."""
     folder.mkdir()
     told = []
@@ -164,11 +166,11 @@ def everything_logged(caplog: pytest.LogCaptureFixture) -> Callable[[], str]:
     return lambda: "\n".join(f"{record.getMessage()} {record.args}" for record in caplog.records)
 
 
-@pytest.mark.parametrize("slot", [None, Slot(0.5)], ids=["at once", "slot"])
+@pytest.mark.parametrize("slot", [None, ReplyTick(0.5)], ids=["at once", "slot"])
 @pytest.mark.parametrize("during", [lambda: TRUE_COUNT, fail_like_the_engine, fail_after_counting])
 def test_no_secret_is_in_a_reply_a_log_an_exception_or_the_ledger(  # noqa: PLR0913, PLR0917 - one fixture a place where a secret could show
     during: Callable[[], int],
-    slot: Slot | None,
+    slot: ReplyTick | None,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     everything_logged: Callable[[], str],

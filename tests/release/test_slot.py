@@ -16,7 +16,7 @@ from noisycount.ledger.ledger import Ledger
 from noisycount.release.answer import Release
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
-from noisycount.release.reply_tick import Slot
+from noisycount.release.reply_tick import ReplyTick
 from tests.release.test_desk import (
     CANARY,
     HALF,
@@ -26,8 +26,8 @@ from tests.release.test_desk import (
     fail_with_a_cell,
 )
 
-SLOT = Slot(1.0)  # long enough for what it does on a busy machine
-SHORT = Slot(0.05)
+SLOT = ReplyTick(1.0)  # long enough for what it does on a busy machine
+SHORT = ReplyTick(0.05)
 PATIENCE = 60.0  # seconds
 
 
@@ -38,7 +38,7 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
         yield ledger
 
 
-def leaving(slot: Slot, work: Callable[[], object]) -> tuple[float, float]:
+def leaving(slot: ReplyTick, work: Callable[[], object]) -> tuple[float, float]:
     """Give the tick at which a reply should leave, and when it left."""
     while True:
         arrival = time.monotonic()
@@ -51,7 +51,7 @@ def leaving(slot: Slot, work: Callable[[], object]) -> tuple[float, float]:
 @given(st.floats(1e-3, 3600), st.floats(0, 1e7))
 def test_a_tick_depends_on_the_arrival_alone(seconds: float, arrival: float) -> None:
     """It is a multiple of the slot, one to two slots away; rounding moves it by a microsecond."""
-    tick = Slot(seconds).leaving(arrival)
+    tick = ReplyTick(seconds).leaving(arrival)
     assert abs(tick / seconds - round(tick / seconds)) * seconds < 1e-6
     assert seconds - 1e-6 <= tick - arrival <= 2 * seconds + 1e-6
 
@@ -66,14 +66,14 @@ def test_a_tick_depends_on_the_arrival_alone(seconds: float, arrival: float) -> 
 def test_a_slot_has_a_length(seconds: object) -> None:
     """Nothing else is a slot."""
     with pytest.raises(ValueError, match=r"\Aslot must be from 0\.001 to 3600 s, got [^\n]+\Z"):
-        Slot(seconds)  # type: ignore[arg-type]
+        ReplyTick(seconds)  # type: ignore[arg-type]
 
 
 def test_the_shortest_and_the_longest_slot_have_ticks() -> None:
     """Also those that are given as another kind of number."""
-    assert Slot(0.001).reply(lambda: 42) == 42
-    assert Slot(3600).leaving(1.0) == 7200.0
-    assert Slot(Fraction(1, 2)).leaving(7.2) == 8.0  # type: ignore[arg-type]
+    assert ReplyTick(0.001).reply(lambda: 42) == 42
+    assert ReplyTick(3600).leaving(1.0) == 7200.0
+    assert ReplyTick(Fraction(1, 2)).leaving(7.2) == 8.0  # type: ignore[arg-type]
 
 
 @pytest.mark.few(0)
@@ -180,7 +180,7 @@ def test_whoever_asks_the_same_meanwhile_cannot_tell_when_the_answer_was_stored(
 ) -> None:
     """Before and after that moment, a reply says the same at a tick."""
     go_on = Event()
-    slot = Slot(2.0)
+    slot = ReplyTick(2.0)
     desk = Desk(WatchedSource(lambda: None if go_on.wait(30) else CANARY), ledger, SURVEY, slot)
 
     def asked() -> tuple[Release, float, float]:

@@ -1,4 +1,4 @@
-"""An office over a few records, its application, and those who call it."""
+"""a service over a few records, its application, and those who call it."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -9,20 +9,20 @@ from pathlib import Path
 import httpx
 from fastapi import FastAPI
 
-from noisycount.access.keys import Role, Visitor
+from noisycount.access.keys import Role, User
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import sqlite_url
 from noisycount.config.service import ServiceConfig
 from noisycount.ledger.budget import budget_of
 from noisycount.service.application import application
-from noisycount.service.auth.guard import visitor_of
-from noisycount.service.state import Office
+from noisycount.service.auth.guard import user_of
+from noisycount.service.state import ServiceState
 
 __all__ = ["ANA", "BO", "OWNER", "Caller", "calling", "configured", "records", "serving"]
 
-ANA = Visitor("ana", Role.ANALYST, frozenset({"stay"}))
-BO = Visitor("bo", Role.ANALYST, frozenset({"stay"}))
-OWNER = Visitor("olga", Role.OWNER, None)
+ANA = User("ana", Role.ANALYST, frozenset({"stay"}))
+BO = User("bo", Role.ANALYST, frozenset({"stay"}))
+OWNER = User("olga", Role.OWNER, None)
 OFTEN = 1_000_000  # requests a minute, where nothing is said of them
 LITERAL = "Zwitscherstadt"  # a word of the records that no log and no reply may hold
 
@@ -91,17 +91,17 @@ class Caller:
 
 
 @contextmanager
-def serving(configuration: Config, *, slots: bool = False) -> Iterator[Office]:
-    """Give an open office, which is closed in the end."""
-    office = Office.open(configuration, slots=slots)
+def serving(configuration: Config, *, slots: bool = False) -> Iterator[ServiceState]:
+    """Give an open state, which is closed in the end."""
+    state = ServiceState.open(configuration, slots=slots)
     try:
-        yield office
+        yield state
     finally:
-        assert office.close()
+        assert state.close()
 
 
-def calling(office: Office, visitor: Visitor = ANA) -> Caller:
-    """Give a caller whom the application takes for a visitor."""
-    made = application(office)
-    made.dependency_overrides[visitor_of] = lambda: visitor
+def calling(state: ServiceState, user: User = ANA) -> Caller:
+    """Give a caller whom the application takes for a user."""
+    made = application(state)
+    made.dependency_overrides[user_of] = lambda: user
     return Caller(made)

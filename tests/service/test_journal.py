@@ -84,10 +84,10 @@ def test_what_was_there_before_is_there_afterwards() -> None:
 
 
 def test_a_log_has_so_many_lines_of_a_kind_a_minute() -> None:
-    """The others are counted in the next; visitors, places and events are kinds of their own."""
+    """The others are counted in the next; users, places and events are kinds of their own."""
     told, now = list[dict[str, Any]](), [0.0]
     lines = Lines(60, told.append)
-    lines._buckets.clock = lambda: now[0]  # noqa: SLF001 - the clock of the test
+    lines._rates.clock = lambda: now[0]  # noqa: SLF001 - the clock of the test
     for _ in range(100):
         lines({"visitor": None, "status": 401})
     assert len(told) == 60

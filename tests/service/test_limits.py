@@ -14,10 +14,17 @@ from noisycount import service
 from noisycount.release.answer import Release
 from noisycount.release.desk import Desk
 from noisycount.service.application import application
-from noisycount.service.auth.guard import visitor_of
-from noisycount.service.limits import SINGLE, Bodies, Buckets, Crowds, Works, depth_of
+from noisycount.service.auth.guard import user_of
+from noisycount.service.limits import (
+    SINGLE,
+    BodyLimit,
+    ConcurrencyLimit,
+    RateLimiter,
+    WorkQueue,
+    depth_of,
+)
 from noisycount.service.refusals import RateError, StoppingError
-from noisycount.service.state import Office
+from noisycount.service.state import ServiceState
 from tests.service.callers import ANA, BO, Caller, calling, configured, serving
 
 COUNT = {"where": "age >= 65", "epsilon": "0.1"}
@@ -49,8 +56,8 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
 
 def test_what_is_too_large_or_too_deep_is_not_read(tmp_path: Path) -> None:
     """It is refused before it is parsed; what is as large and as deep as may be is read."""
-    with serving(configured(tmp_path, body=2000, depth=4)) as office:
-        caller, path = calling(office), "/v1/datasets/stay/plan"
+    with serving(configured(tmp_path, body=2000, depth=4)) as state:
+        caller, path = calling(state), "/v1/datasets/stay/plan"
         large = caller.request("POST", path, content=b" " * 2001)
         assert (large.status_code, large.json()["type"]) == (413, "urn:noisycount:large")
         deep = caller.request("POST", path, content=b"[" * 5)
@@ -73,51 +80,51 @@ def test_depth_is_that_of_brackets_outside_texts() -> None:
 
 def test_a_question_too_long_is_refused_by_the_language(tmp_path: Path) -> None:
     """The bound of a question's text is the language's own, in its own words."""
-    with serving(configured(tmp_path)) as office:
+    with serving(configured(tmp_path)) as state:
         long = {**COUNT, "where": " or ".join(["age = 1"] * 1500)}
-        refused = calling(office).post("/v1/datasets/stay/plan", long)
+        refused = calling(state).post("/v1/datasets/stay/plan", long)
         assert (refused.status_code, refused.json()["type"]) == (422, "urn:noisycount:question")
 
 
 def test_a_bucket_fills_as_time_passes() -> None:
     """Three a minute: three at once, the fourth after twenty seconds, others untouched."""
     now = [100.0]
-    buckets = Buckets(3, clock=lambda: now[0])
+    rates = RateLimiter(3, clock=lambda: now[0])
     for _ in range(3):
-        buckets.take("ana")
+        rates.take("ana")
     with pytest.raises(RateError) as refused:
-        buckets.take("ana")
+        rates.take("ana")
     assert refused.value.seconds == 20
-    buckets.take("bo")
+    rates.take("bo")
     now[0] += 20
-    buckets.take("ana")
+    rates.take("ana")
     with pytest.raises(RateError):
-        buckets.take("ana")
+        rates.take("ana")
     now[0] += 1e6
     for _ in range(3):
-        buckets.take("ana")
+        rates.take("ana")
     with pytest.raises(RateError):
-        buckets.take("ana")
+        rates.take("ana")
 
 
 def test_who_asks_too_often_waits(tmp_path: Path) -> None:
     """The reply says how long, and nobody else has to."""
-    with serving(configured(tmp_path, rate=2)) as office:
-        office.buckets.clock = lambda: 0.0
-        caller = calling(office)
+    with serving(configured(tmp_path, rate=2)) as state:
+        state.rates.clock = lambda: 0.0
+        caller = calling(state)
         assert [caller.get("/v1/datasets").status_code for _ in range(3)] == [200, 200, 429]
         refused = caller.get("/v1/datasets")
         assert (refused.json()["type"], refused.headers["retry-after"]) == (
             "urn:noisycount:rate",
             "30",
         )
-        assert calling(office, BO).get("/v1/datasets").status_code == 200
+        assert calling(state, BO).get("/v1/datasets").status_code == 200
 
 
 def test_pages_are_limited_like_routes(tmp_path: Path) -> None:
     """Both take of one bucket; a chart of Explore takes a tenth, as a slider asks for four."""
-    with serving(configured(tmp_path, rate=2)) as office:
-        caller = calling(office)
+    with serving(configured(tmp_path, rate=2)) as state:
+        caller = calling(state)
         charts = [caller.get("/explore/fragment?chart=error&size=50") for _ in range(9)]
         pages = [caller.get("/ask"), caller.get("/ledger")]
         assert {chart.status_code for chart in charts} == {200}
@@ -126,8 +133,8 @@ def test_pages_are_limited_like_routes(tmp_path: Path) -> None:
 
 def test_who_comes_while_too_many_are_there_is_turned_away(tmp_path: Path, gate: Gate) -> None:
     """Nothing is charged for it, and whether the service is there is told all the same."""
-    with serving(configured(tmp_path, concurrency=1)) as office:
-        caller = calling(office)
+    with serving(configured(tmp_path, concurrency=1)) as state:
+        caller = calling(state)
         first = Thread(target=caller.ask, args=(COUNT, "one"))
         first.start()
         assert gate.counting.wait(PATIENCE)
@@ -152,7 +159,7 @@ def test_who_reads_slowly_takes_no_place_of_those_who_are_worked_on() -> None:
             await asyncio.Event().wait()
 
     async def three() -> int:
-        gate = Crowds(application, most=1)
+        gate = ConcurrencyLimit(application, most=1)
         readers = [
             asyncio.create_task(gate(posted("/"), nowhere_to_receive, send)) for _ in range(3)
         ]
@@ -173,8 +180,8 @@ async def nowhere_to_receive() -> Message:
 
 def test_who_sends_slowly_keeps_nobody_else_waiting(tmp_path: Path) -> None:
     """A body that does not arrive takes no place of those who are worked on, and is given up."""
-    with serving(configured(tmp_path, concurrency=1)) as office:
-        made = application(office, lambda _: None)
+    with serving(configured(tmp_path, concurrency=1)) as state:
+        made = application(state, lambda _: None)
         statuses = asyncio.run(beside_a_slow_one(made))
     assert statuses == [401, 401]
 
@@ -209,7 +216,7 @@ def test_a_body_that_does_not_arrive_is_given_up() -> None:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    gate = Bodies(nowhere_application, most=10**9, depth=4, patience=0.2)
+    gate = BodyLimit(nowhere_application, most=10**9, depth=4, patience=0.2)
     asyncio.run(gate(posted("/v1/refine"), receive, send))
     assert sent[0]["status"] == 408
     assert b"must arrive whole within 0.2 s" in sent[1]["body"]
@@ -229,13 +236,13 @@ def test_a_body_that_is_cut_off_is_no_request() -> None:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    asyncio.run(Bodies(nowhere_application, most=10**9, depth=4)(posted("/v1"), receive, send))
+    asyncio.run(BodyLimit(nowhere_application, most=10**9, depth=4)(posted("/v1"), receive, send))
     assert (sent[0]["status"], said) == (408, [])
 
 
-def test_what_a_request_says_twice_is_refused(office_of_few: Office) -> None:
+def test_what_a_request_says_twice_is_refused(few_requests: ServiceState) -> None:
     """In one line that names it, before anything is read, also where both say the same."""
-    caller = calling(office_of_few)
+    caller = calling(few_requests)
     for name in sorted(SINGLE):
         for method in ("GET", "POST"):
             twice = [(name, "1"), (name.upper(), "1")]
@@ -245,9 +252,9 @@ def test_what_a_request_says_twice_is_refused(office_of_few: Office) -> None:
             assert "\n" not in reply.json()["detail"]
 
 
-def test_two_names_of_a_spend_charge_nothing(office_of_few: Office) -> None:
+def test_two_names_of_a_spend_charge_nothing(few_requests: ServiceState) -> None:
     """Nor do two types of a body, one of which no gate would look into."""
-    caller, path = calling(office_of_few), "/v1/datasets/stay/releases"
+    caller, path = calling(few_requests), "/v1/datasets/stay/releases"
     plain = [("Idempotency-Key", "a"), ("Content-Type", "application/json")]
     for more in (("Idempotency-Key", "b"), ("Content-Type", "multipart/form-data")):
         for headers in ([*plain, more], [more, *plain]):
@@ -271,10 +278,10 @@ def test_every_header_that_is_looked_at_is_there_once() -> None:
 
 
 @pytest.fixture
-def office_of_few(tmp_path: Path) -> Iterator[Office]:
-    """Give an open office."""
-    with serving(configured(tmp_path)) as office:
-        yield office
+def few_requests(tmp_path: Path) -> Iterator[ServiceState]:
+    """Give an open state."""
+    with serving(configured(tmp_path)) as state:
+        yield state
 
 
 def posted(path: str) -> Scope:
@@ -294,16 +301,16 @@ async def nowhere_application(_: Scope, __: Receive, ___: Send) -> None:
 
 def test_nobody_waits_past_the_deadline(tmp_path: Path, gate: Gate) -> None:
     """The asker gets a fixed text, the debit stays, and the same key gives the answer later."""
-    with serving(configured(tmp_path, deadline=0.3)) as office:
-        caller = calling(office)
+    with serving(configured(tmp_path, deadline=0.3)) as state:
+        caller = calling(state)
         late = caller.ask(COUNT, "one")
         assert (late.status_code, late.json()["type"]) == (504, "urn:noisycount:overrun")
         again = caller.ask(COUNT, "one")
         assert again.json()["type"] == "urn:noisycount:in-flight"
         gate.goes_on.set()
-        assert office.works.stop(PATIENCE)
-    with serving(configured(tmp_path)) as office:
-        told = calling(office).ask(COUNT, "one")
+        assert state.queue.stop(PATIENCE)
+    with serving(configured(tmp_path)) as state:
+        told = calling(state).ask(COUNT, "one")
         assert (told.status_code, told.json()["charged"]) == (201, "0.1")
         assert told.json()["remaining"] == "1.9"
 
@@ -311,12 +318,12 @@ def test_nobody_waits_past_the_deadline(tmp_path: Path, gate: Gate) -> None:
 def test_what_was_begun_is_done_before_the_end(tmp_path: Path, gate: Gate) -> None:
     """From the moment it stops, new spends are refused, and the one in flight gets its answer."""
     told = []
-    with serving(configured(tmp_path)) as office:
-        caller = calling(office)
+    with serving(configured(tmp_path)) as state:
+        caller = calling(state)
         first = Thread(target=lambda: told.append(caller.ask(COUNT, "one")))
         first.start()
         assert gate.counting.wait(PATIENCE)
-        office.works.refuse()
+        state.queue.refuse()
         refused = caller.ask({**COUNT, "where": "age < 65"}, "two")
         assert (refused.status_code, refused.json()["type"]) == (503, "urn:noisycount:stopping")
         assert refused.headers["retry-after"]
@@ -327,7 +334,7 @@ def test_what_was_begun_is_done_before_the_end(tmp_path: Path, gate: Gate) -> No
 
 def test_work_takes_its_turn() -> None:
     """No more are worked on at once than may be; none is lost, and none begins after the end."""
-    works, running, most = Works(2), list[int](), list[int]()
+    queue, running, most = WorkQueue(2), list[int](), list[int]()
     both, goes_on = Event(), Event()
 
     def work() -> None:
@@ -338,16 +345,16 @@ def test_work_takes_its_turn() -> None:
         assert goes_on.wait(PATIENCE)
         running.pop()
 
-    threads = [Thread(target=works.admitted(work)) for _ in range(5)]
+    threads = [Thread(target=queue.admitted(work)) for _ in range(5)]
     for thread in threads:
         thread.start()
     assert both.wait(PATIENCE)
-    assert not works.stop(0.0)
+    assert not queue.stop(0.0)
     goes_on.set()
-    assert works.stop(PATIENCE)
+    assert queue.stop(PATIENCE)
     assert (len(most), max(most)) == (5, 2)
     with pytest.raises(StoppingError):
-        works.admitted(work)
+        queue.admitted(work)
 
 
 def test_an_error_of_the_service_tells_nothing(
@@ -360,9 +367,9 @@ def test_an_error_of_the_service_tells_nothing(
         raise RuntimeError("a canary of 815 persons")
 
     monkeypatch.setattr(Desk, "release", fail)
-    with serving(configured(tmp_path)) as office:
-        made = application(office, lines.append)
-        made.dependency_overrides[visitor_of] = lambda: ANA
+    with serving(configured(tmp_path)) as state:
+        made = application(state, lines.append)
+        made.dependency_overrides[user_of] = lambda: ANA
         failed = Caller(made).ask(COUNT, "one")
     assert (failed.status_code, failed.json()["detail"]) == (500, "the service failed")
     (line,) = lines

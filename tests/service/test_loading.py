@@ -31,8 +31,8 @@ def test_a_service_listens_without_laws_and_engines() -> None:
 @pytest.mark.parametrize("path", AT_ONCE)
 def test_the_first_answers_wait_for_nothing(tmp_path: Path, path: str) -> None:
     """Whether the service is there, and the form that takes a key with its style, are told."""
-    with serving(configured(tmp_path)) as office:
-        made = application(office)
+    with serving(configured(tmp_path)) as state:
+        made = application(state)
         assert Caller(made).get(path).status_code == 200
         assert not made.state.rest.is_there
 
@@ -40,8 +40,8 @@ def test_the_first_answers_wait_for_nothing(tmp_path: Path, path: str) -> None:
 @pytest.mark.parametrize("path", ["/v1/datasets", "/explore", "/openapi.json", "/nowhere"])
 def test_other_questions_wait_for_their_routes(tmp_path: Path, path: str) -> None:
     """The first reply is the same as the second, also where nothing is."""
-    with serving(configured(tmp_path)) as office:
-        caller = calling(office)
+    with serving(configured(tmp_path)) as state:
+        caller = calling(state)
         replies = [caller.get(path) for _ in range(2)]
         assert {reply.status_code for reply in replies} == {404 if path == "/nowhere" else 200}
         assert caller.application.state.rest.is_there
@@ -51,15 +51,15 @@ def test_other_questions_wait_for_their_routes(tmp_path: Path, path: str) -> Non
 
 def test_the_document_tells_of_all_routes_once(tmp_path: Path) -> None:
     """Those that are there at once too."""
-    with serving(configured(tmp_path)) as office:
-        paths = calling(office).get("/openapi.json").json()["paths"]
+    with serving(configured(tmp_path)) as state:
+        paths = calling(state).get("/openapi.json").json()["paths"]
     assert {"/healthz", "/v1/datasets", "/v1/risk"} <= paths.keys()
 
 
 def test_routes_are_loaded_once(tmp_path: Path) -> None:
     """However many ask at once; those whose routes are there do not wait for the others."""
-    with serving(configured(tmp_path)) as office:
-        made = application(office)
+    with serving(configured(tmp_path)) as state:
+        made = application(state)
         rest, goes_on, loads = made.state.rest, Event(), []
         add = rest.add
 
@@ -82,8 +82,8 @@ def test_routes_are_loaded_once(tmp_path: Path) -> None:
 
 def test_what_cannot_be_loaded_is_tried_again(tmp_path: Path) -> None:
     """One failure is told, and is not remembered."""
-    with serving(configured(tmp_path)) as office:
-        made = application(office)
+    with serving(configured(tmp_path)) as state:
+        made = application(state)
         rest = made.state.rest
         add = rest.add
 

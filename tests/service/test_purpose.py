@@ -11,14 +11,14 @@ QUESTION = {"where": "age >= 65", "epsilon": "0.1"}
 
 def test_a_service_may_want_a_purpose(tmp_path: Path) -> None:
     """Of every spend: one without is charged nothing, whatever the data set says."""
-    with serving(configured(tmp_path, purpose=True)) as office:
-        caller = calling(office, ANA)
+    with serving(configured(tmp_path, purpose=True)) as state:
+        caller = calling(state, ANA)
         refused = caller.ask(QUESTION, "first")
         assert refused.status_code == 422
         assert refused.json()["detail"].startswith("purpose is missing: say what the answer is for")
-        assert office.ledger.entries() == []
+        assert state.ledger.entries() == []
         assert caller.ask({**QUESTION, "purpose": "a report"}, "second").status_code == 201
-        assert [entry.purpose for entry in office.ledger.entries()] == ["a report"]
+        assert [entry.purpose for entry in state.ledger.entries()] == ["a report"]
 
 
 def test_the_setting_is_a_truth(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from noisycount.access.keys import Key, Role
 from noisycount.config.file import load
 from noisycount.service.application import application
 from noisycount.service.auth.guard import Guard
-from noisycount.service.state import Office
+from noisycount.service.state import ServiceState
 from tests.service.client import Client
 
 HOST = "http://desk.example.org"
@@ -146,9 +146,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
         "ana of payroll": ring.issue("ana", Role.ANALYST, ["payroll"])[0],
         "olga": ring.issue("olga", Role.OWNER, None)[0],
     }
-    office = Office.open(configuration, slots=False)
+    state = ServiceState.open(configuration, slots=False)
     try:
-        made_ = application(office)
+        made_ = application(state)
         found = Desk(made_, made_.state.guard, keys)
         for who, (dataset, question) in ASKED.items():
             body = {"where": question, "epsilon": "0.01"}
@@ -157,7 +157,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
             assert found.client(who).post(place, json=body, headers=head).status_code == 201
         yield found
     finally:
-        office.close()
+        state.close()
 
 
 def routes(listed: Iterable[object]) -> Iterator[str]:
@@ -191,7 +191,7 @@ def send(client: Client, name: str, value: str, **form: str) -> httpx.Response:
 
 
 def told(reply: httpx.Response) -> tuple[int, bytes, list[tuple[str, str]]]:
-    """All that a visitor can read of a reply, but for the name that they asked about."""
+    """All that a user can read of a reply, but for the name that they asked about."""
     headers = [(n, text) for n, text in reply.headers.items() if n != "x-request-id"]
     content = re.sub(rb"payroll|paybill", b"...", reply.content)
     return reply.status_code, re.sub(rb"[0-9a-f]{32}", b"random", content), headers

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from sqlalchemy import event, exc
 
-from noisycount.access.keys import Visitor
+from noisycount.access.keys import User
 from noisycount.errors import LedgerError
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.release import reply_tick as slots
 from noisycount.release.reply_tick import Outcome
 from noisycount.service.application import application
-from noisycount.service.auth.guard import visitor_of
+from noisycount.service.auth.guard import user_of
 from noisycount.service.spend import Question, Spend
-from noisycount.service.state import Office
+from noisycount.service.state import ServiceState
 from tests.service.callers import ANA, LITERAL, OWNER, Caller, configured, serving
 
 NEAR_NOTHING = "0.000001"  # at such a price no answer is near the count
@@ -41,10 +41,10 @@ REQUESTS: list[tuple[str, str, object]] = [
 ]
 
 
-def requested(office: Office, visitor: Visitor, log: list[dict[str, Any]]) -> Iterator[Any]:
+def requested(state: ServiceState, user: User, log: list[dict[str, Any]]) -> Iterator[Any]:
     """Give the reply to each of the requests, in order."""
-    made = application(office, log.append)
-    made.dependency_overrides[visitor_of] = lambda: visitor
+    made = application(state, log.append)
+    made.dependency_overrides[user_of] = lambda: user
     caller = Caller(made)
     for place, (method, path, body) in enumerate(REQUESTS):
         said = {} if body is None else {"json": body}
@@ -54,9 +54,9 @@ def requested(office: Office, visitor: Visitor, log: list[dict[str, Any]]) -> It
 def test_records_and_counts_are_in_no_log_and_no_reply(tmp_path: Path) -> None:
     """A line tells who asked which route, and the status; a reply only what the asker wrote."""
     log: list[dict[str, Any]] = []
-    with serving(configured(tmp_path)) as office:
-        replies = list(requested(office, ANA, log))
-        replies += requested(office, OWNER, log)
+    with serving(configured(tmp_path)) as state:
+        replies = list(requested(state, ANA, log))
+        replies += requested(state, OWNER, log)
     assert {reply.status_code for reply in replies} == {200, 201, 403, 404, 422}
     for reply in replies:
         assert not re.search(rf"\b{TRUTH}\b", reply.text)
@@ -81,16 +81,16 @@ def test_a_spend_that_cannot_be_stored_is_refused_without_its_answer(
         if statement.startswith("INSERT INTO replies"):
             raise exc.OperationalError(statement, {}, OSError("no room"))
 
-    with serving(configured(tmp_path)) as office:
-        event.listen(office.ledger.writing, "before_cursor_execute", fail)
+    with serving(configured(tmp_path)) as state:
+        event.listen(state.ledger.writing, "before_cursor_execute", fail)
         spend = Spend(ANA, "stay", "one", Question.model_validate(TOWN))
         with pytest.raises(LedgerError, match="the debit stays") as raised:
-            spend.reply(office)
-        event.remove(office.ledger.writing, "before_cursor_execute", fail)
+            spend.reply(state)
+        event.remove(state.ledger.writing, "before_cursor_execute", fail)
         frames = [frame.f_locals for frame, _ in walk_tb(raised.value.__traceback__)][1:]
         assert "spend" in str(raised.traceback), "it came through the spend"
         assert str(drawn) not in f"{frames} {raised.value}"
-        assert json.loads(spend.reply(office).content)["answer"] == drawn
+        assert json.loads(spend.reply(state).content)["answer"] == drawn
 
 
 def test_what_is_not_granted_is_what_is_not_there(tmp_path: Path) -> None:
@@ -104,9 +104,9 @@ def test_what_is_not_granted_is_what_is_not_there(tmp_path: Path) -> None:
         ("POST", "/v1/datasets/{}/releases", body),
         ("POST", "/v1/datasets/{}/releases", {"by": "pay", "epsilon": "0.1"}),
     ]
-    with serving(configured(tmp_path)) as office:
-        made = application(office, lambda _: None)
-        made.dependency_overrides[visitor_of] = lambda: ANA
+    with serving(configured(tmp_path)) as state:
+        made = application(state, lambda _: None)
+        made.dependency_overrides[user_of] = lambda: ANA
         caller = Caller(made, {"Idempotency-Key": "one"})
         for method, path, said in requests:
             told = []
@@ -158,8 +158,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def test_answers_and_refusals_leave_at_ticks(tmp_path: Path, clock: Clock) -> None:
     """Whatever is told of a data set waits for the tick after the next: also that there is none."""
-    with serving(configured(tmp_path, slot=2.0), slots=True) as office:
-        for place, reply in enumerate(requested(office, ANA, [])):
+    with serving(configured(tmp_path, slot=2.0), slots=True) as state:
+        for place, reply in enumerate(requested(state, ANA, [])):
             expected = [1004.0 + 4 * each for each in range(place + 1)]
             assert clock.left == expected, reply.text
             clock.now += 0.3 if place % 2 else 1.9

@@ -18,7 +18,7 @@ import uvicorn
 from noisycount.errors import NoisyCountError
 from noisycount.service import serving
 from noisycount.service.application import Rest
-from noisycount.service.limits import Works
+from noisycount.service.limits import WorkQueue
 from noisycount.service.serving import demonstration, listening, serve
 from tests.commands import Run
 
@@ -125,10 +125,10 @@ def test_a_signal_before_the_loop_runs_ends_it_in_order(
 
 def test_nothing_more_is_begun_once_it_is_told_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     """Routes that are being loaded are waited for; no records are opened after them."""
-    begun, told, refuse = [], Event(), Works.refuse
+    begun, told, refuse = [], Event(), WorkQueue.refuse
 
-    def refused(works: Works) -> None:
-        refuse(works)
+    def refused(queue: WorkQueue) -> None:
+        refuse(queue)
         told.set()
 
     def load(_: Rest) -> None:
@@ -136,7 +136,7 @@ def test_nothing_more_is_begun_once_it_is_told_to_stop(monkeypatch: pytest.Monke
         os.kill(os.getpid(), signal.SIGTERM)
         assert told.wait(PATIENCE)
 
-    monkeypatch.setattr(Works, "refuse", refused)
+    monkeypatch.setattr(WorkQueue, "refuse", refused)
     monkeypatch.setattr(Rest, "load", load)
     monkeypatch.setattr(serving, "_open_all", lambda _: begun.append("records"))
     with demonstration() as shown, listening("127.0.0.1", 0) as place:

@@ -108,8 +108,8 @@ def of_service(frame: pl.DataFrame, folder: Path, ledger: Path) -> Tables:
     paid = budget_from(SPENDABLE)
     dataset = DatasetConfig("stay", folder / "records.csv", unit="person", budget=paid)
     body = {"by": "town", "epsilon": EXACTLY, "groups_per_unit": 1}
-    with serving(Config(None, sqlite_url(ledger), {"stay": dataset})) as office:
-        caller = calling(office, OWNER)
+    with serving(Config(None, sqlite_url(ledger), {"stay": dataset})) as state:
+        caller = calling(state, OWNER)
         told = [
             caller.ask({**body, **keys}, f"{folder.name}-{number}").json()
             for number, keys in enumerate((LISTED, HIDDEN))

@@ -97,10 +97,10 @@ def service(frame: pl.DataFrame, folder: Path) -> Iterator[str]:
     dataset = DatasetConfig("stay", place, unit="person", account=str(place))
     configuration = Config(None, sqlite_url(folder / "ledger.db"), {"stay": dataset})
     other = Request(str(folder / "another.csv"), json.dumps({"where": OLD, "unit": None}), 1)
-    with serving(configuration) as office:
-        office.ledger.reserve("of a path", other, budget_of(10))
-        for visitor in (ANA, OWNER):
-            caller, begin = calling(office, visitor), "/v1/datasets"
+    with serving(configuration) as state:
+        state.ledger.reserve("of a path", other, budget_of(10))
+        for user in (ANA, OWNER):
+            caller, begin = calling(state, user), "/v1/datasets"
             body: dict[str, Any] = {"where": OLD, "epsilon": "0.1"}
             table = {"by": "town", "keys": TOWNS, "groups_per_unit": 1, "epsilon": "0.1"}
             replies = [
@@ -109,12 +109,12 @@ def service(frame: pl.DataFrame, folder: Path) -> Iterator[str]:
                 caller.ask({**body, "where": "nothing = 1"}, "3"),
                 *(caller.get(f"{begin}{end}") for end in ("", "/stay")),
                 *(caller.post(f"{begin}/stay/{end}", body) for end in ("plan", "rehearsal")),
-                *(caller.get(f"/v1/releases/{visitor.name}:{n}") for n in range(2)),
+                *(caller.get(f"/v1/releases/{user.name}:{n}") for n in range(2)),
                 *(caller.get(f"/{page}") for page in ("", "ask", "ask/stay", "ledger", "explore")),
                 *(caller.get(f"/ledger/export?form={form}") for form in ("csv", "json")),
-                *(caller.get(f"/releases/{visitor.name}:{n}") for n in range(2)),
+                *(caller.get(f"/releases/{user.name}:{n}") for n in range(2)),
             ]
-            if visitor.is_owner:
+            if user.is_owner:
                 replies += [caller.get("/report"), caller.get("/ledger?check=1")]
                 replies += [caller.get(f"/report/file?form={form}") for form in FORMS]
                 replies += [caller.get("/ledger?dataset=another.csv")]

@@ -14,7 +14,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
 
-__all__ = ["IssuedKey", "Key", "Role", "State", "Visitor"]
+__all__ = ["IssuedKey", "Key", "Role", "State", "User"]
 
 
 _ID_BYTES = 6  # tells keys apart, and is no secret
@@ -69,14 +69,14 @@ class Key:
 
 
 class Role(StrEnum):
-    """What a visitor may do."""
+    """What a user may do."""
 
     OWNER = "owner"
     ANALYST = "analyst"
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
+class User:
     """Somebody whose key or token was checked.
 
     Attributes:
@@ -85,7 +85,7 @@ class Visitor:
         grants: The names of the data sets that an analyst may see; None: every one.
 
     Example:
-        >>> ana = Visitor("ana", Role.ANALYST, frozenset({"survey"}))
+        >>> ana = User("ana", Role.ANALYST, frozenset({"survey"}))
         >>> ana.may_see("survey"), ana.may_see("payroll"), ana.is_owner
         (True, False, False)
     """
@@ -174,10 +174,10 @@ class IssuedKey:
         }
 
     @property
-    def visitor(self) -> Visitor:
+    def user(self) -> User:
         """Who comes with it."""
         grants = None if self.datasets is None else frozenset(self.datasets)
-        return Visitor(self.name, self.role, grants)
+        return User(self.name, self.role, grants)
 
     def state(self, now: datetime) -> State:
         """Whether it opens anything at a time."""

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from noisycount.config.places import NAME
 from noisycount.config.toml_table import TomlTable, suggestion
-from noisycount.release.reply_tick import LONGEST, SHORTEST, Slot
+from noisycount.release.reply_tick import LONGEST, SHORTEST, ReplyTick
 
 __all__ = [
     "ALGORITHMS",
@@ -228,7 +228,7 @@ def _slot(table: TomlTable, usual: float) -> float:
     """
     seconds = _said(table.seconds("slot"), usual)
     try:
-        return Slot(seconds).seconds
+        return ReplyTick(seconds).seconds
     except ValueError:
         problem = f"must be a number of seconds from {SHORTEST} to at most {LONGEST:.0f}"
         raise table.refusal("slot", problem) from None

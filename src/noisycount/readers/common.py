@@ -25,7 +25,7 @@ from noisycount.errors import NoisyCountError
 from noisycount.ledger.chain import Head
 from noisycount.ledger.entries import check_purpose
 from noisycount.ledger.exact import exact_epsilon
-from noisycount.release.reply_tick import Slot
+from noisycount.release.reply_tick import ReplyTick
 from noisycount.validation import written_share
 
 __all__ = [
@@ -162,10 +162,10 @@ def as_purpose(_: click.Context, __: click.Parameter, text: str | None) -> str |
     return text
 
 
-def as_slot(_: click.Context, __: click.Parameter, text: str | None) -> Slot | None:
+def as_slot(_: click.Context, __: click.Parameter, text: str | None) -> ReplyTick | None:
     """A slot of some seconds."""
     try:
-        return None if text is None else Slot(number(text))
+        return None if text is None else ReplyTick(number(text))
     except ValueError:
         message = f"must be from 0.001 to 3600 s, such as 1, got {text!r}"
         raise click.BadParameter(message) from None

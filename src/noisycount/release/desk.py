@@ -25,7 +25,7 @@ from noisycount.release.dataset import Dataset, LateDataset
 from noisycount.release.draw import unreadable_as_missing
 from noisycount.release.plan import Goal
 from noisycount.release.purchase import Bought, Draw, Purchase, remaining
-from noisycount.release.reply_tick import Slot
+from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.table_answer import TableRelease
 from noisycount.release.wishes import ManyWish, TableWish, Wish
 from noisycount.validation import Exactly, fraction_of_one
@@ -79,12 +79,12 @@ class Desk(Shown, Closing):
     source: Source
     ledger: Ledger
     dataset: Dataset | LateDataset
-    slot: Slot | None = None
+    slot: ReplyTick | None = None
     analyst: Analyst = Analyst()  # noqa: RUF009 - frozen
     enclose: Enclose | None = None
 
     def __post_init__(self) -> None:
-        kinds = {"dataset": Dataset | LateDataset, "analyst": Analyst, "slot": Slot | None}
+        kinds = {"dataset": Dataset | LateDataset, "analyst": Analyst, "slot": ReplyTick | None}
         for name, kind in kinds.items():
             if not isinstance(getattr(self, name), kind):
                 shown = repr(getattr(self, name))[:80]

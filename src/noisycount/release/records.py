@@ -37,7 +37,7 @@ from noisycount.release.asked import AskedTable, OneCount
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk, Enclose
 from noisycount.release.draw import unreadable_as_missing
-from noisycount.release.reply_tick import Slot
+from noisycount.release.reply_tick import ReplyTick
 
 __all__ = ["UTF", "Records", "checked_records", "checked_table", "examined_engine"]
 
@@ -234,7 +234,7 @@ class Records(Shown, Closing):
         self,
         ledger: Ledger,
         dataset: Dataset,
-        slot: Slot | None = None,
+        slot: ReplyTick | None = None,
         analyst: Analyst = Analyst(),  # noqa: B008 - frozen
         enclose: Enclose | None = None,
     ) -> Desk:

@@ -13,7 +13,7 @@ from typing import Generic, Self, TypeVar
 
 from noisycount.errors import OverrunError, without_traceback
 
-__all__ = ["Outcome", "Slot"]
+__all__ = ["Outcome", "ReplyTick"]
 
 
 Result = TypeVar("Result")
@@ -64,7 +64,7 @@ SHORTEST, LONGEST = 0.001, 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class ReplyTick:
     """Lets the reply to a request of one slot leave at the end of the next slot, never between.
 
     Slots follow each other without gaps and are the same for all requests. Work has one to two
@@ -80,7 +80,7 @@ class Slot:
         ValueError: The length is out of range, or no number.
 
     Example:
-        >>> Slot(0.01).reply(lambda: 42)
+        >>> ReplyTick(0.01).reply(lambda: 42)
         42
     """
 
@@ -100,7 +100,7 @@ class Slot:
             arrival: When the request came in, on the clock of `time.monotonic`, in s.
 
         Example:
-            >>> Slot(0.5).leaving(7.2), Slot(0.5).leaving(7.5)
+            >>> ReplyTick(0.5).leaving(7.2), ReplyTick(0.5).leaving(7.5)
             (8.0, 8.5)
         """
         return (math.floor(arrival / self.seconds) + 2) * self.seconds

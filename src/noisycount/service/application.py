@@ -1,6 +1,6 @@
 """Routes that are loaded when they are asked for, or ahead of that.
 
-The application: routes for programs, pages for people, one office.
+The application: routes for programs, pages for people, one state.
 
 A service answers as soon as it listens: the routes that need neither records nor laws are there at
 once, the others are loaded behind the first answers, and whoever asks for one sooner waits for it.
@@ -19,12 +19,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from noisycount.service.auth.guard import Guard
 from noisycount.service.bodies import router as health
 from noisycount.service.journal import Journal, Write, written
-from noisycount.service.limits import Bodies, Crowds
+from noisycount.service.limits import BodyLimit, ConcurrencyLimit
 from noisycount.service.pages.layout import router as static_files
 from noisycount.service.pages.layout import show_refusals_as_pages
 from noisycount.service.pages.login import router as login
 from noisycount.service.refusals import add_handlers
-from noisycount.service.state import Office
+from noisycount.service.state import ServiceState
 
 __all__ = ["Rest", "application"]
 
@@ -75,14 +75,14 @@ class Loading:
 _SPARE = 8  # threads for what does not wait
 
 
-def application(office: Office, write: Write = written) -> FastAPI:
-    """The application of an open office, which whoever opened it closes.
+def application(state: ServiceState, write: Write = written) -> FastAPI:
+    """The application of an open state, which whoever opened it closes.
 
     Args:
-        office: What all requests share; `request.app.state.office`.
+        state: What all requests share; `request.app.state.service`.
         write: Where a line about each request goes.
 
-    `application(office).state.rest` are the routes that are loaded later.
+    `application(state).state.rest` are the routes that are loaded later.
     """
     made = FastAPI(
         title="noisycount",
@@ -94,14 +94,14 @@ def application(office: Office, write: Write = written) -> FastAPI:
         redirect_slashes=False,  # to wherever the head of a request says that it is
         lifespan=_threads,
     )
-    made.state.office, made.state.guard = office, Guard.of(office.configuration)
+    made.state.service, made.state.guard = state, Guard.of(state.configuration)
     for family in (health, static_files, login):
         made.include_router(family)
     made.state.rest = Rest(made.router, partial(_add_rest, made))
-    service = office.configuration.service
+    service = state.configuration.service
     made.add_middleware(Loading, rest=made.state.rest)
-    made.add_middleware(Crowds, most=service.concurrency)
-    made.add_middleware(Bodies, most=service.body, depth=service.depth)
+    made.add_middleware(ConcurrencyLimit, most=service.concurrency)
+    made.add_middleware(BodyLimit, most=service.body, depth=service.depth)
     made.add_middleware(Journal, write=write)
     add_handlers(made)
     show_refusals_as_pages(made)
@@ -122,8 +122,8 @@ def _add_rest(made: FastAPI) -> None:
 @asynccontextmanager
 async def _threads(made: FastAPI) -> AsyncIterator[None]:
     """A thread for each request that may be there at once, as most of them wait for a tick."""
-    office: Office = made.state.office
+    state: ServiceState = made.state.service
     to_thread.current_default_thread_limiter().total_tokens = (
-        office.configuration.service.concurrency + _SPARE
+        state.configuration.service.concurrency + _SPARE
     )
     yield

@@ -20,7 +20,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from noisycount.service.limits import Buckets
+from noisycount.service.limits import RateLimiter
 from noisycount.service.refusals import RateError
 
 __all__ = ["Journal", "Lines", "faults_written", "line_of", "written"]
@@ -49,7 +49,7 @@ def line_of(told: dict[str, Any], now: datetime) -> str:
 class Lines:
     """A log that nobody can fill: of each kind so many lines a minute.
 
-    A kind is an event, where a fault arose, or the requests of one visitor; those of nobody who is
+    A kind is an event, where a fault arose, or the requests of one user; those of nobody who is
     known are one. What is not written is counted in the next line of its kind.
 
     Args:
@@ -67,17 +67,17 @@ class Lines:
 
     most: int
     write: Write = written
-    _buckets: Buckets = field(init=False)
+    _rates: RateLimiter = field(init=False)
     _unwritten: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self._buckets = Buckets(self.most)
+        self._rates = RateLimiter(self.most)
 
     def __call__(self, told: dict[str, Any]) -> None:
         """Write a line, or count it."""
         kind = repr([told.get(name) for name in ("event", "from", "at", "visitor")])
         try:
-            self._buckets.take(kind)
+            self._rates.take(kind)
         except RateError:
             self._unwritten[kind] += 1
             return
@@ -181,9 +181,9 @@ class Journal:
 def _facts(scope: Scope) -> dict[str, Any]:
     """Who asked for what: the template of the route, not what was put into it."""
     state = scope.get("state", {})
-    visitor = state.get("visitor")
+    user = state.get("user")
     told = {
-        "visitor": None if visitor is None else visitor.name,
+        "visitor": None if user is None else user.name,
         "method": scope["method"],
         "route": getattr(scope.get("route"), "path", None),
     }

@@ -2,7 +2,7 @@
 
 How many requests are worked on at once.
 
-How often a visitor may ask: a bucket of tokens each, which fills as time passes.
+How often a user may ask: a bucket of tokens each, which fills as time passes.
 
 The requests that are worked on, each once.
 
@@ -39,7 +39,16 @@ from noisycount.service.refusals import (
     problem_reply,
 )
 
-__all__ = ["SINGLE", "Bodies", "Buckets", "Crowds", "Deadline", "Flights", "Works", "depth_of"]
+__all__ = [
+    "SINGLE",
+    "BodyLimit",
+    "ConcurrencyLimit",
+    "Deadline",
+    "InFlight",
+    "RateLimiter",
+    "WorkQueue",
+    "depth_of",
+]
 
 
 SINGLE = frozenset(
@@ -85,7 +94,7 @@ def depth_of(body: bytes) -> int:
     return deepest
 
 
-class Bodies:
+class BodyLimit:
     """Reads a request whole before anybody else sees it.
 
     What says something twice, is too large, too deep or too slow is refused; who is slow keeps
@@ -186,7 +195,7 @@ class _Again:
 _ALWAYS = "/healthz"
 
 
-class Crowds:
+class ConcurrencyLimit:
     """Turns away whoever comes while too many others are there.
 
     Whose reply has begun to leave is there no more: a client may take its time to read it.
@@ -226,7 +235,7 @@ _MINUTE = 60.0
 
 
 @dataclass(slots=True, eq=False)
-class Buckets:
+class RateLimiter:
     """A token is taken by each request; a full bucket holds those of a minute.
 
     Attributes:
@@ -234,8 +243,8 @@ class Buckets:
         clock: Seconds, from any beginning.
 
     Example:
-        >>> buckets = Buckets(rate=2, clock=lambda: 0.0)
-        >>> buckets.take("ana"), buckets.take("ana"), buckets.take("bo")
+        >>> rates = RateLimiter(rate=2, clock=lambda: 0.0)
+        >>> rates.take("ana"), rates.take("ana"), rates.take("bo")
         (None, None, None)
     """
 
@@ -245,10 +254,10 @@ class Buckets:
     _lock: Lock = field(default_factory=Lock)
 
     def take(self, name: str, tokens: float = 1.0) -> None:
-        """Some tokens of a visitor's bucket, or a part of one.
+        """Some tokens of a user's bucket, or a part of one.
 
         Args:
-            name: The visitor's.
+            name: The user's.
             tokens: How many.
 
         Raises:
@@ -264,14 +273,14 @@ class Buckets:
 
 
 @dataclass(slots=True, eq=False)
-class Flights:
+class InFlight:
     """The names of requests that are worked on in this process.
 
     Two processes that work on one name are kept from a second answer by the ledger alone.
 
     Example:
-        >>> flights = Flights()
-        >>> with flights.of("ana:1"), flights.of("ana:2"):
+        >>> in_flight = InFlight()
+        >>> with in_flight.of("ana:1"), in_flight.of("ana:2"):
         ...     pass
     """
 
@@ -300,15 +309,15 @@ Result = TypeVar("Result")
 
 
 @dataclass(slots=True, eq=False)
-class Works:
+class WorkQueue:
     """The work of all requests, also of those whose askers wait no more.
 
     Attributes:
         most: So many are worked on at once; others take their turns.
 
     Example:
-        >>> works = Works(1)
-        >>> works.admitted(lambda: 42)(), works.stop(0.0)
+        >>> queue = WorkQueue(1)
+        >>> queue.admitted(lambda: 42)(), queue.stop(0.0)
         (42, True)
     """
 

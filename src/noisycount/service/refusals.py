@@ -49,7 +49,7 @@ __all__ = [
 
 
 class UnknownError(NoisyCountError):
-    """A data set that is not there, or not for this visitor: nobody can tell which."""
+    """A data set that is not there, or not for this user: nobody can tell which."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -58,7 +58,7 @@ class UnknownError(NoisyCountError):
 
 
 class UnknownReleaseError(NoisyCountError):
-    """A release that is not there, or not this visitor's: nobody can tell which."""
+    """A release that is not there, or not this user's: nobody can tell which."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -91,7 +91,7 @@ class BusyError(NoisyCountError):
 
 
 class RateError(NoisyCountError):
-    """A request of a visitor who asked too often.
+    """A request of a user who asked too often.
 
     Args:
         seconds: After which the next may come.
@@ -247,7 +247,7 @@ class Problem:
         status: Of the reply.
         title: What it is, for people.
         detail: What is said in place of the refusal's own sentence, which may name files or
-            engines that are none of a visitor's business; None: nothing needs to be hidden.
+            engines that are none of a user's business; None: nothing needs to be hidden.
         again: Whether to ask again helps.
         challenge: Whether a key would help.
     """

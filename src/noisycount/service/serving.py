@@ -31,7 +31,7 @@ from noisycount.service.application import Rest, application
 from noisycount.service.connections import Connection, accepted_at_once, end_overdue
 from noisycount.service.journal import Lines, faults_written, written
 from noisycount.service.refusals import StoppingError
-from noisycount.service.state import Office
+from noisycount.service.state import ServiceState
 
 __all__ = ["demonstration", "listening", "serve"]
 
@@ -55,9 +55,9 @@ class _Server(uvicorn.Server):
     before, and a login needs none of it.
     """
 
-    def __init__(self, config: uvicorn.Config, office: Office, rest: Rest) -> None:
+    def __init__(self, config: uvicorn.Config, state: ServiceState, rest: Rest) -> None:
         super().__init__(config)
-        self.office, self.rest = office, rest
+        self.state, self.rest = state, rest
         self.told: list[int] = []
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -76,13 +76,13 @@ class _Server(uvicorn.Server):
 
     def _get_ready(self) -> None:
         with suppress(StoppingError):  # once it is told to stop, nothing more is begun
-            for work in (self.rest.load, partial(_open_all, self.office)):
-                self.office.works.admitted(work)()
+            for work in (self.rest.load, partial(_open_all, self.state)):
+                self.state.queue.admitted(work)()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """The end, as a signal asks for it."""
         self.told.append(sig)
-        self.office.works.refuse()
+        self.state.queue.refuse()
         super().handle_exit(sig, frame)
 
     @contextmanager
@@ -144,11 +144,11 @@ def serve(
     Raises:
         NoisyCountError: The ledger cannot be opened, or keys have no place.
     """
-    office = Office.open(configuration, slots=slots)
+    state = ServiceState.open(configuration, slots=slots)
     try:
         service = configuration.service
         lines = Lines(_LINES + service.rate)
-        made = application(office, lines)
+        made = application(state, lines)
         config = uvicorn.Config(
             made,
             log_config=None,
@@ -160,23 +160,23 @@ def serve(
             server_header=False,
             timeout_graceful_shutdown=round(max(service.deadline, 2 * service.slot)) + 1,
         )
-        server = _Server(config, office, made.state.rest)
+        server = _Server(config, state, made.state.rest)
         with server.heeding(), faults_written(lines):
             ready()
             lines({"event": "started"})
             server.run(sockets=[place])
     finally:
-        is_done = office.close()
+        is_done = state.close()
         written({"event": "stopped" if is_done else "stopped while a query went on"})
         if not is_done:
             os._exit(1)  # an engine that is still at work cannot be taken down in order
 
 
-def _open_all(office: Office) -> None:
+def _open_all(state: ServiceState) -> None:
     """The opening of all records ahead of the first questions; which cannot be, the log says."""
-    for dataset in office.configuration.datasets.values():
+    for dataset in state.configuration.datasets.values():
         try:
-            office.shelf.records(dataset).prepare()
+            state.sources.records(dataset).prepare()
         except NoisyCountError as error:
             written({"event": "not open", "dataset": dataset.name, "why": str(error)})
 

@@ -11,11 +11,11 @@ from noisycount.ledger.ledger import Ledger
 if TYPE_CHECKING:
     from noisycount.release.records import Records
 
-__all__ = ["Shelf"]
+__all__ = ["OpenSources"]
 
 
 @dataclass(slots=True, eq=False)
-class Shelf:
+class OpenSources:
     """Records that are opened at their first use and stay open.
 
     Attributes:

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import click
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from noisycount.access.keys import Visitor
+from noisycount.access.keys import User
 from noisycount.display.texts import told_name
 from noisycount.errors import NoisyCountError, ReuseError
 from noisycount.ledger.exact import exact_delta, exact_epsilon
@@ -26,7 +26,7 @@ from noisycount.ledger.reply import Reply
 from noisycount.ledger.transactions import Enclosure
 from noisycount.readers.common import as_confidence, as_within
 from noisycount.service.refusals import UnknownReleaseError
-from noisycount.service.state import Office
+from noisycount.service.state import ServiceState
 from noisycount.tasks.count import Answer, answer_at, hints
 from noisycount.tasks.count_display import answer_object
 from noisycount.tasks.show import entry_object
@@ -250,13 +250,13 @@ class Spend:
     """A question that is to be answered at a price.
 
     Attributes:
-        visitor: Who asks.
+        user: Who asks.
         dataset: The name of the data set.
-        key: What the visitor calls the request; it has no colon.
+        key: What the user calls the request; it has no colon.
         question: What is asked.
     """
 
-    visitor: Visitor
+    user: User
     dataset: str
     key: str
     question: Question
@@ -264,47 +264,47 @@ class Spend:
     @property
     def name(self) -> str:
         """What the ledger calls the request: nobody meets the keys of others."""
-        return f"{self.visitor.name}:{self.key}"
+        return f"{self.user.name}:{self.key}"
 
-    def reply(self, office: Office) -> Reply:
+    def reply(self, state: ServiceState) -> Reply:
         """The reply, made now or long ago.
 
         Raises:
-            UnknownError: There is no such data set for the visitor.
+            UnknownError: There is no such data set for the user.
             InFlightError: The request is worked on already.
             ReuseError: The key names another request.
             NoisyCountError: The question, the budget or the ledger refuses it.
         """
-        office.dataset(self.visitor, self.dataset)
-        with office.flights.of(self.name):
-            found = office.replies.of(self.name) or self._made(office)
+        state.dataset(self.user, self.dataset)
+        with state.in_flight.of(self.name):
+            found = state.replies.of(self.name) or self._made(state)
         if (found.dataset, found.request) != (self.dataset, self.question.digest):
             raise ReuseError(_REUSED)
         return found
 
-    def _made(self, office: Office) -> Reply:
+    def _made(self, state: ServiceState) -> Reply:
         """The reply to a request that was not replied to before, which is kept with its answer."""
         drafts: dict[Enclosure, Reply] = {}
 
         def enclose(answered: Answer | Table) -> Enclosure:
             reply = self._draft(answered)
-            enclosure = office.replies.enclosure(reply)
+            enclosure = state.replies.enclosure(reply)
             drafts[enclosure] = reply
             return enclosure
 
         try:
-            answered = self._answered(office, enclose)
+            answered = self._answered(state, enclose)
         except BaseException:
             drafts.clear()  # the frames of a refusal hold no answer
             raise
         kept = [reply for enclosure, reply in drafts.items() if enclosure.is_written]
-        return kept[0] if kept else office.replies.kept(self._draft(answered))
+        return kept[0] if kept else state.replies.kept(self._draft(answered))
 
     def _answered(
-        self, office: Office, enclose: Callable[[Answer | Table], Enclosure]
+        self, state: ServiceState, enclose: Callable[[Answer | Table], Enclosure]
     ) -> Answer | Table:
         """A count or a table."""
-        counter, analyst = office.counter(self.visitor, self.dataset), office.analyst(self.visitor)
+        counter, analyst = state.counter(self.user, self.dataset), state.analyst(self.user)
         asked, pay = self.question.asked(), self.question.pay
         key, why = self.name, self.question.purpose
         if asked.is_table:
@@ -318,8 +318,8 @@ class Spend:
         """The reply that tells of an answer."""
         made = self._object(answered)
         told = {**made, "key": self.name}
-        del told["ledger"]  # where it lies is none of a visitor's business
-        if made["key"] != self.name and owner_of_name(made["key"]) == self.visitor.name:
+        del told["ledger"]  # where it lies is none of a user's business
+        if made["key"] != self.name and owner_of_name(made["key"]) == self.user.name:
             told["first"] = made["key"]  # their own request, which was charged for it
         content = json.dumps(told, ensure_ascii=False, allow_nan=False).encode()
         return Reply(self.name, self.dataset, self.question.digest, content)
@@ -334,37 +334,37 @@ class Spend:
         return answer_object(answered, hints(answered, goal.guess, goal.within))
 
 
-def found(name: str, visitor: Visitor, office: Office) -> bytes:
+def found(name: str, user: User, state: ServiceState) -> bytes:
     """The bytes of a reply; of an answer that was not given here, what the ledger has of it.
 
     Args:
         name: The key of the reply.
-        visitor: Who asks for it.
-        office: Where it is kept.
+        user: Who asks for it.
+        state: Where it is kept.
 
     Raises:
-        UnknownReleaseError: There is none of that name, or not for this visitor.
+        UnknownReleaseError: There is none of that name, or not for this user.
     """
     if not name.isprintable():
         raise UnknownReleaseError
-    reply = office.replies.of(name)
+    reply = state.replies.of(name)
     if reply is not None:
-        _check(visitor, owner_of_name(name), reply.dataset)
+        _check(user, owner_of_name(name), reply.dataset)
         return reply.content
-    entry = entry_of_key(office.ledger, name)
+    entry = entry_of_key(state.ledger, name)
     if entry is None:
         raise UnknownReleaseError
-    dataset = office.name_of(entry.request.dataset)
-    _check(visitor, entry.analyst, dataset)
+    dataset = state.name_of(entry.request.dataset)
+    _check(user, entry.analyst, dataset)
     told: dict[str, Any] = {"dataset": told_name(dataset), **entry_object(entry)}
     return json.dumps(told, ensure_ascii=False).encode()
 
 
-def _check(visitor: Visitor, asker: str, dataset: str) -> None:
-    """The refusal of what a visitor may not see.
+def _check(user: User, asker: str, dataset: str) -> None:
+    """The refusal of what a user may not see.
 
     Raises:
-        UnknownReleaseError: Somebody else asked, or the data set is not there for the visitor.
+        UnknownReleaseError: Somebody else asked, or the data set is not there for the user.
     """
-    if not visitor.is_owner and not (asker == visitor.name and visitor.may_see(dataset)):
+    if not user.is_owner and not (asker == user.name and user.may_see(dataset)):
         raise UnknownReleaseError

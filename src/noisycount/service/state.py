@@ -7,54 +7,54 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 
-from noisycount.access.keys import Visitor
+from noisycount.access.keys import User
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.ledger.entries import Analyst
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.replies import Replies
-from noisycount.release.reply_tick import Slot
-from noisycount.service.limits import Buckets, Deadline, Flights, Works
+from noisycount.release.reply_tick import ReplyTick
+from noisycount.service.limits import Deadline, InFlight, RateLimiter, WorkQueue
 from noisycount.service.refusals import UnknownError
-from noisycount.service.sources import Shelf
+from noisycount.service.sources import OpenSources
 
 if TYPE_CHECKING:
     from noisycount.tasks.opening import Counter
 
-__all__ = ["Office"]
+__all__ = ["ServiceState"]
 
 
 Result = TypeVar("Result")
 
 
 @dataclass(slots=True, eq=False)
-class Office:
-    """One ledger and its data sets, open for many visitors at once; made by ``Office.open``.
+class ServiceState:
+    """One ledger and its data sets, open for many users at once; made by ``ServiceState.open``.
 
     Attributes:
         configuration: What the owner wrote.
-        ledger: Open while the office is.
+        ledger: State while the service is.
         slot: When replies about data sets leave; None: as soon as they are there.
-        shelf: The open records.
-        works: What is worked on.
-        flights: Which spends are.
+        sources: The open records.
+        queue: What is worked on.
+        in_flight: Which spends are.
         replies: What was replied to spends.
-        buckets: How often each visitor may ask.
+        rates: How often each user may ask.
         crew: Threads for work whose askers wait without one.
     """
 
     configuration: Config
     ledger: Ledger
-    slot: Slot | None
-    shelf: Shelf
-    works: Works
-    flights: Flights
+    slot: ReplyTick | None
+    sources: OpenSources
+    queue: WorkQueue
+    in_flight: InFlight
     replies: Replies
-    buckets: Buckets
+    rates: RateLimiter
     crew: Executor
 
     @classmethod
     def open(cls, configuration: Config, *, slots: bool = True) -> Self:
-        """The office of a configuration; a ledger is made if there is none.
+        """The state of a configuration; a ledger is made if there is none.
 
         Args:
             configuration: What the owner wrote.
@@ -64,7 +64,7 @@ class Office:
             NoisyCountError: The ledger cannot be opened or made.
         """
         known_head, service = configuration.known_head, configuration.service
-        slot = Slot(service.slot) if slots else None
+        slot = ReplyTick(service.slot) if slots else None
         configuration.make_ledger_folder()
         ledger = Ledger.open(
             configuration.ledger_url, create=known_head is None, known_head=known_head
@@ -73,39 +73,39 @@ class Office:
             configuration,
             ledger,
             slot,
-            shelf=Shelf(configuration, ledger),
-            works=Works(service.concurrency),
-            flights=Flights(),
+            sources=OpenSources(configuration, ledger),
+            queue=WorkQueue(service.concurrency),
+            in_flight=InFlight(),
             replies=Replies(ledger),
-            buckets=Buckets(service.rate),
+            rates=RateLimiter(service.rate),
             crew=ThreadPoolExecutor(service.concurrency, "work"),
         )
 
     def close(self) -> bool:
         """The end of all that is open; whether all work was done by then."""
-        is_done = self.works.stop(self.configuration.service.deadline)
+        is_done = self.queue.stop(self.configuration.service.deadline)
         self.crew.shutdown(wait=is_done)
-        self.shelf.close()
+        self.sources.close()
         self.ledger.close()
         return is_done
 
-    def analyst(self, visitor: Visitor) -> Analyst:
+    def analyst(self, user: User) -> Analyst:
         """Who asks, as the ledger books it, with the budget that the owner wrote for the name."""
-        asker = self.configuration.analysts.get(visitor.name, Analyst(visitor.name))
-        return replace(asker, sees_all=visitor.is_owner)
+        asker = self.configuration.analysts.get(user.name, Analyst(user.name))
+        return replace(asker, sees_all=user.is_owner)
 
-    def datasets(self, visitor: Visitor) -> list[DatasetConfig]:
-        """The data sets that are there for a visitor."""
+    def datasets(self, user: User) -> list[DatasetConfig]:
+        """The data sets that are there for a user."""
         found = self.configuration.datasets.values()
-        return [dataset for dataset in found if visitor.may_see(dataset.name)]
+        return [dataset for dataset in found if user.may_see(dataset.name)]
 
-    def dataset(self, visitor: Visitor, name: str) -> DatasetConfig:
+    def dataset(self, user: User, name: str) -> DatasetConfig:
         """One of them.
 
         Raises:
-            UnknownError: There is none of that name, or not for this visitor.
+            UnknownError: There is none of that name, or not for this user.
         """
-        if name not in self.configuration.datasets or not visitor.may_see(name):
+        if name not in self.configuration.datasets or not user.may_see(name):
             raise UnknownError
         return self.configuration.datasets[name]
 
@@ -114,19 +114,19 @@ class Office:
         found = self.configuration.datasets.values()
         return next((each.name for each in found if each.account == account), account)
 
-    def counter(self, visitor: Visitor, name: str) -> "Counter":
+    def counter(self, user: User, name: str) -> "Counter":
         """The open records and the ledger of a data set.
 
         Raises:
-            UnknownError: There is none of that name, or not for this visitor.
+            UnknownError: There is none of that name, or not for this user.
             NoisyCountError: The records cannot be opened.
         """
         from noisycount.tasks.opening import Counter  # noqa: PLC0415 - loads the laws
 
-        dataset = self.dataset(visitor, name)
+        dataset = self.dataset(user, name)
         needs_purpose = dataset.needs_purpose or self.configuration.service.purpose
         asked = replace(dataset, needs_purpose=needs_purpose)
-        return Counter(asked, self.shelf.records(dataset), self.ledger, self.configuration)
+        return Counter(asked, self.sources.records(dataset), self.ledger, self.configuration)
 
     def reply(self, work: Callable[[], Result]) -> Result:
         """What work gives or refuses, when it may leave.
@@ -137,11 +137,11 @@ class Office:
             work: What is done meanwhile, in a thread of its own.
 
         Raises:
-            StoppingError: The office is closing.
+            StoppingError: The state is closing.
             OverrunError: The work was not done in time; it goes on without its asker.
         """
         clock = self.slot or self._deadline
-        return clock.reply(self.works.admitted(work))
+        return clock.reply(self.queue.admitted(work))
 
     async def awaited(self, work: Callable[[], Result]) -> Result:
         """The same as `reply`, for a route that many wait for: no thread waits for another.
@@ -152,12 +152,12 @@ class Office:
             work: What is done meanwhile.
 
         Raises:
-            StoppingError: The office is closing.
+            StoppingError: The state is closing.
             OverrunError: The work was not done in time; it goes on without its asker.
         """
         if self.slot is not None:
             return await run_in_threadpool(self.reply, work)
-        return await self._deadline.awaited(self.works.admitted(work), self.crew)
+        return await self._deadline.awaited(self.queue.admitted(work), self.crew)
 
     def computed(self, work: Callable[[], Result]) -> Result:
         """What work gives or refuses, as soon as it is there.
@@ -166,10 +166,10 @@ class Office:
             work: What depends on no data set, done in a thread of its own.
 
         Raises:
-            StoppingError: The office is closing.
+            StoppingError: The state is closing.
             OverrunError: The work was not done in time; it goes on without its asker.
         """
-        return self._deadline.reply(self.works.admitted(work))
+        return self._deadline.reply(self.queue.admitted(work))
 
     @property
     def _deadline(self) -> Deadline:

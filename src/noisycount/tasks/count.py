@@ -29,7 +29,7 @@ from noisycount.query.reading import read
 from noisycount.query.schema import Kind
 from noisycount.query.text import canonical_text
 from noisycount.release.answer import Release, Remains
-from noisycount.release.reply_tick import Slot
+from noisycount.release.reply_tick import ReplyTick
 from noisycount.tasks.opening import Counter, counter_of
 from noisycount.tasks.plan import planned
 
@@ -188,7 +188,7 @@ def answer_to(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
     epsilon: Fraction,
     confidence: float,
     analyst: Analyst = Analyst(),  # noqa: B008 - frozen
-    slot: Slot | None = None,
+    slot: ReplyTick | None = None,
     *,
     purpose: str | None = None,
 ) -> Answer:
@@ -222,7 +222,7 @@ def answer_at(  # noqa: PLR0913, PLR0917 - all that decides an answer and its ch
     epsilon: Fraction,
     confidence: float,
     analyst: Analyst,
-    slot: Slot | None = None,
+    slot: ReplyTick | None = None,
     key: str | None = None,
     *,
     purpose: str | None = None,

@@ -29,7 +29,7 @@ from noisycount.release.answer import Remains
 from noisycount.release.desk import Desk, Enclose
 from noisycount.release.purchase import remains_of
 from noisycount.release.records import Records
-from noisycount.release.reply_tick import Slot
+from noisycount.release.reply_tick import ReplyTick
 
 __all__ = [
     "Counter",
@@ -229,7 +229,7 @@ class Counter:
         return entry is not None and analyst.may_see(entry)
 
     def desk(
-        self, analyst: Analyst, slot: Slot | None = None, enclose: Enclose | None = None
+        self, analyst: Analyst, slot: ReplyTick | None = None, enclose: Enclose | None = None
     ) -> Desk:
         """The desk that charges an analyst's questions to an open ledger.
 

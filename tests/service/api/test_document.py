@@ -12,7 +12,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from noisycount.service.state import Office
+from noisycount.service.state import ServiceState
 from tests.service.callers import Caller, calling, configured, serving
 
 ROUTES = [
@@ -29,15 +29,15 @@ ROUTES = [
 
 
 @pytest.fixture
-def office(tmp_path: Path) -> Iterator[Office]:
-    """Give an office whose visitors may ask as often as they like."""
-    with serving(configured(tmp_path, budget="1000000", rate=10**9)) as office:
-        yield office
+def state(tmp_path: Path) -> Iterator[ServiceState]:
+    """Give a service whose users may ask as often as they like."""
+    with serving(configured(tmp_path, budget="1000000", rate=10**9)) as state:
+        yield state
 
 
-def test_the_document_has_every_route_and_no_page(office: Office) -> None:
+def test_the_document_has_every_route_and_no_page(state: ServiceState) -> None:
     """Each with an example of its reply and of each refusal, and of its body."""
-    document = calling(office).get("/openapi.json").json()
+    document = calling(state).get("/openapi.json").json()
     found = {(method.upper(), path) for path, each in document["paths"].items() for method in each}
     assert found == set(ROUTES)
     for method, path in ROUTES:
@@ -52,9 +52,9 @@ def test_the_document_has_every_route_and_no_page(office: Office) -> None:
         assert schema.get("example") or schema["examples"]
 
 
-def test_every_example_of_a_body_is_answered(office: Office) -> None:
+def test_every_example_of_a_body_is_answered(state: ServiceState) -> None:
     """What the document shows can be sent as it stands."""
-    caller = calling(office)
+    caller = calling(state)
     schemas = caller.get("/openapi.json").json()["components"]["schemas"]
     for name, path in (("Refining", "/v1/refine"), ("Revealing", "/v1/risk")):
         assert caller.post(path, schemas[name]["example"]).status_code == 200
@@ -66,9 +66,9 @@ def test_every_example_of_a_body_is_answered(office: Office) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("method", "path"), ROUTES)
-def test_no_request_makes_the_service_fail(office: Office, method: str, path: str) -> None:
+def test_no_request_makes_the_service_fail(state: ServiceState, method: str, path: str) -> None:
     """Whatever the document allows gets a status, a type and a form that it documents; no 5xx."""
-    caller = calling(office)
+    caller = calling(state)
     schema = schemathesis.openapi.from_dict(caller.get("/openapi.json").json())
     operation = schema[path][method]
 

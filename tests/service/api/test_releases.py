@@ -14,7 +14,7 @@ from noisycount.ledger.storage import LEDGER
 from noisycount.release.answer import Release
 from noisycount.release.desk import Desk
 from noisycount.service.spend import owner_of_name
-from noisycount.service.state import Office
+from noisycount.service.state import ServiceState
 from noisycount.tasks.opening import Counter
 from tests.service.callers import ANA, BO, OWNER, calling, configured, serving
 
@@ -24,10 +24,10 @@ TABLE = {"by": "age:0,18,65", "epsilon": "0.3", "groups_per_unit": 1}
 
 
 @pytest.fixture
-def office(tmp_path: Path) -> Iterator[Office]:
-    """Give an office without slots."""
-    with serving(configured(tmp_path)) as office:
-        yield office
+def state(tmp_path: Path) -> Iterator[ServiceState]:
+    """Give a service without slots."""
+    with serving(configured(tmp_path)) as state:
+        yield state
 
 
 @pytest.mark.parametrize("body", [COUNT, MANY, TABLE], ids=["count", "many", "table"])
@@ -36,25 +36,25 @@ def test_same_key_and_body_give_the_same_bytes_for_ever(
 ) -> None:
     """They do after other spends, after a restart, and where the records are gone."""
     configuration = configured(tmp_path)
-    with serving(configuration) as office:
-        caller = calling(office)
+    with serving(configuration) as state:
+        caller = calling(state)
         first = caller.ask(body, "one")
         assert first.status_code == 201, first.text
         assert caller.ask({"where": "age < 3", "epsilon": "0.01"}, "two").status_code == 201
         assert caller.ask(body, '"one"').content == first.content
     (tmp_path / "stay.csv").write_text("person,age,town\n1,1,Bern\n", encoding="utf-8")
-    with serving(configuration) as office:
-        again = calling(office).ask(body, "one")
+    with serving(configuration) as state:
+        again = calling(state).ask(body, "one")
         assert (again.status_code, again.content) == (201, first.content)
-        assert calling(office).get(first.headers["location"]).content == first.content
+        assert calling(state).get(first.headers["location"]).content == first.content
 
 
 @pytest.mark.parametrize("body", [COUNT, MANY, TABLE], ids=["count", "many", "table"])
-def test_a_spend_is_two_commits(body: dict[str, Any], office: Office) -> None:
+def test_a_spend_is_two_commits(body: dict[str, Any], state: ServiceState) -> None:
     """Its debit; then its answer with its reply. What is asked again is read alone."""
-    caller, commits = calling(office), list[object]()
+    caller, commits = calling(state), list[object]()
     assert caller.ask({"where": "age < 3", "epsilon": "0.01"}, "first").status_code == 201
-    event.listen(office.ledger.writing, "commit", commits.append)
+    event.listen(state.ledger.writing, "commit", commits.append)
     told = caller.ask(body, "one")
     assert told.status_code == 201, told.text
     assert len(commits) == 2
@@ -62,9 +62,9 @@ def test_a_spend_is_two_commits(body: dict[str, Any], office: Office) -> None:
     assert len(commits) == 2
 
 
-def test_a_key_names_one_request(office: Office) -> None:
+def test_a_key_names_one_request(state: ServiceState) -> None:
     """Another body, another confidence or another data set under it is refused, uncharged."""
-    caller, owner = calling(office), calling(office, OWNER)
+    caller, owner = calling(state), calling(state, OWNER)
     assert caller.ask(COUNT, "one").status_code == 201
     assert caller.ask(COUNT, "free").json()["repeated"]
     for key in ("one", "free"):
@@ -87,8 +87,8 @@ def test_a_key_names_one_data_set(tmp_path: Path) -> None:
     stay = configuration.datasets["stay"]
     twin = replace(stay, name="twin", source=source, size=None, account="twin")
     both = {**configuration.datasets, "twin": twin}
-    with serving(replace(configuration, datasets=both)) as office:
-        owner = calling(office, OWNER)
+    with serving(replace(configuration, datasets=both)) as state:
+        owner = calling(state, OWNER)
         assert owner.ask(COUNT, "one").status_code == 201
         assert owner.ask(COUNT, "free").json()["repeated"]
         for key in ("one", "free"):
@@ -99,9 +99,9 @@ def test_a_key_names_one_data_set(tmp_path: Path) -> None:
         assert owner.ask(COUNT, "two", "twin").json()["dataset"] == "twin"
 
 
-def test_a_reply_names_the_first_request_of_its_asker_alone(office: Office) -> None:
+def test_a_reply_names_the_first_request_of_its_asker_alone(state: ServiceState) -> None:
     """Who repeats their own question learns under which key; who repeats another's, nothing."""
-    ana, bo = calling(office), calling(office, BO)
+    ana, bo = calling(state), calling(state, BO)
     first = ana.ask(COUNT, "one").json()
     again, other = ana.ask(COUNT, "two").json(), bo.ask(COUNT, "other")
     assert "first" not in first
@@ -114,21 +114,21 @@ def test_a_reply_names_the_first_request_of_its_asker_alone(office: Office) -> N
 def test_a_reply_that_was_changed_is_given_to_nobody(tmp_path: Path) -> None:
     """Who asks again under its key is refused without a reason; the log and `verify` have it."""
     configuration = configured(tmp_path)
-    with serving(configuration) as office:
-        ana = calling(office)
+    with serving(configuration) as state:
+        ana = calling(state)
         for key in ("one", "two"):
             told = ana.ask(COUNT, key)
             assert told.status_code == 201
-        with office.ledger.writing.begin() as connection:
+        with state.ledger.writing.begin() as connection:
             connection.exec_driver_sql(
                 "UPDATE replies SET name = 'bo:one' WHERE name = 'ana:one'",
             )
-        for caller in (calling(office), calling(office, BO)):
+        for caller in (calling(state), calling(state, BO)):
             refused = caller.ask(COUNT, "one")
             assert (refused.status_code, refused.json()["type"]) == (503, "urn:noisycount:ledger")
-        assert calling(office, BO).get("/v1/releases/bo:one").status_code == 503
+        assert calling(state, BO).get("/v1/releases/bo:one").status_code == 503
         assert ana.ask(COUNT, "two").content == told.content
-        assert "of reply 'ana:one', which was changed or removed" in office.ledger.verify().why
+        assert "of reply 'ana:one', which was changed or removed" in state.ledger.verify().why
 
 
 @pytest.mark.parametrize("body", [COUNT, MANY, TABLE], ids=["count", "many", "table"])
@@ -137,19 +137,19 @@ def test_replies_of_an_older_service_are_given_as_they_were(
 ) -> None:
     """Byte for byte, also those to a repeated question; and `verify` takes them for older ones."""
     configuration = configured(tmp_path)
-    with serving(configuration) as office:
-        ana, bo = calling(office), calling(office, BO)
+    with serving(configuration) as state:
+        ana, bo = calling(state), calling(state, BO)
         told = [ana.ask(body, "one"), ana.ask(body, "two"), bo.ask(body, "one")]
         assert [reply.status_code for reply in told] == [201] * 3
     forget_replies(tmp_path / "ledger.db")
-    with serving(configuration) as office:
-        ana, bo = calling(office), calling(office, BO)
-        found = office.ledger.verify()
+    with serving(configuration) as state:
+        ana, bo = calling(state), calling(state, BO)
+        found = state.ledger.verify()
         assert (found.broken, found.older_replies) == (None, 3)
         again = [ana.ask(body, "one"), ana.ask(body, "two"), bo.ask(body, "one")]
         assert [reply.content for reply in again] == [reply.content for reply in told]
         assert ana.ask({"where": "age < 3", "epsilon": "0.01"}, "three").status_code == 201
-        found = office.ledger.verify()
+        found = state.ledger.verify()
         assert (found.broken, found.older_replies) == (None, 0)
         assert bo.ask(body, "one").content == told[2].content
 
@@ -167,9 +167,9 @@ def forget_replies(path: Path) -> None:
                 head = Head(made["number"], made["hash"])
 
 
-def test_a_spend_needs_a_key(office: Office) -> None:
+def test_a_spend_needs_a_key(state: ServiceState) -> None:
     """Without one, or with one that no header should have, nothing is charged."""
-    caller = calling(office)
+    caller = calling(state)
     for key in (None, "", "a b", "a:b", "x" * 101, '"half'):
         refused = caller.post("/v1/datasets/stay/releases", COUNT, key)
         assert refused.status_code == 422
@@ -177,7 +177,9 @@ def test_a_spend_needs_a_key(office: Office) -> None:
     assert caller.get("/v1/datasets/stay").json()["remaining"] == "2"
 
 
-def test_two_requests_of_one_key_that_meet(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_requests_of_one_key_that_meet(
+    state: ServiceState, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The second is told to wait while the first is counted, and gets its bytes afterwards."""
     counting, goes_on, told = Event(), Event(), []
     release = Desk.release
@@ -188,7 +190,7 @@ def test_two_requests_of_one_key_that_meet(office: Office, monkeypatch: pytest.M
         return release(self, *said, **named)
 
     monkeypatch.setattr(Desk, "release", waiting)
-    caller = calling(office)
+    caller = calling(state)
     first = Thread(target=lambda: told.append(caller.ask(COUNT, "one")))
     first.start()
     assert counting.wait(60)
@@ -198,11 +200,11 @@ def test_two_requests_of_one_key_that_meet(office: Office, monkeypatch: pytest.M
     goes_on.set()
     first.join()
     assert told[0].status_code == 201
-    assert calling(office).ask(COUNT, "one").content == told[0].content
+    assert calling(state).ask(COUNT, "one").content == told[0].content
 
 
 def test_a_request_waits_for_no_request_of_another(
-    office: Office, monkeypatch: pytest.MonkeyPatch
+    state: ServiceState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While a key of one analyst is worked on, the same key of another is answered."""
     counting, goes_on, told = Event(), Event(), []
@@ -215,11 +217,11 @@ def test_a_request_waits_for_no_request_of_another(
         return release(self, *said, **named)
 
     monkeypatch.setattr(Desk, "release", waiting)
-    first = Thread(target=lambda: told.append(calling(office).ask(COUNT, "one")))
+    first = Thread(target=lambda: told.append(calling(state).ask(COUNT, "one")))
     first.start()
     assert counting.wait(60)
     try:
-        other = calling(office, BO).ask({**COUNT, "where": "age < 65"}, "one")
+        other = calling(state, BO).ask({**COUNT, "where": "age < 65"}, "one")
     finally:
         goes_on.set()
         first.join()
@@ -229,7 +231,7 @@ def test_a_request_waits_for_no_request_of_another(
 def test_two_processes_that_meet_give_one_reply(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two offices at one ledger that work on one key at once reply with the same bytes."""
+    """Two states at one ledger that work on one key at once reply with the same bytes."""
     met = Barrier(2)
     desk = Counter.desk
 
@@ -249,36 +251,36 @@ def test_two_processes_that_meet_give_one_reply(
     assert told[0].json()["key"] == "ana:a"
 
 
-def test_a_release_is_its_askers_and_the_owners(office: Office) -> None:
+def test_a_release_is_its_askers_and_the_owners(state: ServiceState) -> None:
     """Another analyst of the same data set, and one who lost it, are told that there is none."""
-    reply = calling(office).ask(COUNT, "one")
+    reply = calling(state).ask(COUNT, "one")
     path = reply.headers["location"]
-    assert calling(office, OWNER).get(path).content == reply.content
-    absent = calling(office, BO).get("/v1/releases/ana:none")
+    assert calling(state, OWNER).get(path).content == reply.content
+    absent = calling(state, BO).get("/v1/releases/ana:none")
     assert absent.status_code == 404
-    assert calling(office, BO).get(path).content == absent.content
-    gone = calling(office, type(ANA)("ana", ANA.role, frozenset())).get(path)
+    assert calling(state, BO).get(path).content == absent.content
+    gone = calling(state, type(ANA)("ana", ANA.role, frozenset())).get(path)
     assert (gone.status_code, gone.content) == (404, absent.content)
 
 
-def test_an_answer_of_the_command_line_is_found(office: Office) -> None:
+def test_an_answer_of_the_command_line_is_found(state: ServiceState) -> None:
     """It is there for who asked, and for an owner, as the ledger has it."""
-    counter = office.counter(ANA, "stay")
-    told = counter.desk(office.analyst(ANA)).release("age >= 65", "0.1", key="by-hand")
-    found = calling(office).get("/v1/releases/by-hand")
+    counter = state.counter(ANA, "stay")
+    told = counter.desk(state.analyst(ANA)).release("age >= 65", "0.1", key="by-hand")
+    found = calling(state).get("/v1/releases/by-hand")
     assert found.status_code == 200
     assert (found.json()["answer"], found.json()["epsilon"]) == (told.answer, "0.1")
-    assert calling(office, BO).get("/v1/releases/by-hand").status_code == 404
+    assert calling(state, BO).get("/v1/releases/by-hand").status_code == 404
 
 
-def test_budget_refuses_in_one_line(office: Office) -> None:
+def test_budget_refuses_in_one_line(state: ServiceState) -> None:
     """More than is left is refused by the sentence of the command line, and charges nothing."""
-    refused = calling(office).ask({**COUNT, "epsilon": "2.5"}, "one")
+    refused = calling(state).ask({**COUNT, "epsilon": "2.5"}, "one")
     assert refused.status_code == 403
     assert refused.headers["content-type"] == "application/problem+json"
     assert "exceeds the 2 that is left" in refused.json()["detail"]
     assert "\n" not in refused.json()["detail"]
-    assert calling(office).ask(COUNT, "one").json()["remaining"] == "1.9"
+    assert calling(state).ask(COUNT, "one").json()["remaining"] == "1.9"
 
 
 @pytest.mark.parametrize("name", ["ana", "urn:uuid:7", "https://issuer.example|ana"])

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from noisycount.access.keys import Visitor
+from noisycount.access.keys import User
 from noisycount.config.file import load
-from noisycount.service.state import Office
+from noisycount.service.state import ServiceState
 from tests.service.callers import BO, OWNER, calling, configured, serving
 
 PAGE = {"Accept": "text/html"}
@@ -18,22 +18,22 @@ BUDGETS = (
 
 
 @pytest.fixture
-def office(tmp_path: Path) -> Iterator[Office]:
-    """Give an office without slots."""
-    with serving(configured(tmp_path, budget="2")) as office:
-        yield office
+def state(tmp_path: Path) -> Iterator[ServiceState]:
+    """Give a service without slots."""
+    with serving(configured(tmp_path, budget="2")) as state:
+        yield state
 
 
-def test_the_service_is_there_for_everybody(office: Office) -> None:
+def test_the_service_is_there_for_everybody(state: ServiceState) -> None:
     """Nobody needs a key for that."""
-    reply = calling(office).get("/healthz")
+    reply = calling(state).get("/healthz")
     assert (reply.status_code, reply.json()) == (200, {"status": "ok"})
     assert reply.headers["cache-control"] == "no-store"
 
 
-def test_a_data_set_says_what_may_be_asked_and_what_is_left(office: Office) -> None:
+def test_a_data_set_says_what_may_be_asked_and_what_is_left(state: ServiceState) -> None:
     """Columns with kinds, unit, public size, budget, and how many such answers it pays for."""
-    told = calling(office).get("/v1/datasets/stay", params={"epsilon": "0.15"}).json()
+    told = calling(state).get("/v1/datasets/stay", params={"epsilon": "0.15"}).json()
     assert told["columns"] == {"age": "integer", "town": "text"}
     assert (told["unit"], told["size"], told["remaining"], told["affordable"]) == (
         *("person", 1317, "2"),
@@ -51,8 +51,8 @@ def test_what_is_left_is_left_to_the_asker(tmp_path: Path) -> None:
     )
     configured(tmp_path)
     (tmp_path / "noisycount.toml").write_text(text, encoding="utf-8")
-    with serving(load(tmp_path / "noisycount.toml")) as office:
-        caller = calling(office)
+    with serving(load(tmp_path / "noisycount.toml")) as state:
+        caller = calling(state)
         told = caller.get("/v1/datasets/stay").json()
         assert (told["remaining"], told["budget"]) == ("0.5", "0.5")
         refused = caller.ask({"where": "age = 1", "epsilon": "0.6"}, "one")
@@ -81,15 +81,15 @@ def test_what_is_left_is_left_to_the_asker(tmp_path: Path) -> None:
         assert "ε = 0.5" in page
 
 
-def test_without_a_quota_the_budget_is_that_of_the_data_set(office: Office) -> None:
+def test_without_a_quota_the_budget_is_that_of_the_data_set(state: ServiceState) -> None:
     """Its rest is what the next answer may cost."""
-    told = calling(office).ask({"where": "age = 1", "epsilon": "0.5"}, "one").json()
+    told = calling(state).ask({"where": "age = 1", "epsilon": "0.5"}, "one").json()
     assert [told[name] for name in BUDGETS] == ["1.5", "2", "1.5", "2", None, None]
 
 
-def test_a_spend_without_a_name_is_told_to_have_one(office: Office) -> None:
+def test_a_spend_without_a_name_is_told_to_have_one(state: ServiceState) -> None:
     """The refusal says what the header is for; and of which characters it may be."""
-    caller, body = calling(office), {"where": "age >= 65", "epsilon": "0.1"}
+    caller, body = calling(state), {"where": "age >= 65", "epsilon": "0.1"}
     path = "/v1/datasets/stay/releases"
     refused = caller.post(path, body)
     assert refused.status_code == 422
@@ -99,12 +99,12 @@ def test_a_spend_without_a_name_is_told_to_have_one(office: Office) -> None:
     assert "must be 1 to 100 of the characters A-Z" in caller.post(path, body, "a b").text
     missing = caller.post("/v1/risk", {"rate": "10%"})
     assert missing.json()["detail"] == "size is missing from the body: give it"
-    assert office.ledger.entries() == []
+    assert state.ledger.entries() == []
 
 
-def test_a_plan_is_free_and_says_what_an_answer_would(office: Office) -> None:
+def test_a_plan_is_free_and_says_what_an_answer_would(state: ServiceState) -> None:
     """Error, odds, price, meaning; a repeated question is told to be free."""
-    caller, body = calling(office), {"where": "age >= 65", "within": "20%", "guess": 100}
+    caller, body = calling(state), {"where": "age >= 65", "within": "20%", "guess": 100}
     plan = caller.post("/v1/datasets/stay/plan", body).json()
     answer = caller.ask(body, "one").json()
     for name in ("error", "epsilon", "odds", "meaning", "where", "unit", "confidence"):
@@ -114,10 +114,10 @@ def test_a_plan_is_free_and_says_what_an_answer_would(office: Office) -> None:
     assert (again["repeated"], again["cost"], again["remaining"]) == (True, "0", "1.85")
 
 
-def test_a_table_is_planned_and_rehearsed(office: Office) -> None:
+def test_a_table_is_planned_and_rehearsed(state: ServiceState) -> None:
     """Its price, its errors and made-up rows cost nothing."""
     body = {"by": "town", "keys": {"town": ["Bern", None]}, "epsilon": "1", "groups_per_unit": 1}
-    caller = calling(office)
+    caller = calling(state)
     plan = caller.post("/v1/datasets/stay/plan", body).json()
     assert (plan["cost"]["epsilon"], plan["affordable_answers"]) == ("1", 2)
     rehearsed = caller.post("/v1/datasets/stay/rehearsal", body).json()
@@ -156,10 +156,12 @@ def test_a_table_is_planned_and_rehearsed(office: Office) -> None:
     ],
     ids=str,
 )
-def test_a_wrong_question_is_refused_in_one_line(office: Office, body: object, words: str) -> None:
+def test_a_wrong_question_is_refused_in_one_line(
+    state: ServiceState, body: object, words: str
+) -> None:
     """The refusal names what was wrong and the remedy, as the command line does."""
     for route in ("plan", "rehearsal", "releases"):
-        refused = calling(office).post(f"/v1/datasets/stay/{route}", body, "one")
+        refused = calling(state).post(f"/v1/datasets/stay/{route}", body, "one")
         assert refused.status_code == 422, refused.text
         assert refused.headers["content-type"] == "application/problem+json"
         assert words in refused.json()["detail"]
@@ -182,10 +184,10 @@ def test_a_wrong_question_is_refused_in_one_line(office: Office, body: object, w
     ids=str,
 )
 def test_a_body_that_can_be_read_in_two_ways_is_refused(
-    office: Office, body: bytes, words: str
+    state: ServiceState, body: bytes, words: str
 ) -> None:
     """No proxy and no log can see another question, or another price, than the one charged."""
-    caller = calling(office)
+    caller = calling(state)
     headers = {"Idempotency-Key": "one", "Content-Type": "application/json"}
     for path in ("datasets/stay/plan", "datasets/stay/rehearsal", "datasets/stay/releases"):
         refused = caller.request("POST", f"/v1/{path}", content=body, headers=headers)
@@ -197,9 +199,9 @@ def test_a_body_that_can_be_read_in_two_ways_is_refused(
     assert caller.get("/v1/datasets/stay").json()["remaining"] == "2"
 
 
-def test_the_meaning_of_an_answer_is_computed(office: Office) -> None:
+def test_the_meaning_of_an_answer_is_computed(state: ServiceState) -> None:
     """Refining and risk are those of the command line."""
-    caller = calling(office)
+    caller = calling(state)
     body = {"answers": [107], "size": 5912, "rate": "1.7%", "epsilon": "0.15"}
     refined = caller.post("/v1/refine", body).json()
     assert (refined["median"], refined["scale"], refined["warning"]) == (105, "20/3", None)
@@ -214,10 +216,10 @@ def test_the_meaning_of_an_answer_is_computed(office: Office) -> None:
     assert len(caller.post("/v1/risk", none).json()["adversaries"]) == 3
 
 
-def test_as_many_answers_as_the_document_admits_are_refined(office: Office) -> None:
+def test_as_many_answers_as_the_document_admits_are_refined(state: ServiceState) -> None:
     """A thousand, of a count about which nothing is known."""
     body = {"answers": [1, 4] * 500, "size": 2**53, "epsilon": "0.1"}
-    refined = calling(office).post("/v1/refine", body)
+    refined = calling(state).post("/v1/refine", body)
     assert refined.status_code == 200, refined.text
     assert refined.json()["mean"] == pytest.approx(2.5, abs=1e-6)
 
@@ -238,15 +240,17 @@ def test_as_many_answers_as_the_document_admits_are_refined(office: Office) -> N
         ("risk", {"size": 5, "rate": "10%", "price": "1", "known": 5}, "leaves nobody"),
     ],
 )
-def test_a_wrong_setting_is_refused(office: Office, path: str, body: object, words: str) -> None:
+def test_a_wrong_setting_is_refused(
+    state: ServiceState, path: str, body: object, words: str
+) -> None:
     """In one line, as the command line does."""
-    refused = calling(office).post(f"/v1/{path}", body)
+    refused = calling(state).post(f"/v1/{path}", body)
     assert (refused.status_code, words in refused.json()["detail"]) == (422, True), refused.text
 
 
-def test_what_has_no_route_is_a_problem_too(office: Office) -> None:
+def test_what_has_no_route_is_a_problem_too(state: ServiceState) -> None:
     """Also a method that a route has not, and a body that is no JSON."""
-    caller = calling(office)
+    caller = calling(state)
     typed = {"Content-Type": "application/json"}
     for reply, status in (
         (caller.get("/v1/nowhere"), 404),
@@ -257,19 +261,19 @@ def test_what_has_no_route_is_a_problem_too(office: Office) -> None:
         assert reply.headers["content-type"] == "application/problem+json"
 
 
-def test_records_that_change_are_asked_as_they_are_now(office: Office, tmp_path: Path) -> None:
+def test_records_that_change_are_asked_as_they_are_now(state: ServiceState, tmp_path: Path) -> None:
     """A file that was written anew is opened anew, under the same budget."""
-    caller = calling(office)
+    caller = calling(state)
     assert caller.ask({"where": "age >= 65", "epsilon": "0.5"}, "one").status_code == 201
     (tmp_path / "stay.csv").write_text("person,age,town\n1,70,Bern\n2,3,Bern\n", encoding="utf-8")
     told = caller.ask({"where": "age >= 65", "epsilon": "0.5"}, "two").json()
     assert (told["repeated"], told["remaining"]) == (False, "1")
 
 
-def test_records_that_are_gone_are_an_owners_business(office: Office, tmp_path: Path) -> None:
+def test_records_that_are_gone_are_an_owners_business(state: ServiceState, tmp_path: Path) -> None:
     """The asker is not told where they were; the debit of an answer before them stays."""
     (tmp_path / "stay.csv").unlink()
-    refused = calling(office).get("/v1/datasets/stay")
+    refused = calling(state).get("/v1/datasets/stay")
     assert (refused.status_code, refused.json()["type"]) == (503, "urn:noisycount:records")
     assert "stay.csv" not in refused.text
 
@@ -288,9 +292,9 @@ OTHERS = {
 }
 
 
-def seen_by(office: Office, visitor: Visitor, bodies: Sequence[dict[str, Any]]) -> list[str]:
-    """Give all that a visitor is told who looks, and asks for nothing."""
-    caller = calling(office, visitor)
+def seen_by(state: ServiceState, user: User, bodies: Sequence[dict[str, Any]]) -> list[str]:
+    """Give all that a user is told who looks, and asks for nothing."""
+    caller = calling(state, user)
     told = [caller.post("/v1/datasets/stay/plan", body).text for body in bodies]
     for body in bodies:
         typed = {"goal": "epsilon", "epsilon": body["epsilon"], "confidence": "95%"}
@@ -314,20 +318,20 @@ def test_what_only_others_asked_is_told_as_what_nobody_asked(tmp_path: Path, kin
     for place, body in enumerate(bodies):
         folder = tmp_path / f"{place}"
         folder.mkdir()
-        with serving(configured(folder, budget="0.4")) as office:
-            assert calling(office).ask(body, "hers").status_code == 201
-            told.append(seen_by(office, BO, bodies))
-            hers = calling(office).post("/v1/datasets/stay/plan", body).json()
-            owners = calling(office, OWNER).post("/v1/datasets/stay/plan", body).json()
+        with serving(configured(folder, budget="0.4")) as state:
+            assert calling(state).ask(body, "hers").status_code == 201
+            told.append(seen_by(state, BO, bodies))
+            hers = calling(state).post("/v1/datasets/stay/plan", body).json()
+            owners = calling(state, OWNER).post("/v1/datasets/stay/plan", body).json()
             assert hers["repeated"]
             assert owners["repeated"]
     assert told[0] == told[1]
 
 
 @pytest.mark.parametrize("kind", OTHERS)
-def test_who_really_asks_what_others_asked_leaves_a_trace(office: Office, kind: str) -> None:
+def test_who_really_asks_what_others_asked_leaves_a_trace(state: ServiceState, kind: str) -> None:
     """The answer is free, and the ledger has it, for owners alone; from then on it is theirs."""
-    ana, bo = calling(office), calling(office, BO)
+    ana, bo = calling(state), calling(state, BO)
     body = {**OTHERS[kind][0], "epsilon": "0.25", "purpose": "hers"}
     first = ana.ask(body, "hers").json()
     hers = [ana.get(path).text for path in ("/ledger/export?form=json", "/ledger/export")]
@@ -336,26 +340,26 @@ def test_who_really_asks_what_others_asked_leaves_a_trace(office: Office, kind: 
     assert (again["repeated"], again.get("answer")) == (True, first.get("answer"))
     assert again.get("rows") == first.get("rows")
     bo.ask({**body, "purpose": "his again"}, "later")
-    (entry,) = office.ledger.entries()
+    (entry,) = state.ledger.entries()
     told = [(each.analyst, each.purpose) for each in entry.repeats]
     assert (entry.analyst, told) == ("ana", [("bo", "his")])
     assert bo.post("/v1/datasets/stay/plan", body).json()["repeated"] is True
     assert [ana.get(path).text for path in ("/ledger/export?form=json", "/ledger/export")] == hers
-    shown = calling(office, OWNER).get("/ledger").text
+    shown = calling(state, OWNER).get("/ledger").text
     assert "ana, then bo" in shown
     assert "ana, then bo" not in ana.get("/ledger").text
-    assert office.ledger.verify().broken is None
+    assert state.ledger.verify().broken is None
 
 
 def test_a_purpose_is_wanted_whoever_asked_before(tmp_path: Path) -> None:
     """Else who gives none would find out for nothing what others have asked."""
-    with serving(configured(tmp_path, purpose=True)) as office:
+    with serving(configured(tmp_path, purpose=True)) as state:
         body = {"where": "age >= 65", "epsilon": "0.1"}
-        assert calling(office).ask({**body, "purpose": "a report"}, "one").status_code == 201
-        bo = calling(office, BO)
+        assert calling(state).ask({**body, "purpose": "a report"}, "one").status_code == 201
+        bo = calling(state, BO)
         replies = [
             bo.ask({**body, "where": where}, where[-2:]) for where in ("age >= 65", "age>66")
         ]
         assert [reply.status_code for reply in replies] == [422, 422]
         assert len({reply.json()["detail"] for reply in replies}) == 1
-        assert calling(office).ask(body, "two").json()["repeated"]
+        assert calling(state).ask(body, "two").json()["repeated"]

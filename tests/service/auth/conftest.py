@@ -7,12 +7,12 @@ import pytest
 from fastapi import Depends, FastAPI
 
 from noisycount.access.keyring import Keyring
-from noisycount.access.keys import Key, Role, Visitor
+from noisycount.access.keys import Key, Role, User
 from noisycount.config.file import load
 from noisycount.service.application import application
-from noisycount.service.auth.guard import Guard, owner_of, visitor_of
+from noisycount.service.auth.guard import Guard, owner_of, user_of
 from noisycount.service.auth.sessions import Attempts, LoginForm, Sessions
-from noisycount.service.state import Office
+from noisycount.service.state import ServiceState
 from tests.commands import configure
 from tests.service.client import Client
 
@@ -57,9 +57,9 @@ def served(here: Path) -> Iterator[Served]:
     """The survey and a payroll, served."""
     configure(here, '[datasets.payroll]\nsource = "payroll.csv"')
     configuration = load(here / "noisycount.toml")
-    office, clock = Office.open(configuration), Clock()
+    state, clock = ServiceState.open(configuration), Clock()
     try:
-        made = application(office)
+        made = application(state)
         guard = replace(
             Guard.of(configuration),
             sessions=Sessions(clock),
@@ -70,7 +70,7 @@ def served(here: Path) -> Iterator[Served]:
         add_probes(made)
         yield Served(made, guard, clock, guard.keyring)
     finally:
-        office.close()
+        state.close()
 
 
 def add_probes(application: FastAPI) -> None:
@@ -78,9 +78,9 @@ def add_probes(application: FastAPI) -> None:
 
     @application.get("/v1/probe")
     @application.post("/v1/probe")
-    async def probe(visitor: Annotated[Visitor, Depends(visitor_of)]) -> dict[str, str]:
-        return {"name": visitor.name, "role": visitor.role.value}
+    async def probe(user: Annotated[User, Depends(user_of)]) -> dict[str, str]:
+        return {"name": user.name, "role": user.role.value}
 
     @application.get("/v1/owners")
-    async def owners(visitor: Annotated[Visitor, Depends(owner_of)]) -> str:
-        return visitor.name
+    async def owners(user: Annotated[User, Depends(owner_of)]) -> str:
+        return user.name

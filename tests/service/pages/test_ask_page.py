@@ -6,7 +6,7 @@ from threading import Event
 import pytest
 from playwright.sync_api import Browser
 
-from noisycount.service.limits import Flights
+from noisycount.service.limits import InFlight
 from noisycount.service.refusals import InFlightError
 from tests.browser import NARROW, WIDE, Window, window
 from tests.serving import Service
@@ -14,7 +14,7 @@ from tests.serving import Service
 WAYS = [(NARROW, False), (WIDE, True), (NARROW, True), (WIDE, False)]
 
 
-class Watched(Flights):
+class Watched(InFlight):
     """Requests that are worked on, and whether one came twice."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Watched(Flights):
 
 def spends(service: Service) -> int:
     """Give how many debits the ledger has."""
-    return len(service.office.ledger.entries())
+    return len(service.state.ledger.entries())
 
 
 def condition(opened: Window, column: str, value: str) -> None:
@@ -143,7 +143,7 @@ def test_second_form_waits_for_the_first(chromium: Browser, service: Service) ->
         condition(opened, "year", "5")
         preview(opened)
         key = opened.page.locator("input[name=key]").input_value()
-        service.office.flights = watched = Watched()
+        service.state.in_flight = watched = Watched()
         with watched.of(f"ana:{key}"):
             opened.page.get_by_role("button", name="Ask and spend").click(no_wait_after=True)
             assert watched.refused.wait(30)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.service.state import Office
+from noisycount.service.state import ServiceState
 from tests.service.callers import ANA, BO, OWNER, calling, configured, serving
 
 COUNT = {"column": "age", "operator": ">=", "low": "65", "high": "", "within": "20"}
@@ -23,16 +23,16 @@ SURE = {"goal": "within", "confidence": "95%"}
 
 
 @pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
-    """Give an office that the tests of this file share."""
-    with serving(configured(tmp_path_factory.mktemp("office"), budget="50")) as opened:
+def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceState]:
+    """Give a service that the tests of this file share."""
+    with serving(configured(tmp_path_factory.mktemp("state"), budget="50")) as opened:
         yield opened
 
 
-def posted(office: Office, fields: dict[str, object], button: str = "preview") -> str:
+def posted(state: ServiceState, fields: dict[str, object], button: str = "preview") -> str:
     """Give the page that answers a form of ana's."""
     said = {**SURE, **fields, button: "1"}
-    return unescape(calling(office).request("POST", "/ask/stay", data=said).text)
+    return unescape(calling(state).request("POST", "/ask/stay", data=said).text)
 
 
 def hidden(page: str, name: str) -> str:
@@ -42,32 +42,32 @@ def hidden(page: str, name: str) -> str:
     return found[1]
 
 
-def paid(office: Office, fields: dict[str, object], key: str = "") -> tuple[str, str]:
+def paid(state: ServiceState, fields: dict[str, object], key: str = "") -> tuple[str, str]:
     """Give the address of an answer, and its page."""
-    page = posted(office, fields)
+    page = posted(state, fields)
     sent = {"question": hidden(page, "question"), "key": key or hidden(page, "key")}
-    reply = calling(office).request("POST", "/ask/stay/spend", data=sent)
+    reply = calling(state).request("POST", "/ask/stay/spend", data=sent)
     assert reply.status_code == 303
     place = reply.headers["Location"]
-    return place, unescape(calling(office).get(place).text)
+    return place, unescape(calling(state).get(place).text)
 
 
-def test_way_begins_at_the_list(office: Office) -> None:
+def test_way_begins_at_the_list(state: ServiceState) -> None:
     """Who comes sees the data sets that are there for them, and no other."""
-    assert calling(office).get("/").headers["Location"] == "/ask"
-    assert "payroll" not in calling(office).get("/ask").text
-    assert "payroll" in calling(office, OWNER).get("/ask").text
+    assert calling(state).get("/").headers["Location"] == "/ask"
+    assert "payroll" not in calling(state).get("/ask").text
+    assert "payroll" in calling(state, OWNER).get("/ask").text
 
 
-def test_preview_tells_what_no_record_can_satisfy(office: Office) -> None:
+def test_preview_tells_what_no_record_can_satisfy(state: ServiceState) -> None:
     """Before it is paid for."""
-    page = posted(office, {**COUNT, "operator": "between", "low": "64", "high": "1"})
+    page = posted(state, {**COUNT, "operator": "between", "low": "64", "high": "1"})
     assert "no record can satisfy age between 64 and 1: write the smaller end first" in page
 
 
-def test_preview_sends_what_it_showed(office: Office) -> None:
+def test_preview_sends_what_it_showed(state: ServiceState) -> None:
     """The confirmation holds the exact price, so that nobody pays more than was shown."""
-    page = posted(office, COUNT)
+    page = posted(state, COUNT)
     assert json.loads(hidden(page, "question")) == {
         "where": "age >= 65",
         "epsilon": "0.15",
@@ -76,38 +76,38 @@ def test_preview_sends_what_it_showed(office: Office) -> None:
     assert "Ask and spend ε = 0.15" in page
 
 
-def test_share_of_a_guess_has_its_picture(office: Office) -> None:
+def test_share_of_a_guess_has_its_picture(state: ServiceState) -> None:
     """With a public guess the dots are answers, around it."""
-    page = posted(office, {**COUNT, "within": "20%", "guess": "100"})
+    page = posted(state, {**COUNT, "within": "20%", "guess": "100"})
     assert "Fifty possible answers if the count is 100" in page
 
 
-def test_answer_is_there_for_its_asker_and_owners(office: Office) -> None:
+def test_answer_is_there_for_its_asker_and_owners(state: ServiceState) -> None:
     """Others are told what they are told of an answer that never was."""
-    place, page = paid(office, COUNT)
+    place, page = paid(state, COUNT)
     assert "a confidence interval of the privacy noise" in page
     assert "A credible interval" in page
     assert '--where "age >= 65"' in page or "--where 'age >= 65'" in page
-    assert calling(office, OWNER).get(place).status_code == 200
-    other, absent = (calling(office, BO).get(path) for path in (place, "/releases/ana:none"))
+    assert calling(state, OWNER).get(place).status_code == 200
+    other, absent = (calling(state, BO).get(path) for path in (place, "/releases/ana:none"))
     assert (other.status_code, other.text) == (absent.status_code, absent.text)
     assert other.status_code == 404
 
 
 def test_calls_say_what_the_answer_is_for_where_they_must(tmp_path: Path) -> None:
     """What is copied from a page is not refused for want of a purpose."""
-    with serving(configured(tmp_path, purpose=True)) as office:
-        page = posted(office, COUNT)
+    with serving(configured(tmp_path, purpose=True)) as state:
+        page = posted(state, COUNT)
         assert '"purpose": "what the answer is for"' in page
         assert "--purpose 'what the answer is for'" in page
         assert "purpose" not in json.loads(hidden(page, "question"))
 
 
-def test_table_is_told_as_it_was_asked(office: Office) -> None:
+def test_table_is_told_as_it_was_asked(state: ServiceState) -> None:
     """Rows, refined rows, and the calls that ask the same again."""
-    rehearsed = posted(office, TABLE, "rehearse")
+    rehearsed = posted(state, TABLE, "rehearse")
     assert "The same table of made-up records" in rehearsed
-    _, page = paid(office, TABLE)
+    _, page = paid(state, TABLE)
     assert page.count("<svg") == 9
     assert page.count('class="estimate"') == 10
     assert "--by town,age:0,18,65" in page
@@ -122,25 +122,25 @@ def test_an_answer_finds_its_data_set_by_its_account(tmp_path: Path) -> None:
     configuration = configured(tmp_path)
     renamed = replace(configuration.datasets["stay"], account="the book of stays")
     datasets = {**configuration.datasets, "stay": renamed}
-    with serving(replace(configuration, datasets=datasets)) as office:
-        _, page = paid(office, TABLE)
+    with serving(replace(configuration, datasets=datasets)) as state:
+        _, page = paid(state, TABLE)
     assert page.count('class="estimate"') == 10
 
 
-def test_own_repetition_is_shown_as_the_first(office: Office) -> None:
+def test_own_repetition_is_shown_as_the_first(state: ServiceState) -> None:
     """Who asks a table again sees its refined rows again, for nothing."""
-    paid(office, TABLE)
-    _, page = paid(office, TABLE)
+    paid(state, TABLE)
+    _, page = paid(state, TABLE)
     assert "nothing: it was asked before" in page
     assert page.count('class="estimate"') == 10
     assert "--by town,age:0,18,65" in page
 
 
-def test_hidden_keys_have_no_rows_of_few(office: Office) -> None:
+def test_hidden_keys_have_no_rows_of_few(state: ServiceState) -> None:
     """With a δ the records tell the keys of many; refined one by one, under a stated prior."""
     fields = {"group": "town", "split": "", "keys": "", "delta": "1e-6", "groups_per_unit": "1"}
     priced = {**fields, "goal": "epsilon", "epsilon": "1"}
-    refusal = posted(office, priced)
+    refusal = posted(state, priced)
     assert 'role="alert"' in refusal  # the budget is in ε alone
 
 
@@ -156,45 +156,47 @@ def test_hidden_keys_have_no_rows_of_few(office: Office) -> None:
         ({"where": "true", "goal": "epsilon", "epsilon": "99999999"}, "epsilon"),
     ],
 )
-def test_refusal_stands_on_the_page(office: Office, fields: dict[str, object], told: str) -> None:
+def test_refusal_stands_on_the_page(
+    state: ServiceState, fields: dict[str, object], told: str
+) -> None:
     """What the command line refuses is refused here, in the form that was filled in."""
-    page = posted(office, {"within": "20", **fields})
+    page = posted(state, {"within": "20", **fields})
     assert 'role="alert"' in page
     alert = page.partition('role="alert"')[2].partition("</div>")[0]
     assert told in alert
 
 
-def test_too_dear_is_not_offered(office: Office) -> None:
+def test_too_dear_is_not_offered(state: ServiceState) -> None:
     """What is left does not pay for it: there is no button, and the page says why."""
-    page = posted(office, {**COUNT, "goal": "epsilon", "epsilon": "60"})
+    page = posted(state, {**COUNT, "goal": "epsilon", "epsilon": "60"})
     assert "Ask and spend" not in page
     assert "more than what is left pays for" in page
 
 
-def test_broken_form_charges_nothing(office: Office) -> None:
+def test_broken_form_charges_nothing(state: ServiceState) -> None:
     """A confirmation that was changed by hand is refused in words."""
-    before = len(office.ledger.entries())
+    before = len(state.ledger.entries())
     for question in ("", "{}", '{"where": 3}', "not json"):
         sent = {"question": question, "key": "0" * 32}
-        reply = calling(office).request("POST", "/ask/stay/spend", data=sent)
+        reply = calling(state).request("POST", "/ask/stay/spend", data=sent)
         assert reply.status_code == 422
-    assert len(office.ledger.entries()) == before
+    assert len(state.ledger.entries()) == before
 
 
-def test_odd_key_gets_another_name(office: Office) -> None:
+def test_odd_key_gets_another_name(state: ServiceState) -> None:
     """A key that no page made reaches no ledger."""
-    place, _ = paid(office, {**COUNT, "low": "7"}, key="../\x00")
+    place, _ = paid(state, {**COUNT, "low": "7"}, key="../\x00")
     assert re.fullmatch(r"/releases/ana%3A[0-9a-f]{32}", place)
 
 
-def test_purpose_is_kept(office: Office) -> None:
+def test_purpose_is_kept(state: ServiceState) -> None:
     """What an answer is for stands on its page."""
-    page = posted(office, {**COUNT, "low": "8"})
+    page = posted(state, {**COUNT, "low": "8"})
     sent = {"question": hidden(page, "question"), "key": "a" * 32, "purpose": "annual report"}
-    place = calling(office).request("POST", "/ask/stay/spend", data=sent).headers["Location"]
-    assert "annual report" in calling(office).get(place).text
+    place = calling(state).request("POST", "/ask/stay/spend", data=sent).headers["Location"]
+    assert "annual report" in calling(state).get(place).text
 
 
-def test_analyst_is_booked(office: Office) -> None:
+def test_analyst_is_booked(state: ServiceState) -> None:
     """The ledger knows who asked."""
-    assert {entry.analyst for entry in office.ledger.entries()} == {ANA.name}
+    assert {entry.analyst for entry in state.ledger.entries()} == {ANA.name}

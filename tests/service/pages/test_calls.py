@@ -12,14 +12,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from noisycount.access.keys import Role, Visitor
+from noisycount.access.keys import Role, User
 from noisycount.config.file import load
-from noisycount.service.state import Office
+from noisycount.service.state import ServiceState
 from tests.commands import Run
 from tests.service.callers import OFTEN, calling, serving
 
-NAMED = Visitor("ana", Role.ANALYST, None)
-OWNER = Visitor("olga", Role.OWNER, None)
+NAMED = User("ana", Role.ANALYST, None)
+OWNER = User("olga", Role.OWNER, None)
 TOWNS = ["O'Hara", "Zürich", 'a,b "c"', "back\\slash $HOME `id` !", " spaced ", "1..3", "null", ""]
 COLUMNS = ["person", "town", "Größe (cm)", "it's", "a=b", "a,b", "a:b", "day", "ok"]
 CONFIGURATION = """
@@ -42,8 +42,8 @@ EVERYTHING = "analysts and purposes"
 
 
 @pytest.fixture
-def office(request: pytest.FixtureRequest, here: Path) -> Iterator[Office]:
-    """Give an office over a few odd records, of which the current folder has the configuration."""
+def state(request: pytest.FixtureRequest, here: Path) -> Iterator[ServiceState]:
+    """Give a service over a few odd records, of which the current folder has the configuration."""
     import polars as pl  # noqa: PLC0415 - for its frame alone
 
     rows = range(300)
@@ -115,7 +115,7 @@ def by_python(code: str) -> Any:  # noqa: ANN401 - the same
     return {(row.level, *row.labels): row.answer for row in release.rows}
 
 
-def by_service(office: Office, visitor: Visitor, command: str) -> Any:  # noqa: ANN401 - the same
+def by_service(state: ServiceState, user: User, command: str) -> Any:  # noqa: ANN401 - the same
     """Give the answers that the service replies to curl."""
     (place, *options), read = words(command, "curl")
     headers = dict(
@@ -123,7 +123,7 @@ def by_service(office: Office, visitor: Visitor, command: str) -> Any:  # noqa: 
     )
     assert headers.pop("Authorization") == "Bearer nc_secret"
     assert options[-2:] == ["--data-binary", "@-"]
-    reply = calling(office, visitor).request(
+    reply = calling(state, user).request(
         "POST", urlsplit(place).path, content=read.encode(), headers=headers
     )
     assert reply.status_code == 201, reply.text
@@ -138,10 +138,10 @@ def calls(page: str) -> list[str]:
     return [unescape(text) for text in found]
 
 
-def answers(office: Office, visitor: Visitor, run: Run, page: str) -> list[Any]:
+def answers(state: ServiceState, user: User, run: Run, page: str) -> list[Any]:
     """Give what each call of a page gets."""
     command, python, curl = calls(page)
-    return [by_command(run, command), by_python(python), by_service(office, visitor, curl)]
+    return [by_command(run, command), by_python(python), by_service(state, user, curl)]
 
 
 FORMS: dict[str, dict[str, object]] = {
@@ -189,32 +189,32 @@ FORMS: dict[str, dict[str, object]] = {
 
 @pytest.mark.few(8)
 @pytest.mark.parametrize(
-    ("office", "name"),
+    ("state", "name"),
     [
         *((EVERYTHING, name) for name in FORMS),
         *(("analysts", name) for name in ("apostrophe", "keys")),
         *(("nobody named", name) for name in ("apostrophe", "keys")),
     ],
-    indirect=["office"],
+    indirect=["state"],
 )
-def test_calls_of_a_page_run(office: Office, run: Run, name: str) -> None:
+def test_calls_of_a_page_run(state: ServiceState, run: Run, name: str) -> None:
     """Before an answer and behind it each of them gets that answer, and one debit is made."""
     form = {"goal": "epsilon", "epsilon": "5", "confidence": "95%", **FORMS[name]}
-    caller = calling(office, NAMED)
+    caller = calling(state, NAMED)
     page = caller.request("POST", "/ask/Umfrage-2026", data={**form, "preview": "1"}).text
     assert 'role="alert"' not in page, page
-    first, *others = answers(office, NAMED, run, page)
+    first, *others = answers(state, NAMED, run, page)
     assert others == [first, first]
     found = re.search(r'name="question" value="(.*?)">', page, re.DOTALL)
     assert found is not None
     sent = {"question": unescape(found[1]), "purpose": "what", "key": "a" * 32}
     place = caller.request("POST", "/ask/Umfrage-2026/spend", data=sent).headers["Location"]
-    (entry,) = office.ledger.entries()
-    assert entry.analyst == (NAMED.name if office.configuration.analysts else "analyst")
+    (entry,) = state.ledger.entries()
+    assert entry.analyst == (NAMED.name if state.configuration.analysts else "analyst")
     mine = caller.get(place).text
     if "<pre" in mine:
-        assert answers(office, NAMED, run, mine) == [first] * 3
-    assert len(office.ledger.entries()) == 1
+        assert answers(state, NAMED, run, mine) == [first] * 3
+    assert len(state.ledger.entries()) == 1
 
 
 BODIES: dict[str, dict[str, object]] = {
@@ -244,22 +244,22 @@ BODIES: dict[str, dict[str, object]] = {
 
 @pytest.mark.few(8)
 @pytest.mark.parametrize(
-    ("office", "name"),
+    ("state", "name"),
     [
         *((EVERYTHING, name) for name in BODIES),
         *(("nobody named", name) for name in ("apostrophe", "table")),
     ],
-    indirect=["office"],
+    indirect=["state"],
 )
-def test_calls_of_an_answer_run(office: Office, run: Run, name: str) -> None:
+def test_calls_of_an_answer_run(state: ServiceState, run: Run, name: str) -> None:
     """For its asker, and for an owner who looks at it: each gets the very answer, for nothing."""
     body = {**BODIES[name], "epsilon": "5", "purpose": "it's “for” \\ Zürich"}
-    caller = calling(office, NAMED)
+    caller = calling(state, NAMED)
     reply = caller.ask(body, "mine", "Umfrage-2026")
     assert reply.status_code == 201, reply.text
     told = reply.json()
     first = answers_in(told)
-    for visitor in (NAMED, OWNER):
-        page = calling(office, visitor).get("/releases/ana:mine").text
-        assert answers(office, visitor, run, page) == [first] * 3
-    assert len(office.ledger.entries()) == 1
+    for user in (NAMED, OWNER):
+        page = calling(state, user).get("/releases/ana:mine").text
+        assert answers(state, user, run, page) == [first] * 3
+    assert len(state.ledger.entries()) == 1

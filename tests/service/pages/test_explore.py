@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.release.reply_tick import Slot
+from noisycount.release.reply_tick import ReplyTick
 from noisycount.service.application import application
 from noisycount.service.pages.explore import boxes, fragment, moved
 from noisycount.tasks.explore.quantity import QUANTITIES
@@ -24,8 +24,8 @@ START = Sliders()
 @pytest.fixture(scope="module")
 def caller(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
     """Give an analyst at an application."""
-    with serving(configured(tmp_path_factory.mktemp("explore"))) as office:
-        yield calling(office)
+    with serving(configured(tmp_path_factory.mktemp("explore"))) as state:
+        yield calling(state)
 
 
 def test_page_shows_every_chart(caller: Caller) -> None:
@@ -140,8 +140,8 @@ def test_refused_fragments_are_problems(caller: Caller, query: str, words: str) 
 
 def test_nobody_unknown_explores(tmp_path: Path) -> None:
     """The page asks for a key, though it shows no data."""
-    with serving(configured(tmp_path)) as office:
-        stranger = Caller(application(office))
+    with serving(configured(tmp_path)) as state:
+        stranger = Caller(application(state))
         for path in ("/explore", "/explore/fragment?chart=error", "/explore/data?chart=error"):
             assert stranger.get(path).status_code == 401
 
@@ -149,7 +149,7 @@ def test_nobody_unknown_explores(tmp_path: Path) -> None:
 def test_explore_needs_no_slot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Replies leave at once, also where replies about data sets wait for a tick."""
     asked: list[object] = []
-    with serving(configured(tmp_path), slots=True) as office:
-        monkeypatch.setattr(Slot, "reply", lambda *work: asked.append(work))
-        assert calling(office).get("/explore").status_code == 200
+    with serving(configured(tmp_path), slots=True) as state:
+        monkeypatch.setattr(ReplyTick, "reply", lambda *work: asked.append(work))
+        assert calling(state).get("/explore").status_code == 200
     assert asked == []

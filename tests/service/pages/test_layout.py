@@ -3,24 +3,24 @@ import re
 import pytest
 from starlette.requests import Request
 
-from noisycount.access.keys import Role, Visitor
+from noisycount.access.keys import Role, User
 from noisycount.service.pages.layout import PAGE_HEADERS, address, page, places, static_file
 
-OWNER = Visitor("olga", Role.OWNER, None)
-ANA = Visitor("<b>ana</b>", Role.ANALYST, frozenset())
+OWNER = User("olga", Role.OWNER, None)
+ANA = User("<b>ana</b>", Role.ANALYST, frozenset())
 
 
-def shown(visitor: Visitor | None, path: str = "/ask") -> str:
+def shown(user: User | None, path: str = "/ask") -> str:
     """Give the text of a page that says one sentence."""
     request = Request({"type": "http", "method": "GET", "path": path, "headers": [], "state": {}})
-    reply = page(request, "refused.html", visitor, status=404, heading="No", words="<i>no</i>")
+    reply = page(request, "refused.html", user, status=404, heading="No", words="<i>no</i>")
     assert reply.status_code == 404
     return bytes(reply.body).decode()
 
 
 def test_ways_are_those_of_the_role() -> None:
     """Nobody unknown is led anywhere, and the report is an owner's."""
-    names = [[place.name for place in places(visitor)] for visitor in (None, ANA, OWNER)]
+    names = [[place.name for place in places(user)] for user in (None, ANA, OWNER)]
     assert names == [[], ["Ask", "Explore", "Ledger"], ["Ask", "Explore", "Ledger", "Report"]]
 
 

@@ -8,35 +8,35 @@ from pathlib import Path
 import httpx
 import pytest
 
-from noisycount.access.keys import Role, Visitor
+from noisycount.access.keys import Role, User
 from noisycount.service.application import application
-from noisycount.service.auth.guard import visitor_of
+from noisycount.service.auth.guard import user_of
 from noisycount.service.pages.ledger import AT_ONCE, Filters
-from noisycount.service.state import Office
+from noisycount.service.state import ServiceState
 from noisycount.tasks.report.report import report_on
 from tests.ledger.ledgers import change
 from tests.service.client import Client
 from tests.tasks.report.ledgers import HOSTILE, NAMES, configured, filled
 
 DEBITS = 131
-OWNER = Visitor("olga", Role.OWNER, None)
-ANA = Visitor("analyst 1", Role.ANALYST, frozenset({"visits"}))
+OWNER = User("olga", Role.OWNER, None)
+ANA = User("analyst 1", Role.ANALYST, frozenset({"visits"}))
 
 
 @pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
-    """An office with a long ledger."""
-    configuration = configured(tmp_path_factory.mktemp("office"))
+def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceState]:
+    """A service with a long ledger."""
+    configuration = configured(tmp_path_factory.mktemp("state"))
     filled(configuration, DEBITS)
-    office = Office.open(configuration, slots=False)
-    yield office
-    office.close()
+    state = ServiceState.open(configuration, slots=False)
+    yield state
+    state.close()
 
 
-def page(office: Office, path: str, visitor: Visitor = OWNER) -> httpx.Response:
-    """The reply to a visitor who is known."""
-    made = application(office)
-    made.dependency_overrides[visitor_of] = lambda: visitor
+def page(state: ServiceState, path: str, user: User = OWNER) -> httpx.Response:
+    """The reply to a user who is known."""
+    made = application(state)
+    made.dependency_overrides[user_of] = lambda: user
     return Client(made, headers={"Accept": "text/html"}).get(path)
 
 
@@ -47,100 +47,98 @@ def rows(reply: httpx.Response) -> list[str]:
     return re.findall(r"<tr><th scope=\"row\">.*?</tr>", table)
 
 
-def test_an_owner_pages_through_all(office: Office) -> None:
+def test_an_owner_pages_through_all(state: ServiceState) -> None:
     """The newest first, each entry once."""
-    pages = [rows(page(office, f"/ledger?page={number}")) for number in (1, 2, 3, 4)]
+    pages = [rows(page(state, f"/ledger?page={number}")) for number in (1, 2, 3, 4)]
     assert [len(each) for each in pages] == [AT_ONCE, AT_ONCE, DEBITS - 2 * AT_ONCE, 0]
-    assert f"{DEBITS} entries, page 1 of 3" in page(office, "/ledger").text
-    assert f"page={2}" in page(office, "/ledger").text
+    assert f"{DEBITS} entries, page 1 of 3" in page(state, "/ledger").text
+    assert f"page={2}" in page(state, "/ledger").text
     assert "age &gt;= 65 130" in pages[0][0]
 
 
-def test_filters_are_those_of_the_form(office: Office) -> None:
+def test_filters_are_those_of_the_form(state: ServiceState) -> None:
     """By data set, by who asked and by day; a day that is none is told and left out."""
-    shown = rows(page(office, "/ledger?dataset=survey&analyst=analyst+2"))
+    shown = rows(page(state, "/ledger?dataset=survey&analyst=analyst+2"))
     assert len(shown) == sum(n % 2 == 0 and n % 3 == 2 for n in range(DEBITS))
-    assert rows(page(office, "/ledger?until=2020-01-01")) == []
-    wrong = page(office, "/ledger?since=2026-13-99")
+    assert rows(page(state, "/ledger?until=2020-01-01")) == []
+    wrong = page(state, "/ledger?since=2026-13-99")
     assert "left out: 2026-13-99" in wrong.text
     assert len(rows(wrong)) == AT_ONCE
     for odd in ("page=0", "page=-1", "page=%E2%91%A0", "page=9999999", "dataset=%00"):
-        assert page(office, f"/ledger?{odd}").status_code == 200
+        assert page(state, f"/ledger?{odd}").status_code == 200
 
 
-def test_an_analyst_sees_their_own_entries_alone(office: Office) -> None:
+def test_an_analyst_sees_their_own_entries_alone(state: ServiceState) -> None:
     """Of data sets that were granted, whatever the address says; no other name is on the page."""
     own = sum(n % 2 == 1 and n % 3 == 1 for n in range(DEBITS))
     for query in ("", "?analyst=analyst+2", "?dataset=visits", "?check=1"):
-        reply = page(office, f"/ledger{query}", ANA)
+        reply = page(state, f"/ledger{query}", ANA)
         assert f"{own} entries" in reply.text
         assert not re.search(r"survey|analyst [02]|[0-9a-f]{64}|NOT VERIFIED", reply.text)
     for query in ("?dataset=survey", "?dataset=absent"):
-        assert "0 entries" in page(office, f"/ledger{query}", ANA).text
-    told = json.loads(page(office, "/ledger/export?form=json&analyst=analyst+2", ANA).text)
+        assert "0 entries" in page(state, f"/ledger{query}", ANA).text
+    told = json.loads(page(state, "/ledger/export?form=json&analyst=analyst+2", ANA).text)
     assert {(each["analyst"], each["dataset"]) for each in told} == {("analyst 1", "visits")}
     assert len(told) == own
 
 
-def test_an_export_is_what_the_filters_let_through(office: Office) -> None:
+def test_an_export_is_what_the_filters_let_through(state: ServiceState) -> None:
     """Each entry once, as a file that runs nothing."""
-    reply = page(office, "/ledger/export?form=csv&dataset=visits")
+    reply = page(state, "/ledger/export?form=csv&dataset=visits")
     assert reply.headers["content-disposition"].startswith('attachment; filename="noisycount-led')
     found = list(csv.DictReader(StringIO(reply.text)))
     assert {row["dataset"] for row in found} == {"visits"}
     assert len(found) == sum(n % 2 for n in range(DEBITS))
     assert any(row["purpose"] == f"'{HOSTILE}" for row in found)
-    told = json.loads(page(office, "/ledger/export?form=json").text)
+    told = json.loads(page(state, "/ledger/export?form=json").text)
     assert len(told) == DEBITS
     assert {each["dataset"] for each in told} == set(NAMES)
-    assert page(office, "/ledger/export?form=exe").status_code == 422
+    assert page(state, "/ledger/export?form=exe").status_code == 422
 
 
-def test_words_of_others_are_text(office: Office) -> None:
+def test_words_of_others_are_text(state: ServiceState) -> None:
     """A question and a purpose that are HTML run nothing."""
     for path in ("/ledger?page=3", "/report"):
-        text = page(office, path).text
+        text = page(state, path).text
         assert "<script>alert" not in text
         assert "&lt;script&gt;alert(1)" in text
 
 
 @pytest.mark.parametrize("form", ["html", "csv", "md", "json", "registry"])
-def test_the_report_is_a_file_in_every_form(office: Office, form: str) -> None:
+def test_the_report_is_a_file_in_every_form(state: ServiceState, form: str) -> None:
     """For owners alone; each form is what the command writes."""
-    reply = page(office, f"/report/file?form={form}")
+    reply = page(state, f"/report/file?form={form}")
     assert reply.status_code == 200
     assert "attachment" in reply.headers["content-disposition"]
     assert "survey" in reply.text
-    assert page(office, f"/report/file?form={form}", ANA).status_code == 403
+    assert page(state, f"/report/file?form={form}", ANA).status_code == 403
 
 
-def test_the_report_in_its_frame_says_the_same(office: Office) -> None:
+def test_the_report_in_its_frame_says_the_same(state: ServiceState) -> None:
     """The sentences of the file stand on the page."""
-    text = page(office, "/report").text
-    for dataset in report_on(office.ledger, office.configuration).datasets:
+    text = page(state, "/report").text
+    for dataset in report_on(state.ledger, state.configuration).datasets:
         assert dataset.odds in text
-    assert page(office, "/report", ANA).status_code == 403
+    assert page(state, "/report", ANA).status_code == 403
 
 
 def test_a_broken_chain_is_told(tmp_path: Path) -> None:
     """By a check of every row, by the report, and at once where the service reads it first."""
     configuration = configured(tmp_path)
     filled(configuration, 12)
-    office = Office.open(configuration, slots=False)
+    state = ServiceState.open(configuration, slots=False)
     for path in ("/ledger?check=1", "/report"):
-        told = page(office, path).text
+        told = page(state, path).text
         assert "consistent in themselves" in told
         assert "notice note" in told
         assert "notice good" not in told
-    change(office.ledger, "UPDATE ledger SET answer = '1' WHERE number = 4")
+    change(state.ledger, "UPDATE ledger SET answer = '1' WHERE number = 4")
     for path in ("/ledger?check=1", "/report"):
-        assert "NOT VERIFIED: row 4 " in page(office, path).text
-    office.close()
-    office = Office.open(configuration, slots=False)
-    assert (
-        "NOT VERIFIED: row 4 of the ledger is damaged; restore it" in page(office, "/ledger").text
-    )
-    office.close()
+        assert "NOT VERIFIED: row 4 " in page(state, path).text
+    state.close()
+    state = ServiceState.open(configuration, slots=False)
+    assert "NOT VERIFIED: row 4 of the ledger is damaged; restore it" in page(state, "/ledger").text
+    state.close()
 
 
 def test_a_filter_shows_nothing_beyond_what_may_be_seen() -> None:

@@ -18,7 +18,7 @@ from noisycount.readers.common import (
     source_names,
 )
 from noisycount.readers.dataset import of_table, table_option, unit_option
-from noisycount.release.reply_tick import Slot
+from noisycount.release.reply_tick import ReplyTick
 from noisycount.tasks.count import answer_to, dataset_asked, hints
 from noisycount.tasks.count_display import (
     Trial,
@@ -107,7 +107,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     table: str | None,
     analyst: str | None,
     purpose: str | None,
-    slot: Slot | None,
+    slot: ReplyTick | None,
     configuration: Config,
     *,
     asked: Asked,

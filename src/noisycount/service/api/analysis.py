@@ -26,7 +26,7 @@ from noisycount.service.api.questions import (
 )
 from noisycount.service.bodies import JsonRoute, Shape, listed, members, responses
 from noisycount.service.spend import said
-from noisycount.service.visitors import Asking, Open
+from noisycount.service.users import Asking, State
 
 if TYPE_CHECKING:
     from noisycount.model.exact import Exact
@@ -198,9 +198,9 @@ class Refining(BaseModel):
 
 
 @refining_routes.post("/v1/refine", responses=responses(_SHAPE, _EXAMPLE, also=[504]))
-def refine(asked: Refining, _: Asking, office: Open) -> dict[str, Any]:
+def refine(asked: Refining, _: Asking, state: State) -> dict[str, Any]:
     """The estimate of a count from noisy answers and a public rate; no record is read."""
-    return office.computed(partial(_told, asked))
+    return state.computed(partial(_told, asked))
 
 
 def _told(asked: Refining) -> dict[str, Any]:
@@ -328,9 +328,9 @@ class Revealing(BaseModel):
 
 
 @risks_routes.post("/v1/risk", responses=responses(_SHAPE_RISKS, _EXAMPLE_RISKS, also=[504]))
-def risk(asked: Revealing, _: Asking, office: Open) -> dict[str, Any]:
+def risk(asked: Revealing, _: Asking, state: State) -> dict[str, Any]:
     """What an answer reveals to those who know more or less; no record is read."""
-    return office.computed(partial(_told_risks, asked))
+    return state.computed(partial(_told_risks, asked))
 
 
 def _told_risks(asked: Revealing) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The data sets that are there for a visitor, and what is left of each.
+"""The data sets that are there for a user, and what is left of each.
 
 What a question would cost and give, without asking it.
 
@@ -13,12 +13,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Query, Response
 
-from noisycount.access.keys import Visitor
+from noisycount.access.keys import User
 from noisycount.ledger.exact import exact_epsilon
 from noisycount.service.bodies import BUDGETS, JsonRoute, Shape, listed, members, responses
 from noisycount.service.spend import Question, Spend, found
-from noisycount.service.state import Office
-from noisycount.service.visitors import Asking, Dataset, Open
+from noisycount.service.state import ServiceState
+from noisycount.service.users import Asking, Dataset, State
 from noisycount.tasks.count_display import Trial, trial_object
 from noisycount.tasks.rehearsal import rehearsal_object, rehearsal_of
 from noisycount.tasks.show import View, budget_words, offer_object
@@ -68,28 +68,28 @@ _NAMES: Shape = members(datasets=listed(members(dataset="string")))
 @datasets_routes.get(
     "/v1/datasets", responses=responses(_NAMES, {"datasets": [{"dataset": "survey"}]})
 )
-def datasets(visitor: Asking, office: Open) -> dict[str, Any]:
+def datasets(user: Asking, state: State) -> dict[str, Any]:
     """The data sets that you may see."""
-    return office.reply(
-        lambda: {"datasets": [{"dataset": each.name} for each in office.datasets(visitor)]}
+    return state.reply(
+        lambda: {"datasets": [{"dataset": each.name} for each in state.datasets(user)]}
     )
 
 
 @datasets_routes.get("/v1/datasets/{name}", responses=responses(_SHAPE, _EXAMPLE, also=[504]))
 def dataset(
     name: Dataset,
-    visitor: Asking,
-    office: Open,
+    user: Asking,
+    state: State,
     epsilon: Annotated[
         str, Query(max_length=100, description="ε of the answers that are to be paid for.")
     ] = "0.1",
 ) -> dict[str, Any]:
     """What may be asked of a data set, and what is left of its budget for you."""
-    return office.reply(partial(_told, name, visitor, office, exact_epsilon(epsilon)))
+    return state.reply(partial(_told, name, user, state, exact_epsilon(epsilon)))
 
 
-def _told(name: str, visitor: Visitor, office: Office, price: Fraction) -> dict[str, Any]:
-    view = View.at(office.counter(visitor, name), office.analyst(visitor), price)
+def _told(name: str, user: User, state: ServiceState, price: Fraction) -> dict[str, Any]:
+    view = View.at(state.counter(user, name), state.analyst(user), price)
     return {**offer_object(view), "budget_words": budget_words(view)}
 
 
@@ -144,13 +144,13 @@ _EXAMPLE_PLANS: dict[str, Any] = {
 @plans_routes.post(
     "/v1/datasets/{name}/plan", responses=responses(_SHAPE_PLANS, _EXAMPLE_PLANS, also=[504])
 )
-def plan(name: Dataset, question: Question, visitor: Asking, office: Open) -> dict[str, Any]:
+def plan(name: Dataset, question: Question, user: Asking, state: State) -> dict[str, Any]:
     """What a question would cost and give; nothing is counted or charged."""
-    return office.reply(partial(_told_plans, name, question, visitor, office))
+    return state.reply(partial(_told_plans, name, question, user, state))
 
 
-def _told_plans(name: str, question: Question, visitor: Visitor, office: Office) -> dict[str, Any]:
-    counter, analyst = office.counter(visitor, name), office.analyst(visitor)
+def _told_plans(name: str, question: Question, user: User, state: ServiceState) -> dict[str, Any]:
+    counter, analyst = state.counter(user, name), state.analyst(user)
     asked, pay = question.asked(), question.pay
     if asked.is_table:
         table = TableTrial.at(counter, asked, pay, analyst)
@@ -194,15 +194,15 @@ _EXAMPLE_REHEARSALS = {
     "/v1/datasets/{name}/rehearsal",
     responses=responses(_SHAPE_REHEARSALS, _EXAMPLE_REHEARSALS, also=[504]),
 )
-def rehearsal(name: Dataset, question: Question, visitor: Asking, office: Open) -> dict[str, Any]:
+def rehearsal(name: Dataset, question: Question, user: Asking, state: State) -> dict[str, Any]:
     """The same question on made-up records of the same columns; free."""
-    return office.reply(partial(_told_rehearsals, name, question, visitor, office))
+    return state.reply(partial(_told_rehearsals, name, question, user, state))
 
 
 def _told_rehearsals(
-    name: str, question: Question, visitor: Visitor, office: Office
+    name: str, question: Question, user: User, state: ServiceState
 ) -> dict[str, Any]:
-    counter = office.counter(visitor, name)
+    counter = state.counter(user, name)
     return rehearsal_object(rehearsal_of(counter, question.asked(), question.pay))
 
 
@@ -278,11 +278,11 @@ _Key = Annotated[
     responses=responses(_SHAPE_RELEASES, _EXAMPLE_RELEASES, status=201, also=[403, 409, 504]),
 )
 async def release(
-    name: Dataset, question: Question, visitor: Asking, office: Open, key: _Key
+    name: Dataset, question: Question, user: Asking, state: State, key: _Key
 ) -> Response:
     """An answer: one count, several, or a table; charged before anything is counted."""
-    spend = Spend(visitor, name, key.strip('"'), question)
-    reply = await office.awaited(partial(spend.reply, office))
+    spend = Spend(user, name, key.strip('"'), question)
+    reply = await state.awaited(partial(spend.reply, state))
     location = {"Location": f"/v1/releases/{reply.name}"}
     return Response(reply.content, 201, location, _JSON)
 
@@ -301,8 +301,8 @@ def released(
             examples=["ana:2026-11-22-poor-health"],
         ),
     ],
-    visitor: Asking,
-    office: Open,
+    user: Asking,
+    state: State,
 ) -> Response:
     """An answer that was paid for: your own, or any for an owner."""
-    return Response(office.reply(partial(found, id, visitor, office)), media_type=_JSON)
+    return Response(state.reply(partial(found, id, user, state)), media_type=_JSON)

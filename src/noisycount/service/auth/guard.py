@@ -17,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
 from noisycount.access.keyring import Keyring
-from noisycount.access.keys import IssuedKey, Visitor
+from noisycount.access.keys import IssuedKey, User
 from noisycount.config.config import Config
 from noisycount.errors import ConfigError
 from noisycount.service.auth.sessions import (
@@ -39,7 +39,7 @@ from noisycount.service.refusals import (
 if TYPE_CHECKING:
     from noisycount.service.auth.oidc import Tokens
 
-__all__ = ["FIELD", "Guard", "check_origin", "field_of", "guard_of", "owner_of", "visitor_of"]
+__all__ = ["FIELD", "Guard", "check_origin", "field_of", "guard_of", "owner_of", "user_of"]
 
 
 _KEY = "nc_"  # how a key begins, and no token
@@ -72,7 +72,7 @@ class Guard:
         """
         return cls(Keyring.of(configuration), _tokens(configuration))
 
-    def bearer(self, shown: str) -> Visitor | None:
+    def bearer(self, shown: str) -> User | None:
         """Who comes with a key or a token; None: nobody.
 
         Args:
@@ -83,9 +83,9 @@ class Guard:
         """
         with _checking():
             if self.tokens is not None and self.takes_a_moment(shown):
-                return self.tokens.visitor(shown)
+                return self.tokens.user(shown)
             holder = self.keyring.holder(shown)
-        return None if holder is None else holder.visitor
+        return None if holder is None else holder.user
 
     def takes_a_moment(self, shown: str) -> bool:
         """Whether it may take long to know who comes: an issuer is far, the keys are at hand.
@@ -108,7 +108,7 @@ class Guard:
             holder = self.keyring.holder(shown)
         return None if holder is None else (self.sessions.begin(holder.id), holder)
 
-    def session(self, said: str) -> tuple[Session, Visitor] | None:
+    def session(self, said: str) -> tuple[Session, User] | None:
         """The session of a cookie, and who is logged in; None where its key opens nothing more.
 
         Args:
@@ -125,12 +125,12 @@ class Guard:
         if holder is None:
             self.sessions.end(said)
             return None
-        return session, holder.visitor
+        return session, holder.user
 
 
 @contextmanager
 def _checking() -> Iterator[None]:
-    """Tell a visitor nothing of what the owner has to mend."""
+    """Tell a user nothing of what the owner has to mend."""
     try:
         yield
     except ConfigError as error:
@@ -213,10 +213,10 @@ def guard_of(request: Request) -> Guard:
     return guard
 
 
-async def visitor_of(request: Request) -> Visitor:
+async def user_of(request: Request) -> User:
     """Who asks: by a key or a token as `Authorization: Bearer`, or by the session of the page.
 
-    A session may change something only by a form of its own. `request.state` has the visitor, and
+    A session may change something only by a form of its own. `request.state` has the user, and
     for a session `csrf`, which each of its forms carries.
 
     Raises:
@@ -225,42 +225,42 @@ async def visitor_of(request: Request) -> Visitor:
         UncheckedError: Keys cannot be read.
     """
     shown = request.headers.getlist("authorization")
-    visitor = await (_by_header(request, shown) if shown else _by_session(request))
-    request.state.visitor = visitor
-    return visitor
+    user = await (_by_header(request, shown) if shown else _by_session(request))
+    request.state.user = user
+    return user
 
 
-async def owner_of(visitor: Annotated[Visitor, Depends(visitor_of)]) -> Visitor:
+async def owner_of(user: Annotated[User, Depends(user_of)]) -> User:
     """An owner who asks.
 
     Raises:
         ForbiddenError: It is an analyst.
     """
-    if not visitor.is_owner:
+    if not user.is_owner:
         raise ForbiddenError
-    return visitor
+    return user
 
 
-async def _by_header(request: Request, shown: list[str]) -> Visitor:
+async def _by_header(request: Request, shown: list[str]) -> User:
     scheme, _, rest = shown[0].partition(" ")
     if len(shown) > 1 or scheme.lower() != "bearer":
         raise UnauthenticatedError
     guard, said = guard_of(request), rest.strip()
     is_far = guard.takes_a_moment(said)
-    visitor = await run_in_threadpool(guard.bearer, said) if is_far else guard.bearer(said)
-    if visitor is None:
+    user = await run_in_threadpool(guard.bearer, said) if is_far else guard.bearer(said)
+    if user is None:
         raise UnauthenticatedError
-    return visitor
+    return user
 
 
-async def _by_session(request: Request) -> Visitor:
+async def _by_session(request: Request) -> User:
     said = cookie_of(request, SESSION)
     found = None if said is None else guard_of(request).session(said)
     if found is None:
         raise UnauthenticatedError
-    session, visitor = found
+    session, user = found
     if request.method not in _READING:
         check_origin(request)
         await check_token(request, session.csrf)
     request.state.csrf = session.csrf
-    return visitor
+    return user

@@ -34,7 +34,7 @@ from joserfc.jwk import GuestProtocol, Key, KeySet, OctKey
 from joserfc.jws import JWSRegistry
 
 from noisycount.access.keyring import check_analyst, granted
-from noisycount.access.keys import Role, Visitor
+from noisycount.access.keys import Role, User
 from noisycount.config.config import Config
 from noisycount.config.service import OidcConfig, is_safe_address
 from noisycount.errors import ConfigError
@@ -331,13 +331,13 @@ class Tokens:
 
     Attributes:
         config: Whose, for whom, and who that may be.
-        visitors: Who comes, by subject.
+        users: Who comes, by subject.
         keys: The issuer's.
         now: Seconds since 1970.
     """
 
     config: OidcConfig
-    visitors: Mapping[str, Visitor]
+    users: Mapping[str, User]
     keys: IssuerKeys
     now: Callable[[], float] = time.time
 
@@ -351,16 +351,16 @@ class Tokens:
         config = configuration.service.oidc
         if config is None:
             return None
-        visitors = {}
+        users = {}
         for subject, analyst in config.analysts.items():
             check_analyst(analyst.name, configuration)
             role = Role(analyst.role)
             datasets = granted(role, analyst.datasets, configuration)
             grants = None if datasets is None else frozenset(datasets)
-            visitors[subject] = Visitor(analyst.name, role, grants)
-        return cls(config, visitors, IssuerKeys(config))
+            users[subject] = User(analyst.name, role, grants)
+        return cls(config, users, IssuerKeys(config))
 
-    def visitor(self, token: str) -> Visitor | None:
+    def user(self, token: str) -> User | None:
         """Who comes with a token; None: it is not the issuer's, not for us, over, or nobody's.
 
         Args:
@@ -376,7 +376,7 @@ class Tokens:
         except _MALFORMED:
             return None
 
-    def _visitor(self, token: str) -> Visitor | None:
+    def _visitor(self, token: str) -> User | None:
         header = json_object(decoded(token.partition(".")[0]))
         if not is_of_login(header, self.config.algorithms):
             return None
@@ -384,7 +384,7 @@ class Tokens:
         signed = jws.deserialize_compact(token, self._key, registry=registry)
         claims = json_object(signed.payload or b"")
         subject = subject_of(claims, self.config, self.now())
-        return None if subject is None else self.visitors.get(subject)
+        return None if subject is None else self.users.get(subject)
 
     def _key(self, signed: GuestProtocol) -> Key:
         """The key that the header of a token names, of those of the issuer and of no other."""

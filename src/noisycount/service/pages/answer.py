@@ -12,7 +12,7 @@ from typing import Any, Self, TypeAlias
 
 from markupsafe import Markup
 
-from noisycount.access.keys import Visitor
+from noisycount.access.keys import User
 from noisycount.display.columns import free_name
 from noisycount.display.numbers import approximately, percent, plus_minus, signed
 from noisycount.errors import NoisyCountError
@@ -27,7 +27,7 @@ from noisycount.readers.assumption import Assumed
 from noisycount.release.answer import next_words
 from noisycount.service.pages.picture import bar_picture
 from noisycount.service.spend import found
-from noisycount.service.state import Office
+from noisycount.service.state import ServiceState
 from noisycount.tasks.refine.estimate import Refinement, refinement_facts
 from noisycount.tasks.refine.published import AskedTable, grouped_by_name
 from noisycount.terminal.printing import Facts
@@ -184,23 +184,23 @@ class Released:
     estimates: RowEstimates | None = None
 
     @classmethod
-    def of(cls, office: Office, visitor: Visitor, name: str) -> Self:
+    def of(cls, state: ServiceState, user: User, name: str) -> Self:
         """The answer under a key.
 
         Raises:
-            UnknownReleaseError: There is none, or not for this visitor.
+            UnknownReleaseError: There is none, or not for this user.
         """
-        told = json.loads(found(name, visitor, office))
-        entry = entry_of_key(office.ledger, told.get("first") or name)
+        told = json.loads(found(name, user, state))
+        entry = entry_of_key(state.ledger, told.get("first") or name)
         purpose = "" if entry is None else entry.purpose or ""
-        dataset = office.configuration.datasets.get(office.name_of(told["dataset"]))
+        dataset = state.configuration.datasets.get(state.name_of(told["dataset"]))
         if "rows" not in told and "error" in told:
             size = None if dataset is None else dataset.size
             return cls(told, purpose, CountEstimate.of(told, size))
         if "rows" not in told or entry is None or dataset is None:
             return cls(told, purpose)
         with suppress(NoisyCountError):  # what was asked of other columns is told as it was
-            columns = office.counter(visitor, dataset.name).records.schema
+            columns = state.counter(user, dataset.name).records.schema
             estimates = RowEstimates.of(entry, told["confidence"], columns)
             return cls(told, purpose, estimates=estimates)
         return cls(told, purpose)

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
-from noisycount.access.keys import Visitor
+from noisycount.access.keys import User
 from noisycount.errors import BudgetError, NoisyCountError, PredicateError
 from noisycount.ledger.replies import entry_of_key
 from noisycount.ledger.reply import Reply
@@ -29,8 +29,8 @@ from noisycount.service.pages.layout import PAGE_HEADERS, page
 from noisycount.service.pages.preview import Offer, Preview, RehearsedPanel
 from noisycount.service.refusals import InFlightError
 from noisycount.service.spend import Question, Spend
-from noisycount.service.state import Office
-from noisycount.service.visitors import Asking
+from noisycount.service.state import ServiceState
+from noisycount.service.users import Asking
 from noisycount.tasks.rehearsal import rehearsal_of
 
 __all__ = ["router"]
@@ -74,64 +74,64 @@ def first_page() -> Response:
 
 
 @router.get("/ask")
-def ask_list(request: Request, visitor: Asking) -> Response:
-    """The data sets that are there for a visitor."""
-    office: Office = request.app.state.office
-    offers = office.reply(partial(_offers, office, visitor))
-    return page(request, "ask_list.html", visitor, offers=offers)
+def ask_list(request: Request, user: Asking) -> Response:
+    """The data sets that are there for a user."""
+    state: ServiceState = request.app.state.service
+    offers = state.reply(partial(_offers, state, user))
+    return page(request, "ask_list.html", user, offers=offers)
 
 
 @router.get("/ask/{name}")
-def ask_page(request: Request, name: str, visitor: Asking) -> Response:
+def ask_page(request: Request, name: str, user: Asking) -> Response:
     """The empty form of a data set."""
-    office: Office = request.app.state.office
-    shown = office.reply(lambda: Shown(_offer(office, visitor, name), AskForm()))
-    return _page(request, visitor, shown)
+    state: ServiceState = request.app.state.service
+    shown = state.reply(lambda: Shown(_offer(state, user, name), AskForm()))
+    return _page(request, user, shown)
 
 
 @router.post("/ask/{name}")
-async def ask_form(request: Request, name: str, visitor: Asking) -> Response:
+async def ask_form(request: Request, name: str, user: Asking) -> Response:
     """The form again: with a row more or less, a preview, or what is wrong with it."""
-    office: Office = request.app.state.office
+    state: ServiceState = request.app.state.service
     sent = await request.form()
-    work = partial(_shown, office, visitor, name, sent)
-    return _page(request, visitor, await run_in_threadpool(office.reply, work))
+    work = partial(_shown, state, user, name, sent)
+    return _page(request, user, await run_in_threadpool(state.reply, work))
 
 
 @router.post("/ask/{name}/spend")
-async def spend(request: Request, name: str, visitor: Asking) -> Response:
+async def spend(request: Request, name: str, user: Asking) -> Response:
     """The way to an answer, once it is paid for: to load it again costs nothing."""
-    office: Office = request.app.state.office
+    state: ServiceState = request.app.state.service
     sent = await request.form()
-    paying = Spend(visitor, name, _key(sent), _question(sent))
-    reply = await _paid(office, partial(paying.reply, office))
+    paying = Spend(user, name, _key(sent), _question(sent))
+    reply = await _paid(state, partial(paying.reply, state))
     return _redirect(f"/releases/{quote(reply.name, safe='')}")
 
 
-async def _paid(office: Office, work: Callable[[], Reply]) -> Reply:
+async def _paid(state: ServiceState, work: Callable[[], Reply]) -> Reply:
     """The reply to a form that may have been sent twice: the second waits for the first."""
     for _ in range(_TRIES - 1):
         with suppress(InFlightError):
-            return await run_in_threadpool(office.reply, work)
+            return await run_in_threadpool(state.reply, work)
         await sleep(_PAUSE)
-    return await run_in_threadpool(office.reply, work)
+    return await run_in_threadpool(state.reply, work)
 
 
 def _redirect(path: str) -> Response:
     return RedirectResponse(path, 303, headers=PAGE_HEADERS)
 
 
-def _offers(office: Office, visitor: Visitor) -> list[Offer]:
-    return [_offer(office, visitor, dataset.name) for dataset in office.datasets(visitor)]
+def _offers(state: ServiceState, user: User) -> list[Offer]:
+    return [_offer(state, user, dataset.name) for dataset in state.datasets(user)]
 
 
-def _offer(office: Office, visitor: Visitor, name: str) -> Offer:
-    return Offer.of(office.counter(visitor, name), office.analyst(visitor))
+def _offer(state: ServiceState, user: User, name: str) -> Offer:
+    return Offer.of(state.counter(user, name), state.analyst(user))
 
 
-def _shown(office: Office, visitor: Visitor, name: str, sent: FormData) -> Shown:
+def _shown(state: ServiceState, user: User, name: str, sent: FormData) -> Shown:
     """The page that answers a form."""
-    counter, analyst = office.counter(visitor, name), office.analyst(visitor)
+    counter, analyst = state.counter(user, name), state.analyst(user)
     offer, form = Offer.of(counter, analyst), AskForm.of(sent)
     if (changed := form.changed(sent)) is not None:
         return Shown(offer, changed)
@@ -159,12 +159,12 @@ def _told(error: Exception) -> FormError:
     return FormError("where" if isinstance(error, PredicateError) else "", words)
 
 
-def _page(request: Request, visitor: Visitor, shown: Shown) -> Response:
+def _page(request: Request, user: User, shown: Shown) -> Response:
     preview, name = shown.preview, shown.offer.name
     calls = []
     if preview is not None:
         body = _with_purpose(preview.body, shown)
-        calls = calls_of(name, body, _address(request), _named(request, visitor))
+        calls = calls_of(name, body, _address(request), _named(request, user))
     values: dict[str, Any] = {
         "offer": shown.offer,
         "columns": shown.offer.columns,
@@ -176,7 +176,7 @@ def _page(request: Request, visitor: Visitor, shown: Shown) -> Response:
         "key": secrets.token_hex(16),
     }
     status = 200 if shown.error is None else 422
-    return page(request, "ask.html", visitor, status=status, **values)
+    return page(request, "ask.html", user, status=status, **values)
 
 
 def _with_purpose(body: Mapping[str, Any], shown: Shown) -> dict[str, Any]:
@@ -211,23 +211,21 @@ def _question(sent: FormData) -> Question:
 
 
 @router.get("/releases/{name}")
-def release_page(request: Request, name: str, visitor: Asking) -> Response:
+def release_page(request: Request, name: str, user: Asking) -> Response:
     """An answer, however often it is loaded."""
-    office: Office = request.app.state.office
-    shown, body = office.reply(partial(_released, office, visitor, name))
-    who = _named(request, visitor)
+    state: ServiceState = request.app.state.service
+    shown, body = state.reply(partial(_released, state, user, name))
+    who = _named(request, user)
     calls = [] if body is None else calls_of(shown.dataset, body, _address(request), who)
-    return page(request, "release.html", visitor, it=shown, calls=calls)
+    return page(request, "release.html", user, it=shown, calls=calls)
 
 
-def _released(
-    office: Office, visitor: Visitor, name: str
-) -> tuple[Released, dict[str, Any] | None]:
+def _released(state: ServiceState, user: User, name: str) -> tuple[Released, dict[str, Any] | None]:
     """An answer, and what asks the same."""
-    shown = Released.of(office, visitor, name)
-    entry, body, wants = entry_of_key(office.ledger, shown.first), shown.body, False
+    shown = Released.of(state, user, name)
+    entry, body, wants = entry_of_key(state.ledger, shown.first), shown.body, False
     with suppress(NoisyCountError):  # the data set, or a column of the question, is gone
-        counter = office.counter(visitor, shown.dataset)
+        counter = state.counter(user, shown.dataset)
         wants = counter.dataset.needs_purpose
         if entry is not None:
             body = body_of(entry, counter.records.schema, shown.told.get("confidence"))
@@ -237,12 +235,12 @@ def _released(
     return shown, {**body, "purpose": purpose} if purpose else body
 
 
-def _named(request: Request, visitor: Visitor) -> str | None:
+def _named(request: Request, user: User) -> str | None:
     """What a call without a key must say of its asker: a name, where the owner lists those."""
-    office: Office = request.app.state.office
-    return visitor.name if office.configuration.analysts else None
+    state: ServiceState = request.app.state.service
+    return user.name if state.configuration.analysts else None
 
 
 def _address(request: Request) -> str:
-    """Where the service is, as its visitors reach it."""
+    """Where the service is, as its users reach it."""
     return str(request.base_url).rstrip("/")

@@ -15,13 +15,13 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
-from noisycount.access.keys import Visitor
+from noisycount.access.keys import User
 from noisycount.charts.svg import View, view_picture
 from noisycount.display.numbers import exact_text
 from noisycount.errors import NoisyCountError
 from noisycount.readers.population import NOISE_OPTIONS
 from noisycount.service.pages.layout import PAGE_HEADERS, page, piece
-from noisycount.service.visitors import Looking
+from noisycount.service.users import Looking
 from noisycount.tasks.explore.quantity import QUANTITIES, Quantity
 from noisycount.tasks.explore.sliders import Sliders, view_object
 from noisycount.tasks.explore.views import VIEWS, view
@@ -174,21 +174,21 @@ _REFUSED = 422
 
 
 @router.get("/explore")
-def explore_page(request: Request, visitor: Looking) -> Response:
+def explore_page(request: Request, user: Looking) -> Response:
     """The sliders and all charts; another spelling of an address leads to the one that is kept."""
     given = dict(request.query_params)
     said = moved(given)
     try:
         sliders = Sliders.of_query(said)
     except NoisyCountError as error:
-        return _page(request, visitor, Sliders(), typed=said, refusal=str(error))
+        return _page(request, user, Sliders(), typed=said, refusal=str(error))
     if given and (FROM in given or request.url.query != sliders.query):
         return RedirectResponse(f"/explore?{sliders.query}", 303, headers=PAGE_HEADERS)
-    return _page(request, visitor, sliders)
+    return _page(request, user, sliders)
 
 
 @router.get("/explore/fragment")
-def explore_fragment(request: Request, visitor: Looking) -> Response:  # noqa: ARG001  (somebody known)
+def explore_fragment(request: Request, user: Looking) -> Response:  # noqa: ARG001  (somebody known)
     """One chart as a piece of the page.
 
     Raises:
@@ -199,7 +199,7 @@ def explore_fragment(request: Request, visitor: Looking) -> Response:  # noqa: A
 
 
 @router.get("/explore/data")
-def explore_data(request: Request, visitor: Looking) -> dict[str, Any]:  # noqa: ARG001  (somebody known)
+def explore_data(request: Request, user: Looking) -> dict[str, Any]:  # noqa: ARG001  (somebody known)
     """The numbers of one chart as JSON.
 
     Raises:
@@ -220,7 +220,7 @@ def _asked(request: Request) -> tuple[str, Sliders]:
 
 def _page(
     request: Request,
-    visitor: Visitor,
+    user: User,
     sliders: Sliders,
     *,
     typed: dict[str, str] | None = None,
@@ -231,7 +231,7 @@ def _page(
     return page(
         request,
         "explore.html",
-        visitor,
+        user,
         status=_REFUSED if refusal else 200,
         query=sliders.query,
         boxes=list(boxes(sliders, typed or {})),

@@ -24,7 +24,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 
-from noisycount.access.keys import Visitor
+from noisycount.access.keys import User
 from noisycount.display.numbers import percent, plus_minus, signed
 from noisycount.errors import NoisyCountError
 
@@ -138,22 +138,22 @@ _PLACES = (Place("Ask", "/ask"), Place("Explore", "/explore"), Place("Ledger", "
 _REPORT = Place("Report", "/report")
 
 
-def places(visitor: Visitor | None) -> Iterator[Place]:
-    """Where a visitor may go.
+def places(user: User | None) -> Iterator[Place]:
+    """Where a user may go.
 
     Args:
-        visitor: Who asks; None: nobody who is known.
+        user: Who asks; None: nobody who is known.
     """
-    if visitor is not None:
+    if user is not None:
         yield from _PLACES
-        if visitor.is_owner:
+        if user.is_owner:
             yield _REPORT
 
 
 def page(
     request: Request,
     template: str,
-    visitor: Visitor | None,
+    user: User | None,
     *,
     status: int = 200,
     **values: object,
@@ -163,7 +163,7 @@ def page(
     Args:
         request: What was asked for; its path says which place of the navigation is here.
         template: A file of the folder `templates`, which extends `layout.html`.
-        visitor: Who asks; None: nobody who is known.
+        user: Who asks; None: nobody who is known.
         status: Of the reply.
         values: What the template shows; all of it is escaped.
     """
@@ -172,8 +172,8 @@ def page(
         .get_template(template)
         .render(
             path=request.url.path,
-            visitor=visitor,
-            places=list(places(visitor)),
+            user=user,
+            places=list(places(user)),
             csrf=getattr(request.state, "csrf", ""),
             **values,
         )
@@ -252,7 +252,7 @@ def _page(request: Request, problem: JSONResponse) -> Response:
     shown = page(
         request,
         "refused.html",
-        getattr(request.state, "visitor", None),
+        getattr(request.state, "user", None),
         status=problem.status_code,
         heading=said["title"],
         words=said["detail"],

@@ -1,6 +1,6 @@
 """Which entries somebody wants to see, from the address of the page.
 
-What the page of the ledger shows to a visitor.
+What the page of the ledger shows to a user.
 
 The page of the ledger, and its entries as files.
 """
@@ -16,14 +16,14 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request, Response
 
-from noisycount.access.keys import Visitor
+from noisycount.access.keys import User
 from noisycount.display.texts import told_name
 from noisycount.errors import LedgerError
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.replies import Found, Selection, selected
 from noisycount.service.pages.layout import download, page
-from noisycount.service.state import Office
-from noisycount.service.visitors import Asking, Open
+from noisycount.service.state import ServiceState
+from noisycount.service.users import Asking, State
 from noisycount.tasks.ledger import Account
 from noisycount.tasks.report.forms import release_object, releases_sheet
 from noisycount.tasks.report.report import Released, releases_of
@@ -148,31 +148,31 @@ class LedgerShown:
 
     @classmethod
     def of(
-        cls, office: Office, visitor: Visitor, filters: Filters, *, checks: bool
+        cls, state: ServiceState, user: User, filters: Filters, *, checks: bool
     ) -> "LedgerShown":
-        """What a visitor may see.
+        """What a user may see.
 
         Args:
-            office: Has the ledger.
-            visitor: Who asks; an analyst sees their own entries alone.
+            state: Has the ledger.
+            user: Who asks; an analyst sees their own entries alone.
             filters: What is wanted.
             checks: Whether an owner wants every row checked now.
 
         Raises:
             LedgerError: The ledger cannot be read, or a row is not as it was written.
         """
-        selection = _selection(office, visitor, filters)
-        found = selected(office.ledger, selection, filters.first, AT_ONCE)
-        rows = [_row(each) for each in _newest_first(found, visitor)]
-        if not visitor.is_owner:
-            names = tuple(sorted(_visible(office, visitor)))
-            accounts = [*_datasets(office, found, names), _own(office, visitor)]
+        selection = _selection(state, user, filters)
+        found = selected(state.ledger, selection, filters.first, AT_ONCE)
+        rows = [_row(each) for each in _newest_first(found, user)]
+        if not user.is_owner:
+            names = tuple(sorted(_visible(state, user)))
+            accounts = [*_datasets(state, found, names), _own(state, user)]
             cells: Rows = [account_cells(each) for each in accounts]
             return cls(rows, found.total, _told(names), (), cells)
-        names = tuple(dict.fromkeys([*_configured(office), *found.datasets]))
-        shown = [*_datasets(office, found, names), *_analysts(office, found)]
-        known_head = office.configuration.known_head
-        checked = office.ledger.verify(known_head) if checks else None
+        names = tuple(dict.fromkeys([*_configured(state), *found.datasets]))
+        shown = [*_datasets(state, found, names), *_analysts(state, found)]
+        known_head = state.configuration.known_head
+        checked = state.ledger.verify(known_head) if checks else None
         return cls(
             rows=rows,
             total=found.total,
@@ -185,41 +185,41 @@ class LedgerShown:
         )
 
 
-def releases_for(office: Office, visitor: Visitor, filters: Filters) -> list[Released]:
-    """All that the filters let through and a visitor may see, the newest first.
+def releases_for(state: ServiceState, user: User, filters: Filters) -> list[Released]:
+    """All that the filters let through and a user may see, the newest first.
 
     Raises:
         LedgerError: The ledger cannot be read, or a row is not as it was written.
     """
-    found = selected(office.ledger, _selection(office, visitor, filters), 0, None)
-    return _newest_first(found, visitor)
+    found = selected(state.ledger, _selection(state, user, filters), 0, None)
+    return _newest_first(found, user)
 
 
-def _newest_first(found: Found, visitor: Visitor) -> list[Released]:
+def _newest_first(found: Found, user: User) -> list[Released]:
     """The releases of entries; that others asked for the same is for owners."""
     entries = reversed(found.entries)
-    shown = entries if visitor.is_owner else (replace(each, repeats=()) for each in entries)
+    shown = entries if user.is_owner else (replace(each, repeats=()) for each in entries)
     return releases_of(shown)[::-1]
 
 
-def _selection(office: Office, visitor: Visitor, filters: Filters) -> Selection:
-    if visitor.is_owner:
-        asked = selected(office.ledger, Selection(frozenset()), 0, 0).datasets
-        return filters.selection([*_configured(office), *asked], None, None)
-    visible = _visible(office, visitor)
-    return filters.selection(visible, visible, office.analyst(visitor).name)
+def _selection(state: ServiceState, user: User, filters: Filters) -> Selection:
+    if user.is_owner:
+        asked = selected(state.ledger, Selection(frozenset()), 0, 0).datasets
+        return filters.selection([*_configured(state), *asked], None, None)
+    visible = _visible(state, user)
+    return filters.selection(visible, visible, state.analyst(user).name)
 
 
-def _visible(office: Office, visitor: Visitor) -> frozenset[str]:
-    return frozenset(dataset.account for dataset in office.datasets(visitor))
+def _visible(state: ServiceState, user: User) -> frozenset[str]:
+    return frozenset(dataset.account for dataset in state.datasets(user))
 
 
-def _configured(office: Office) -> Iterator[str]:
-    return (dataset.account for dataset in office.configuration.datasets.values())
+def _configured(state: ServiceState) -> Iterator[str]:
+    return (dataset.account for dataset in state.configuration.datasets.values())
 
 
-def _datasets(office: Office, found: Found, names: tuple[str, ...]) -> Iterator[Account]:
-    budgets = {each.account: each.budget for each in office.configuration.datasets.values()}
+def _datasets(state: ServiceState, found: Found, names: tuple[str, ...]) -> Iterator[Account]:
+    budgets = {each.account: each.budget for each in state.configuration.datasets.values()}
     return (
         Account(told_name(name), budgets.get(name), found.datasets.get(name, Loss()))
         for name in names
@@ -230,18 +230,18 @@ def _told(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(told_name, names)))
 
 
-def _analysts(office: Office, found: Found) -> Iterator[Account]:
-    configured = office.configuration.analysts
+def _analysts(state: ServiceState, found: Found) -> Iterator[Account]:
+    configured = state.configuration.analysts
     names = dict.fromkeys([*configured, *found.analysts])
     for name in names:
         budget = configured[name].budget if name in configured else None
         yield Account(f"{name} (analyst)", budget, found.analysts.get(name, Loss()))
 
 
-def _own(office: Office, visitor: Visitor) -> Account:
-    """What a visitor may spend over all data sets."""
-    analyst = office.analyst(visitor)
-    return Account("you, over all data sets", analyst.budget, office.ledger.paid_by(analyst.name))
+def _own(state: ServiceState, user: User) -> Account:
+    """What a user may spend over all data sets."""
+    analyst = state.analyst(user)
+    return Account("you, over all data sets", analyst.budget, state.ledger.paid_by(analyst.name))
 
 
 def _row(released: Released) -> tuple[str, ...]:
@@ -262,22 +262,22 @@ _NOTHING = LedgerShown([], 0, (), (), [])
 
 
 @router.get("/ledger")
-def ledger_page(request: Request, visitor: Asking, office: Open) -> Response:
+def ledger_page(request: Request, user: Asking, state: State) -> Response:
     """Who asked what, when, for what and at what price, and what is left."""
     filters = Filters.of(request.query_params)
-    checks = visitor.is_owner and "check" in request.query_params
-    work = partial(LedgerShown.of, office, visitor, filters, checks=checks)
+    checks = user.is_owner and "check" in request.query_params
+    work = partial(LedgerShown.of, state, user, filters, checks=checks)
     broken = ""
     try:
-        shown = _reply(office, visitor, work)
+        shown = _reply(state, user, work)
     except LedgerError as error:
-        if not visitor.is_owner:
+        if not user.is_owner:
             raise
         shown, broken = _NOTHING, str(error)
     return page(
         request,
         "ledger.html",
-        visitor,
+        user,
         shown=shown,
         filters=filters,
         broken=broken,
@@ -288,11 +288,11 @@ def ledger_page(request: Request, visitor: Asking, office: Open) -> Response:
 
 @router.get("/ledger/export")
 def export(
-    request: Request, visitor: Asking, office: Open, form: Literal["csv", "json"] = "csv"
+    request: Request, user: Asking, state: State, form: Literal["csv", "json"] = "csv"
 ) -> Response:
     """What the filters let through, as a file."""
     filters = Filters.of(request.query_params)
-    releases = _reply(office, visitor, partial(releases_for, office, visitor, filters))
+    releases = _reply(state, user, partial(releases_for, state, user, filters))
     name = f"noisycount-ledger-{datetime.now(UTC):%Y-%m-%d}.{form}"
     if form == "csv":
         return download(releases_sheet(releases), "text/csv", name)
@@ -303,6 +303,6 @@ def export(
     return download(dumps(told, indent=2, ensure_ascii=False), "application/json", name)
 
 
-def _reply(office: Office, visitor: Visitor, work: Callable[[], Result]) -> Result:
+def _reply(state: ServiceState, user: User, work: Callable[[], Result]) -> Result:
     """What an owner may have at once, and an outsider when replies leave."""
-    return work() if visitor.is_owner else office.reply(work)
+    return work() if user.is_owner else state.reply(work)

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from noisycount.access.keys import Visitor
-from noisycount.service.auth.guard import FIELD, check_origin, field_of, guard_of, visitor_of
+from noisycount.access.keys import User
+from noisycount.service.auth.guard import FIELD, check_origin, field_of, guard_of, user_of
 from noisycount.service.auth.sessions import FORM, SESSION, cookie_of, drop_cookie, set_cookie
 from noisycount.service.pages.layout import PAGE_HEADERS, page
 from noisycount.service.refusals import ForgedError
@@ -67,7 +67,7 @@ async def log_in(request: Request) -> Response:
 @router.post("/logout")
 async def log_out(
     request: Request,
-    visitor: Annotated[Visitor, Depends(visitor_of)],  # noqa: ARG001  (by a form of the session)
+    user: Annotated[User, Depends(user_of)],  # noqa: ARG001  (by a form of the session)
 ) -> Response:
     """The end of a session."""
     _end(request)

@@ -8,13 +8,13 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Request, Response
 from markupsafe import Markup
 
-from noisycount.access.keys import Visitor
+from noisycount.access.keys import User
 from noisycount.service.auth.guard import owner_of
 from noisycount.service.pages.ask import router as ask_routes
 from noisycount.service.pages.explore import router as explore_routes
 from noisycount.service.pages.layout import download, page
 from noisycount.service.pages.ledger import router as ledger_routes
-from noisycount.service.visitors import Open
+from noisycount.service.users import State
 from noisycount.tasks.report.forms import MEDIA, report_fragment, written_report
 from noisycount.tasks.report.report import report_on
 from noisycount.tasks.report.words import TITLE
@@ -25,26 +25,26 @@ __all__ = ["router"]
 report_routes = APIRouter(include_in_schema=False)
 
 
-Owning = Annotated[Visitor, Depends(owner_of)]
+Owning = Annotated[User, Depends(owner_of)]
 
 
 Form = Literal["html", "csv", "md", "json", "registry"]
 
 
 @report_routes.get("/report")
-def report_page(request: Request, visitor: Owning, office: Open) -> Response:
+def report_page(request: Request, user: Owning, state: State) -> Response:
     """The report in the frame of the pages."""
-    report = report_on(office.ledger, office.configuration)
-    fragment = report_fragment(report, office.configuration)
+    report = report_on(state.ledger, state.configuration)
+    fragment = report_fragment(report, state.configuration)
     told = Markup(fragment)  # noqa: S704 - all of it was escaped
-    return page(request, "report.html", visitor, title=TITLE, told=told)
+    return page(request, "report.html", user, title=TITLE, told=told)
 
 
 @report_routes.get("/report/file")
-def report_file(_: Owning, office: Open, form: Form = "html") -> Response:
+def report_file(_: Owning, state: State, form: Form = "html") -> Response:
     """The report as a file."""
-    report = report_on(office.ledger, office.configuration)
-    text = written_report(report, office.configuration, form)
+    report = report_on(state.ledger, state.configuration)
+    text = written_report(report, state.configuration, form)
     kind, ending = ("registry", "json") if form == "registry" else ("report", form)
     name = f"noisycount-{kind}-{report.made:%Y-%m-%d}.{ending}"
     return download(text, MEDIA[form], name)

@@ -17,7 +17,7 @@ from noisycount.display.numbers import exact_text
 from noisycount.engines.duckdb.public import PublicColumns
 from noisycount.errors import NoisyCountError, extra_words
 from noisycount.ledger.entries import Analyst
-from noisycount.release.reply_tick import Slot
+from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.table_answer import TableRelease
 from noisycount.tasks.table.asked import ONE_PRICE, Asked
 from noisycount.tasks.table.display import print_trial, print_whole
@@ -159,7 +159,7 @@ def ask_table(  # noqa: PLR0913, PLR0917 - what decides a table, and how it is t
     configuration: Config,
     pay: Pay,
     analyst: Analyst,
-    slot: Slot | None,
+    slot: ReplyTick | None,
     *,
     purpose: str | None,
     as_json: bool,

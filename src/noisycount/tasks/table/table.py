@@ -27,7 +27,7 @@ from noisycount.release.answer import Remains, next_words
 from noisycount.release.desk import Desk
 from noisycount.release.plan import TablePlan, table_plan
 from noisycount.release.records import Records
-from noisycount.release.reply_tick import Slot
+from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.table_answer import TableRelease
 from noisycount.release.wishes import ManyWish, Wish
 from noisycount.tasks.count import impossible_hints, in_vain
@@ -196,7 +196,7 @@ def table_of(  # noqa: PLR0913, PLR0917 - all that decides a table and its charg
     configuration: Config,
     pay: Pay,
     analyst: Analyst,
-    slot: Slot | None = None,
+    slot: ReplyTick | None = None,
     *,
     purpose: str | None = None,
 ) -> Table:
@@ -226,7 +226,7 @@ def table_at(  # noqa: PLR0913, PLR0917 - all that decides a table and its charg
     asked: Asked,
     pay: Pay,
     analyst: Analyst,
-    slot: Slot | None = None,
+    slot: ReplyTick | None = None,
     key: str | None = None,
     *,
     purpose: str | None = None,
@@ -271,7 +271,7 @@ def _table(  # noqa: PLR0913, PLR0917 - all that decides a table and its charge
     wish: Wish,
     confidence: float,
     analyst: Analyst,
-    slot: Slot | None = None,
+    slot: ReplyTick | None = None,
     key: str | None = None,
     *,
     purpose: str | None = None,

@@ -107,7 +107,7 @@ def configured(here: Path) -> Configured:
         (here / "keys.json").write_bytes(key_set(issuer_key(), *other_keys()))
         found = Tokens.of(load(here / "noisycount.toml"))
         assert found is not None
-        return Tokens(found.config, found.visitors, found.keys, now=lambda: NOW)
+        return Tokens(found.config, found.users, found.keys, now=lambda: NOW)
 
     return tokens
 

@@ -32,7 +32,7 @@ from tests.service.auth.oidc.conftest import (
 
 def test_a_token_says_who_comes(tokens: Tokens, issuer: Issuer) -> None:
     """By the subject, as the owner wrote it down: the name, the role and the data sets."""
-    ana, boss = tokens.visitor(issuer.token()), tokens.visitor(issuer.token(sub="1"))
+    ana, boss = tokens.user(issuer.token()), tokens.user(issuer.token(sub="1"))
     assert ana is not None
     assert boss is not None
     assert (ana.name, ana.role, ana.grants) == ("ana", Role.ANALYST, frozenset({"survey"}))
@@ -44,7 +44,7 @@ def test_every_family_of_keys_is_taken(tokens: Tokens, issuer: Issuer, number: i
     """Elliptic curves as well as RSA, each under its own key."""
     key, algorithm = other_keys()[number], ("ES256", "Ed25519")[number]
     head = {"alg": algorithm, "kid": key.kid}
-    assert tokens.visitor(jwt.encode(head, issuer.claims(), key, [algorithm])) is not None
+    assert tokens.user(jwt.encode(head, issuer.claims(), key, [algorithm])) is not None
 
 
 @pytest.mark.parametrize(
@@ -105,13 +105,13 @@ def test_a_token_for_others_lets_nobody_in(
     tokens: Tokens, issuer: Issuer, changed: dict[str, Any]
 ) -> None:
     """Another audience or issuer, over, not begun, from the future, of an unknown subject."""
-    assert tokens.visitor(issuer.token(**changed)) is None
+    assert tokens.user(issuer.token(**changed)) is None
 
 
 def test_clocks_may_differ_by_half_a_minute(tokens: Tokens, issuer: Issuer) -> None:
     """And an audience may be one of several."""
     token = issuer.token(exp=int(NOW) - 29, nbf=int(NOW) + 29, aud=["other", "noisycount"])
-    assert tokens.visitor(token) is not None
+    assert tokens.user(token) is not None
 
 
 @pytest.mark.parametrize("name", ["none", "None", "NONE", "nOnE", ""])
@@ -121,7 +121,7 @@ def test_an_unsigned_token_lets_nobody_in(
 ) -> None:
     """`alg: none`, in every case of its letters, with and without something for a signature."""
     head = {"alg": name, "typ": "JWT", "kid": "k1"}
-    assert tokens.visitor(f"{written(head)}.{written(issuer.claims())}.{signature}") is None
+    assert tokens.user(f"{written(head)}.{written(issuer.claims())}.{signature}") is None
 
 
 @pytest.mark.parametrize("algorithm", ["HS256", "HS384", "HS512"])
@@ -140,7 +140,7 @@ def test_a_public_key_is_no_shared_secret(
     body = f"{written({'alg': algorithm, 'kid': 'k1'})}.{written(issuer.claims())}"
     for secret in secrets:
         made = hmac.digest(secret, body.encode(), f"sha{algorithm[2:]}")
-        assert tokens.visitor(f"{body}.{encoded(made)}") is None
+        assert tokens.user(f"{body}.{encoded(made)}") is None
 
 
 def test_a_shared_secret_among_the_keys_is_none_of_them(
@@ -152,9 +152,9 @@ def test_a_shared_secret_among_the_keys_is_none_of_them(
     said["keys"].append(secret.as_dict(private=True))
     (here / "keys.json").write_text(json.dumps(said))
     token = jwt.encode({"alg": "HS256", "kid": "shared"}, issuer.claims(), secret, ["HS256"])
-    assert tokens.visitor(token) is None
+    assert tokens.user(token) is None
     assert tokens.keys.key("shared") is None
-    assert tokens.visitor(issuer.token()) is not None
+    assert tokens.user(issuer.token()) is not None
 
 
 def test_a_token_brings_no_key_of_its_own(tokens: Tokens, issuer: Issuer) -> None:
@@ -168,7 +168,7 @@ def test_a_token_brings_no_key_of_its_own(tokens: Tokens, issuer: Issuer) -> Non
         {},
     ):
         token = jwt.encode({"alg": "RS256", "kid": "k1"} | head, issuer.claims(), mine, ["RS256"])
-        assert tokens.visitor(token) is None
+        assert tokens.user(token) is None
 
 
 @pytest.mark.parametrize("kid", ["k2", "", "../../etc/passwd", "ec", None, 1, ["k1"], {"k1": 1}])
@@ -177,11 +177,11 @@ def test_an_unknown_key_lets_nobody_in(tokens: Tokens, issuer: Issuer, kid: obje
     head, claims = {"alg": "RS256", "kid": kid}, issuer.claims()
     body = f"{written(head)}.{written(claims)}"
     signature = issuer.token().rpartition(".")[2]
-    assert tokens.visitor(f"{body}.{signature}") is None
+    assert tokens.user(f"{body}.{signature}") is None
     named = {} if kid is None else {"kid": kid}
     if isinstance(kid, str | None) and kid != "ec":  # the right key, under no name or another's
         token = jwt.encode({"alg": "RS256"} | named, claims, issuer_key(), ["RS256"])
-        assert tokens.visitor(token) is None
+        assert tokens.user(token) is None
 
 
 def test_a_token_of_one_key_may_leave_its_id_out(
@@ -190,7 +190,7 @@ def test_a_token_of_one_key_may_leave_its_id_out(
     """Where the issuer has one key there is nothing to tell apart."""
     (here / "keys.json").write_bytes(key_set(issuer_key()))
     token = jwt.encode({"alg": "RS256"}, issuer.claims(), issuer_key(), ["RS256"])
-    assert tokens.visitor(token) is not None
+    assert tokens.user(token) is not None
 
 
 def test_an_algorithm_that_was_not_chosen_is_refused(
@@ -198,10 +198,10 @@ def test_an_algorithm_that_was_not_chosen_is_refused(
 ) -> None:
     """The owner's list holds, though the key could do more."""
     tokens = configured(('keys = "keys.json"', 'keys = "keys.json"\nalgorithms = ["ES256"]'))
-    assert tokens.visitor(issuer.token()) is None
+    assert tokens.user(issuer.token()) is None
     key = other_keys()[0]
     token = jwt.encode({"alg": "ES256", "kid": "ec"}, issuer.claims(), key, ["ES256"])
-    assert tokens.visitor(token) is not None
+    assert tokens.user(token) is not None
 
 
 @pytest.mark.parametrize("part", [0, 1, 2])
@@ -212,9 +212,9 @@ def test_a_changed_token_lets_nobody_in(tokens: Tokens, issuer: Issuer, part: in
         other = "A" if parts[part][place] != "A" else "B"
         changed = [*parts]
         changed[part] = parts[part][:place] + other + parts[part][place + 1 :]
-        assert tokens.visitor(".".join(changed)) is None
-    assert tokens.visitor(".".join(parts[:part] + parts[part + 1 :])) is None
-    assert tokens.visitor(".".join([*parts, parts[part]])) is None
+        assert tokens.user(".".join(changed)) is None
+    assert tokens.user(".".join(parts[:part] + parts[part + 1 :])) is None
+    assert tokens.user(".".join([*parts, parts[part]])) is None
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_a_token_for_something_else_lets_nobody_in(
 ) -> None:
     """A notice of a logout is no login, and what must be understood and is not is refused."""
     usual = {"alg": "RS256", "kid": "k1"} | head
-    assert tokens.visitor(signed(json.dumps(usual), json.dumps(issuer.claims()))) is None
+    assert tokens.user(signed(json.dumps(usual), json.dumps(issuer.claims()))) is None
 
 
 HEAD = '{"alg": "RS256", "kid": "k1"}'
@@ -275,8 +275,8 @@ def test_what_two_readers_could_take_for_two_things_lets_nobody_in(
     tokens: Tokens, case: str
 ) -> None:
     """A member that is said twice, what is no JSON, another encoding, a token in a token."""
-    assert tokens.visitor(signed(HEAD, CLAIMS)) is not None
-    assert tokens.visitor(signed(*CONFUSING[case])) is None
+    assert tokens.user(signed(HEAD, CLAIMS)) is not None
+    assert tokens.user(signed(*CONFUSING[case])) is None
 
 
 def test_an_address_that_nobody_verified_is_nobodys(configured: Configured, issuer: Issuer) -> None:
@@ -287,14 +287,14 @@ def test_an_address_that_nobody_verified_is_nobodys(configured: Configured, issu
     )
     for verified, comes in ((None, True), (True, True), (False, False), ("false", False)):
         token = issuer.token(email="ana@example.org", email_verified=verified)
-        assert (tokens.visitor(token) is not None) == comes
-    assert tokens.visitor(issuer.token(email="ana@example.org", sub=["2482"])) is None
+        assert (tokens.user(token) is not None) == comes
+    assert tokens.user(issuer.token(email="ana@example.org", sub=["2482"])) is None
 
 
 @given(text=st.text(max_size=80) | st.from_regex(r"[\w-]{0,20}\.[\w-]{0,20}\.[\w-]{0,20}"))
 def test_no_text_makes_it_stumble(text: str) -> None:
     """Whatever is shown is a token or is none."""
-    assert STUMBLING.visitor(text) is None
+    assert STUMBLING.user(text) is None
 
 
 @given(
@@ -309,14 +309,14 @@ def test_no_text_makes_it_stumble(text: str) -> None:
 )
 def test_no_header_makes_it_stumble(head: dict[str, Any], claims: object) -> None:
     """Whatever parts a token has, of whatever types."""
-    assert STUMBLING.visitor(f"{written(head)}.{written(claims)}.AAAA") is None
+    assert STUMBLING.user(f"{written(head)}.{written(claims)}.AAAA") is None
 
 
 def test_a_token_of_any_length_is_refused_soon(tokens: Tokens, issuer: Issuer) -> None:
     """A megabyte is not even looked at, nor one of the issuer's own that is too long."""
-    assert tokens.visitor("a." * 500_000) is None
-    assert tokens.visitor(issuer.token(groups="x" * 5_000)) is not None
-    assert tokens.visitor(issuer.token(groups="x" * 20_000)) is None
+    assert tokens.user("a." * 500_000) is None
+    assert tokens.user(issuer.token(groups="x" * 5_000)) is not None
+    assert tokens.user(issuer.token(groups="x" * 20_000)) is None
 
 
 @pytest.mark.parametrize(
