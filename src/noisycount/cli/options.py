@@ -28,7 +28,7 @@ from noisycount.readers.population import (
     as_scale,
     noise_of_options,
 )
-from noisycount.tasks.refine.published import AskedTable
+from noisycount.tasks.refine.published import RefineQuery
 from noisycount.tasks.table.asked import margin_names
 from noisycount.tasks.table.forecast import Design
 from noisycount.tasks.table.options import as_delta, as_groups, as_margins, as_rho
@@ -285,12 +285,12 @@ _NAMES_PUBLISHED = (
 
 
 def published_options(command: Command) -> Command:
-    """The command with the options of published tables: an `AskedTable` named `published`."""
+    """The command with the options of published tables: an `RefineQuery` named `published`."""
 
     @wraps(command)
     def packed(**given: Any) -> None:  # noqa: ANN401 - whatever options give
         prior = given.pop("prior")
-        asked = AskedTable(
+        asked = RefineQuery(
             **{name: given.pop(name) for name in _NAMES_PUBLISHED},
             source=click.get_current_context().meta.get(_SOURCE),
             concentration=None if prior == _LEARNED else prior,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,18 +20,18 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.readers.assumption import Assumed, Rate
 from noisycount.readers.common import as_confidence, config_option, json_option, plot_option
 from noisycount.readers.population import assumed_of_options, population_options
-from noisycount.tasks.refine.answer_table import AnswerTable, RowLaws
 from noisycount.tasks.refine.estimate import (
     Refinement,
     check_whole,
     refinement_facts,
     refinement_object,
-    table_object,
-    table_text,
 )
-from noisycount.tasks.refine.published import AskedTable
+from noisycount.tasks.refine.published import RefineQuery
 from noisycount.terminal.printing import file_facts, print_facts, print_json, print_text
 from noisycount.terminal.progress import progress, status
+
+if TYPE_CHECKING:
+    from noisycount.tasks.refine.column import AnswerColumn, RowLaws
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -94,7 +95,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     *,
     noises: Sequence[AdditiveNoise],
     columns: Columns,
-    published: AskedTable,
+    published: RefineQuery,
     overwrite: bool,
     as_json: bool,
 ) -> None:
@@ -111,11 +112,15 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     add --size, and --rate if it is known.
     """
     has_population = size is not None or rate is not None or strata is not None
-    if published != AskedTable():
+    if published != RefineQuery():
         if columns.is_asked or answers:
             raise click.UsageError(_WHOLE)
         if has_population:
-            if published != AskedTable(key=published.key, source=published.source) or column or out:
+            if (
+                published != RefineQuery(key=published.key, source=published.source)
+                or column
+                or out
+            ):
                 raise click.UsageError(_WHOLE)
             assumed = assumed_of_options(size, rate, strata, is_flat_allowed=True)
             refinement = _stored(published, assumed, noises, level, configuration)
@@ -132,8 +137,10 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
         _refine_count(Refinement.of(answers, assumed, each, level), plot, as_json=as_json)
     elif columns.answers and column and out and not (answers or plot):
         noise = _one(noises)
-        rows = AnswerTable(columns.answers, column, out, columns.size, columns.rate, overwrite)
-        _refine_table(rows, _row_laws(rows, size, rate, strata), noise, level, as_json=as_json)
+        from noisycount.tasks.refine.column import AnswerColumn  # noqa: PLC0415  (loads DuckDB)
+
+        rows = AnswerColumn(columns.answers, column, out, columns.size, columns.rate, overwrite)
+        _refine_column(rows, _row_laws(rows, size, rate, strata), noise, level, as_json=as_json)
     else:
         raise click.UsageError(
             "give either one or more ANSWERs, with --plot FILE if you like, or all of "
@@ -142,9 +149,11 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
 
 
 def _row_laws(
-    asked: AnswerTable, size: int | None, rate: Rate | None, strata: Path | None
-) -> RowLaws:
+    asked: "AnswerColumn", size: int | None, rate: Rate | None, strata: Path | None
+) -> "RowLaws":
     """What is known about the count of each row."""
+    from noisycount.tasks.refine.column import RowLaws  # noqa: PLC0415  (loads DuckDB)
+
     if asked.size is None and asked.rate is None:
         assumed = assumed_of_options(size, rate, strata, is_flat_allowed=True)
         words = "the size" if assumed.is_flat else "the rate" if assumed.rate else "the rates"
@@ -175,7 +184,7 @@ def _one(noises: Sequence[AdditiveNoise], answers: int = 1) -> AdditiveNoise:
 
 
 def _stored(
-    asked: AskedTable,
+    asked: RefineQuery,
     assumed: Assumed,
     noises: Sequence[AdditiveNoise],
     level: float,
@@ -196,7 +205,7 @@ def _stored(
     return Refinement.of([count.answer], assumed, noise, level)
 
 
-def _refine_whole(asked: AskedTable, configuration: Config, *, as_json: bool) -> None:
+def _refine_whole(asked: RefineQuery, configuration: Config, *, as_json: bool) -> None:
     """A published table, refined as a whole."""
     if (asked.file is None) == (asked.key is None):
         raise click.UsageError(_WHOLE)
@@ -218,15 +227,15 @@ def _refine_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -
         print_facts([*refinement_facts(refinement), *file_facts(plot)])
 
 
-def _refine_table(
-    asked: AnswerTable, laws: RowLaws, law: AdditiveNoise, level: float, *, as_json: bool
+def _refine_column(
+    asked: "AnswerColumn", laws: "RowLaws", law: AdditiveNoise, level: float, *, as_json: bool
 ) -> None:
     """A table of answers, written with their estimates."""
-    from noisycount.tasks.refine.column import refined_table  # noqa: PLC0415  (loads DuckDB)
+    from noisycount.tasks.refine import column  # noqa: PLC0415  (loads DuckDB)
 
     with progress("refining") as done:
-        written = refined_table(asked, laws, law, level, done)
+        written = column.refined_column(asked, laws, law, level, done)
     if as_json:
-        print_json(table_object(written))
+        print_json(column.column_object(written))
     else:
-        print_text(table_text(written))
+        print_text(column.column_text(written))

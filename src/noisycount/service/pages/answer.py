@@ -29,7 +29,7 @@ from noisycount.service.pages.picture import bar_picture
 from noisycount.service.spend import found
 from noisycount.service.state import ServiceState
 from noisycount.tasks.refine.estimate import Refinement, refinement_facts
-from noisycount.tasks.refine.published import AskedTable, grouped_by_name
+from noisycount.tasks.refine.published import RefineQuery, grouped_by_name
 from noisycount.terminal.printing import Facts
 
 __all__ = ["Released"]
@@ -112,7 +112,7 @@ class RowEstimates:
         published = table_of_entry(entry, entry.key)
         if not 0 < len(published.answers) <= MOST_ROWS:
             return None
-        refined = refined_table(AskedTable(key=entry.key, level=level), published, lambda _: None)
+        refined = refined_table(RefineQuery(key=entry.key, level=level), published, lambda _: None)
         told, levels = refined.estimates, free_name("level", dict.fromkeys(published.names))
         shown = _shown_labels(entry, columns)
         cells = {

@@ -17,7 +17,7 @@ from noisycount.errors import NoisyCountError
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.tables.levels import TOTAL
 from noisycount.query.schema import close_names
-from noisycount.tasks.refine.published import AskedTable, PublishedLevel, PublishedTable
+from noisycount.tasks.refine.published import PublishedLevel, PublishedTable, RefineQuery
 
 __all__ = ["census_table"]
 
@@ -44,7 +44,7 @@ class _Query:
     measured: NoisyMeasurement
 
 
-def census_table(asked: AskedTable, path: Path) -> PublishedTable:
+def census_table(asked: RefineQuery, path: Path) -> PublishedTable:
     """One query of one place, with the queries that are sums of it.
 
     Args:
@@ -69,7 +69,7 @@ def census_table(asked: AskedTable, path: Path) -> PublishedTable:
     return _table(queries, names, f"{cells.measured.query} of {geocode} in {told_name(path)}")
 
 
-def _geocode(asked: AskedTable, path: Path) -> str:
+def _geocode(asked: RefineQuery, path: Path) -> str:
     """The code of the place: as it was typed, or the only one."""
     if asked.geocode is not None:
         return asked.geocode

@@ -1,11 +1,10 @@
-"""What is assumed of each row of a table: one population for all, or one for those alike.
-
-A table of noisy answers, each about a count of its own, refined in a file.
-"""
+"""A column of noisy answers, each about a count of its own, refined in a file."""
 
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,20 +18,88 @@ from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.populations.population import Population
 from noisycount.readers.assumption import Assumed, Rate
 from noisycount.readers.groups import RATES, check_rows
-from noisycount.tasks.refine.answer_table import AnswerTable, RefinedTable, RowLaws
 from noisycount.tasks.refine.estimate import continuous_words
 from noisycount.tasks.refine.table import check_out
+from noisycount.terminal.printing import seen_from_here
 from noisycount.terminal.progress import Done
 from noisycount.validation import LARGEST_WHOLE
 
-__all__ = ["refined_table"]
+__all__ = [
+    "AnswerColumn",
+    "RefinedColumn",
+    "RowLaws",
+    "column_object",
+    "column_text",
+    "refined_column",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerColumn:
+    """Where answers are, and where they go with their estimates.
+
+    Attributes:
+        path: A CSV or Parquet file; each row has an answer about a count of its own.
+        column: Its column of answers.
+        out: The file to write.
+        size: Its column of public sizes; None: all counts have one size.
+        rate: Its column of rates; None: all counts have one rate, or none is known.
+        is_replacing: Whether a file that is there already may be replaced.
+    """
+
+    path: Path
+    column: str
+    out: Path
+    size: str | None = None
+    rate: str | None = None
+    is_replacing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RowLaws:
+    """What is known about the count of each row before its answer.
+
+    Attributes:
+        whole: The population of every row; None where sizes or rates are columns.
+        size: Of every row; None where sizes are a column.
+        rate: Of every row; None where rates are a column, or none is known.
+        words: What an answer may contradict.
+    """
+
+    whole: Population | None = None
+    size: int | None = None
+    rate: Rate | None = None
+    words: str = "the rate"
+
+
+@dataclass(frozen=True, slots=True)
+class RefinedColumn:
+    """What was written.
+
+    Attributes:
+        rows: The number of rows.
+        missing: How many of them have no answer.
+        contradictions: How many answers contradict what was assumed of their counts.
+        level: That of the interval from low to high.
+        seconds: How long it took.
+        out: The file.
+        assumed: What they contradict, in words.
+    """
+
+    rows: int
+    missing: int
+    contradictions: int
+    level: float
+    seconds: float
+    out: Path
+    assumed: str
 
 
 _NO_COLUMN = -1.0  # no rate
 
 
 def row_groups(
-    laws: RowLaws, table: PublicTable, asked: AnswerTable, given: NDArray[np.bool_]
+    laws: RowLaws, table: PublicTable, asked: AnswerColumn, given: NDArray[np.bool_]
 ) -> Iterator[tuple[Population, NDArray[np.bool_]]]:
     """Each population, and which rows with an answer it is about.
 
@@ -85,9 +152,9 @@ _WHOLE = ("median", "low", "high")
 _BLOCK, _MOST_BLOCKS = 1000, 25
 
 
-def refined_table(
-    asked: AnswerTable, laws: RowLaws, noise: AdditiveNoise, level: float, done: Done
-) -> RefinedTable:
+def refined_column(
+    asked: AnswerColumn, laws: RowLaws, noise: AdditiveNoise, level: float, done: Done
+) -> RefinedColumn:
     """A table of answers, with `mean`, `median`, `low`, `high` and `surprise` added.
 
     Args:
@@ -122,7 +189,7 @@ def refined_table(
             finished += number
         table.save(asked.out, added, ~given)
     contradictions = int((added["surprise"][given] < SURPRISING).sum())
-    return RefinedTable(
+    return RefinedColumn(
         rows=answers.size,
         missing=answers.size - finished,
         contradictions=contradictions,
@@ -206,3 +273,29 @@ def _quantiles(
 def _quantile(level: float) -> Callable[[Posterior], int]:
     """The quantile of a posterior at one level."""
     return lambda told: told.law.quantile(level)
+
+
+def column_text(column: RefinedColumn) -> str:
+    """What became of a table of answers, and how many of them contradict what was assumed."""
+    empty = f" ({column.missing:,} without an answer)" if column.missing else ""
+    done = f"{column.rows:,} rows{empty} in {column.seconds:.1f} s: {seen_from_here(column.out)}"
+    if not column.contradictions:
+        return done
+    given = column.rows - column.missing
+    verb = "contradicts" if column.contradictions == 1 else "contradict"
+    return (
+        f"{done}\n{column.contradictions:,} of {given:,} answers {verb} {column.assumed}: their "
+        f"surprise is below {SURPRISING:g}"
+    )
+
+
+def column_object(column: RefinedColumn) -> dict[str, Any]:
+    """What became of a table of answers."""
+    return {
+        "rows": column.rows,
+        "missing": column.missing,
+        "contradictions": column.contradictions,
+        "level": column.level,
+        "seconds": column.seconds,
+        "out": str(column.out),
+    }

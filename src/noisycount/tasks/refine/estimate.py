@@ -15,7 +15,7 @@ from operator import mul
 from typing import Any
 
 from noisycount.analysis.posterior.posterior import Posterior, posterior_of
-from noisycount.analysis.posterior.predictive import SURPRISING, contradiction
+from noisycount.analysis.posterior.predictive import contradiction
 from noisycount.display.numbers import exact_text, percent, signed
 from noisycount.errors import NoisyCountError
 from noisycount.ledger.exact import optional_text
@@ -23,8 +23,7 @@ from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scales import as_written
 from noisycount.readers.assumption import Assumed, Rate
-from noisycount.tasks.refine.answer_table import RefinedTable
-from noisycount.terminal.printing import Facts, seen_from_here
+from noisycount.terminal.printing import Facts
 
 __all__ = [
     "Refinement",
@@ -34,8 +33,6 @@ __all__ = [
     "refined",
     "refinement_facts",
     "refinement_object",
-    "table_object",
-    "table_text",
 ]
 
 
@@ -266,20 +263,6 @@ def _noise(noise: AdditiveNoise) -> str:
     return f"{noise.name} noise of scale {exact_text(scale_of(noise))}"
 
 
-def table_text(table: RefinedTable) -> str:
-    """What became of a table of answers, and how many of them contradict what was assumed."""
-    empty = f" ({table.missing:,} without an answer)" if table.missing else ""
-    done = f"{table.rows:,} rows{empty} in {table.seconds:.1f} s: {seen_from_here(table.out)}"
-    if not table.contradictions:
-        return done
-    given = table.rows - table.missing
-    verb = "contradicts" if table.contradictions == 1 else "contradict"
-    return (
-        f"{done}\n{table.contradictions:,} of {given:,} answers {verb} {table.assumed}: their "
-        f"surprise is below {SURPRISING:g}"
-    )
-
-
 def _exact(answer: float) -> str:
     """An answer with the digits that it was given in."""
     return f"{answer:,}".replace("-", "−")
@@ -326,16 +309,4 @@ def assumed_members(assumed: Assumed) -> dict[str, Any]:
         "flat": assumed.is_flat,
         "expected": prior.mean,
         "expected_deviation": prior.variance**0.5,
-    }
-
-
-def table_object(table: RefinedTable) -> dict[str, Any]:
-    """What became of a table of answers."""
-    return {
-        "rows": table.rows,
-        "missing": table.missing,
-        "contradictions": table.contradictions,
-        "level": table.level,
-        "seconds": table.seconds,
-        "out": str(table.out),
     }

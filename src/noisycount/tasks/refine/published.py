@@ -30,12 +30,12 @@ from noisycount.model.tables.levels import OTHER, RANGES, TOTAL
 from noisycount.model.tables.tree import Tree
 
 __all__ = [
-    "AskedTable",
     "GroupedRows",
     "Nested",
     "PlacedLevel",
     "PublishedLevel",
     "PublishedTable",
+    "RefineQuery",
     "Rows",
     "grouped_by_empty",
     "grouped_by_name",
@@ -68,7 +68,7 @@ def noise_named(name: str, scale: str) -> AdditiveNoise:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedTable:
+class RefineQuery:
     """Where a published table is, what is known of it, and what is to be told.
 
     Attributes:

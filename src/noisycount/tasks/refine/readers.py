@@ -28,10 +28,10 @@ from noisycount.query.schema import close_names
 from noisycount.tasks.refine.census import census_table
 from noisycount.tasks.refine.estimate import continuous_words
 from noisycount.tasks.refine.published import (
-    AskedTable,
     GroupedRows,
     PublishedLevel,
     PublishedTable,
+    RefineQuery,
     Rows,
     grouped_by_empty,
     grouped_by_name,
@@ -99,7 +99,7 @@ class OwnNoise:
             ) from None
 
 
-def own_json(asked: AskedTable, path: Path) -> PublishedTable:
+def own_json(asked: RefineQuery, path: Path) -> PublishedTable:
     """The table of a file that `noisycount count --by --output FILE.json` wrote.
 
     Args:
@@ -177,7 +177,7 @@ _ANSWER = "answer"
 _OWN = ("level", "answer", "error", "error_of_all")
 
 
-def rows_table(asked: AskedTable, table: PublicTable) -> PublishedTable:
+def rows_table(asked: RefineQuery, table: PublicTable) -> PublishedTable:
     """The rows of a file as a table.
 
     Args:
@@ -215,7 +215,7 @@ def rows_table(asked: AskedTable, table: PublicTable) -> PublishedTable:
     )
 
 
-def _check_own(asked: AskedTable, column: str) -> None:
+def _check_own(asked: RefineQuery, column: str) -> None:
     """The refusal of another noise, or another column, than the file tells of.
 
     Raises:
@@ -246,7 +246,7 @@ def _check_whole(
         )
 
 
-def _columns_rows_file(asked: AskedTable, columns: Sequence[str]) -> tuple[list[str], str]:
+def _columns_rows_file(asked: RefineQuery, columns: Sequence[str]) -> tuple[list[str], str]:
     """The key columns, and the column of answers."""
     if asked.by:
         for name in asked.by:
@@ -280,7 +280,7 @@ def _grouped(
     return grouped_by_empty(keys, names, is_hidden=is_hidden)
 
 
-def _below(asked: AskedTable, table: PublicTable, answers: Reals) -> Reals:
+def _below(asked: RefineQuery, table: PublicTable, answers: Reals) -> Reals:
     """What the answers that are missing are below; nan where nothing is known."""
     if asked.below_column is not None:
         given = table.numbers(asked.below_column)
@@ -305,7 +305,7 @@ class OpenedTable:
     rows: PublicTable | None = None
 
 
-def opened_table(asked: AskedTable, configuration: Config, opened: ExitStack) -> OpenedTable:
+def opened_table(asked: RefineQuery, configuration: Config, opened: ExitStack) -> OpenedTable:
     """The table that was asked for.
 
     Args:
@@ -331,7 +331,7 @@ def opened_table(asked: AskedTable, configuration: Config, opened: ExitStack) ->
     return OpenedTable(rows_table(asked, rows), rows)
 
 
-def _stored(asked: AskedTable, configuration: Config) -> PublishedTable:
+def _stored(asked: RefineQuery, configuration: Config) -> PublishedTable:
     """The table of the ledger, which tells its noise."""
     if asked.noises:
         raise NoisyCountError(

@@ -28,10 +28,10 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.tables.splits import Splits
 from noisycount.tasks.refine.published import (
-    AskedTable,
     Nested,
     PlacedLevel,
     PublishedTable,
+    RefineQuery,
     Rows,
     nested,
 )
@@ -253,7 +253,7 @@ class RefinedTable:
     draws: int = 0
 
 
-def refined_table(asked: AskedTable, table: PublishedTable, done: Done) -> RefinedTable:
+def refined_table(asked: RefineQuery, table: PublishedTable, done: Done) -> RefinedTable:
     """A table with the estimates that were asked for.
 
     Args:
@@ -284,7 +284,7 @@ def refined_table(asked: AskedTable, table: PublishedTable, done: Done) -> Refin
     return _drawn(asked, refined, told) if asked.has_shares or asked.has_ranks else refined
 
 
-def _check_selected(asked: AskedTable) -> None:
+def _check_selected(asked: RefineQuery) -> None:
     """The refusal of what only a whole table tells."""
     for option, is_given in (
         ("--total", asked.total is not None),
@@ -338,7 +338,7 @@ def _intervals(told: TablePosterior, placed: PlacedLevel, level: float) -> Rows:
     return np.array(found, dtype=np.int64).T
 
 
-def _drawn(asked: AskedTable, refined: RefinedTable, told: TablePosterior) -> RefinedTable:
+def _drawn(asked: RefineQuery, refined: RefinedTable, told: TablePosterior) -> RefinedTable:
     """The same with shares and ranks of the cells."""
     table = refined.published
     number = number_of_draws(len(table.cells.rows))

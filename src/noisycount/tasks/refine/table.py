@@ -22,7 +22,7 @@ from noisycount.display.values import plain
 from noisycount.engines.duckdb.public import Column, PublicColumns, table_format
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.tasks.refine.display import print_refined, prior_object, told_sensitivity
-from noisycount.tasks.refine.published import AskedTable
+from noisycount.tasks.refine.published import RefineQuery
 from noisycount.tasks.refine.readers import OpenedTable, opened_table
 from noisycount.tasks.refine.refined import Estimates, RefinedTable, refined_table
 from noisycount.terminal.files import check_regular, draft
@@ -136,7 +136,7 @@ def _number(value: float) -> int | float | None:
 _JSON = ".json"
 
 
-def check_files(asked: AskedTable) -> None:
+def check_files(asked: RefineQuery) -> None:
     """The refusal of files that could not be written, before anything is read.
 
     Raises:
@@ -181,7 +181,7 @@ def _check_apart(file: Path, read: Path | None) -> None:
         raise NoisyCountError(f"{str(file)!r} is the file that is read: write to another one")
 
 
-def check_addition(asked: AskedTable, opened: OpenedTable) -> None:
+def check_addition(asked: RefineQuery, opened: OpenedTable) -> None:
     """The refusal of names that the file has already, before the work.
 
     Raises:
@@ -192,7 +192,7 @@ def check_addition(asked: AskedTable, opened: OpenedTable) -> None:
         opened.rows.check_addition(asked.out, names)
 
 
-def save_refined(asked: AskedTable, opened: OpenedTable, refined: RefinedTable, out: Path) -> None:
+def save_refined(asked: RefineQuery, opened: OpenedTable, refined: RefinedTable, out: Path) -> None:
     """The file of a refined table, of the kind that its ending names.
 
     Args:
@@ -219,7 +219,7 @@ def save_refined(asked: AskedTable, opened: OpenedTable, refined: RefinedTable, 
         PublicColumns(columns).save(out)
 
 
-def ask_table(asked: AskedTable, configuration: Config, *, as_json: bool) -> None:
+def ask_table(asked: RefineQuery, configuration: Config, *, as_json: bool) -> None:
     """A refined table, told on standard output and written where that was asked for.
 
     Raises:

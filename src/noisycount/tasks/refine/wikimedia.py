@@ -17,7 +17,7 @@ from noisycount.display.numbers import signed
 from noisycount.display.texts import told_name
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.model.releases import PageViews, wikimedia
-from noisycount.tasks.refine.published import AskedTable, PublishedLevel, PublishedTable, Rows
+from noisycount.tasks.refine.published import PublishedLevel, PublishedTable, RefineQuery, Rows
 
 __all__ = ["is_wikimedia", "wikimedia_table"]
 
@@ -35,7 +35,7 @@ _FEW = 5  # countries that are named
 
 
 def published_pages(
-    asked: AskedTable, codes: Sequence[str], answers: Rows
+    asked: RefineQuery, codes: Sequence[str], answers: Rows
 ) -> tuple[tuple[PublishedLevel, ...], tuple[str, ...]]:
     """The rows by their noise, and what a reader should know of it.
 
@@ -73,7 +73,7 @@ def published_pages(
     return levels, _notes(asked, day, least)
 
 
-def _day(asked: AskedTable) -> str:
+def _day(asked: RefineQuery) -> str:
     """The day as it was typed, or as the name of the file says it."""
     if asked.day is not None and not asked.noises:
         return asked.day
@@ -86,12 +86,12 @@ def _day(asked: AskedTable) -> str:
     return f"{year:04d}-{month:02d}-{day:02d}"
 
 
-def _release(day: str, code: str, asked: AskedTable) -> PageViews:
+def _release(day: str, code: str, asked: RefineQuery) -> PageViews:
     """How the counts of a country were published that day."""
     return wikimedia(day, asked.tiers.get(code, "lower"), code)
 
 
-def _notes(asked: AskedTable, day: str, least: dict[str, int]) -> tuple[str, ...]:
+def _notes(asked: RefineQuery, day: str, least: dict[str, int]) -> tuple[str, ...]:
     """Which countries may be of another tier, as all their counts are large."""
     try:
         threshold = wikimedia(day, _NEXT).threshold
@@ -139,7 +139,7 @@ def is_wikimedia(path: Path) -> bool:
         return any(map(_is_row, islice(lines, 2)))
 
 
-def wikimedia_table(asked: AskedTable, path: Path) -> PublishedTable:
+def wikimedia_table(asked: RefineQuery, path: Path) -> PublishedTable:
     """The rows of a file, each with the noise of its day and its country.
 
     Args:
