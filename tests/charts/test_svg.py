@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from noisycount.charts.plot import Axis
-from noisycount.charts.svg import Span, view_picture
+from noisycount.charts.svg import AxisRange, chart_svg
 from noisycount.tasks.explore.sliders import Sliders
 from noisycount.tasks.explore.views import VIEWS, view
 
@@ -28,7 +28,7 @@ def placed(request: pytest.FixtureRequest) -> Sliders:
 def test_picture_is_whole_and_plain(name: str, placed: Sliders) -> None:
     """The SVG is well-formed, says what it shows, and has nothing that a strict policy refuses."""
     shown = view(name, placed)
-    root = ET.fromstring(view_picture(shown, name))  # noqa: S314  (our own)
+    root = ET.fromstring(chart_svg(shown, name))  # noqa: S314  (our own)
     assert root.get("role") == "img"
     assert root.get("aria-labelledby") == f"{name}-title {name}-desc"
     assert root.findtext("title") == shown.plot.title
@@ -45,7 +45,7 @@ def test_picture_is_whole_and_plain(name: str, placed: Sliders) -> None:
 @pytest.mark.parametrize("name", VIEWS)
 def test_nothing_leaves_the_picture(name: str, placed: Sliders) -> None:
     """Every coordinate is a number inside the picture."""
-    text = view_picture(view(name, placed), name)
+    text = chart_svg(view(name, placed), name)
     assert "nan" not in text
     assert "inf" not in text
     root = ET.fromstring(text)  # noqa: S314  (our own)
@@ -61,7 +61,7 @@ def test_nothing_leaves_the_picture(name: str, placed: Sliders) -> None:
 
 def test_same_place_same_bytes() -> None:
     """A picture depends on nothing but where the sliders stand."""
-    first, second = (view_picture(view("delta", Sliders()), "delta") for _ in range(2))
+    first, second = (chart_svg(view("delta", Sliders()), "delta") for _ in range(2))
     assert first == second
 
 
@@ -81,14 +81,14 @@ def test_same_place_same_bytes() -> None:
 )
 def test_numbers_are_round(axis: Axis, values: list[float], ticks: list[str]) -> None:
     """Axes have few round numbers, in the form in which people write them."""
-    assert [text for _, text in Span.of(axis, values).ticks] == ticks
+    assert [text for _, text in AxisRange.of(axis, values).ticks] == ticks
 
 
 @pytest.mark.parametrize("is_log", [False, True])
 @pytest.mark.parametrize("values", [[5.0, 5.0], [5.0, 5.0001], [1e-12, 1e9]])
 def test_every_span_has_a_width(values: list[float], is_log: bool) -> None:  # noqa: FBT001
     """Values that are hardly apart, or far apart, are drawn from end to end."""
-    span = Span.of(Axis("x", is_log=is_log), values)
+    span = AxisRange.of(Axis("x", is_log=is_log), values)
     assert span.low < span.high
     assert 0 <= span.share(values[0]) <= span.share(values[1]) <= 1
     assert len(span.ticks) > 1

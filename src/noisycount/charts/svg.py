@@ -15,7 +15,7 @@ from noisycount.charts.plot import Axis, Line, Plot
 from noisycount.charts.theme import BLUE, GREEN, PURPLE, VERMILION
 from noisycount.display.numbers import percent
 
-__all__ = ["Mark", "Span", "View", "view_picture"]
+__all__ = ["AxisRange", "ChartView", "Mark", "chart_svg"]
 
 
 _ROOM = 1.06  # how far an axis goes beyond its values
@@ -37,7 +37,7 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class AxisRange:
     """The part of an axis that is drawn.
 
     Attributes:
@@ -129,7 +129,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ChartView:
     """One chart, whole.
 
     Args:
@@ -191,7 +191,7 @@ _LETTER = 7.2  # of a number below the axis, at most
 _CLASSES = {BLUE: "line-1", VERMILION: "line-2", GREEN: "line-3", PURPLE: "line-4"}
 
 
-def view_picture(shown: View, name: str) -> str:
+def chart_svg(shown: ChartView, name: str) -> str:
     """A chart as the text of an SVG, without styles or scripts of its own.
 
     Args:
@@ -214,21 +214,21 @@ def view_picture(shown: View, name: str) -> str:
 class _Frame:
     """Where values lie in a picture."""
 
-    shown: View
-    x: Span
-    y: Span
+    shown: ChartView
+    x: AxisRange
+    y: AxisRange
     top: float
 
     @classmethod
-    def of(cls, shown: View) -> Self:
+    def of(cls, shown: ChartView) -> Self:
         """Axes that hold every line, below the key."""
         across = [value for line in shown.lines for value in line.xs]
         upwards = [value for line in shown.lines for value in line.ys]
         rows = len(list(_entries(shown)))
         return cls(
             shown,
-            Span.of(shown.plot.x, across),
-            Span.of(shown.plot.y, upwards),
+            AxisRange.of(shown.plot.x, across),
+            AxisRange.of(shown.plot.y, upwards),
             rows * _ROW + _ABOVE,
         )
 
@@ -250,7 +250,7 @@ class _Frame:
         return f"{_digits(self.across(x))} {_digits(self.upwards(y))}"
 
 
-def _entries(shown: View) -> Iterator[tuple[str, str]]:
+def _entries(shown: ChartView) -> Iterator[tuple[str, str]]:
     """The rows of the key: a sample, 30 wide and centred on the row, and its words."""
     for line in shown.lines:
         yield _stroke(line, f"M0 0H{_digits(_SAMPLE)}"), line.name
@@ -260,7 +260,7 @@ def _entries(shown: View) -> Iterator[tuple[str, str]]:
         yield '<rect class="band" x="0" y="-7" width="30" height="14"/>', shown.band_words
 
 
-def _key(shown: View) -> Iterator[str]:
+def _key(shown: ChartView) -> Iterator[str]:
     for row, (sample, words) in enumerate(_entries(shown)):
         middle = (row + 0.5) * _ROW
         yield f'<g transform="translate(4 {_digits(middle)})">{sample}</g>'

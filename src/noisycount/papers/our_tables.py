@@ -20,7 +20,14 @@ from noisycount.charts.theme import (
     Style,
 )
 from noisycount.papers.figure import Claim, Figure, Verdict, number, percent
-from noisycount.papers.simulation.results import EPSILONS, RUNS, Errors, Measured, result, results
+from noisycount.papers.simulation.results import (
+    EPSILONS,
+    RUNS,
+    Measured,
+    SimulatedErrors,
+    result,
+    results,
+)
 
 __all__ = ["coverage", "ranges", "tables"]
 
@@ -62,7 +69,7 @@ _STYLES = (
 )
 
 
-Part = Callable[[Measured], Errors]
+Part = Callable[[Measured], SimulatedErrors]
 
 
 def tables() -> Figure:
@@ -133,15 +140,15 @@ def coverage() -> Figure:
     )
 
 
-def _cells(measured: Measured) -> Errors:
+def _cells(measured: Measured) -> SimulatedErrors:
     return measured.cells
 
 
-def _margins(measured: Measured) -> Errors:
+def _margins(measured: Measured) -> SimulatedErrors:
     return measured.margins
 
 
-def _sums(measured: Measured) -> Errors:
+def _sums(measured: Measured) -> SimulatedErrors:
     return measured.sums
 
 

@@ -141,9 +141,7 @@ def save_risk_plot(risks: Risks, file: Path, done: Done) -> None:
         NoisyCountError: The file cannot be written.
     """
     curves = [
-        NamedCurve(
-            risk.adversary.name, risk.adversary.curve, risk.delta, f"δ = {at_most(risk.delta)}"
-        )
+        NamedCurve(risk.adversary.name, risk.curve, risk.delta, f"δ = {at_most(risk.delta)}")
         for risk in risks.risks
     ]
     words = f"ε = {approximately(risks.epsilon)}"

@@ -10,7 +10,7 @@ from noisycount.analysis.accuracy.utility import utility_loss
 from noisycount.analysis.evaluation.evaluation import mean_absolute_error
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
-from noisycount.charts.svg import View
+from noisycount.charts.svg import ChartView
 from noisycount.errors import NoisyCountError
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -31,7 +31,7 @@ PLACES = pytest.mark.parametrize(
 )
 
 
-def points(shown: View, name: str) -> list[tuple[float, float]]:
+def points(shown: ChartView, name: str) -> list[tuple[float, float]]:
     """Give the points of a line."""
     line = shown.plot.panels[0].line(name)
     return list(zip(line.xs, line.ys, strict=True))

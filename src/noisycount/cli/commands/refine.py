@@ -31,7 +31,7 @@ from noisycount.terminal.printing import file_facts, print_facts, print_json, pr
 from noisycount.terminal.progress import progress, status
 
 if TYPE_CHECKING:
-    from noisycount.tasks.refine.column import AnswerColumn, RowLaws
+    from noisycount.tasks.refine.column import AnswersFile, RowLaws
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -137,9 +137,9 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
         _refine_count(Refinement.of(answers, assumed, each, level), plot, as_json=as_json)
     elif columns.answers and column and out and not (answers or plot):
         noise = _one(noises)
-        from noisycount.tasks.refine.column import AnswerColumn  # noqa: PLC0415  (loads DuckDB)
+        from noisycount.tasks.refine.column import AnswersFile  # noqa: PLC0415  (loads DuckDB)
 
-        rows = AnswerColumn(columns.answers, column, out, columns.size, columns.rate, overwrite)
+        rows = AnswersFile(columns.answers, column, out, columns.size, columns.rate, overwrite)
         _refine_column(rows, _row_laws(rows, size, rate, strata), noise, level, as_json=as_json)
     else:
         raise click.UsageError(
@@ -149,7 +149,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
 
 
 def _row_laws(
-    asked: "AnswerColumn", size: int | None, rate: Rate | None, strata: Path | None
+    asked: "AnswersFile", size: int | None, rate: Rate | None, strata: Path | None
 ) -> "RowLaws":
     """What is known about the count of each row."""
     from noisycount.tasks.refine.column import RowLaws  # noqa: PLC0415  (loads DuckDB)
@@ -228,7 +228,7 @@ def _refine_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -
 
 
 def _refine_column(
-    asked: "AnswerColumn", laws: "RowLaws", law: AdditiveNoise, level: float, *, as_json: bool
+    asked: "AnswersFile", laws: "RowLaws", law: AdditiveNoise, level: float, *, as_json: bool
 ) -> None:
     """A table of answers, written with their estimates."""
     from noisycount.tasks.refine import column  # noqa: PLC0415  (loads DuckDB)

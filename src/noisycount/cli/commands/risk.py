@@ -31,7 +31,7 @@ from noisycount.tasks.risk.display import (
     shared_meanings,
 )
 from noisycount.tasks.risk.risk import BackgroundKnowledge as Known
-from noisycount.tasks.risk.risk import Risks, Setting
+from noisycount.tasks.risk.risk import Risks, RiskScenario
 from noisycount.terminal.printing import file_facts, print_facts, print_json, print_table
 from noisycount.terminal.progress import progress
 
@@ -159,7 +159,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
         price, source, public = _answered(key, price, configuration)
         size = public if size is None and strata is None else size
     law, assumed = _law(noise, scale, price), assumed_of_options(size, rate, strata)
-    setting = Setting(assumed, law, sample, known, known_positives)
+    setting = RiskScenario(assumed, law, sample, known, known_positives)
     with progress("computing") as done:
         risks = Risks.of(setting, epsilon, done)
     if plot is not None:

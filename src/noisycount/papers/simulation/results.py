@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["EPSILONS", "RUNS", "Errors", "Measured", "csv_text", "result", "results"]
+__all__ = ["EPSILONS", "RUNS", "Measured", "SimulatedErrors", "csv_text", "result", "results"]
 
 
 EPSILONS = (0.03, 0.1, 0.3, 1.0)
@@ -20,7 +20,7 @@ EPSILONS = (0.03, 0.1, 0.3, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Errors:
+class SimulatedErrors:
     """How far off counts of one kind are, in records.
 
     Attributes:
@@ -52,9 +52,9 @@ class Measured:
     answered: str
     epsilon: float
     estimate: str
-    cells: Errors
-    margins: Errors
-    sums: Errors
+    cells: SimulatedErrors
+    margins: SimulatedErrors
+    sums: SimulatedErrors
 
 
 RUNS = 4
@@ -122,5 +122,5 @@ def csv_text(measured: Iterable[Measured]) -> str:
 def _read(row: list[str]) -> Measured:
     table, answered, epsilon, estimate, *numbers = row
     values = [float(number or "nan") for number in numbers]
-    kinds = (Errors(*values[start : start + 3]) for start in (0, 3, 6))
+    kinds = (SimulatedErrors(*values[start : start + 3]) for start in (0, 3, 6))
     return Measured(table, answered, float(epsilon), estimate, *kinds)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.papers.simulation.estimates import Estimate, Range, SimulatedRelease, estimates
-from noisycount.papers.simulation.results import EPSILONS, Errors, Measured
+from noisycount.papers.simulation.results import EPSILONS, Measured, SimulatedErrors
 from noisycount.papers.simulation.true_table import Counts, TrueTable, true_tables
 
 __all__ = ["measured", "simulated"]
@@ -54,8 +54,8 @@ def measured(
     ]
 
 
-def _errors(scores: Reals) -> Errors:
-    return Errors(float(scores[0]), float(np.sqrt(scores[1])), float(scores[2]))
+def _errors(scores: Reals) -> SimulatedErrors:
+    return SimulatedErrors(float(scores[0]), float(np.sqrt(scores[1])), float(scores[2]))
 
 
 def _scores(table: TrueTable, estimate: Estimate) -> Reals:

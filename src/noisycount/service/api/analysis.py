@@ -304,10 +304,10 @@ class Revealing(BaseModel):
             ValueError: The property is certain.
         """
         from noisycount.readers.assumption import Assumed  # noqa: PLC0415 - loads the laws
-        from noisycount.tasks.risk.risk import Risks, Setting  # noqa: PLC0415
+        from noisycount.tasks.risk.risk import Risks, RiskScenario  # noqa: PLC0415
 
         assumed = Assumed.of_rate(self.size, said("rate", as_rate, self.rate))
-        setting = Setting(assumed, self._law, self.sample, self.known, self.known_positives)
+        setting = RiskScenario(assumed, self._law, self.sample, self.known, self.known_positives)
         epsilon = None if self.epsilon is None else said("epsilon", as_epsilon, self.epsilon)
         return Risks.of(setting, epsilon, lambda _: None)
 

@@ -16,7 +16,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
 from noisycount.access.keys import User
-from noisycount.charts.svg import View, view_picture
+from noisycount.charts.svg import ChartView, chart_svg
 from noisycount.display.numbers import exact_text
 from noisycount.errors import NoisyCountError
 from noisycount.readers.population import NOISE_OPTIONS
@@ -142,18 +142,18 @@ def fragment(name: str, sliders: Sliders) -> str:
         name=name,
         query=sliders.query,
         shown=shown,
-        picture=Markup(view_picture(shown, name)),  # noqa: S704  (which escapes its words)
+        picture=Markup(chart_svg(shown, name)),  # noqa: S704  (which escapes its words)
         rows=list(_rows(shown)),
     )
 
 
 @lru_cache(_VIEWS)
-def remembered_view(name: str, sliders: Sliders) -> View:
+def remembered_view(name: str, sliders: Sliders) -> ChartView:
     """The same as `view`."""
     return view(name, sliders)
 
 
-def _rows(shown: View) -> Iterator[list[str]]:
+def _rows(shown: ChartView) -> Iterator[list[str]]:
     """The rows of the table, with four digits of what is not whole."""
     for row in shown.rows():
         yield [cell if isinstance(cell, str) else _number(cell) for cell in row]

@@ -26,7 +26,7 @@ from noisycount.service.state import ServiceState
 from noisycount.service.users import Asking, State
 from noisycount.tasks.ledger import Account
 from noisycount.tasks.report.forms import release_object, releases_sheet
-from noisycount.tasks.report.report import Released, releases_of
+from noisycount.tasks.report.report import ReportedRelease, releases_of
 from noisycount.tasks.report.words import (
     HEADER,
     account_cells,
@@ -185,7 +185,7 @@ class LedgerShown:
         )
 
 
-def releases_for(state: ServiceState, user: User, filters: Filters) -> list[Released]:
+def releases_for(state: ServiceState, user: User, filters: Filters) -> list[ReportedRelease]:
     """All that the filters let through and a user may see, the newest first.
 
     Raises:
@@ -195,7 +195,7 @@ def releases_for(state: ServiceState, user: User, filters: Filters) -> list[Rele
     return _newest_first(found, user)
 
 
-def _newest_first(found: Found, user: User) -> list[Released]:
+def _newest_first(found: Found, user: User) -> list[ReportedRelease]:
     """The releases of entries; that others asked for the same is for owners."""
     entries = reversed(found.entries)
     shown = entries if user.is_owner else (replace(each, repeats=()) for each in entries)
@@ -244,7 +244,7 @@ def _own(state: ServiceState, user: User) -> Account:
     return Account("you, over all data sets", analyst.budget, state.ledger.paid_by(analyst.name))
 
 
-def _row(released: Released) -> tuple[str, ...]:
+def _row(released: ReportedRelease) -> tuple[str, ...]:
     made, *rest = release_cells(released)
     return made, told_name(released.entry.request.dataset), *rest
 

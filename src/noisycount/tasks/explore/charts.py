@@ -30,9 +30,9 @@ from noisycount.model.subsampling import Subsample
 from noisycount.readers.population import NOISE_OPTIONS
 from noisycount.tasks.explore.quantity import QUANTITIES
 from noisycount.tasks.explore.sliders import Sliders, deltas, is_affordable
-from noisycount.tasks.risk.risk import Onlooker, float_above
+from noisycount.tasks.risk.risk import Adversary, float_above
 
-__all__ = ["DELTA", "FLOOR", "Errors", "Leaks", "Told", "Worth"]
+__all__ = ["DELTA", "FLOOR", "ErrorCurves", "PosteriorView", "PrivacyCurves", "WorthCurves"]
 
 
 DELTA = 1e-6
@@ -55,7 +55,7 @@ _REMEMBERED = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Errors:
+class ErrorCurves:
     """Mean absolute errors about the count of the records that are drawn, in records.
 
     Attributes:
@@ -129,7 +129,7 @@ _POINTS = 61  # of the whole range, and as many again where the count probably l
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PosteriorView:
     """The count of the records that are drawn, before and after an answer.
 
     Attributes:
@@ -197,24 +197,24 @@ _GAUSSIAN_TAIL = 6.0  # standard deviations beyond which a normal tail is below 
 
 
 @dataclass(frozen=True, slots=True)
-class Leak:
+class AdversaryDelta:
     """δ(ε) against one adversary.
 
     Attributes:
-        onlooker: Who sees the answer.
+        adversary: Who sees the answer.
         epsilons: Increasing, from 0 to where δ leaves the picture.
         deltas: δ at each; 0 is possible at the last.
         asked: δ at the ε for which it is told.
     """
 
-    onlooker: Onlooker
+    adversary: Adversary
     epsilons: tuple[float, ...]
     deltas: tuple[float, ...]
     asked: float
 
 
 @dataclass(frozen=True, slots=True)
-class Leaks:
+class PrivacyCurves:
     """δ(ε) against all adversaries.
 
     Attributes:
@@ -227,34 +227,37 @@ class Leaks:
     sliders: Sliders
     epsilon: float
     end: float
-    leaks: tuple[Leak, ...]
+    leaks: tuple[AdversaryDelta, ...]
 
     @classmethod
     def of(cls, sliders: Sliders) -> Self:
         """What each adversary can learn."""
         setting, reach = sliders.setting, _reach(sliders)
         shown = [
-            each for each in setting.onlookers() if is_affordable(sliders, each, _MOST_VARIANCE)
+            each for each in setting.adversaries() if is_affordable(sliders, each, _MOST_VARIANCE)
         ]
         curves = [_curve(setting.mechanism, each, reach) for each in shown]
         end = max(epsilons[-1] for epsilons, _ in curves)
         asked = _round_below(_ASKED * end)
         told = [deltas(setting.mechanism, each.population, (asked,))[0] for each in shown]
         return cls(
-            sliders, asked, _BEYOND * end, tuple(map(Leak, shown, *zip(*curves, strict=True), told))
+            sliders,
+            asked,
+            _BEYOND * end,
+            tuple(map(AdversaryDelta, shown, *zip(*curves, strict=True), told)),
         )
 
     @property
     def is_whole(self) -> bool:
         """Whether no adversary was left out, whose curve takes longer than a page may."""
-        return len(self.leaks) == len(list(self.sliders.setting.onlookers()))
+        return len(self.leaks) == len(list(self.sliders.setting.adversaries()))
 
 
 def _curve(
-    mechanism: Mechanism, onlooker: Onlooker, end: float
+    mechanism: Mechanism, adversary: Adversary, end: float
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """A curve from 0 on: first where it leaves the picture, then points that are denser there."""
-    known = onlooker.population
+    known = adversary.population
 
     def at(*epsilons: float) -> dict[float, float]:
         return dict(zip(epsilons, deltas(mechanism, known, epsilons), strict=True))
@@ -297,17 +300,17 @@ class Guesses:
     """How often the best guess about one person is right, 50:50 before.
 
     Attributes:
-        onlooker: Who sees the answer.
+        adversary: Who sees the answer.
         shares: (1 + δ(0))/2 for each scale of the noise.
     """
 
-    onlooker: Onlooker
+    adversary: Adversary
     shares: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
-    """Errors and guesses for scales around that of the noise.
+class WorthCurves:
+    """ErrorCurves and guesses for scales around that of the noise.
 
     Attributes:
         sliders: Where all sliders stand.
@@ -343,7 +346,7 @@ class Worth:
     @property
     def is_whole(self) -> bool:
         """Whether no adversary was left out, whose guesses take longer than a page may."""
-        return len(self.guesses) == len(list(self.sliders.setting.onlookers()))
+        return len(self.guesses) == len(list(self.sliders.setting.adversaries()))
 
     @property
     def own(self) -> int:
@@ -366,7 +369,7 @@ def _error_worth(sliders: Sliders) -> float:
 def _guesses(others: list[Sliders]) -> Iterator[Guesses]:
     """What each adversary can guess, scale by scale."""
     mechanisms = [other.setting.mechanism for other in others]
-    for each in others[0].setting.onlookers():
+    for each in others[0].setting.adversaries():
         if is_affordable(others[0], each, _MOST_VARIANCE_WORTH):
             gaps = [deltas(mechanism, each.population, (0.0,))[0] for mechanism in mechanisms]
             yield Guesses(each, tuple((1 + gap) / 2 for gap in gaps))

@@ -14,7 +14,7 @@ from typing import Any, Self
 from urllib.parse import urlencode
 
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
-from noisycount.charts.svg import View
+from noisycount.charts.svg import ChartView
 from noisycount.display.numbers import exact_text
 from noisycount.errors import NoisyCountError
 from noisycount.model.mechanism import Mechanism
@@ -24,7 +24,7 @@ from noisycount.model.populations.population import Population
 from noisycount.readers.assumption import Assumed, Rate
 from noisycount.readers.population import NOISE_OPTIONS, noise_of_options
 from noisycount.tasks.explore.quantity import EPSILON, QUANTITIES
-from noisycount.tasks.risk.risk import Onlooker, Setting
+from noisycount.tasks.risk.risk import Adversary, RiskScenario
 
 __all__ = ["NAMES", "Sliders", "deltas", "is_affordable", "view_object"]
 
@@ -161,9 +161,9 @@ class Sliders:
         return round(float(self.drawn * self.rate) + float(self.deviations) * spread)
 
     @property
-    def setting(self) -> Setting:
+    def setting(self) -> RiskScenario:
         """The same for `noisycount risk`."""
-        return Setting(
+        return RiskScenario(
             Assumed.of_rate(self.size, Rate(float(self.rate))),
             self.made_noise,
             sample=self.drawn if self.is_sampled else None,
@@ -183,17 +183,17 @@ def _scale(epsilon: str, noise: str, *, is_given_too: bool) -> Fraction:
 _CURVES, _DELTAS = 256, 4096  # remembered
 
 
-def is_affordable(sliders: Sliders, onlooker: Onlooker, most: float) -> bool:
+def is_affordable(sliders: Sliders, adversary: Adversary, most: float) -> bool:
     """Whether what an adversary learns can be computed while somebody waits.
 
     To sample among known and unknown records is to mix many laws, the more the wider the count.
 
     Args:
         sliders: Where all sliders stand.
-        onlooker: The adversary.
+        adversary: The adversary.
         most: The largest variance of the count for which it can, in records².
     """
-    is_mixed = sliders.is_sampled and onlooker.name == "partly informed"
+    is_mixed = sliders.is_sampled and adversary.name == "partly informed"
     return not is_mixed or sliders.population.law().variance <= most
 
 
@@ -217,7 +217,7 @@ def _curve(mechanism: Mechanism, population: Population | None) -> PrivacyCurve:
     return privacy_curve(mechanism, population)
 
 
-def view_object(name: str, sliders: Sliders, shown: View) -> dict[str, Any]:
+def view_object(name: str, sliders: Sliders, shown: ChartView) -> dict[str, Any]:
     """A chart: what was asked, what it means, and all of its numbers.
 
     Args:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from noisycount.charts.plot import Axis, Line, Panel, Plot
-from noisycount.charts.svg import Mark, View
+from noisycount.charts.svg import ChartView, Mark
 from noisycount.charts.theme import BLUE, DOTS, GREEN, GUIDE, LONG, STYLES, VERMILION, Style
 from noisycount.display.numbers import (
     approximately,
@@ -19,9 +19,16 @@ from noisycount.display.numbers import (
     to_one_place,
 )
 from noisycount.errors import NoisyCountError
-from noisycount.tasks.explore.charts import DELTA, FLOOR, Errors, Leaks, Told, Worth
+from noisycount.tasks.explore.charts import (
+    DELTA,
+    FLOOR,
+    ErrorCurves,
+    PosteriorView,
+    PrivacyCurves,
+    WorthCurves,
+)
 from noisycount.tasks.explore.sliders import Sliders
-from noisycount.tasks.risk.risk import Onlooker
+from noisycount.tasks.risk.risk import Adversary
 
 __all__ = ["VIEWS", "view"]
 
@@ -44,7 +51,7 @@ def counted_words(sliders: Sliders) -> str:
     return f"among all {signed(sliders.size)} records"
 
 
-def told_sentence(told: Told) -> str:
+def told_sentence(told: PosteriorView) -> str:
     """What the answer tells."""
     low, high = told.curves.low, told.curves.high
     answer, counted = signed(told.sliders.answer), counted_words(told.sliders)
@@ -56,7 +63,7 @@ def told_sentence(told: Told) -> str:
     )
 
 
-def errors_sentence(errors: Errors) -> str:
+def errors_sentence(errors: ErrorCurves) -> str:
     """How far off the answer is."""
     answer, refined = errors.own
     at = f"ε = {errors.epsilon:.3g}"
@@ -69,10 +76,11 @@ def errors_sentence(errors: Errors) -> str:
     )
 
 
-def leaks_sentence(leaks: Leaks) -> str:
+def leaks_sentence(leaks: PrivacyCurves) -> str:
     """What adversaries can learn."""
     told = ", ".join(
-        f"{at_most(leak.asked)} for one who {onlooker_name(leak.onlooker)}" for leak in leaks.leaks
+        f"{at_most(leak.asked)} for one who {adversary_name(leak.adversary)}"
+        for leak in leaks.leaks
     )
     own = leaks.sliders.epsilon
     promised = ""
@@ -86,7 +94,7 @@ def leaks_sentence(leaks: Leaks) -> str:
     )
 
 
-def worth_sentence(worth: Worth) -> str:
+def worth_sentence(worth: WorthCurves) -> str:
     """What the noise costs, and what it hides."""
     own, size = worth.own, worth.sliders.size
     share = percent(Decimal(f"{worth.errors[own] / size:.2e}"))
@@ -94,7 +102,7 @@ def worth_sentence(worth: Worth) -> str:
     if worth.sliders.is_sampled:
         parts += f" and {records(worth.sampling)} of sampling error"
     guessed = ", ".join(
-        f"{guess.shares[own] * 100:.3g} % of the time by one who {onlooker_name(guess.onlooker)}"
+        f"{guess.shares[own] * 100:.3g} % of the time by one who {adversary_name(guess.adversary)}"
         for guess in worth.guesses
     )
     return (
@@ -103,12 +111,12 @@ def worth_sentence(worth: Worth) -> str:
     )
 
 
-def onlooker_name(onlooker: Onlooker) -> str:
+def adversary_name(adversary: Adversary) -> str:
     """An adversary by what is known besides the answer."""
-    return f"knows {onlooker.knows}"
+    return f"knows {adversary.knows}"
 
 
-def without_refined(errors: Errors) -> str:
+def without_refined(errors: ErrorCurves) -> str:
     """Why refined errors are not drawn; empty where they are."""
     if errors.refined is not None:
         return ""
@@ -135,7 +143,7 @@ def without_informed(sliders: Sliders, *, is_whole: bool) -> str:
     )
 
 
-def view(name: str, sliders: Sliders) -> View:
+def view(name: str, sliders: Sliders) -> ChartView:
     """One chart.
 
     Args:
@@ -153,9 +161,9 @@ def view(name: str, sliders: Sliders) -> View:
     return VIEWS[name](sliders)
 
 
-def _posterior(sliders: Sliders) -> View:
+def _posterior(sliders: Sliders) -> ChartView:
     """What is the count, given the answer?"""
-    told = Told.of(sliders)
+    told = PosteriorView.of(sliders)
     curves, shown = told.curves, told.shown
     counts = tuple(float(curves.counts[place]) for place in shown)
     laws = (
@@ -168,7 +176,7 @@ def _posterior(sliders: Sliders) -> View:
         for name, style, law in laws
     ]
     low, high = curves.low, curves.high
-    return View(
+    return ChartView(
         _plot(
             "What is the true count?",
             Axis("true count", _unit(sliders)),
@@ -186,15 +194,15 @@ def _posterior(sliders: Sliders) -> View:
     )
 
 
-def _error(sliders: Sliders) -> View:
+def _error(sliders: Sliders) -> ChartView:
     """How far is the answer from the count, at which price?"""
-    errors = Errors.of(sliders)
+    errors = ErrorCurves.of(sliders)
     measured = [("the answer itself", STYLES["answer"], errors.answer)]
     if errors.refined is not None:
         measured.append(("refined by the public rate (mean)", STYLES["mean"], errors.refined))
     measured.append(("no answer, the rate alone", GUIDE, (errors.guess,) * len(errors.epsilons)))
     price = "ε" if sliders.epsilon is not None else "ε at δ = 10⁻⁶"
-    return View(
+    return ChartView(
         _plot(
             "How far off is the answer?",
             Axis(f"{price}, the price of the answer", is_log=True),
@@ -207,13 +215,13 @@ def _error(sliders: Sliders) -> View:
     )
 
 
-def _delta(sliders: Sliders) -> View:
+def _delta(sliders: Sliders) -> ChartView:
     """How much can one record move the answer?"""
-    leaks = Leaks.of(sliders)
+    leaks = PrivacyCurves.of(sliders)
     lines = [
         Line(
-            onlooker_name(leak.onlooker),
-            STYLES[leak.onlooker.name],
+            adversary_name(leak.adversary),
+            STYLES[leak.adversary.name],
             leak.epsilons,
             tuple(max(FLOOR, delta) for delta in leak.deltas),
         )
@@ -222,7 +230,7 @@ def _delta(sliders: Sliders) -> View:
     marks = [Mark(leaks.epsilon, f"ε = {leaks.epsilon:.3g}", is_dashed=True)]
     if sliders.epsilon is not None and sliders.epsilon <= leaks.end:
         marks.append(Mark(float(sliders.epsilon), f"this noise, ε = {float(sliders.epsilon):.3g}"))
-    return View(
+    return ChartView(
         _plot(
             "What can one record change?",
             Axis("ε", low=0.0, high=leaks.end),
@@ -235,19 +243,19 @@ def _delta(sliders: Sliders) -> View:
     )
 
 
-def _utility(sliders: Sliders) -> View:
+def _utility(sliders: Sliders) -> ChartView:
     """What does the noise cost, and what does it hide?"""
-    worth = Worth.of(sliders)
+    worth = WorthCurves.of(sliders)
     lines = [
         Line(
-            onlooker_name(guess.onlooker),
-            STYLES[guess.onlooker.name],
+            adversary_name(guess.adversary),
+            STYLES[guess.adversary.name],
             worth.errors,
             guess.shares,
         )
         for guess in worth.guesses
     ]
-    return View(
+    return ChartView(
         _plot(
             "What does privacy cost?",
             Axis("standard error of the answer", "records", is_log=True),
@@ -270,7 +278,7 @@ def _plot(title: str, x: Axis, y: Axis, lines: Sequence[Line]) -> Plot:
     return Plot("explore", "noisycount", "Explore", title, "", x, y, (Panel("", tuple(lines)),))
 
 
-VIEWS: dict[str, Callable[[Sliders], View]] = {
+VIEWS: dict[str, Callable[[Sliders], ChartView]] = {
     "posterior": _posterior,
     "error": _error,
     "delta": _delta,

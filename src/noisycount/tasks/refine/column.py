@@ -25,7 +25,7 @@ from noisycount.terminal.progress import Done
 from noisycount.validation import LARGEST_WHOLE
 
 __all__ = [
-    "AnswerColumn",
+    "AnswersFile",
     "RefinedColumn",
     "RowLaws",
     "column_object",
@@ -35,7 +35,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerColumn:
+class AnswersFile:
     """Where answers are, and where they go with their estimates.
 
     Attributes:
@@ -99,7 +99,7 @@ _NO_COLUMN = -1.0  # no rate
 
 
 def row_groups(
-    laws: RowLaws, table: PublicTable, asked: AnswerColumn, given: NDArray[np.bool_]
+    laws: RowLaws, table: PublicTable, asked: AnswersFile, given: NDArray[np.bool_]
 ) -> Iterator[tuple[Population, NDArray[np.bool_]]]:
     """Each population, and which rows with an answer it is about.
 
@@ -153,7 +153,7 @@ _BLOCK, _MOST_BLOCKS = 1000, 25
 
 
 def refined_column(
-    asked: AnswerColumn, laws: RowLaws, noise: AdditiveNoise, level: float, done: Done
+    asked: AnswersFile, laws: RowLaws, noise: AdditiveNoise, level: float, done: Done
 ) -> RefinedColumn:
     """A table of answers, with `mean`, `median`, `low`, `high` and `surprise` added.
 
@@ -182,7 +182,7 @@ def refined_column(
         for population, rows in row_groups(laws, table, asked, given):
             _check_answers(table, asked.column, np.where(rows, answers, np.nan), population, noise)
             number = int(rows.sum())
-            part = _Part(answers[rows], population, noise, level)
+            part = _Answers(answers[rows], population, noise, level)
             told = _share_of(done, finished, number, given.sum())
             for name, values in part.columns(told).items():
                 added[name][rows] = values
@@ -220,7 +220,7 @@ def _check_answers(
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _Answers:
     """Answers about counts of one population."""
 
     answers: Reals

@@ -39,8 +39,8 @@ from noisycount.terminal.progress import Done
 
 __all__ = [
     "SELECTED",
-    "Estimates",
     "RefinedTable",
+    "RowEstimates",
     "Spread",
     "ranks",
     "refined_table",
@@ -68,7 +68,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimates:
+class RowEstimates:
     """The counts of all rows given all answers.
 
     Attributes:
@@ -90,7 +90,7 @@ class Estimates:
     ranks: Spread | None = None
 
     @classmethod
-    def empty(cls, rows: int) -> "Estimates":
+    def empty(cls, rows: int) -> "RowEstimates":
         """Room for so many rows, of which nothing is known yet."""
         median, low, high = (np.zeros(rows, np.int64) for _ in range(3))
         return cls(np.full(rows, np.nan), median, low, high, np.zeros(rows, np.bool_))
@@ -185,7 +185,7 @@ SELECTED = "each count as likely before its answer, as only large answers were p
 _REACH = 20  # standard deviations of the noise: less than 1e-12 of its mass lies beyond
 
 
-def selected_estimates(table: PublishedTable, level: float) -> Estimates:
+def selected_estimates(table: PublishedTable, level: float) -> RowEstimates:
     """The count of each row given its own answer, all counts from 0 on being as likely before.
 
     Args:
@@ -195,7 +195,7 @@ def selected_estimates(table: PublishedTable, level: float) -> Estimates:
     Raises:
         SourceError: An answer is no whole number, or far below 0.
     """
-    estimates = Estimates.empty(len(table.answers))
+    estimates = RowEstimates.empty(len(table.answers))
     for part in table.levels:
         rows = part.rows[~np.isnan(table.answers[part.rows])]
         estimates.tell(rows, _told(table.answers[rows], part.mechanism, level))
@@ -246,7 +246,7 @@ class RefinedTable:
     """
 
     published: PublishedTable
-    estimates: Estimates
+    estimates: RowEstimates
     level: float
     nested: Nested | None = None
     told: TablePosterior | None = None
@@ -318,9 +318,9 @@ def _answers(table: PublishedTable, level: PlacedLevel, tree: Nested) -> Any:  #
 
 def _estimates(
     table: PublishedTable, tree: Nested, told: TablePosterior, level: float
-) -> Estimates:
+) -> RowEstimates:
     """What is told of each row whose level is in the tree."""
-    estimates = Estimates.empty(len(table.answers))
+    estimates = RowEstimates.empty(len(table.answers))
     for placed in tree.levels:
         nodes = told.level(placed.depth)
         columns = {name: getattr(nodes, name)[placed.places] for name in ("mean", "median")}

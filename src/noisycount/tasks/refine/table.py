@@ -24,7 +24,7 @@ from noisycount.errors import NoisyCountError, SourceError
 from noisycount.tasks.refine.display import print_refined, prior_object, told_sensitivity
 from noisycount.tasks.refine.published import RefineQuery
 from noisycount.tasks.refine.readers import OpenedTable, opened_table
-from noisycount.tasks.refine.refined import Estimates, RefinedTable, refined_table
+from noisycount.tasks.refine.refined import RefinedTable, RowEstimates, refined_table
 from noisycount.terminal.files import check_regular, draft
 from noisycount.terminal.printing import json_text, print_json
 from noisycount.terminal.progress import progress, status
@@ -64,7 +64,7 @@ def added_names(*, has_shares: bool, has_ranks: bool) -> list[str]:
     return names
 
 
-def added_columns(told: Estimates) -> dict[str, AddedColumn]:
+def added_columns(told: RowEstimates) -> dict[str, AddedColumn]:
     """The columns by their names.
 
     Args:

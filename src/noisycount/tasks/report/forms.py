@@ -38,7 +38,13 @@ from noisycount.tasks.ledger import (
 )
 from noisycount.tasks.refine.stored import StoredRows, rows_member
 from noisycount.tasks.report.registry import registry_objects
-from noisycount.tasks.report.report import CONFIDENCE, DatasetReport, Released, Report, priced_for
+from noisycount.tasks.report.report import (
+    CONFIDENCE,
+    DatasetReport,
+    Report,
+    ReportedRelease,
+    priced_for,
+)
 from noisycount.tasks.report.words import (
     ANALYSTS,
     CHECKED,
@@ -84,7 +90,7 @@ def appendix(report: Report) -> Iterator[tuple[str, tuple[str, ...], Rows]]:
                 yield title, header, _rows(released, found)
 
 
-def _rows(released: Released, found: StoredRows) -> Rows:
+def _rows(released: ReportedRelease, found: StoredRows) -> Rows:
     """The first rows, each with the error of its level."""
     rows, other = found.rows, None if OTHER in found.names else OTHER
     names = list(dict.fromkeys(row.level for row in rows if row.level != other))
@@ -249,7 +255,7 @@ def report_sheet(report: Report) -> str:
     return text.getvalue()
 
 
-def releases_sheet(releases: Iterable[Released]) -> str:
+def releases_sheet(releases: Iterable[ReportedRelease]) -> str:
     """Releases of whatever data sets, with prices rounded up."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -270,12 +276,12 @@ def as_text(cell: str) -> str:
     return f"'{cell}" if cell.lstrip().startswith(_FORMULA) else cell
 
 
-def _told_of(dataset: DatasetReport, released: Released) -> Iterator[str]:
+def _told_of(dataset: DatasetReport, released: ReportedRelease) -> Iterator[str]:
     told = (dataset.account.name, dataset.unit or "row", priced_for(released.priced))
     return map(as_text, told)
 
 
-def _row(released: Released) -> list[object]:
+def _row(released: ReportedRelease) -> list[object]:
     entry, noises = released.entry, released.noises
     is_count = isinstance(entry.answer, int)
     texts = (
@@ -333,7 +339,7 @@ def _dataset_object(dataset: DatasetReport) -> Object:
     }
 
 
-def release_object(released: Released) -> Object:
+def release_object(released: ReportedRelease) -> Object:
     """A release; prices and scales are exact."""
     entry = released.entry
     return {

@@ -38,8 +38,8 @@ __all__ = [
     "DatasetReport",
     "Noise",
     "Priced",
-    "Released",
     "Report",
+    "ReportedRelease",
     "priced_for",
     "releases_of",
     "report_of",
@@ -161,7 +161,7 @@ class Versions:
 
 
 @dataclass(frozen=True, slots=True)
-class Released:
+class ReportedRelease:
     """A debit of a ledger with what is known of its answer.
 
     Attributes:
@@ -180,7 +180,7 @@ class Released:
     priced: Priced
 
     @classmethod
-    def of(cls, entry: Entry, versions: Versions) -> "Released":
+    def of(cls, entry: Entry, versions: Versions) -> "ReportedRelease":
         """The release of an entry.
 
         Args:
@@ -205,10 +205,10 @@ class Released:
         return self.entry.answer is None
 
 
-def releases_of(entries: Iterable[Entry]) -> list[Released]:
+def releases_of(entries: Iterable[Entry]) -> list[ReportedRelease]:
     """The releases of entries, the oldest first, whose versions are numbered among them."""
     versions = Versions()
-    return [Released.of(entry, versions) for entry in entries]
+    return [ReportedRelease.of(entry, versions) for entry in entries]
 
 
 def _question(entry: Entry) -> str:
@@ -255,7 +255,7 @@ class DatasetReport:
     unit: str | None
     size: int | None
     version: str | None
-    releases: tuple[Released, ...]
+    releases: tuple[ReportedRelease, ...]
     is_intact: bool
     why: str | None = None
 
@@ -265,7 +265,7 @@ class DatasetReport:
         return neighbours_of_size(self.size)
 
     @property
-    def otherwise(self) -> tuple[Released, ...]:
+    def otherwise(self) -> tuple[ReportedRelease, ...]:
         """The releases whose price was made for other neighbours than those of now."""
         return tuple(
             each for each in self.releases if each.priced.relation not in {None, self.neighbours}
@@ -310,7 +310,7 @@ class DatasetReport:
         return odds_of_all(budget, self.protected, is_replacement=is_replacement)
 
     @property
-    def failures(self) -> tuple[Released, ...]:
+    def failures(self) -> tuple[ReportedRelease, ...]:
         """What was charged and never answered."""
         return tuple(each for each in self.releases if each.failed)
 
@@ -436,7 +436,7 @@ def _dataset(
     else:
         unit = None if configured is None else configured.unit
     versions = Versions()
-    releases = tuple(Released.of(entry, versions) for entry in entries)
+    releases = tuple(ReportedRelease.of(entry, versions) for entry in entries)
     version = None if described is None else described.version
     return DatasetReport(
         account=account,

@@ -11,7 +11,7 @@ from noisycount.ledger.state import Verification
 from noisycount.release.answer import left_words
 from noisycount.tasks.count_display import NEIGHBOURS
 from noisycount.tasks.ledger import Account, answer_words, intact_words, number_of
-from noisycount.tasks.report.report import CONFIDENCE, DatasetReport, Released, Report
+from noisycount.tasks.report.report import CONFIDENCE, DatasetReport, Report, ReportedRelease
 
 __all__ = [
     "ANALYSTS",
@@ -283,7 +283,7 @@ def loss_words(loss: Loss) -> str:
     return f"{named}, δ = {rounded_up(loss.delta)}" if loss.delta else named
 
 
-def release_cells(released: Released) -> tuple[str, ...]:
+def release_cells(released: ReportedRelease) -> tuple[str, ...]:
     """A release, with cells as `HEADER` names them."""
     entry = released.entry
     return (
@@ -297,13 +297,13 @@ def release_cells(released: Released) -> tuple[str, ...]:
     )
 
 
-def _price_words(released: Released) -> str:
+def _price_words(released: ReportedRelease) -> str:
     """What was charged, and for which neighbours where that makes a difference."""
     told, relation = loss_words(released.entry.request.price), released.priced.relation
     return told if relation is None else f"{told}, for {NEIGHBOURS[relation]}"
 
 
-def _answer_words(released: Released) -> str:
+def _answer_words(released: ReportedRelease) -> str:
     if released.failed:
         return "none: charged, never answered"
     told, errors = answer_words(released.entry), [noise.error for noise in released.noises]
@@ -318,7 +318,7 @@ def _answer_words(released: Released) -> str:
     return f"{told}, each {cells}, sums {least if least == most else f'{least} to {most}'}"
 
 
-def _noise_words(released: Released) -> str:
+def _noise_words(released: ReportedRelease) -> str:
     if not released.noises:
         return "not known"
     scales = [rounded_up(scale) for scale in sorted({noise.scale for noise in released.noises})]

@@ -21,7 +21,7 @@ from noisycount.display.numbers import (
 )
 from noisycount.model.exact import Exact
 from noisycount.tasks.refine.estimate import assumed_members
-from noisycount.tasks.risk.risk import Risk, Risks, Setting
+from noisycount.tasks.risk.risk import Risk, Risks, RiskScenario
 
 __all__ = [
     "answer_words",
@@ -57,7 +57,7 @@ def risk_facts(risks: Risks, source: str | None = None) -> list[tuple[str, str]]
     ]
 
 
-def answer_words(setting: Setting) -> str:
+def answer_words(setting: RiskScenario) -> str:
     """How the count is answered."""
     counted = "the count"
     if setting.sample is not None:

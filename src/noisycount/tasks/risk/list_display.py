@@ -11,7 +11,7 @@ from typing import Any
 
 from noisycount.display.numbers import approximately, at_most, exact_text, percent
 from noisycount.tasks.ledger import number_of
-from noisycount.tasks.risk.lists import AnswersSoFar, ListRisks, Outsider
+from noisycount.tasks.risk.lists import AnswersSoFar, ListRisks, OutsiderRisk
 from noisycount.tasks.table.trial import loss_object
 from noisycount.terminal.printing import print_facts, print_json, print_table
 
@@ -69,7 +69,7 @@ def list_rows(risks: ListRisks) -> list[tuple[str, str, str]]:
     return [worst, *partly, *_rows(_OUTSIDER, risks.outsider, None)]
 
 
-def _rows(name: str, one: Outsider, held: int | None) -> list[tuple[str, str, str]]:
+def _rows(name: str, one: OutsiderRisk, held: int | None) -> list[tuple[str, str, str]]:
     """What is told of one adversary, and of the same where answers led to questions."""
     records = [] if held is None else [number_of("record", held)]
     share = percent(Decimal(f"{one.given:.2e}"))

@@ -32,10 +32,9 @@ from noisycount.readers.groups import check_columns, check_rows
 from noisycount.tasks.ledger import asked_words
 from noisycount.tasks.opening import debits
 from noisycount.tasks.report.report import Priced
-from noisycount.tasks.risk.risk import BackgroundKnowledge as Known
-from noisycount.tasks.risk.risk import check_known, float_above
+from noisycount.tasks.risk.risk import BackgroundKnowledge, check_known, float_above
 
-__all__ = ["AnswersSoFar", "ListRisks", "Outsider", "Paid", "answers_so_far"]
+__all__ = ["AnswersSoFar", "ListRisks", "OutsiderRisk", "PaidSoFar", "answers_so_far"]
 
 
 def atoms_of_file(path: Path, size: int, number: int) -> Atoms:
@@ -66,7 +65,7 @@ def atoms_of_file(path: Path, size: int, number: int) -> Atoms:
 
 
 @dataclass(frozen=True, slots=True)
-class Paid:
+class PaidSoFar:
     """The sum of all prices, as the ledger has it: it holds whatever was asked, and why.
 
     Attributes:
@@ -123,7 +122,7 @@ def _delta(loss: Loss, epsilon: Fraction) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedTable:
+class ChargedTable:
     """A table that was answered.
 
     Attributes:
@@ -154,8 +153,8 @@ class AnswersSoFar:
     questions: tuple[str, ...]
     places: tuple[int, ...]
     prices: tuple[Fraction, ...]
-    tables: tuple[AskedTable, ...]
-    paid: Paid
+    tables: tuple[ChargedTable, ...]
+    paid: PaidSoFar
 
     @property
     def mechanisms(self) -> list[DiscreteLaplace]:
@@ -192,11 +191,11 @@ def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
         tuple(questions.index(asked_words(entry)) for entry in counts),
         _prices(counts),
         tuple(
-            AskedTable(asked_words(entry), entry.request.price)
+            ChargedTable(asked_words(entry), entry.request.price)
             for entry in entries
             if not _is_count(entry)
         ),
-        Paid(
+        PaidSoFar(
             entries[-1].spent,
             sum((Priced.of(entry).replaced for entry in entries), Loss()),
             dataset.budget.rho_delta,
@@ -216,7 +215,7 @@ def _prices(entries: Sequence[Entry]) -> tuple[Fraction, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Outsider:
+class OutsiderRisk:
     """What somebody learns who knows how often records are in which atom, and perhaps some records.
 
     Attributes:
@@ -236,7 +235,7 @@ class Outsider:
     least: float
 
     @classmethod
-    def of(cls, risk: ListRisk, epsilon: float) -> "Outsider":
+    def of(cls, risk: ListRisk, epsilon: float) -> "OutsiderRisk":
         """What is learned at an ε."""
         of_large = risk.rest(epsilon)
         delta = risk.worst(epsilon) if risk.given > 0 else of_large
@@ -261,13 +260,15 @@ class ListRisks:
     asked: AnswersSoFar
     epsilon: Fraction
     worst: float
-    outsider: Outsider | None
+    outsider: OutsiderRisk | None
     why: str = ""
-    partly: Outsider | None = None
+    partly: OutsiderRisk | None = None
     held: int | None = None
 
     @classmethod
-    def of(cls, asked: AnswersSoFar, known: Known, epsilon: Fraction | None) -> "ListRisks":
+    def of(
+        cls, asked: AnswersSoFar, known: BackgroundKnowledge, epsilon: Fraction | None
+    ) -> "ListRisks":
         """The risks of a list at an ε, by default the price of the dearest answer.
 
         Raises:
@@ -290,13 +291,13 @@ class ListRisks:
         if known.held is not None:
             check_known(known.held, atoms.size)
             others = Atoms(atoms.size - known.held, atoms.rates, atoms.questions)
-            partly = Outsider.of(_risk(asked, others, known), number)
-        outsider = Outsider.of(risk, number)
+            partly = OutsiderRisk.of(_risk(asked, others, known), number)
+        outsider = OutsiderRisk.of(risk, number)
         worst = min(asked.paid.delta(told), risk.worst(number))
         return cls(asked, told, worst, outsider, partly=partly, held=known.held)
 
 
-def _risk(asked: AnswersSoFar, atoms: Atoms, known: Known) -> ListRisk:
+def _risk(asked: AnswersSoFar, atoms: Atoms, known: BackgroundKnowledge) -> ListRisk:
     """What the counts show of the records of these atoms.
 
     Whoever holds records takes them off each count: what is left are the answers about the others,
@@ -306,7 +307,7 @@ def _risk(asked: AnswersSoFar, atoms: Atoms, known: Known) -> ListRisk:
     return list_risk(asked.mechanisms, atoms, sets, least=known.least)
 
 
-def _check_untold(known: Known, why: str) -> None:
+def _check_untold(known: BackgroundKnowledge, why: str) -> None:
     """The refusal of somebody who holds records, where no outsider is told of."""
     if known.held is not None:
         raise NoisyCountError(f"leave --known {known.held} out: {why}")
@@ -327,7 +328,7 @@ def _untold(asked: AnswersSoFar) -> str:
     return "no figure of its own without the rate of the question: give --rate"
 
 
-def _atoms(asked: AnswersSoFar, known: Known) -> Atoms | None:
+def _atoms(asked: AnswersSoFar, known: BackgroundKnowledge) -> Atoms | None:
     """The atoms that are told; None where they are not."""
     size = known.size or asked.size
     if known.atoms is None and (known.rate is None or len(asked.questions) > 1):

@@ -26,11 +26,11 @@ from noisycount.readers.assumption import Assumed, Rate
 from noisycount.terminal.progress import Done
 
 __all__ = [
+    "Adversary",
     "BackgroundKnowledge",
-    "Onlooker",
     "Risk",
+    "RiskScenario",
     "Risks",
-    "Setting",
     "check_known",
     "float_above",
 ]
@@ -81,21 +81,6 @@ class Adversary:
     Attributes:
         name: What the table calls this adversary.
         knows: What is known of the records besides the answer, in words.
-        curve: How well the answer hides one record from this adversary.
-    """
-
-    name: str
-    knows: str
-    curve: PrivacyCurve
-
-
-@dataclass(frozen=True, slots=True)
-class Onlooker:
-    """What an adversary knows.
-
-    Attributes:
-        name: What the table calls this adversary.
-        knows: What is known of the records besides the answer, in words.
         population: The same as a law of the count; None: all records but one, without a sample.
     """
 
@@ -105,7 +90,7 @@ class Onlooker:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class RiskScenario:
     """A count, how it is answered, and what somebody may know.
 
     Args:
@@ -184,20 +169,14 @@ class Setting:
 
     def adversaries(self) -> Iterator[Adversary]:
         """The worst case first, the one who knows least last."""
-        for one in self.onlookers():
-            curve = privacy_curve(self.mechanism, one.population)
-            yield Adversary(one.name, one.knows, curve)
-
-    def onlookers(self) -> Iterator[Onlooker]:
-        """The same, before anything is computed."""
         population = self.assumed.population
         everything = None if self.sample is None else Known(population.records)
-        yield Onlooker("worst case", "all other records", everything)
+        yield Adversary("worst case", "all other records", everything)
         if self.known is not None and self.known_positives is not None:
             partly = population.given(self.known, self.known_positives)
             knows = f"{self.known:,} record{'s' if self.known > 1 else ''}"
-            yield Onlooker("partly informed", knows, partly)
-        yield Onlooker("distribution only", "no record", population)
+            yield Adversary("partly informed", knows, partly)
+        yield Adversary("distribution only", "no record", population)
 
     def overlapping_delta(self, epsilon: float) -> float | None:
         """The least δ of two answers whose questions differ in one person, at this ε.
@@ -221,6 +200,7 @@ class Risk:
 
     Attributes:
         adversary: Who sees the answer.
+        curve: How well the answer hides one record from this adversary.
         delta: δ at the ε that is asked for.
         bracket: Two numbers that contain the exact δ.
         variation: δ at ε = 0, the total variation distance of the answers.
@@ -228,18 +208,20 @@ class Risk:
     """
 
     adversary: Adversary
+    curve: PrivacyCurve
     delta: float
     bracket: tuple[float, float]
     variation: float
     usual_epsilon: float
 
     @classmethod
-    def of(cls, adversary: Adversary, epsilon: float) -> "Risk":
-        """What this adversary can learn, at this ε."""
-        curve = adversary.curve
+    def of(cls, mechanism: Mechanism, adversary: Adversary, epsilon: float) -> "Risk":
+        """What this adversary can learn from an answer, at this ε."""
+        curve = privacy_curve(mechanism, adversary.population)
         low, high = curve.bracket(epsilon)
         return cls(
             adversary,
+            curve,
             delta=float(curve.delta(epsilon)),
             bracket=(float(low), min(float(high), 1.0)),
             variation=float(curve.delta(0.0)),
@@ -267,14 +249,14 @@ class Risks:
         overlapping: The least δ of two answers whose questions differ in one person.
     """
 
-    setting: Setting
+    setting: RiskScenario
     epsilon: Fraction
     risks: tuple[Risk, ...]
     loss: float
     overlapping: float | None = None
 
     @classmethod
-    def of(cls, setting: Setting, epsilon: Fraction | None, done: Done) -> "Risks":
+    def of(cls, setting: RiskScenario, epsilon: Fraction | None, done: Done) -> "Risks":
         """The risks of a setting at an ε, by default its natural one.
 
         Raises:
@@ -283,7 +265,7 @@ class Risks:
         asked = epsilon or setting.natural_epsilon
         number, adversaries, risks = float_above(asked), list(setting.adversaries()), []
         for adversary in adversaries:
-            risks.append(Risk.of(adversary, number))
+            risks.append(Risk.of(setting.mechanism, adversary, number))
             done(len(risks) / (len(adversaries) + 1))
         loss = utility_loss(setting.mechanism, setting.assumed.population)
         return cls(setting, asked, tuple(risks), loss, setting.overlapping_delta(number))

@@ -13,7 +13,7 @@ from noisycount.analysis.privacy.divergences import priced_delta
 from noisycount.display.numbers import at_most
 from noisycount.ledger.budget import Loss
 from noisycount.model.concentrated import delta_of_rho, epsilon_of_rho
-from noisycount.tasks.risk.lists import Paid
+from noisycount.tasks.risk.lists import PaidSoFar
 from tests.commands import Refused, Run, configure
 
 POOR, OLD = "health = 'poor'", "health = 'poor' and age >= 40"
@@ -21,9 +21,9 @@ ATOMS = "rate,1,2\n0.1,1,1\n0.1,1,0\n0.8,0,0\n"
 OUTSIDE = [0.1, 0.1, 0.8]
 
 
-def paid(loss: Loss, rho_delta: Fraction | None) -> Paid:
+def paid(loss: Loss, rho_delta: Fraction | None) -> PaidSoFar:
     """What was paid for counts, which cost the same for either neighbours."""
-    return Paid(loss, loss, rho_delta)
+    return PaidSoFar(loss, loss, rho_delta)
 
 
 def one_line(text: str) -> str:
