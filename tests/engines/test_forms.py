@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from noisycount.engines.forms import ZONED, ColumnForm, FileForm, date_pattern
+from noisycount.engines.forms import ColumnForm, FileForm, date_pattern
 from noisycount.errors import SourceError
-from noisycount.query.schema import Kind
+from noisycount.query.schema import ZONED, Kind
 
 FORMS = [
     ColumnForm(Kind.INTEGER),

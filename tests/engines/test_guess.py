@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.engines.forms import ZONED, ColumnForm
+from noisycount.engines.forms import ColumnForm
 from noisycount.engines.guess import MISSING_WORDS, guessed_form
-from noisycount.query.schema import Kind
+from noisycount.query.schema import ZONED, Kind
 from tests.layers import examples
 
 START = datetime(1999, 1, 14, 13, 59, 7, tzinfo=UTC)

@@ -32,7 +32,7 @@ from noisycount.query.predicate import (
     Predicate,
     Range,
 )
-from noisycount.query.schema import Kind
+from noisycount.query.schema import KINDS, Kind
 from noisycount.query.text import canonical_text, english
 from tests.layers import examples
 from tests.sources import OpenSource, write_parquet
@@ -262,7 +262,7 @@ CELLS = {
     Kind.REAL: REALS | SPECIAL_REALS | st.floats(),
     Kind.TEXT: TEXTS | st.text(st.characters(exclude_categories=["Cs"])),
 }
-DIRTY_SCHEMA = {f"{kind.value} {n}": kind for kind in Kind for n in (1, 2)} | {
+DIRTY_SCHEMA = {f"{kind.value} {n}": kind for kind in KINDS.values() for n in (1, 2)} | {
     "person": Kind.INTEGER
 }
 RECORDS = st.lists(

@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 
-from noisycount.query.schema import Kind
+from noisycount.query.schema import KINDS, Kind
 
 __all__ = ["DIRTY", "dirty_records", "predicate_text"]
 
@@ -130,7 +130,7 @@ def _value(kind: Kind, chance: random.Random) -> object:
 def _test(schema: Mapping[str, Kind], chance: random.Random, odd: float) -> str:
     """A test of one column, or of two."""
     name = chance.choice([*schema])
-    kind = schema[name] if chance.random() > odd else chance.choice([*Kind])
+    kind = schema[name] if chance.random() > odd else chance.choice([*KINDS.values()])
     column = _in_parentheses(_name(name, chance), chance)
     forms: list[Callable[[], str]] = [lambda: _comparison(schema, column, kind, chance)] * 4
     forms.append(lambda: f"{column} {_word('is', chance)} {_negation(chance)}null")

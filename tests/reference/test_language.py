@@ -12,7 +12,7 @@ from noisycount.query.grouping import OUTSIDE, Part
 from noisycount.query.normal_form import normal_form
 from noisycount.query.parser import parse
 from noisycount.query.parts import MOST_PARTS, parts_of
-from noisycount.query.schema import Kind, Schema
+from noisycount.query.schema import KINDS, Kind, Schema
 from noisycount.query.text import canonical_text, english
 from noisycount.tasks.table.asked import items, keys_of_column, values_of_part
 from tests.reference.ebnf import Grammar, Token
@@ -23,7 +23,7 @@ PAGE = "language.md"
 pytestmark = pytest.mark.skipif(not text(PAGE), reason="the tests run outside the project's folder")
 
 COLUMNS = rows(text(PAGE), "column", "kind", "a literal") if text(PAGE) else []
-SCHEMA = Schema({name: Kind(kind) for name, kind, _ in COLUMNS})
+SCHEMA = Schema({name: KINDS[kind] for name, kind, _ in COLUMNS})
 TRUTHS = {"true": True, "false": False, "unknown": None}
 _DAY = "a day as YYYY-MM-DD, from 0001-01-01 to 9999-12-31"
 _FIRST, _LAST = date.min.toordinal(), date.max.toordinal()

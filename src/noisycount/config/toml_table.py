@@ -18,7 +18,7 @@ from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.errors import ConfigError, SourceError
 from noisycount.ledger.approximate import PARTS, budget_from
 from noisycount.ledger.budget import Budget
-from noisycount.query.schema import Kind
+from noisycount.query.schema import KINDS
 
 __all__ = ["FILE_KEYS", "TomlTable", "budget_in", "file_form_in", "kinds_in", "suggestion"]
 
@@ -222,10 +222,9 @@ def file_form_in(table: TomlTable) -> FileForm:
 def _column_form(stated: TomlTable, name: str) -> ColumnForm:
     """What the texts of one column stand for: a kind, or a table that says more."""
     value = stated.values[name]
-    kinds = [kind.value for kind in Kind]
-    if not isinstance(value, dict) and value not in kinds:
+    if not isinstance(value, dict) and value not in KINDS:
         raise stated.refusal(
-            name, f"is no kind: write one of {', '.join(kinds)}, in quotes, or a table of parts"
+            name, f"is no kind: write one of {', '.join(KINDS)}, in quotes, or a table of parts"
         )
     try:
         return ColumnForm.of_parts(value if isinstance(value, dict) else {"kind": value})

@@ -12,14 +12,10 @@ from typing import Any, Self, TypeVar
 from noisycount.display.texts import toml_key, toml_value
 from noisycount.display.values import Shown
 from noisycount.errors import SourceError
-from noisycount.query.schema import Kind
+from noisycount.query.schema import KINDS, ZONED, Kind
 
 __all__ = [
     "BLANKS",
-    "ISO_DATE",
-    "ISO_TIMESTAMP",
-    "ISO_ZONED",
-    "ZONED",
     "ColumnForm",
     "FileForm",
     "by_ending",
@@ -58,24 +54,6 @@ BLANKS = " \t\n\v\f\r"
 """What may stand around a value without belonging to it."""
 
 
-ZONED = "iso+zone"
-
-
-"""The date format of moments in ISO 8601 that state their zone; they are kept in UTC."""
-
-
-ISO_DATE = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
-
-
-_CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
-
-
-ISO_TIMESTAMP = f"{ISO_DATE}([ T]{_CLOCK})?"
-
-
-ISO_ZONED = f"{ISO_DATE}[ T]{_CLOCK} ?(Z|[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?)"
-
-
 _DIRECTIVES = {
     "d": "[0-9]{1,2}",
     "m": "[0-9]{1,2}",
@@ -90,12 +68,6 @@ _DIRECTIVES = {
     "f": "[0-9]{1,6}",
     "p": "[AaPp][Mm]",
 }
-
-
-_MOMENTS = (Kind.DATE, Kind.TIMESTAMP)
-
-
-_NUMBERS = (Kind.INTEGER, Kind.REAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +111,9 @@ class ColumnForm(Shown):
             raise SourceError("true and false must both be lists of words, with none in both")
         if self.date_format not in {None, ZONED}:
             date_pattern(self.date_format or "")
-        for name, kinds in (
-            ("decimal", _NUMBERS),
-            ("date_format", _MOMENTS),
-            ("true", (Kind.BOOLEAN,)),
-            ("trim", (Kind.TEXT,)),
-        ):
-            if getattr(self, name) != _DEFAULTS[name] and self.kind not in kinds:
-                meant = " or ".join(kind.value for kind in kinds)
+        for name in ("decimal", "date_format", "true", "trim"):
+            if getattr(self, name) != _DEFAULTS[name] and name not in self.kind.options:
+                meant = " or ".join(kind.value for kind in KINDS.values() if name in kind.options)
                 raise SourceError(
                     f"{name} belongs to a column of kind {meant}, not {self.kind.value}: "
                     "leave it out, or state another kind"
@@ -191,10 +158,9 @@ class ColumnForm(Shown):
             True
         """
         said = dict(parts)
-        kinds = {kind.value: kind for kind in Kind}
-        kind = kinds.get(str(said.pop("kind", None)))
+        kind = KINDS.get(str(said.pop("kind", None)))
         if kind is None:
-            raise SourceError(f"kind must be one of {', '.join(kinds)}")
+            raise SourceError(f"kind must be one of {', '.join(KINDS)}")
         unreadable = said.pop("unreadable", None)
         if unreadable is not None and unreadable != "missing":
             raise SourceError('unreadable must be "missing", or be left out')

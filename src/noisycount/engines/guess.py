@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from noisycount.engines.forms import BLANKS, ISO_DATE, ISO_TIMESTAMP, ISO_ZONED, ZONED, ColumnForm
-from noisycount.query.schema import Kind
+from noisycount.engines.forms import BLANKS, ColumnForm
+from noisycount.query.schema import KINDS, Kind, Spelling
 
 __all__ = ["MISSING_WORDS", "Guess", "guessed_form", "guessed_of_types"]
 
@@ -33,26 +33,11 @@ _TRUTH_WORDS = (
 )
 
 
-_DAY, _MONTH = "(0?[1-9]|[12][0-9]|3[01])", "(0?[1-9]|1[0-2])"
-
-
-_YEAR = "[0-9]{4}"
-
-
-_WHOLE = "(0|[1-9][0-9]{0,17})"
-
-
-_FAMILIES = (
-    (Kind.REAL, Kind.INTEGER),
-    (Kind.BOOLEAN,),
-    (Kind.TIMESTAMP, Kind.DATE),
-)
+# Of the types that a file gives to the cells of one column, the first that holds them all.
+_FAMILIES = ((Kind.REAL, Kind.INTEGER), (Kind.BOOLEAN,), (Kind.TIMESTAMP, Kind.DATE))
 
 
 _OTHER = {".": ",", ",": "."}
-
-
-_EXPONENT = "([eE][+-]?[0-9]{1,3})?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,68 +69,21 @@ class _Candidate:
         return sum(map(bool, map(self.fits, cells))) / len(cells)
 
 
-def _pattern(form: ColumnForm, pattern: str, cells: str) -> _Candidate:
-    return _Candidate(form, re.compile(pattern).fullmatch, cells)
+def _candidate(kind: Kind, spelling: Spelling) -> _Candidate:
+    """The values of a kind, written in one way."""
+    form = ColumnForm(kind, decimal=spelling.decimal, date_format=spelling.date_format)
+    return _Candidate(form, re.compile(spelling.pattern).fullmatch, spelling.words)
 
 
 # A column of numbers may have cells of either kind, so the one that most fit is taken, the first
-# among equals.
-_CANDIDATES = (
-    _pattern(ColumnForm(Kind.INTEGER), f"[+-]?{_WHOLE}", "whole numbers"),
-    _pattern(
-        ColumnForm(Kind.REAL),
-        rf"[+-]?({_WHOLE}([.][0-9]*)?|[1-9][0-9]{{0,2}}(,[0-9]{{3}})+[.][0-9]+|[.][0-9]+)"
-        + _EXPONENT,
-        "numbers",
-    ),
-    _pattern(
-        ColumnForm(Kind.REAL, decimal=","),
-        rf"[+-]?({_WHOLE}(,[0-9]*)?|[1-9][0-9]{{0,2}}([.][0-9]{{3}})+,[0-9]+|,[0-9]+){_EXPONENT}",
-        "numbers with a decimal comma",
-    ),
-    _pattern(
-        ColumnForm(Kind.INTEGER),
-        f"[+-]?({_WHOLE}|[1-9][0-9]{{0,2}}(,[0-9]{{3}})+)",
-        "whole numbers with commas between thousands",
-    ),
-    _pattern(
-        ColumnForm(Kind.INTEGER, decimal=","),
-        f"[+-]?({_WHOLE}|[1-9][0-9]{{0,2}}([.][0-9]{{3}})+)",
-        "whole numbers with points between thousands",
-    ),
-    _pattern(ColumnForm(Kind.DATE), ISO_DATE, "dates of ISO 8601"),
-    _pattern(
-        ColumnForm(Kind.DATE, date_format="%d.%m.%Y"),
-        f"{_DAY}[.]{_MONTH}[.]{_YEAR}",
-        "dates with the day first",
-    ),
-    _pattern(
-        ColumnForm(Kind.DATE, date_format="%d/%m/%Y"),
-        f"{_DAY}/{_MONTH}/{_YEAR}",
-        "dates with the day first",
-    ),
-    _pattern(
-        ColumnForm(Kind.DATE, date_format="%m/%d/%Y"),
-        f"{_MONTH}/{_DAY}/{_YEAR}",
-        "dates with the month first",
-    ),
-    _pattern(
-        ColumnForm(Kind.DATE, date_format="%Y/%m/%d"),
-        f"{_YEAR}/{_MONTH}/{_DAY}",
-        "dates with the year first",
-    ),
-    _pattern(ColumnForm(Kind.TIMESTAMP), ISO_TIMESTAMP, "times of ISO 8601"),
-    _pattern(
-        ColumnForm(Kind.TIMESTAMP, date_format=ZONED),
-        ISO_ZONED,
-        "times of ISO 8601 with a zone, read in UTC",
-    ),
-    _pattern(
-        ColumnForm(Kind.TIMESTAMP, date_format="%d.%m.%Y %H:%M"),
-        f"{_DAY}[.]{_MONTH}[.]{_YEAR} [0-9]{{1,2}}:[0-9]{{2}}",
-        "times with the day first",
-    ),
-)
+# among equals: that whose digits stand in groups comes last.
+_CANDIDATES = [
+    _candidate(kind, spelling)
+    for has_groups in (False, True)
+    for kind in KINDS.values()
+    for spelling in kind.spellings
+    if spelling.has_groups is has_groups
+]
 
 
 def guessed_form(cells: Iterable[str]) -> Guess:
@@ -199,10 +137,10 @@ def guessed_of_types(types: Mapping[Kind, int], cells: Iterable[str]) -> Guess:
     """
     total = sum(types.values())
     texts = [cell.strip(BLANKS) for cell in cells]
-    for kinds in _FAMILIES:
-        said = sum(types.get(kind, 0) for kind in kinds)
+    for family in _FAMILIES:
+        said = sum(types.get(kind, 0) for kind in family)
         if total and said >= _ENOUGH * total:
-            kind = next(kind for kind in kinds if types.get(kind, 0))
+            kind = next(kind for kind in family if types.get(kind, 0))
             return _guess(_Candidate(ColumnForm(kind), bool, f"of kind {kind.value}"), texts)
     guess = guessed_form(texts)
     if guess.form.kind.is_number:
@@ -233,8 +171,8 @@ def _truths(cells: Sequence[str]) -> Iterator[_Candidate]:
     said = {cell.casefold() for cell in cells}
     for true, false in _TRUTH_WORDS:
         form = ColumnForm(Kind.BOOLEAN, true=true, false=false)
-        words = "|".join(map(re.escape, (*true, *false)))
-        one = _pattern(form, f"(?i:{words})", f"{true[0]} or {false[0]}")
+        words = re.compile("|".join(map(re.escape, (*true, *false))), re.IGNORECASE)
+        one = _Candidate(form, words.fullmatch, f"{true[0]} or {false[0]}")
         if said & {*true} and said & {*false} and one.share(cells) >= _NEARLY_ALL:
             yield one
 

@@ -6,7 +6,6 @@ Records held in plain Python: the reference for every other engine.
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
 from hashlib import sha256
 from itertools import islice
 from typing import TypeAlias
@@ -113,19 +112,6 @@ def _groups(
                 unit_of(number, record),
                 tuple(part.key(record[part.column.name]) for part in parts),
             )
-
-
-INTEGERS = range(-(2**63), 2**64)  # the widest columns of files: BIGINT and UBIGINT
-
-
-_TYPES: dict[Kind, tuple[type, ...]] = {
-    Kind.INTEGER: (int,),
-    Kind.REAL: (float, int),
-    Kind.TEXT: (str,),
-    Kind.BOOLEAN: (bool,),
-    Kind.DATE: (date,),
-    Kind.TIMESTAMP: (datetime,),
-}
 
 
 class MemorySource(Closing):
@@ -245,12 +231,7 @@ class MemorySource(Closing):
 
 def _value(record: Record, number: int, name: str, kind: Kind) -> object:
     value = record.get(name)
-    fits = value is None or type(value) in _TYPES[kind]
-    if fits and isinstance(value, int):
-        fits = value in INTEGERS
-    if fits and isinstance(value, datetime):
-        fits = value.tzinfo is None
-    if not fits:
+    if value is not None and not kind.holds(value):
         raise SourceError(
             f"records[{number}][{name!r}] is not {kind.value}: give {kind.example}, or None"
         )

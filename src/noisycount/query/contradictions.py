@@ -42,9 +42,6 @@ _TESTS = {
 }
 
 
-_DISCRETE = (Kind.INTEGER, Kind.DATE)
-
-
 @dataclass(frozen=True, slots=True)
 class _End:
     """An end of what a column may hold: every value on its side, with or without the end itself."""
@@ -71,7 +68,7 @@ def listed(test: Predicate) -> list[Any] | None:
     values = [_value(column, literal) for literal in literals]
     if None in values:
         return None
-    is_discrete = column.kind in _DISCRETE
+    is_discrete = column.kind.is_discrete
     return [value for value in values if not is_discrete or value == floor(value)]
 
 
@@ -142,7 +139,7 @@ def _end(test: Comparison) -> _End | None:
     if value is None:
         return None
     is_open = operator in (Operator.MORE, Operator.LESS)
-    if column.kind not in _DISCRETE:
+    if not column.kind.is_discrete:
         return _End(value, is_open)
     if operator in (Operator.MORE, Operator.AT_LEAST):
         return _End(floor(value) + 1 if is_open else ceil(value), is_open=False)

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, time
+from datetime import date
 from enum import Enum
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from noisycount.display.values import short
 from noisycount.errors import PredicateError
 from noisycount.model.tables.levels import Codes, Level
-from noisycount.query.predicate import INTEGERS, Column, Predicate
-from noisycount.query.schema import Kind
+from noisycount.query.predicate import Column, Predicate
+from noisycount.query.schema import INTEGERS, Kind
 
 __all__ = [
     "MOST_CELLS",
@@ -51,15 +51,6 @@ OUTSIDE = -(2**62)
 
 """The key of what belongs to no group: numbers below the first edge, and days that are infinite or
 not of the years 1 to 9999."""
-
-
-_TYPES = {Kind.INTEGER: int, Kind.TEXT: str, Kind.BOOLEAN: bool, Kind.DATE: date}
-
-
-_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
-
-
-_LONGEST_TEXT = 1000  # characters of a key
 
 
 _MOST_EDGES = 4096  # each is compared with in a table of one part
@@ -119,11 +110,10 @@ class Plain(Part):
     """
 
     def __post_init__(self) -> None:
-        if self.column.kind not in _TYPES:
-            example = "0,18,65" if self.column.kind is Kind.REAL else "month"
+        if self.column.kind.grouping is not None:
             raise PredicateError(
                 f"by names {self.column}, of which few are equal: "
-                f"group it as '{self.column.name}:{example}'"
+                f"group it as '{self.column.name}:{self.column.kind.grouping}'"
             )
 
     @property
@@ -134,7 +124,7 @@ class Plain(Part):
     @property
     def implied(self) -> tuple[Key, ...] | None:
         """False and true, where that is all that there is."""
-        return (False, True) if self.column.kind is Kind.BOOLEAN else None
+        return self.column.kind.implied
 
     def key(self, value: Any) -> Key:  # noqa: ANN401 - of the kind of the column
         """The value itself."""
@@ -142,23 +132,14 @@ class Plain(Part):
 
     def checked(self, key: object) -> Key:
         """A value of the kind of the column; a date may be a text, or the midnight of its day."""
-        if key is None:
-            return None
-        wanted = _TYPES[self.column.kind]
-        if wanted is date:
-            key = _date(key)
-        fits = type(key) is wanted
-        if isinstance(key, int):
-            fits = fits and key in INTEGERS
-        if isinstance(key, str):
-            fits = fits and len(key) <= _LONGEST_TEXT and _UNWRITABLE.search(key) is None
-        if not fits:
+        key = self.column.kind.key(key)
+        if key is not None and not self.column.kind.is_key(key):
             raise self._refused(key, f"write {self.column.kind.example}, or null")
         return key  # type: ignore[return-value]  # its type was just looked at
 
     def label(self, key: Key) -> int | str | bool | None:
         """The value itself; a date as ISO 8601 writes it."""
-        return key.isoformat() if isinstance(key, date) else key
+        return self.column.kind.label(key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +260,7 @@ class Period(Part):
     span: Span
 
     def __post_init__(self) -> None:
-        if self.column.kind not in {Kind.DATE, Kind.TIMESTAMP}:
+        if not self.column.kind.is_moment:
             raise PredicateError(
                 f"by groups {self.column} by {self.span.name.lower()}: that belongs to dates"
             )
@@ -331,16 +312,6 @@ def _places(ranges: Edges) -> dict[object, int]:
 def _number_text(edge: float) -> str:
     """An edge as one writes it, whole where it is whole."""
     return str(edge).removesuffix(".0")
-
-
-def _date(key: object) -> object:
-    """The day that a text names or a midnight begins; else the key itself."""
-    if isinstance(key, datetime) and key.time() == time.min:
-        return key.date()
-    try:
-        return date.fromisoformat(key) if isinstance(key, str) else key
-    except ValueError:
-        return key
 
 
 MOST_CELLS = 1_000_000

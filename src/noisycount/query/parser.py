@@ -9,7 +9,6 @@ goes in as the number of its token, so that no text can be read as anything but 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
 from reprlib import repr as shortened
 from typing import Any
 
@@ -42,14 +41,6 @@ __all__ = ["parse"]
 
 
 _SHORT_DATE = re.compile(r"([0-9]{4})-(?=[0-9]-|[0-9]{2}-[0-9](?![0-9]))([0-9]{1,2})-([0-9]{1,2})")
-
-
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-
-
-_TIMESTAMP = re.compile(
-    _DATE.pattern + r"(?:[ T][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.(?:[0-9]{3}|[0-9]{6}))?)?)?"
-)
 
 
 def signed_number(numeral: str, *, negative: bool) -> Literal:
@@ -97,19 +88,15 @@ def fitted(literal: Literal, kind: Kind) -> Literal:
     """
     if literal.kind is Kind.INTEGER and kind is Kind.REAL:
         return real(literal)
-    if not isinstance(literal.value, str) or kind not in (Kind.DATE, Kind.TIMESTAMP):
+    if not isinstance(literal.value, str) or kind.quoted is None:
         return literal
-    form, reader = (
-        (_DATE, date.fromisoformat) if kind is Kind.DATE else (_TIMESTAMP, datetime.fromisoformat)
-    )
     remedy = f"write {kind.example}"
     try:
-        if form.fullmatch(literal.value):
-            return Literal(kind, reader(literal.value))
+        if kind.quoted.fullmatch(literal.value):
+            return Literal(kind, kind.parsed(literal.value))
     except ValueError:
-        what = "day" if kind is Kind.DATE else "day or time"
-        remedy = f"there is no such {what}, {remedy}"
-    if short := _SHORT_DATE.match(literal.value):
+        remedy = f"there is no such {kind.noun}, {remedy}"
+    if kind.is_moment and (short := _SHORT_DATE.match(literal.value)):
         year, month, day = short.groups()
         remedy = f"give month and day two digits each, '{year}-{month:0>2}-{day:0>2}'"
     raise PredicateError(

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import Enum
-from math import isfinite
 from reprlib import repr as shortened
 from typing import TypeAlias
 
@@ -32,19 +31,6 @@ __all__ = [
     "Range",
     "columns",
 ]
-
-
-INTEGERS = range(-(2**63), 2**63)  # signed 64 bits: what every engine compares exactly
-
-
-_TYPES = {
-    Kind.INTEGER: int,
-    Kind.REAL: float,
-    Kind.TEXT: str,
-    Kind.BOOLEAN: bool,
-    Kind.DATE: date,
-    Kind.TIMESTAMP: datetime,
-}
 
 
 class Operator(Enum):
@@ -120,14 +106,8 @@ class Literal:
     value: int | float | str | date | datetime
 
     def __post_init__(self) -> None:
-        if type(self.value) is not _TYPES[self.kind]:
-            raise PredicateError(f"where has {self}: write {self.kind.example}")
-        if isinstance(self.value, int) and self.value not in INTEGERS:
-            raise PredicateError(f"where has {self}: write an integer within signed 64 bits")
-        if isinstance(self.value, float) and not isfinite(self.value):
-            raise PredicateError(f"where has {self}: write a finite number, at most 1.79e308")
-        if isinstance(self.value, str) and "\0" in self.value:
-            raise PredicateError(f"where has {self}: leave out the NUL character")
+        if fault := self.kind.fault(self.value):
+            raise PredicateError(f"where has {self}: {fault}")
 
     def __str__(self) -> str:
         return f"the {self.kind.value} {shortened(self.value)}"

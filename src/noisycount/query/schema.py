@@ -3,15 +3,349 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime, time
 from difflib import get_close_matches
-from enum import Enum
 from heapq import nsmallest
 from itertools import takewhile
+from math import isfinite
 from reprlib import repr as shortened
+from typing import Any, ClassVar
 
 from noisycount.errors import PredicateError, SourceError
 
-__all__ = ["Kind", "Schema", "close_names"]
+__all__ = ["INTEGERS", "ISO_ZONED", "KINDS", "ZONED", "Kind", "Schema", "Spelling", "close_names"]
+
+
+INTEGERS = range(-(2**63), 2**63)  # signed 64 bits: what every engine compares exactly
+
+
+_CELLS = range(-(2**63), 2**64)  # the widest columns of files: BIGINT and UBIGINT
+
+
+_LONGEST_KEY = 1000  # characters
+
+
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
+
+
+ZONED = "iso+zone"
+
+
+"""The date format of moments in ISO 8601 that state their zone; they are kept in UTC."""
+
+
+_ISO_DATE = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+
+
+_CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
+
+
+ISO_ZONED = f"{_ISO_DATE}[ T]{_CLOCK} ?(Z|[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?)"
+
+
+_DAY, _MONTH, _YEAR = "(0?[1-9]|[12][0-9]|3[01])", "(0?[1-9]|1[0-2])", "[0-9]{4}"
+
+
+_WHOLE = "(0|[1-9][0-9]{0,17})"
+
+
+_EXPONENT = "([eE][+-]?[0-9]{1,3})?"
+
+
+_WRITTEN_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+
+
+_WRITTEN_CLOCK = r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.(?:[0-9]{3}|[0-9]{6}))?)?"
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """One way in which most cells of a column of texts may be written.
+
+    Attributes:
+        pattern: The regular expression of such cells.
+        words: What they are called.
+        decimal: What stands before the decimals of a number.
+        date_format: How a date or time is written; None: in ISO 8601.
+        has_groups: Whether digits stand in groups, which is rarer than any other way.
+    """
+
+    pattern: str
+    words: str
+    decimal: str = "."
+    date_format: str | None = None
+    has_groups: bool = False
+
+
+class Kind:
+    """A kind of values that predicates can compare: all that is known of it without an engine.
+
+    Each is the one instance of a class below; what an engine makes of it is a line in a table of
+    that engine.
+
+    Attributes:
+        value: Its name in configurations, ledgers and answers.
+        type: The Python type of its values.
+        example: What to write in a predicate for a value of this kind.
+        written: Such a value, as it stands in a predicate.
+        quoted: How one is written between quotes; None: as a number, a word or a text.
+        noun: What such a value is, for one that does not exist.
+        listed: Some values, as a list of keys.
+        options: What its owner can say of how its texts are written, beside words for missing.
+        spellings: How its texts are written, the likeliest first.
+        iso: The regular expression of its texts where their owner says nothing; empty: they are
+            no texts of one form.
+        is_number: Whether its values compare with numbers.
+        is_discrete: Whether there is no value between two neighbours.
+        is_moment: Whether its values are of a year and a month.
+        grouping: How a table groups values of which few are equal; None: each is a group.
+        implied: All its values, where everybody knows them.
+    """
+
+    INTEGER: ClassVar["Kind"]
+    REAL: ClassVar["Kind"]
+    TEXT: ClassVar["Kind"]
+    BOOLEAN: ClassVar["Kind"]
+    DATE: ClassVar["Kind"]
+    TIMESTAMP: ClassVar["Kind"]
+
+    value: ClassVar[str]
+    type: ClassVar[type]
+    example: ClassVar[str]
+    written: ClassVar[str]
+    quoted: ClassVar[re.Pattern[str] | None] = None
+    noun: ClassVar[str] = ""
+    listed: ClassVar[str] = "2026-01..2026-12"
+    options: ClassVar[frozenset[str]] = frozenset()
+    spellings: ClassVar[tuple[Spelling, ...]] = ()
+    iso: ClassVar[str] = ""
+    is_number: ClassVar[bool] = False
+    is_discrete: ClassVar[bool] = False
+    is_moment: ClassVar[bool] = False
+    grouping: ClassVar[str | None] = None
+    implied: ClassVar[tuple[bool, ...] | None] = None
+
+    def __repr__(self) -> str:
+        return f"<Kind.{self.value.upper()}: {self.value!r}>"
+
+    def __reduce__(self) -> str:
+        return f"Kind.{self.value.upper()}"  # its one instance, also in copies
+
+    def fault(self, value: object) -> str | None:
+        """What to write in place of a value that is not one of a question; None: it is."""
+        return None if type(value) is self.type else f"write {self.example}"
+
+    def holds(self, cell: object) -> bool:
+        """Whether a cell of records in memory is of this kind."""
+        return type(cell) is self.type
+
+    def parsed(self, text: str) -> Any:  # noqa: ANN401 - of its type
+        """The value that stands between quotes in a question, where `quoted` matches.
+
+        Raises:
+            ValueError: There is no such value.
+        """
+        return self.type(text)
+
+    def key(self, key: object) -> object:
+        """A key that somebody asks for, as a value of this kind where it names one."""
+        return key
+
+    def is_key(self, key: object) -> bool:
+        """Whether somebody may ask for such a key."""
+        return type(key) is self.type
+
+    def label(self, key: object) -> int | str | bool | None:
+        """What a reader sees of a key, which `key` reads again."""
+        return key if key is None or isinstance(key, int | str) else str(key)
+
+
+class Integer(Kind):
+    """Whole numbers of 64 bits."""
+
+    value = "integer"
+    type = int
+    example = "a number such as 30"
+    written = "30"
+    listed = "1, 2, 3 or 1..12"
+    options = frozenset({"decimal"})
+    spellings = (
+        Spelling(f"[+-]?{_WHOLE}", "whole numbers"),
+        Spelling(
+            f"[+-]?({_WHOLE}|[1-9][0-9]{{0,2}}(,[0-9]{{3}})+)",
+            "whole numbers with commas between thousands",
+            has_groups=True,
+        ),
+        Spelling(
+            f"[+-]?({_WHOLE}|[1-9][0-9]{{0,2}}([.][0-9]{{3}})+)",
+            "whole numbers with points between thousands",
+            decimal=",",
+            has_groups=True,
+        ),
+    )
+    is_number = True
+    is_discrete = True
+
+    def fault(self, value: object) -> str | None:
+        """One within 64 bits."""
+        fits = type(value) is not int or value in INTEGERS
+        return super().fault(value) if fits else "write an integer within signed 64 bits"
+
+    def holds(self, cell: object) -> bool:
+        """One that a file can hold, which may be without a sign."""
+        return type(cell) is int and cell in _CELLS
+
+    def is_key(self, key: object) -> bool:
+        """One within 64 bits."""
+        return type(key) is int and key in INTEGERS
+
+
+class Real(Kind):
+    """64-bit floating-point numbers."""
+
+    value = "real"
+    type = float
+    example = "a number such as 0.5"
+    written = "0.5"
+    options = frozenset({"decimal"})
+    spellings = (
+        Spelling(
+            rf"[+-]?({_WHOLE}([.][0-9]*)?|[1-9][0-9]{{0,2}}(,[0-9]{{3}})+[.][0-9]+|[.][0-9]+)"
+            + _EXPONENT,
+            "numbers",
+        ),
+        Spelling(
+            rf"[+-]?({_WHOLE}(,[0-9]*)?|[1-9][0-9]{{0,2}}([.][0-9]{{3}})+,[0-9]+|,[0-9]+)"
+            + _EXPONENT,
+            "numbers with a decimal comma",
+            decimal=",",
+        ),
+    )
+    is_number = True
+    grouping = "0,18,65"
+
+    def fault(self, value: object) -> str | None:
+        """A finite one."""
+        fits = not isinstance(value, float) or isfinite(value)
+        return super().fault(value) if fits else "write a finite number, at most 1.79e308"
+
+    def holds(self, cell: object) -> bool:
+        """Any, and integers."""
+        return type(cell) is float or (type(cell) is int and cell in _CELLS)
+
+
+class Text(Kind):
+    """Texts, which compare by their code points."""
+
+    value = "text"
+    type = str
+    example = "a text such as 'yes'"
+    written = "'yes'"
+    listed = "Bern, Biel, null"
+    options = frozenset({"trim"})
+
+    def fault(self, value: object) -> str | None:
+        """One without NUL."""
+        has_nul = isinstance(value, str) and "\0" in value
+        return "leave out the NUL character" if has_nul else super().fault(value)
+
+    def is_key(self, key: object) -> bool:
+        """One that is not too long, and can be written."""
+        return type(key) is str and len(key) <= _LONGEST_KEY and _UNWRITABLE.search(key) is None
+
+
+class Boolean(Kind):
+    """True and false."""
+
+    value = "boolean"
+    type = bool
+    example = "true or false"
+    written = "true"
+    listed = "true, false"
+    options = frozenset({"true", "false"})
+    implied = (False, True)
+
+
+class _Moment(Kind):
+    """Days and times, in no zone."""
+
+    options = frozenset({"date_format"})
+    is_moment = True
+    type: ClassVar[type[date | datetime]]
+
+    def parsed(self, text: str) -> date:
+        """What ISO 8601 writes so."""
+        return self.type.fromisoformat(text)
+
+
+class Date(_Moment):
+    """Days."""
+
+    value = "date"
+    type = date
+    noun = "day"
+    example = "a date such as '2026-01-31'"
+    written = "'2026-01-31'"
+    quoted = re.compile(_WRITTEN_DATE)
+    iso = _ISO_DATE
+    spellings = (
+        Spelling(_ISO_DATE, "dates of ISO 8601"),
+        Spelling(
+            f"{_DAY}[.]{_MONTH}[.]{_YEAR}", "dates with the day first", date_format="%d.%m.%Y"
+        ),
+        Spelling(f"{_DAY}/{_MONTH}/{_YEAR}", "dates with the day first", date_format="%d/%m/%Y"),
+        Spelling(f"{_MONTH}/{_DAY}/{_YEAR}", "dates with the month first", date_format="%m/%d/%Y"),
+        Spelling(f"{_YEAR}/{_MONTH}/{_DAY}", "dates with the year first", date_format="%Y/%m/%d"),
+    )
+    is_discrete = True
+
+    def key(self, key: object) -> object:
+        """The day that a text names or a midnight begins."""
+        if isinstance(key, datetime) and key.time() == time.min:
+            return key.date()
+        try:
+            return date.fromisoformat(key) if isinstance(key, str) else key
+        except ValueError:
+            return key
+
+
+class Timestamp(_Moment):
+    """Days with a time of day, to the microsecond."""
+
+    value = "timestamp"
+    type = datetime
+    noun = "day or time"
+    example = "a time such as '2026-01-31 12:00:00'"
+    written = "'2026-01-31 12:00:00'"
+    quoted = re.compile(f"{_WRITTEN_DATE}(?:[ T]{_WRITTEN_CLOCK})?")
+    iso = f"{_ISO_DATE}([ T]{_CLOCK})?"
+    spellings = (
+        Spelling(iso, "times of ISO 8601"),
+        Spelling(ISO_ZONED, "times of ISO 8601 with a zone, read in UTC", date_format=ZONED),
+        Spelling(
+            f"{_DAY}[.]{_MONTH}[.]{_YEAR} [0-9]{{1,2}}:[0-9]{{2}}",
+            "times with the day first",
+            date_format="%d.%m.%Y %H:%M",
+        ),
+    )
+    grouping = "month"
+
+    def holds(self, cell: object) -> bool:
+        """One without a zone."""
+        return type(cell) is datetime and cell.tzinfo is None
+
+
+Kind.INTEGER, Kind.REAL, Kind.TEXT = Integer(), Real(), Text()
+Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP = Boolean(), Date(), Timestamp()
+
+
+KINDS = {
+    kind.value: kind
+    for kind in (Kind.INTEGER, Kind.REAL, Kind.TEXT, Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP)
+}
+
+
+"""Each kind by its name."""
 
 
 LISTED_NAMES = 8
@@ -28,37 +362,6 @@ SHOWN_CHARACTERS = 80  # of a listed name: as much as fits a line
 
 
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
-
-
-class Kind(Enum):
-    """The kinds of values that predicates can compare."""
-
-    INTEGER = "integer"
-    REAL = "real"
-    TEXT = "text"
-    BOOLEAN = "boolean"
-    DATE = "date"
-    TIMESTAMP = "timestamp"
-
-    @property
-    def is_number(self) -> bool:
-        """Whether values of this kind compare with numbers."""
-        return self in (Kind.INTEGER, Kind.REAL)
-
-    @property
-    def example(self) -> str:
-        """What to write in a predicate for a value of this kind."""
-        return _EXAMPLES[self]
-
-
-_EXAMPLES = {
-    Kind.INTEGER: "a number such as 30",
-    Kind.REAL: "a number such as 0.5",
-    Kind.TEXT: "a text such as 'yes'",
-    Kind.BOOLEAN: "true or false",
-    Kind.DATE: "a date such as '2026-01-31'",
-    Kind.TIMESTAMP: "a time such as '2026-01-31 12:00:00'",
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

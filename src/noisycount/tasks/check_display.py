@@ -12,7 +12,8 @@ from typing import Any
 from noisycount.display.numbers import signed
 from noisycount.display.texts import toml_value
 from noisycount.engines.check import EXAMPLES, ColumnCheck
-from noisycount.engines.forms import ZONED, ColumnForm, FileForm
+from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.query.schema import ZONED
 from noisycount.release.records import UTF
 from noisycount.tasks.check import Inspection
 from noisycount.tasks.init import mending

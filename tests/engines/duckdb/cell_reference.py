@@ -4,15 +4,8 @@ import re
 from datetime import UTC, date, datetime
 from math import isfinite
 
-from noisycount.engines.forms import (
-    ISO_DATE,
-    ISO_TIMESTAMP,
-    ISO_ZONED,
-    ZONED,
-    ColumnForm,
-    date_pattern,
-)
-from noisycount.query.schema import Kind
+from noisycount.engines.forms import ColumnForm, date_pattern
+from noisycount.query.schema import ISO_ZONED, ZONED, Kind
 
 TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 
@@ -69,7 +62,7 @@ def _boolean(text: str, form: ColumnForm) -> bool | None:
 
 def _moment(text: str, form: ColumnForm) -> datetime | None:
     if form.date_format is None:
-        pattern = ISO_DATE if form.kind is Kind.DATE else ISO_TIMESTAMP
+        pattern = form.kind.iso
     else:
         pattern = ISO_ZONED if form.date_format == ZONED else date_pattern(form.date_format)
     if not re.fullmatch(pattern, text):

@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from noisycount.engines.duckdb.frames import FrameSource
-from noisycount.query.schema import Kind
+from noisycount.query.schema import KINDS
 from tests.engines.frames import arrow_table, pandas_frame, polars_frame
 from tests.engines.test_sources import CELLS, DIRTY_SCHEMA, RECORDS
 from tests.layers import examples
@@ -162,4 +162,4 @@ def test_the_choice_of_columns_and_unit_is_no_part_of_the_content() -> None:
 
 def test_kinds_are_those_of_the_contract() -> None:
     """Every kind of the random records above is hashed."""
-    assert set(DIRTY_SCHEMA.values()) == set(Kind)
+    assert set(DIRTY_SCHEMA.values()) == {*KINDS.values()}

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from noisycount.engines.check import ColumnCheck
 from noisycount.engines.duckdb.connection import quoted_name
 from noisycount.engines.duckdb.typed_texts import TextTable
-from noisycount.engines.forms import ZONED, ColumnForm
-from noisycount.query.schema import Kind
+from noisycount.engines.forms import ColumnForm
+from noisycount.query.schema import ZONED, Kind
 from tests.engines.duckdb.cell_reference import reference
 from tests.layers import examples
 from tests.sources import database

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from noisycount.display.texts import pasteable
-from noisycount.engines.forms import ZONED, ColumnForm
-from noisycount.query.schema import Kind
+from noisycount.engines.forms import ColumnForm
+from noisycount.query.schema import ZONED, Kind
 from noisycount.tasks.check_display import form_words
 from tests.commands import Refused, Run, Told, configure
 

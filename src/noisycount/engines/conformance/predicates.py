@@ -13,7 +13,6 @@ from typing import Any
 from noisycount.engines.conformance.records import CELLS, Draws
 from noisycount.query.parser import parse
 from noisycount.query.predicate import (
-    INTEGERS,
     And,
     Column,
     Comparison,
@@ -29,7 +28,7 @@ from noisycount.query.predicate import (
     Predicate,
     Range,
 )
-from noisycount.query.schema import Kind
+from noisycount.query.schema import INTEGERS, Kind
 
 __all__ = ["LITERALS", "fixed_predicates", "random_predicates"]
 

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from noisycount.engines.truth import Record
 from noisycount.query.grouping import CellQuestion, KeyQuestion
 from noisycount.query.predicate import Predicate
-from noisycount.query.schema import Kind
+from noisycount.query.schema import KINDS, Kind
 from noisycount.query.text import canonical_text
 
 __all__ = [
@@ -291,7 +291,7 @@ PERSON = "person"
 
 MIXED: Mapping[str, Kind] = {
     PERSON: Kind.INTEGER,
-    **{f"{kind.value}_{letter}": kind for kind in Kind for letter in "ab"},
+    **{f"{kind.value}_{letter}": kind for kind in KINDS.values() for letter in "ab"},
 }
 
 

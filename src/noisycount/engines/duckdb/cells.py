@@ -11,15 +11,7 @@ The kinds that all cells of a public table of texts stand for without doubt.
 from collections.abc import Sequence
 
 from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted_text
-from noisycount.engines.forms import (
-    BLANKS,
-    ISO_DATE,
-    ISO_TIMESTAMP,
-    ISO_ZONED,
-    ZONED,
-    ColumnForm,
-    date_pattern,
-)
+from noisycount.engines.forms import BLANKS, ColumnForm, date_pattern
 from noisycount.query.predicate import (
     And,
     Column,
@@ -35,9 +27,10 @@ from noisycount.query.predicate import (
     Predicate,
     Range,
 )
-from noisycount.query.schema import Kind
+from noisycount.query.schema import ISO_ZONED, ZONED, Kind
 
 __all__ = [
+    "READ_TYPES",
     "SQL_TYPES",
     "certain_kinds",
     "duckdb_sql",
@@ -46,6 +39,50 @@ __all__ = [
     "summand_sql",
     "typed_cell",
 ]
+
+
+# DuckDB rounds nanoseconds, over midnight too: here they are cut off, also before 1970, where the
+# remainder is negative. What has no such number is infinite, or missing.
+_NANOSECONDS = (
+    "coalesce(make_timestamp(epoch_ns({0}) // 1000 - (epoch_ns({0}) % 1000 < 0)::BIGINT), "
+    "TRY_CAST({0} AS TIMESTAMP))"
+)
+
+
+# Moments are read in UTC, whatever their zone; what is infinite has no number of microseconds.
+_UTC = "coalesce(make_timestamp(epoch_us({0})), TRY_CAST({0} AS TIMESTAMP))"
+
+
+_INTEGERS = "tinyint, smallint, integer, bigint, utinyint, usmallint, uinteger, ubigint"
+
+
+_TIMES = "timestamp, timestamp_s, timestamp_ms"
+
+
+# The type of the columns of each kind, what is brought to it, and how: in one order, and no error.
+_COLUMNS = (
+    (Kind.INTEGER, "BIGINT", _INTEGERS, "{}"),
+    (Kind.REAL, "DOUBLE", "float, double, decimal", "CAST({} AS DOUBLE)"),
+    (Kind.TEXT, "VARCHAR", "varchar, enum, time", 'CAST({} AS VARCHAR) COLLATE "binary"'),
+    (Kind.BOOLEAN, "BOOLEAN", "boolean", "{}"),
+    (Kind.DATE, "DATE", "date", "{}"),
+    (Kind.TIMESTAMP, "TIMESTAMP", _TIMES, "TRY_CAST({} AS TIMESTAMP)"),
+    (Kind.TIMESTAMP, "TIMESTAMP", "timestamp_ns, timestamptz_ns", _NANOSECONDS),
+    (Kind.TIMESTAMP, "TIMESTAMP", "timestamp with time zone", _UTC),
+)
+
+
+SQL_TYPES = {kind: type_ for kind, type_, *_ in _COLUMNS}
+
+
+READ_TYPES = {
+    type_: (kind, conversion)
+    for kind, _, types, conversion in _COLUMNS
+    for type_ in types.split(", ")
+}
+
+
+"""The kind of the columns of each type that are read, and the SQL of one as a value of it."""
 
 
 _TRUE, _FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
@@ -69,16 +106,11 @@ def plain_cast(text: str, form: ColumnForm) -> str | None:
         text: The SQL of the text, with the blanks around it.
         form: What it is said to stand for.
     """
-    match form.kind:
-        case Kind.INTEGER:
-            return f"TRY_CAST({text} AS BIGINT)"
-        case Kind.REAL:
-            plain = text if form.decimal == "." else f"replace({text}, ',', '.')"
-            return f"TRY_CAST({plain} AS DOUBLE)"
-        case Kind.DATE | Kind.TIMESTAMP if form.date_format is None:
-            return f"TRY_CAST({text} AS {form.kind.name})"
-        case _:
-            return None
+    if form.kind in {Kind.TEXT, Kind.BOOLEAN} or form.date_format is not None:
+        return None
+    if form.kind is Kind.REAL and form.decimal == ",":
+        text = f"replace({text}, ',', '.')"
+    return f"TRY_CAST({text} AS {SQL_TYPES[form.kind]})"
 
 
 def sure_cases(text: str, cast: str | None, form: ColumnForm) -> str:
@@ -120,16 +152,6 @@ def _is_plain_real(text: str, cast: str, decimal: str) -> str:
     others = ["_"] if decimal == "." else ["_", "."]
     absent = " AND ".join(f"NOT contains({text}, '{other}')" for other in others)
     return f"{absent} AND {text} >= '-' AND isfinite({cast})"
-
-
-SQL_TYPES = {
-    Kind.INTEGER: "BIGINT",
-    Kind.REAL: "DOUBLE",
-    Kind.TEXT: "VARCHAR",
-    Kind.BOOLEAN: "BOOLEAN",
-    Kind.DATE: "DATE",
-    Kind.TIMESTAMP: "TIMESTAMP",
-}
 
 
 _NO_NUMBER = "[+-]?(?i:inf(inity)?)|(?i:nan)"
@@ -191,7 +213,7 @@ def _value(text: str, form: ColumnForm) -> str:
         case Kind.BOOLEAN:
             return _truth(text, form)
         case _:
-            return _moment(text, form)
+            return _written(text, form)
 
 
 def _number(text: str, form: ColumnForm) -> str:
@@ -220,8 +242,8 @@ def _lowered(text: str, words: Sequence[str]) -> str:
     return f"({' OR '.join(f'lower({text}) = lower({quoted_text(word)})' for word in words)})"
 
 
-def _moment(text: str, form: ColumnForm) -> str:
-    """The SQL of a date or a time."""
+def _written(text: str, form: ColumnForm) -> str:
+    """The SQL of a date or a time, or of what else is written in one way."""
     type_ = SQL_TYPES[form.kind]
     if form.date_format == ZONED:
         # DuckDB reads a zone only as +hh or +hh:mm, and right behind the seconds.
@@ -230,7 +252,7 @@ def _moment(text: str, form: ColumnForm) -> str:
         pattern = ISO_ZONED
         value = f"TRY_CAST({moment} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'"
     elif form.date_format is None:
-        pattern = ISO_DATE if form.kind is Kind.DATE else ISO_TIMESTAMP
+        pattern = form.kind.iso
         value = f"TRY_CAST({text} AS {type_})"
     else:
         pattern = date_pattern(form.date_format)

@@ -8,7 +8,7 @@ The view ``records`` of a relation: the columns that questions may use, each of 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from noisycount.engines.duckdb.cells import duckdb_sql, summand_sql
+from noisycount.engines.duckdb.cells import READ_TYPES, duckdb_sql, summand_sql
 from noisycount.engines.duckdb.connection import (
     Connection,
     limited,
@@ -17,7 +17,7 @@ from noisycount.engines.duckdb.connection import (
 )
 from noisycount.errors import SourceError
 from noisycount.query.predicate import Predicate
-from noisycount.query.schema import Kind, Schema
+from noisycount.query.schema import Schema
 
 __all__ = [
     "check_counts",
@@ -62,25 +62,6 @@ def row_within(seconds: float | None, connection: Connection, query: str) -> tup
     return row
 
 
-_TYPES = {
-    Kind.INTEGER: "tinyint smallint integer bigint utinyint usmallint uinteger ubigint",
-    Kind.REAL: "float double decimal",
-    Kind.TEXT: "varchar enum time",
-    Kind.BOOLEAN: "boolean",
-    Kind.DATE: "date",
-    Kind.TIMESTAMP: "timestamp timestamp_s timestamp_ms timestamp_ns",
-}
-
-
-_ZONED, _ZONED_NANOSECONDS = "timestamp with time zone", "timestamptz_ns"
-
-
-_KINDS = {type_: kind for kind, types in _TYPES.items() for type_ in types.split()} | {
-    _ZONED: Kind.TIMESTAMP,
-    _ZONED_NANOSECONDS: Kind.TIMESTAMP,
-}
-
-
 _NOT_COMPUTED = (
     "table names a view whose cells cannot all be computed: mend the view, or name a table"
 )
@@ -99,32 +80,6 @@ _REASONS = {
     "TIME": "the file says that they are times of day, which are texts such as '08:30:00' here",
     "TIMESTAMP WITH TIME ZONE": "the file says so, and they are read in UTC",
     "TIMESTAMP_NS": "the file says so, and what is finer than microseconds is cut off",
-}
-
-
-# How columns of a kind are brought to one type, with one order, and without an error.
-_CONVERSIONS = {
-    Kind.REAL: "CAST({} AS DOUBLE)",
-    Kind.TEXT: 'CAST({} AS VARCHAR) COLLATE "binary"',
-    Kind.TIMESTAMP: "TRY_CAST({} AS TIMESTAMP)",
-}
-
-
-# DuckDB rounds nanoseconds, over midnight too: here they are cut off, also before 1970, where the
-# remainder is negative. What has no such number is infinite, or missing.
-_CUT_NANOSECONDS = (
-    "coalesce(make_timestamp(epoch_ns({0}) // 1000 - (epoch_ns({0}) % 1000 < 0)::BIGINT), "
-    "TRY_CAST({0} AS TIMESTAMP))"
-)
-
-
-# Moments are read in UTC, whatever their zone; what is infinite has no number of microseconds.
-_IN_UTC = "coalesce(make_timestamp(epoch_us({0})), TRY_CAST({0} AS TIMESTAMP))"
-
-
-_OWN_CONVERSIONS = {
-    **dict.fromkeys(["timestamp_ns", _ZONED_NANOSECONDS], _CUT_NANOSECONDS),
-    _ZONED: _IN_UTC,
 }
 
 
@@ -178,8 +133,8 @@ def type_reason(type_: str) -> str:
 def whole_schema(types: Mapping[str, str]) -> Schema:
     """The schema of columns of these types."""
     return Schema(
-        {name: _KINDS[type_] for name, type_ in types.items() if type_ in _KINDS},
-        {name: type_ for name, type_ in types.items() if type_ not in _KINDS},
+        {name: READ_TYPES[type_][0] for name, type_ in types.items() if type_ in READ_TYPES},
+        {name: type_ for name, type_ in types.items() if type_ not in READ_TYPES},
     )
 
 
@@ -204,15 +159,9 @@ def require_units(connection: Connection, relation: str, unit: str | None) -> No
 def converted(types: Mapping[str, str], names: Iterable[str]) -> list[str]:
     """The SQL of usable columns, each brought to the one type of its kind under its own name."""
     return [
-        f"{_conversion(_KINDS[types[name]], types[name]).format(quoted_name(name))} "
-        f"AS {quoted_name(name)}"
+        f"{READ_TYPES[types[name]][1].format(quoted_name(name))} AS {quoted_name(name)}"
         for name in names
     ]
-
-
-def _conversion(kind: Kind, type_: str) -> str:
-    """The SQL, with a place for the name, of a column of a type as one of its kind."""
-    return _OWN_CONVERSIONS.get(type_) or _CONVERSIONS.get(kind, "{}")
 
 
 def read_all(connection: Connection) -> None:

@@ -27,7 +27,7 @@ from noisycount.engines.duckdb.connection import (
 )
 from noisycount.engines.duckdb.texts import title_lines
 from noisycount.errors import SourceError, extra_words
-from noisycount.query.schema import Kind, close_names
+from noisycount.query.schema import KINDS, Kind, close_names
 
 __all__ = ["JsonLines", "Workbook"]
 
@@ -122,7 +122,7 @@ def _types(connection: Connection, name: str) -> Counter[Kind]:
         "THEN 'integer' ELSE 'real' END ELSE 'text' END"
     )
     query = f"SELECT {kind}, count(*) FROM cells WHERE {quoted_name(name)} IS NOT NULL GROUP BY 1"
-    return Counter({Kind(kind): number for kind, number in connection.execute(query).fetchall()})
+    return Counter({KINDS[kind]: number for kind, number in connection.execute(query).fetchall()})
 
 
 def _text(value: str) -> str:

@@ -38,21 +38,6 @@ from noisycount.terminal.printing import Facts
 __all__ = ["Offer", "Preview", "RehearsedPanel"]
 
 
-_VALUES = {
-    Kind.TEXT: "'yes'",
-    Kind.BOOLEAN: "true",
-    Kind.DATE: "'2026-01-31'",
-    Kind.TIMESTAMP: "'2026-01-31 12:00:00'",
-}
-
-
-_KEYS = {
-    Kind.INTEGER: "1, 2, 3 or 1..12",
-    Kind.TEXT: "Bern, Biel, null",
-    Kind.BOOLEAN: "true, false",
-}
-
-
 @dataclass(frozen=True, slots=True)
 class OfferedColumn:
     """A column that questions may use.
@@ -73,7 +58,7 @@ class OfferedColumn:
     @property
     def keys(self) -> str:
         """Such keys as a table by it may have."""
-        return _KEYS.get(self.kind, "2026-01..2026-12")
+        return self.kind.listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +114,7 @@ class Offer:
             return "true"
         if column.kind.is_number:
             return f"{written_name(column.name)} >= 30"
-        return f"{written_name(column.name)} = {_VALUES[column.kind]}"
+        return f"{written_name(column.name)} = {column.kind.written}"
 
 
 _HEAD = ("question", "data set")
