@@ -17,11 +17,12 @@ import noisycount
 
 PACKAGE = "noisycount"
 PROJECT = Path(__file__).parents[1]
-EVERYBODY = {"errors", "validation", "data", "display"}
+EVERYBODY = {"errors", "frozen", "validation", "data", "display"}
 BASE = {"model", "query", "ledger", "engines", "catalog", "release"}
 ARROWS = {
     "": {"model", "analysis", "charts", "papers", "tasks"},  # the public names
     "errors": set[str](),
+    "frozen": set[str](),
     "validation": set[str](),
     "data": set[str](),
     "display": set[str](),

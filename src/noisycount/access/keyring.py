@@ -22,6 +22,7 @@ from noisycount.config.config import Config
 from noisycount.config.places import NAME
 from noisycount.config.toml_table import suggestion
 from noisycount.errors import ConfigError
+from noisycount.frozen import frozen
 from noisycount.ledger.entries import check_text
 
 __all__ = ["Keyring", "KeysFile", "check_analyst", "granted"]
@@ -179,7 +180,7 @@ _NOBODY = IssuedKey("", "", Role.ANALYST, (), secrets.token_bytes(32), _now(), r
 _NO_KEY = Key("", "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Keyring:
     """All keys beside one ledger.
 

@@ -9,10 +9,12 @@ import hmac
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
+
+from noisycount.frozen import frozen
 
 __all__ = ["IssuedKey", "Key", "Role", "State", "User"]
 
@@ -26,7 +28,7 @@ _SECRET_BYTES = 32  # 256 random bits: nobody guesses one
 _FORM = re.compile(rf"nc_([0-9a-f]{{{2 * _ID_BYTES}}})_([0-9a-f]{{{2 * _SECRET_BYTES}}})")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Key:
     """A key as its holder has it.
 
@@ -75,7 +77,7 @@ class Role(StrEnum):
     ANALYST = "analyst"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class User:
     """Somebody whose key or token was checked.
 
@@ -116,7 +118,7 @@ class State(StrEnum):
     REVOKED = "revoked"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IssuedKey:
     """A key as its owner knows it.
 

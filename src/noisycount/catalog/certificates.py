@@ -1,7 +1,6 @@
 """The certificates that an owner has of engines, in a file for the owner's eyes alone."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -9,6 +8,7 @@ from noisycount.catalog.record import make_private, write_private
 from noisycount.engines.check import Identity
 from noisycount.engines.conformance.certificate import Certificate
 from noisycount.errors import SourceError
+from noisycount.frozen import frozen
 from noisycount.validation import state_at
 
 __all__ = ["Certificates"]
@@ -17,7 +17,7 @@ __all__ = ["Certificates"]
 _FILE = "certificates.json"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Certificates:
     """What engines passed the suite.
 

@@ -10,13 +10,13 @@ import re
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from noisycount.catalog.record import write_private
 from noisycount.engines.places import state_of
 from noisycount.errors import SourceError
+from noisycount.frozen import frozen
 from noisycount.validation import state_at
 
 __all__ = ["Content", "Contents", "Copies", "Copy", "discard"]
@@ -31,7 +31,7 @@ _KEPT = 1000  # places, the newest: a few hundred bytes each
 _SETTLED = 2.0  # seconds: a file written again within a tick of the disk's clock keeps its state
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Content:
     """What some files held at one moment.
 
@@ -60,7 +60,7 @@ class Content:
             raise SourceError(f"{self.files[0].name!r} changed while it was open: open it again")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Contents:
     """What was found in files, so that none is read again only to see that it is the same.
 
@@ -137,7 +137,7 @@ def _digest(files: tuple[Path, ...]) -> str:
 _NAME = re.compile(r"\.?(?P<dataset>[0-9a-f]{16})-[0-9a-f]{64}\.parquet(\..*\.part)?")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Copy:
     """A copy of the records of a data set.
 
@@ -154,7 +154,7 @@ class Copy:
     made: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Copies:
     """The copies in the folder beside a ledger.
 

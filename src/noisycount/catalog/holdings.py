@@ -5,7 +5,7 @@ How records on a server come under their description: asked for now, or at their
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from noisycount.catalog.certificates import Certificates
@@ -17,11 +17,12 @@ from noisycount.engines.interface import CheckedSource
 from noisycount.engines.opening import found, of_copy, served
 from noisycount.engines.places import ServedTable, files_of
 from noisycount.errors import ConfigError, SourceError
+from noisycount.frozen import frozen
 
 __all__ = ["Holding", "ServedHolding"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Holding:
     """Records at a place, whose content is known.
 
@@ -179,7 +180,7 @@ class Holding:
         return None if self.folder is None else Copies(self.folder)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServedHolding:
     """Records on a server.
 

@@ -9,13 +9,14 @@ import json
 import os
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.errors import LedgerError
+from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, Schema
 
 __all__ = ["ROW", "Written", "make_private", "write_private"]
@@ -53,7 +54,7 @@ ROW = "row"
 """What is said in place of a column where every row is a unit of its own."""
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Written:
     """What is written down of a data set.
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import Self
 
@@ -10,13 +10,14 @@ from noisycount.catalog.record import ROW, Written
 from noisycount.display.texts import told_name
 from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.errors import ConfigError
+from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, asked_part
 from noisycount.ledger.ledger import Ledger
 
 __all__ = ["Register", "Statement"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Statement:
     """What an owner says of records on opening them.
 
@@ -38,7 +39,7 @@ class Statement:
     columns: Sequence[str] | None = None
     table: str | None = None
     kinds: Mapping[str, ColumnForm] | None = None
-    form: FileForm = FileForm()  # noqa: RUF009 - frozen
+    form: FileForm = FileForm()
     renews: bool = False
 
 
@@ -46,7 +47,7 @@ def _nothing(_: str) -> Sequence[Entry]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Register:
     """What a ledger has written down of every data set.
 

@@ -1,7 +1,6 @@
 """What a published answer alone says about the count, as an Altair chart."""
 
 import math
-from dataclasses import dataclass
 from typing import Self
 
 import altair as alt
@@ -11,6 +10,7 @@ from noisycount.analysis.posterior.observed import Published
 from noisycount.charts.drawing import as_lines, data_chart, unchecked
 from noisycount.charts.theme import CONFIG, GREEN, INK, VERMILION
 from noisycount.display.numbers import to_one_place
+from noisycount.frozen import frozen
 from noisycount.model.noises.additive import SymmetricNoise
 
 __all__ = ["AnswerCurve", "answer_chart"]
@@ -31,7 +31,7 @@ _LEFT_OUT = 1e-3  # of the noise, beyond the ends of the curve
 _CONFIDENCE = 0.95  # of an answer that does not state one
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswerCurve:
     """How likely the answer is at each count, and between which counts the true one lies.
 

@@ -4,13 +4,13 @@ What a chart of published counts shows: a bar a row, and where its count lies.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol, Self, TypeGuard
 
 from noisycount.analysis.posterior.posterior import Posterior, likelihood_curve, shown_counts
 from noisycount.display.numbers import percent, plus_minus
 from noisycount.display.texts import OTHER_KEYS, label_text
+from noisycount.frozen import frozen
 from noisycount.model.exact import Below
 
 __all__ = ["MOST_ROWS", "RefinementCurves", "TableBar", "TableBars", "is_tabled"]
@@ -19,7 +19,7 @@ __all__ = ["MOST_ROWS", "RefinementCurves", "TableBar", "TableBars", "is_tabled"
 MOST_COUNTS = 5000  # what Altair takes inside a chart
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RefinementCurves:
     """What is known about a count before and after its noisy answer.
 
@@ -142,7 +142,7 @@ def is_tabled(result: object) -> TypeGuard[Tabled]:
     return all(hasattr(result, name) for name in ("answers", "labels", "rows", "confidence"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableBar:
     """One count.
 
@@ -159,7 +159,7 @@ class TableBar:
     kind: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableBars:
     """What a chart of a table shows.
 

@@ -4,13 +4,13 @@ What a chart of a table posterior shows: answers beside estimates, of cells and 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
 from noisycount.analysis.accuracy.accuracy import accuracy
 from noisycount.analysis.tables.table_estimates import TablePosterior
+from noisycount.frozen import frozen
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 
@@ -33,7 +33,7 @@ MOST_DOTS = 60
 _MOST_SUMS = 2 * MOST_DOTS  # of all levels together
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RefinedDot:
     """One cell, or one sum of cells.
 
@@ -54,7 +54,7 @@ class RefinedDot:
     high: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RefinedSums:
     """A level of sums, which has a scale of its own: sums are larger than cells.
 
@@ -90,7 +90,7 @@ class RefinedSums:
         return cls(f"{name}: {told}" if told else name, shown)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RefinedDots:
     """What a chart of a refined table shows.
 

@@ -1,12 +1,12 @@
 """A plan as an Altair chart: fifty possible answers, and what other goals cost."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import altair as alt
 
 from noisycount.charts.drawing import data_chart, unchecked
 from noisycount.charts.theme import BLUE, CONFIG, GREEN, GRID, INK, LEVELS
+from noisycount.frozen import frozen
 
 __all__ = ["GoalLine", "PossibleAnswers", "plan_chart"]
 
@@ -26,7 +26,7 @@ _NUMBER = "format(datum.value, ',d')"
 _OFFSET = "datum.value == 0 ? '0' : format(datum.value, '+,d')"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PossibleAnswers:
     """Equally likely answers as dots in columns.
 
@@ -63,7 +63,7 @@ class PossibleAnswers:
             raise ValueError(f"low must not exceed high, got {self.low} and {self.high}: swap them")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GoalLine:
     """The errors that one ε gives, at rising confidence.
 

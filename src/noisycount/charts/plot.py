@@ -4,15 +4,15 @@ import csv
 import io
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from noisycount.charts.theme import Style
+from noisycount.frozen import frozen
 
 __all__ = ["Axis", "Line", "Panel", "Plot"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Axis:
     """What an axis shows.
 
@@ -57,7 +57,7 @@ class Axis:
         return above and below and (value > 0 or not self.is_log)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Line:
     """Values along an axis; a single one is drawn as a dot.
 
@@ -108,7 +108,7 @@ class Line:
         return self.ys[self.xs.index(x)]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Panel:
     """Lines on one pair of axes; several panels stand below each other.
 
@@ -137,7 +137,7 @@ class Panel:
         raise ValueError(f"name must be one of {names}, got {name!r}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plot:
     """Lines on axes, with all words that stand about them.
 

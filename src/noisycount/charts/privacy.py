@@ -4,13 +4,13 @@ Privacy curves as an Altair chart.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import altair as alt
 
 from noisycount.charts.drawing import as_lines, unchecked
 from noisycount.charts.privacy_view import PrivacyAxes, PrivacyLine
 from noisycount.charts.theme import CONFIG, INK, MUTED, Style, styles
+from noisycount.frozen import frozen
 
 __all__ = ["privacy_chart"]
 
@@ -24,7 +24,7 @@ _HEIGHTS = (0.5, 0.68, 0.86)  # where labels stand, as shares from the top, oute
 _TEXT_WIDTH, _TEXT_HEIGHT, _GAP = 140, 40, 10
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Label:
     """The name of a line, and where it stands: right of all lines, or left of them."""
 

@@ -5,13 +5,13 @@ Which part of privacy curves a chart shows.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Self
 
 import numpy as np
 
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve
+from noisycount.frozen import frozen
 
 __all__ = ["NamedCurve", "PrivacyAxes", "PrivacyLine", "PrivacyView"]
 
@@ -19,7 +19,7 @@ __all__ = ["NamedCurve", "PrivacyAxes", "PrivacyLine", "PrivacyView"]
 _MOST_POWERS = 8
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PrivacyLine:
     """δ(ε) against one adversary, as far as it is drawn.
 
@@ -61,7 +61,7 @@ class PrivacyLine:
         return points[0] if points[0][1] < delta else points[-1]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PrivacyAxes:
     """What the two axes show.
 
@@ -110,7 +110,7 @@ _WIDEST = 3.0  # how often the shortest line fits into the axis
 _ROOM = 4.0  # how often the axis without the ε that is asked for fits into that with it
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NamedCurve:
     """A privacy curve, and what stands beside it.
 
@@ -141,7 +141,7 @@ class NamedCurve:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PrivacyView:
     """Lines and the axes that hold them.
 

@@ -7,13 +7,13 @@ A chart of Explore as SVG: its colours are classes of the page's style, light or
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Self
 
 from noisycount.charts.plot import Axis, Line, Plot
 from noisycount.charts.theme import BLUE, GREEN, PURPLE, VERMILION
 from noisycount.display.numbers import percent
+from noisycount.frozen import frozen
 
 __all__ = ["AxisRange", "ChartView", "Mark", "chart_svg"]
 
@@ -36,7 +36,7 @@ _PLAIN = (1e-3, 1e6)  # between which numbers are written without powers of ten
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AxisRange:
     """The part of an axis that is drawn.
 
@@ -113,7 +113,7 @@ class AxisRange:
         return f"{value:,.10g}".replace("-", "−")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mark:
     """A place across that the picture marks from top to bottom.
 
@@ -128,7 +128,7 @@ class Mark:
     is_dashed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChartView:
     """One chart, whole.
 
@@ -210,7 +210,7 @@ def chart_svg(shown: ChartView, name: str) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Frame:
     """Where values lie in a picture."""
 

@@ -1,7 +1,8 @@
 """One look for all charts: the same colour and dashes for the same thing everywhere."""
 
-from dataclasses import dataclass
 from typing import Any
+
+from noisycount.frozen import frozen
 
 __all__ = [
     "BLUE",
@@ -43,7 +44,7 @@ SOLID, LONG, DOTS, MIXED = (1, 0), (9, 4), (2, 3), (9, 3, 2, 3)
 DENSE, PAIRS = (5, 1), (9, 3, 2, 3, 2, 3)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Style:
     """How a line is drawn.
 

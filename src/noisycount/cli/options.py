@@ -8,7 +8,6 @@ What people type to `refine` of the noise of answers, and of a column of them.
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 from functools import wraps
@@ -17,6 +16,7 @@ from typing import Any
 
 import click
 
+from noisycount.frozen import frozen
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.grouping import MOST_CELLS
@@ -301,7 +301,7 @@ def published_options(command: Command) -> Command:
     return with_options(packed, _OPTIONS_PUBLISHED)  # type: ignore[no-any-return]  # what it was
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Columns:
     """A table of answers about a count each, as it was typed.
 

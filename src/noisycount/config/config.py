@@ -1,7 +1,7 @@
 """What an owner configured: the ledger, the data sets, who may ask, and how to look them up."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
@@ -13,6 +13,7 @@ from noisycount.display.texts import without_passwords
 from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.engines.places import ServedTable, is_lake, is_server
 from noisycount.errors import ConfigError
+from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, PureBudget, budget_of
 from noisycount.ledger.chain import Head
 from noisycount.ledger.entries import Analyst, check_text
@@ -24,7 +25,7 @@ __all__ = ["DEFAULT_BUDGET", "Config", "DatasetConfig"]
 DEFAULT_BUDGET = PureBudget(Fraction(2))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DatasetConfig:
     """What the owner says about one data set.
 
@@ -55,7 +56,7 @@ class DatasetConfig:
     columns: tuple[str, ...] | None = None
     table: str | None = None
     kinds: Mapping[str, ColumnForm] | None = None
-    form: FileForm = FileForm()  # noqa: RUF009 - frozen
+    form: FileForm = FileForm()
     account: str = ""
     budget: Budget = DEFAULT_BUDGET
     needs_purpose: bool = False
@@ -103,7 +104,7 @@ class DatasetConfig:
         return one_table and (self.source == other.source or self.shares(other.source))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Config:
     """Everything that one `noisycount.toml` says, with absolute paths.
 
@@ -121,7 +122,7 @@ class Config:
     datasets: Mapping[str, DatasetConfig]
     analysts: Mapping[str, Analyst] = field(default_factory=dict)
     known_head: Head | None = None
-    service: ServiceConfig = ServiceConfig()  # noqa: RUF009 - frozen
+    service: ServiceConfig = ServiceConfig()
 
     def __post_init__(self) -> None:
         """Keep data sets and analysts from being changed through the arguments."""

@@ -4,7 +4,6 @@ What an owner says of the service: when replies leave, and how much anybody may 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
@@ -12,6 +11,7 @@ from urllib.parse import urlsplit
 
 from noisycount.config.places import NAME
 from noisycount.config.toml_table import TomlTable, suggestion
+from noisycount.frozen import frozen
 from noisycount.release.reply_tick import LONGEST, SHORTEST, ReplyTick
 
 __all__ = [
@@ -45,7 +45,7 @@ _KEYS = ("issuer", "audience", "keys", "algorithms", "claim", "analysts")
 _ANALYST_KEYS = ("subject", "role", "datasets")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OidcAnalyst:
     """Whom a token is taken for.
 
@@ -62,7 +62,7 @@ class OidcAnalyst:
     datasets: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OidcConfig:
     """Whose tokens are as good as a key.
 
@@ -175,7 +175,7 @@ SERVICE_KEYS = ("slot", "deadline", "concurrency", "rate", "body", "depth", "pur
 Said = TypeVar("Said")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServiceConfig:
     """What `[server]` says.
 

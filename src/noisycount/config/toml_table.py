@@ -8,7 +8,6 @@ What a data set's owner writes of a file of texts, and of its columns.
 import json
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self, TypeGuard
@@ -16,6 +15,7 @@ from typing import Any, Self, TypeGuard
 from noisycount.display.texts import without_passwords
 from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.errors import ConfigError, SourceError
+from noisycount.frozen import frozen
 from noisycount.ledger.approximate import PARTS, budget_from
 from noisycount.ledger.budget import Budget
 from noisycount.query.schema import KINDS
@@ -29,7 +29,7 @@ SHOWN_LENGTH = 60
 _LONGEST = 604_800  # seconds: a week
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TomlTable:
     """One table of the TOML file at `path`.
 

@@ -7,19 +7,20 @@ What a check finds in private records, for their owner: it shows facts about the
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from html import escape
 from typing import Self
 
 from noisycount.display.values import Shown
 from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.errors import SourceError
+from noisycount.frozen import frozen
 from noisycount.query.schema import Kind
 
 __all__ = ["EXAMPLES", "FEW", "Check", "Closing", "ColumnCheck", "Identity", "require_readable"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Identity:
     """An engine, as far as its answers may depend on it.
 
@@ -72,7 +73,7 @@ FEW = 20
 _NAMED = 8  # columns in one line
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ColumnCheck(Shown):
     """What is in one column.
 
@@ -123,7 +124,7 @@ class ColumnCheck(Shown):
         return self.unreadable > 0 and not (self.form and self.form.accepts_unreadable)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen(repr=False)
 class Check(Shown):
     """What is in private records.
 

@@ -5,13 +5,14 @@ How the texts of a file stand for values: as its owner states it, or as a check 
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from noisycount.display.texts import toml_key, toml_value
 from noisycount.display.values import Shown
 from noisycount.errors import SourceError
+from noisycount.frozen import frozen
 from noisycount.query.schema import KINDS, ZONED, Kind
 
 __all__ = [
@@ -70,7 +71,7 @@ _DIRECTIVES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ColumnForm(Shown):
     """What the cells of one column of texts stand for.
 
@@ -172,7 +173,7 @@ class ColumnForm(Shown):
 _DEFAULTS = {field.name: field.default for field in fields(ColumnForm) if field.name != "kind"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileForm(Shown):
     """How the texts of a file are found in it.
 

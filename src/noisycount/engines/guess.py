@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from noisycount.engines.forms import BLANKS, ColumnForm
+from noisycount.frozen import frozen
 from noisycount.query.schema import KINDS, Kind, Spelling
 
 __all__ = ["MISSING_WORDS", "Guess", "guessed_form", "guessed_of_types"]
@@ -40,7 +40,7 @@ _FAMILIES = ((Kind.REAL, Kind.INTEGER), (Kind.BOOLEAN,), (Kind.TIMESTAMP, Kind.D
 _OTHER = {".": ",", ",": "."}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Guess:
     """A form of a column, and why.
 
@@ -53,7 +53,7 @@ class Guess:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Candidate:
     """A form, the cells that fit it, and what they are called."""
 

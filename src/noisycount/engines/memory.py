@@ -5,7 +5,6 @@ Records held in plain Python: the reference for every other engine.
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
 from typing import TypeAlias
@@ -17,6 +16,7 @@ from noisycount.engines.check import Check, Closing, ColumnCheck
 from noisycount.engines.interface import require_known_columns, require_known_parts
 from noisycount.engines.truth import Record, kept_groups, ordered, truth, unit_text
 from noisycount.errors import SourceError
+from noisycount.frozen import frozen
 from noisycount.query.grouping import (
     OUTSIDE,
     CellQuestion,
@@ -35,7 +35,7 @@ __all__ = ["MemorySource", "Unit", "cell_counts", "key_counts"]
 _BATCH = 100_000  # groups
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unit:
     """Whose record one is.
 

@@ -13,12 +13,13 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Self
 from urllib.parse import parse_qsl, quote, unquote
 
 from noisycount.errors import SourceError
+from noisycount.frozen import frozen
 from noisycount.validation import state_at
 
 __all__ = [
@@ -82,7 +83,7 @@ _SAME = {"mariadb": "mysql"}
 _HERE = {"", "127.0.0.1", "::1", "[::1]"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Address:
     """The address of a server, taken apart.
 
@@ -277,7 +278,7 @@ def is_lake(text: str) -> bool:
     return text.partition("://")[0].lower() in _SCHEMES and "://" in text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LakePlace:
     """Parquet files on an object store.
 
@@ -335,7 +336,7 @@ def is_server(text: str) -> bool:
     return match is not None and match["engine"].lower() not in _FILES
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerPlace:
     """A table of a server or a cluster.
 
@@ -412,7 +413,7 @@ SECONDS = 600.0
 """After so many seconds a count is given up where its owner says nothing else."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServedTable:
     """A table of a server or a cluster, or Parquet files on an object store.
 

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from urllib.parse import quote, unquote
 
@@ -13,6 +12,7 @@ from sqlalchemy.exc import ArgumentError, DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from noisycount.errors import LedgerError, extra_words
+from noisycount.frozen import frozen
 
 __all__ = ["Address"]
 
@@ -57,7 +57,7 @@ _POSTGRESQL_DRIVERS = ("postgresql", "postgresql+psycopg")
 _LARGEST_PORT = 65535
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Address:
     """Where a ledger is.
 

@@ -6,11 +6,11 @@ Which data sets an outsider must not tell apart, and what several counts at once
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 
 from noisycount.display.numbers import exact_text
+from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, ConcentratedBudget, Loss, budget_of, price_within
 from noisycount.ledger.exact import exact_delta, exact_epsilon, largest_epsilon
 from noisycount.model.concentrated import l1_sensitivity, rho_within
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApproximateBudget(Budget):
     """A budget in (ε, δ): the ε add up to at most ε, or the ρ to what implies it.
 

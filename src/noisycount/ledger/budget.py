@@ -4,13 +4,13 @@ How much answers may cost together: budgets in ε and in ρ, and what every budg
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 from typing import Self
 
 from noisycount.display.numbers import exact_text
 from noisycount.display.values import Shown
+from noisycount.frozen import frozen
 from noisycount.ledger.exact import (
     exact_epsilon,
     exact_value,
@@ -26,7 +26,7 @@ __all__ = ["Budget", "ConcentratedBudget", "Loss", "PureBudget", "budget_of", "p
 _NONE = Fraction(0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Loss(Shown):
     """The privacy loss of all answers so far, added up exactly in three ways.
 
@@ -183,7 +183,7 @@ class Budget(Shown, ABC):
         """The largest ε at which one more answer may be asked; 0 where none may."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PureBudget(Budget):
     """A budget in ε: the sum of the prices may reach it.
 
@@ -247,7 +247,7 @@ class PureBudget(Budget):
         return largest_epsilon(self.epsilon - spent.epsilon)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConcentratedBudget(Budget):
     """A budget in ρ of zero-concentrated differential privacy: the sum of the ρ may reach it.
 

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any, Self, TypeVar
 
 from noisycount.display.numbers import exact_text
+from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, Repeat, Request, TableAnswer, check_text
 from noisycount.ledger.exact import optional_text, optional_value
@@ -167,7 +168,7 @@ _NOTHING = "0" * 64
 _JSON = json.JSONEncoder(default=repr)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Head:
     """The newest row of a ledger: what an owner writes down to recognise the ledger by.
 

@@ -10,7 +10,7 @@ What an entry of a ledger asks, where a desk wrote it.
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeGuard
 
 from noisycount.display.numbers import exact_text
 from noisycount.display.values import Shown
+from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss, budget_of
 from noisycount.ledger.exact import exact_epsilon, exact_share, optional_text
 
@@ -57,7 +58,7 @@ _SCALARS = {int, str, bool, type(None)}
 _REFUSED = "the text of a table must be that of whole counts by level, as a ledger stores it"
 
 
-@dataclass(frozen=True, repr=False)
+@frozen(repr=False, slots=False)
 class TableAnswer(Shown):
     """Noisy counts by level, and the keys that are shown where nobody knew them.
 
@@ -279,7 +280,7 @@ _PRICES = 1024  # that are remembered
 _LONGEST_QUESTION = 10_000_000  # characters: those of a table name up to a million keys
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request(Shown):
     """One question to one data set at one price, which is in ε or in ρ.
 
@@ -360,7 +361,7 @@ def _price(epsilon: Fraction | None, rho: Fraction | None, delta: Fraction) -> L
     return Loss.concentrated(rho, delta)  # type: ignore[arg-type]  # there is one of both
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Analyst(Shown):
     """Who asks, and what their questions may cost together, whatever data sets they are about.
 
@@ -391,7 +392,7 @@ class Analyst(Shown):
         return self.sees_all or self.name in entry.askers
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Repeat(Shown):
     """That somebody else asked for what was debited, which is free.
 
@@ -415,7 +416,7 @@ class Repeat(Shown):
             raise ValueError(f"made must be in UTC, got {self.made.isoformat()}")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen(repr=False)
 class Entry(Shown):
     """One debit, and its answer once there is one.
 

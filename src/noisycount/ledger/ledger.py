@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any, Self
@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine
 
 from noisycount.display.values import Shown
 from noisycount.errors import LedgerError, ReuseError
+from noisycount.frozen import frozen
 from noisycount.ledger.address import Address
 from noisycount.ledger.budget import Budget, Loss, budget_of
 from noisycount.ledger.chain import (
@@ -55,7 +56,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen(repr=False)
 class Ledger(Shown):
     """What every data set has spent, and every answer that was bought.
 

@@ -6,12 +6,12 @@ What a table costs where one unit takes the place of another, from its noise.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
 from noisycount.display.numbers import odds_bound, odds_sentence
 from noisycount.display.values import short
+from noisycount.frozen import frozen
 from noisycount.ledger.approximate import NeighbourRelation
 from noisycount.ledger.budget import Budget, Loss
 from noisycount.ledger.exact import exact_delta, exact_epsilon
@@ -120,7 +120,7 @@ def approximate_loss(loss: Loss, delta: Fraction | None = None) -> _Told:
 _DIGITS = 10**6  # of the scale of Gaussian noise, which is rounded up
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TablePrice:
     """What all counts of a table cost together.
 
@@ -249,7 +249,7 @@ def _root_above(square: Fraction) -> Fraction:
     return Fraction(root + (root * root < whole), places)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NoisyLevels:
     """The counts of a table and their noise: enough to price it under either relation.
 

@@ -12,6 +12,7 @@ from functools import partial
 
 from sqlalchemy import ColumnElement, Connection, func, inspect, select
 
+from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import DEBIT, Head
 from noisycount.ledger.entries import Entry, Request, check_text
@@ -145,7 +146,7 @@ def entry_of_request(
     return ledger.turns.found(lambda connection, book: first_made(connection, book, forms))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Selection:
     """Which debits are wanted.
 
@@ -176,7 +177,7 @@ class Selection:
         return conditions
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """A part of the debits that were wanted, and what the ledger knows of all.
 

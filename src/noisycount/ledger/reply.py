@@ -4,7 +4,6 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
@@ -14,6 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, inspect, select
 
 from noisycount.errors import LedgerError
+from noisycount.frozen import frozen
 from noisycount.ledger.chain import reply_columns
 from noisycount.ledger.entries import Entry, TableAnswer
 from noisycount.ledger.rows import all_rows, append, entries_of
@@ -35,7 +35,7 @@ _OF_NAME = select(REPLIES).where(REPLIES.c.name == bindparam("name"))
 _QUICKLY = 1  # of zlib's levels
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reply:
     """A reply that was given for good.
 
@@ -121,7 +121,7 @@ def check_older(connection: Connection) -> None:
         answers.check(row)
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class _Answers:
     """The answers of a ledger, with which older replies are compared.
 

@@ -11,6 +11,7 @@ from typing import Any
 from noisycount.display.numbers import exact_text
 from noisycount.display.texts import told_name
 from noisycount.errors import BudgetError, LedgerError
+from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss
 from noisycount.ledger.chain import (
     ANSWER,
@@ -183,7 +184,7 @@ class Book:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verification:
     """What became of reading a chain from its first row to its last.
 

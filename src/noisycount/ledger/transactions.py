@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import Connection, Engine
 
 from noisycount.errors import NoisyCountError, without_traceback
+from noisycount.frozen import frozen
 from noisycount.ledger.rows import SharedBook, write
 from noisycount.ledger.state import Book
 from noisycount.ledger.storage import refusals
@@ -202,7 +203,7 @@ Work = Callable[[Connection, Book], Result]
 """What reads a book and appends rows, as the last thing that it does."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Look:
     """Work that writes nothing.
 
@@ -217,7 +218,7 @@ class _Look:
         return self.work(connection, book)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Turns:
     """The turns of those who use an open ledger.
 

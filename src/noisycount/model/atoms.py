@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from noisycount.display.values import Shown
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.validation import rate_within, whole_number
 
@@ -27,7 +27,7 @@ _SUM_TOLERANCE = 1e-9  # what rounding to ten digits leaves of a sum; beyond it 
 _MOST_PREDICATES = 16  # of which all combinations are atoms
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen(init=False, repr=False)
 class Atoms(Shown):
     """Independent records, each of which falls into one of several atoms at public rates.
 

@@ -4,13 +4,13 @@ An answer that was not told because it was small.
 """
 
 import math
-from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from noisycount.display.values import Shown
+from noisycount.frozen import frozen
 from noisycount.model.laws.factors import BaseFactor, LogFactor, ValuedFactor
 from noisycount.model.laws.gamma import FLAT, Expansion, Reals
 from noisycount.model.mechanism import Mechanism
@@ -20,7 +20,7 @@ from noisycount.validation import real_number, whole_number
 __all__ = ["Below", "Exact", "ExactLikelihood", "below"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exact(Mechanism):
     """No mechanism: the answer is the count itself.
 
@@ -77,7 +77,7 @@ class Exact(Mechanism):
         return whole_number(count, "count")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExactLikelihood(BaseFactor):
     """The factor that is positive at one count alone.
 
@@ -101,7 +101,7 @@ class ExactLikelihood(BaseFactor):
         return 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Below(Shown):
     """The answer was less than a threshold.
 

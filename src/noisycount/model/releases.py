@@ -7,11 +7,11 @@ What is known of the noise of published counts: `noisycount.releases`.
 
 import math
 import re
-from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 
 from noisycount.display.values import Shown
+from noisycount.frozen import frozen
 from noisycount.model.exact import Below, Exact, below
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
@@ -167,7 +167,7 @@ _PRICES = {  # ρ and the threshold of each tier of countries
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PageViews(Shown):
     """How counts of page views were published.
 

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from noisycount.frozen import frozen
 
 __all__ = [
     "Bracket",
@@ -44,7 +45,7 @@ _ROUNDS = 200  # more than Chandrupatla's method takes from any bracket of doubl
 _FEWEST_UNITS = 4  # in the last place: a bracket so narrow has no use for another step
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bracket:
     """Two arguments between which a rising function ceases to be negative.
 

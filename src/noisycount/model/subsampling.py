@@ -1,7 +1,6 @@
 """Answers from a random sample of the records, alone or with noise on top."""
 
 import math
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -10,6 +9,7 @@ from typing import ClassVar, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
 from noisycount.model.laws.factors import (
     BaseFactor,
@@ -37,7 +37,7 @@ _LARGEST_TABLE = 1 << 13  # records: the terms of a larger sample are fewer as a
 _ENTRIES = 1 << 19  # terms held at once: 4 MB
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subsample(Mechanism):
     """The number of positive records among m that are drawn without replacement, plus noise.
 
@@ -167,7 +167,7 @@ def sample_likelihood(positives: int, sample_size: int, size: int) -> Moved:
     return Moved(others, -positives)
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class NoisySampleLikelihood(ValuedFactor):
     """The factor E[f(Y − S) | K = k] of a count k, S the positives in the sample.
 
@@ -251,7 +251,7 @@ class NoisySampleLikelihood(ValuedFactor):
         return weighted.log_mass + joined - plain.log_mass
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DrawnPositives(BaseFactor):
     """The hypergeometric law of the positives S in a sample, as a factor of S.
 

@@ -6,7 +6,6 @@ A paper: where it appeared, its figures and its numbers.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from html import escape
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from noisycount.charts.chart import check_charts
 from noisycount.charts.plot import Plot
 from noisycount.errors import NoisyCountError
+from noisycount.frozen import frozen
 
 __all__ = [
     "ALIKE",
@@ -54,7 +54,7 @@ class Verdict(StrEnum):
         return cls.PARTLY if any(checks) else cls.FAILS
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Claim:
     """What a text says, and what was found.
 
@@ -85,7 +85,7 @@ class Claim:
         }
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen(repr=False)
 class Figure(Plot):
     """A plot, with what is claimed of it; `figure` computes it by its key.
 
@@ -154,7 +154,7 @@ SIMILAR = 1.5  # "quite similar", "quite small": less than half as much again
 MUCH = 2.0  # "much", "quite helpful": twice at least
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Paper:
     """A paper and how its figures are computed.
 

@@ -5,12 +5,12 @@ The parts of a question that no record can satisfy, whatever the records are.
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 from math import ceil, floor
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
+from noisycount.frozen import frozen
 from noisycount.query.normal_form import EXACT_INTEGERS
 from noisycount.query.predicate import (
     And,
@@ -42,7 +42,7 @@ _TESTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _End:
     """An end of what a column may hold: every value on its side, with or without the end itself."""
 

@@ -7,7 +7,7 @@ import re
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from enum import Enum
 from functools import cached_property, lru_cache
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from noisycount.display.values import short
 from noisycount.errors import PredicateError
+from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Codes, Level
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import INTEGERS, Kind
@@ -56,7 +57,7 @@ not of the years 1 to 9999."""
 _MOST_EDGES = 4096  # each is compared with in a table of one part
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Part(ABC):
     """One of the things that a table is grouped by.
 
@@ -96,7 +97,7 @@ class Part(ABC):
         return PredicateError(f"keys of {self.text} have {short(key)}: {remedy}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plain(Part):
     """Each value a group of its own.
 
@@ -142,7 +143,7 @@ class Plain(Part):
         return self.column.kind.label(key)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Edges(Part):
     """Ranges of numbers: each from one edge to below the next, the last one without end.
 
@@ -238,7 +239,7 @@ _PERIODS = {
 _EXAMPLES = {Span.YEAR: "2026", Span.QUARTER: "2026-Q1", Span.MONTH: "2026-01"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Period(Part):
     """Days or times by the month, quarter or year that they are in.
 
@@ -317,7 +318,7 @@ def _number_text(edge: float) -> str:
 MOST_CELLS = 1_000_000
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, slots=False)
 class KeySet:
     """The cells of a table: combinations of keys, one of each part.
 
@@ -351,7 +352,7 @@ class KeySet:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, slots=False)
 class CellQuestion:
     """What a source counts for a table whose keys are known.
 
@@ -382,7 +383,7 @@ class CellQuestion:
         return len(self.keys) + self.has_other
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeyQuestion:
     """What a source counts for a table whose keys only the records know.
 
@@ -399,7 +400,7 @@ class KeyQuestion:
     salt: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class KeyCounts:
     """Some groups that have units, and how many each has.
 

@@ -7,7 +7,7 @@ What a reader sees of the keys of a table.
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from itertools import islice
 from math import prod
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from noisycount.display.texts import ALL_KEYS, OTHER_KEYS, label_text, listed_text, summed_texts
 from noisycount.display.values import short
 from noisycount.errors import PredicateError
+from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Codes, Level, range_bounds
 from noisycount.query.grouping import MOST_CELLS, Key, KeySet, Part
 
@@ -272,7 +273,7 @@ def _read(part: Part, key: object) -> Key:
 Label: TypeAlias = int | str | bool | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableLabels:
     """What a reader sees of the keys of a table.
 

@@ -8,7 +8,6 @@ goes in as the number of its token, so that no text can be read as anything but 
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from reprlib import repr as shortened
 from typing import Any
 
@@ -17,6 +16,7 @@ from sqlglot import Token as ParserToken
 
 from noisycount.display.texts import printable
 from noisycount.errors import PredicateError
+from noisycount.frozen import frozen
 from noisycount.query.predicate import (
     And,
     Column,
@@ -273,7 +273,7 @@ def _bare(node: object) -> object:
     return node
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _TypedSyntax:
     """The typed trees of syntax trees whose names and literals are numbers of tokens."""
 

@@ -5,13 +5,13 @@ The typed tree of a predicate: every tree that can be built can be counted.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date, datetime
 from enum import Enum
 from reprlib import repr as shortened
 from typing import TypeAlias
 
 from noisycount.errors import PredicateError
+from noisycount.frozen import frozen
 from noisycount.query.schema import Kind
 
 __all__ = [
@@ -82,7 +82,7 @@ _NEGATED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Column:
     """A column that a question may use, and the kind of its values.
 
@@ -98,7 +98,7 @@ class Column:
         return f"column {shortened(self.name)} ({self.kind.value})"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Literal:
     """A value that the analyst wrote: an integer of 64 bits, a finite real, a text without NUL."""
 
@@ -116,14 +116,14 @@ class Literal:
 _NUMERAL = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Constant:
     """True of every record, or of none."""
 
     value: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Flag:
     """A boolean column, itself a predicate."""
 
@@ -137,7 +137,7 @@ class Flag:
             )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comparison:
     """A column compared with a literal or with another column of the same kind.
 
@@ -158,7 +158,7 @@ class Comparison:
             )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Range:
     """A column between two literals, both ends included."""
 
@@ -173,7 +173,7 @@ class Range:
         _require_one_kind((self.low, self.high))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Membership:
     """A column equal to one of some literals, all of one kind."""
 
@@ -192,7 +192,7 @@ class Membership:
         _require_one_kind(self.choices)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pattern:
     """A text like a pattern: ``%`` is any text, ``_`` any one character, nothing escapes them."""
 
@@ -208,21 +208,21 @@ class Pattern:
         Literal(Kind.TEXT, self.pattern)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Missing:
     """A column without a value."""
 
     column: Column
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Not:
     """True where its operand is false, unknown where that is unknown."""
 
     operand: "Predicate"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class And:
     """True where all its operands are: two or more, none itself an ``And``."""
 
@@ -232,7 +232,7 @@ class And:
         _require_flat(self)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Or:
     """True where one of its operands is: two or more, none itself an ``Or``."""
 

@@ -1,11 +1,11 @@
 """Several questions at once, as they are asked."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from noisycount.errors import PredicateError
+from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Level
 from noisycount.query.predicate import Predicate
 from noisycount.query.reading import read
@@ -18,7 +18,7 @@ __all__ = ["ManyQuestions"]
 MOST_QUESTIONS = 1000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ManyQuestions:
     """What is counted in one scan, each in its normal form.
 

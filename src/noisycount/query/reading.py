@@ -1,9 +1,9 @@
 """The text of an analyst as it was meant, and as it is counted."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
+from noisycount.frozen import frozen
 from noisycount.query.normal_form import normal_form
 from noisycount.query.parser import parse
 from noisycount.query.predicate import Predicate
@@ -15,7 +15,7 @@ __all__ = ["Reading", "read"]
 _READINGS = 256  # that are remembered: a question is read at every step from its text to its answer
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """A question of the predicate language.
 
@@ -46,7 +46,7 @@ def read(text: str, schema: Mapping[str, Kind]) -> Reading:
     return _read(text, _Same(schema if isinstance(schema, Schema) else Schema(schema)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Same:
     """A schema that equals itself alone: to compare all columns takes longer than to read."""
 

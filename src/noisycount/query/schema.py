@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime, time
 from difflib import get_close_matches
 from heapq import nsmallest
@@ -12,6 +12,7 @@ from reprlib import repr as shortened
 from typing import Any, ClassVar
 
 from noisycount.errors import PredicateError, SourceError
+from noisycount.frozen import frozen
 
 __all__ = ["INTEGERS", "ISO_ZONED", "KINDS", "ZONED", "Kind", "Schema", "Spelling", "close_names"]
 
@@ -58,7 +59,7 @@ _WRITTEN_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _WRITTEN_CLOCK = r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.(?:[0-9]{3}|[0-9]{6}))?)?"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spelling:
     """One way in which most cells of a column of texts may be written.
 
@@ -364,7 +365,7 @@ SHOWN_CHARACTERS = 80  # of a listed name: as much as fits a line
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Schema(Mapping[str, Kind]):
     """The kind of every column that questions may use, as a read-only mapping.
 

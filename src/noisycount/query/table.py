@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from noisycount.display.values import short
 from noisycount.errors import PredicateError
+from noisycount.frozen import frozen
 from noisycount.model.tables.levels import (
     OTHER,
     TOTAL,
@@ -31,7 +32,7 @@ __all__ = ["TableQuestion", "margins_of"]
 Margins: TypeAlias = tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableQuestion:
     """What is counted in one table.
 
@@ -192,7 +193,7 @@ class TableQuestion:
         return None if self.where is None else canonical_text(self.where)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class CanonicalTable:
     """A table as it is counted and kept.
 

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 from reprlib import repr as shortened
 
 from noisycount.errors import PredicateError
+from noisycount.frozen import frozen
 
 __all__ = ["COMMA", "KEYWORDS", "SIMPLE_NAME", "Sort", "Token", "require_bytes", "tokens"]
 
@@ -42,7 +42,7 @@ class Sort(Enum):
     SYMBOL = "symbol"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Token:
     """One token: a name or a text without its quotes, a number, a keyword, a symbol."""
 

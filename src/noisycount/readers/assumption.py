@@ -1,8 +1,7 @@
 """What is assumed about a count before its answer: a public rate, or one for each group."""
 
-from dataclasses import dataclass
-
 from noisycount.display.numbers import percent, signed
+from noisycount.frozen import frozen
 from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.populations.population import Population
 from noisycount.model.populations.strata import Strata
@@ -11,7 +10,7 @@ from noisycount.validation import rate_within
 __all__ = ["Assumed", "Rate"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rate:
     """The chance that a record counts, and how uncertain it is.
 
@@ -55,7 +54,7 @@ class Rate:
         return BetaBinomial.from_rate(size, self.mean, self.deviation)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Assumed:
     """What is public before the answer.
 

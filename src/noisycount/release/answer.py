@@ -3,7 +3,7 @@
 A published answer, and all that may be said with it.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from html import escape
 from typing import Any
@@ -18,6 +18,7 @@ from noisycount.display.numbers import (
     signed,
 )
 from noisycount.display.values import Shown
+from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -32,7 +33,7 @@ _MOST = 10**25  # more answers than any budget pays for: 1e6 over half the squar
 _CHEAP = Fraction(1, 10**9)  # the least price
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Remains:
     """Two budgets that must both pay for one more answer, and what is left of each.
 
@@ -128,7 +129,7 @@ def _cheap(largest: Fraction) -> Fraction:
     return power / 10
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen(repr=False)
 class Release(Shown):
     """A published answer; it goes wherever an answer and its mechanism go.
 

@@ -11,7 +11,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,7 @@ import numpy as np
 
 from noisycount.display.numbers import exact_text
 from noisycount.engines.interface import Source
+from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, Request, TableAnswer, asks_for_table
 from noisycount.ledger.price import TablePrice
 from noisycount.ledger.storage import foreign
@@ -38,7 +39,7 @@ from noisycount.release.table_answer import Counts
 __all__ = ["AskedCells", "AskedKeys", "AskedQuestions", "AskedTable", "OneCount"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PublishedCounts:
     """Stored counts as they are shown.
 
@@ -144,7 +145,7 @@ class AskedTable(ABC):
         """What was kept, as it is shown."""
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class AskedCells(AskedTable):
     """A table whose keys are known.
 
@@ -210,7 +211,7 @@ class AskedCells(AskedTable):
         )
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class AskedKeys(AskedTable):
     """A table of whose keys only those of many are shown.
 
@@ -273,7 +274,7 @@ class AskedKeys(AskedTable):
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OneCount:
     """One count under Laplace noise, asked alone or as a list of one question: one answer for both.
 
@@ -342,7 +343,7 @@ class OneCount:
         raise foreign(entry.key)
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class AskedQuestions(AskedTable):
     """Several questions at once.
 

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 
 from noisycount.display.texts import told_name
 from noisycount.display.values import Shown
+from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, budget_of
 from noisycount.ledger.entries import check_text
 
 __all__ = ["Dataset", "LateDataset"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dataset(Shown):
     """Whose records are counted, and what they may pay.
 

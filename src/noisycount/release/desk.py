@@ -1,7 +1,6 @@
 """From a question to a published answer: reserve, count, add noise, store, reply."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeVar
@@ -9,6 +8,7 @@ from typing import Any, TypeVar
 from noisycount.display.values import Shown
 from noisycount.engines.check import Check, Closing
 from noisycount.engines.interface import Source
+from noisycount.frozen import frozen
 from noisycount.ledger.approximate import NeighbourRelation, neighbours_of_size
 from noisycount.ledger.entries import Analyst, Request
 from noisycount.ledger.ledger import Ledger
@@ -45,7 +45,7 @@ Enclose = Callable[[Any], Enclosure]
 """Gives what is written with a release, which is of the class that was asked for."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen(repr=False)
 class Desk(Shown, Closing):
     """Where questions about one data set are asked; the only caller of `Source.count`.
 
@@ -80,7 +80,7 @@ class Desk(Shown, Closing):
     ledger: Ledger
     dataset: Dataset | LateDataset
     slot: ReplyTick | None = None
-    analyst: Analyst = Analyst()  # noqa: RUF009 - frozen
+    analyst: Analyst = Analyst()
     enclose: Enclose | None = None
 
     def __post_init__(self) -> None:

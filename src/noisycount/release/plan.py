@@ -4,10 +4,10 @@ What a table would cost and how far off its counts may be, before anything is as
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from noisycount.display.values import Shown
+from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.exact import exact_epsilon, is_in_range
 from noisycount.ledger.price import NoisyLevels, TablePrice, odds_of
@@ -22,7 +22,7 @@ from noisycount.validation import Exactly, fraction_of_one, written_share
 __all__ = ["Goal", "LevelPlan", "TablePlan", "hidden_plan", "table_plan"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Goal:
     """A price, or how near the answer should be to the count.
 
@@ -105,7 +105,7 @@ def _share(within: str | float | Fraction | None) -> Fraction:
 _SHARE_OF_TOTAL = Fraction(1, 10)  # of the price, beside hidden keys, whose number is unknown
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LevelPlan(Shown):
     """The counts of one level, and their noise.
 
@@ -128,7 +128,7 @@ class LevelPlan(Shown):
         return error_within(self.mechanism, confidence)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen(repr=False)
 class TablePlan(Shown):
     """The noise of a table, level by level.
 

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from noisycount.display.texts import told_name
@@ -14,6 +14,7 @@ from noisycount.errors import (
     SourceError,
     without_traceback,
 )
+from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss
 from noisycount.ledger.entries import Analyst, Entry, Request, TableAnswer, asks_for_table
 from noisycount.ledger.ledger import Ledger
@@ -34,7 +35,7 @@ Draw = Callable[[], int | TableAnswer]
 Enclose = Callable[["Bought"], Enclosure]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bought:
     """An answer that is stored.
 
@@ -54,7 +55,7 @@ class Bought:
         return told_name(self.entry.request.dataset)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Purchase:
     """The way of every answer: reserve, count and add noise, store, reply from what is stored.
 

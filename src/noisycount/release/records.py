@@ -6,7 +6,7 @@ Whether an engine gives every answer as it should, for whoever owns the records 
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.engines.opening import bench_of, checked, served
 from noisycount.engines.places import ServedTable, ServerPlace, files_of
 from noisycount.errors import SourceError
+from noisycount.frozen import frozen
 from noisycount.ledger.entries import Analyst, Entry, Request, asked_of, asked_part
 from noisycount.ledger.ledger import Ledger
 from noisycount.query.predicate import columns
@@ -42,7 +43,7 @@ from noisycount.release.reply_tick import ReplyTick
 __all__ = ["UTF", "Records", "checked_records", "checked_table", "examined_engine"]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen(repr=False)
 class Records(Shown, Closing):
     r"""Records that only a desk can count; made by ``Records.open``.
 

@@ -7,7 +7,6 @@ The same question asked of made-up records: counted and noised as the real one w
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 from random import Random
@@ -17,6 +16,7 @@ import numpy as np
 
 from noisycount.engines.interface import Source
 from noisycount.engines.memory import MemorySource
+from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import TableAnswer
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -204,7 +204,7 @@ MADE_UP = "made-up records"
 _UNITS = 1000  # where nobody knows how many there are
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RehearsedCount:
     """A count of made-up records.
 
@@ -219,7 +219,7 @@ class RehearsedCount:
     answer: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RehearsedTable:
     """A table of made-up records.
 

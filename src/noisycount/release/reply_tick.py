@@ -12,6 +12,7 @@ from threading import Event, Thread
 from typing import Generic, Self, TypeVar
 
 from noisycount.errors import OverrunError, without_traceback
+from noisycount.frozen import frozen
 
 __all__ = ["Outcome", "ReplyTick"]
 
@@ -63,7 +64,7 @@ class Outcome(Generic[Result]):
 SHORTEST, LONGEST = 0.001, 3600.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReplyTick:
     """Lets the reply to a request of one slot leave at the end of the next slot, never between.
 

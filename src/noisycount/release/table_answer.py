@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from itertools import accumulate
 from typing import TypeAlias
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from noisycount.display.columns import arrow_stream, free_name
 from noisycount.display.numbers import percent, plus_minus, signed
 from noisycount.display.values import MOST_ROWS, Shown, row_table
+from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.model.tables.combined import combined, prefix_errors, standard_errors
 from noisycount.model.tables.levels import OTHER, Level
@@ -35,7 +36,7 @@ _NUMBERS = ("level", "answer", "error", "error_of_all")
 _LEAST_VARIANCE = 1e-100  # below, there is no noise, and weights would underflow
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableRow(Shown):
     """One published count of a table.
 
@@ -56,7 +57,7 @@ class TableRow(Shown):
     sum_of: str | None = None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen(repr=False)
 class TableRelease(Shown):
     """A published table, with its price and its noise.
 

@@ -2,8 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from noisycount.frozen import frozen
 from noisycount.ledger.price import TablePrice
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -19,7 +19,7 @@ from noisycount.validation import Exactly
 __all__ = ["ManyWish", "TableWish", "Wish"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Wish(ABC):
     """A price, and what is to be counted at it.
 
@@ -61,7 +61,7 @@ class Wish(ABC):
         return TablePrice.of(self.noise, self.epsilon, self.rho, self.delta, is_hidden=is_hidden)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ManyWish(Wish):
     """Several questions; see `Desk.release_many`."""
 
@@ -86,7 +86,7 @@ class ManyWish(Wish):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TableWish(Wish):
     """A table by keys; see `Desk.release_table`."""
 

@@ -26,6 +26,7 @@ from typing import TypeVar
 from anyio import move_on_after
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from noisycount.frozen import frozen
 from noisycount.release.reply_tick import Outcome
 from noisycount.service.refusals import (
     BusyError,
@@ -363,7 +364,7 @@ class WorkQueue:
                 self._change.notify_all()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Deadline:
     """Lets replies leave at once, and nobody wait longer than some seconds.
 

@@ -6,7 +6,6 @@ Refusals as RFC 9457 has them: a class of errors, its status, and the sentence o
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from click import ClickException
@@ -25,6 +24,7 @@ from noisycount.errors import (
     ReuseError,
     SourceError,
 )
+from noisycount.frozen import frozen
 
 __all__ = [
     "MEDIA_TYPE",
@@ -238,7 +238,7 @@ _AGAIN = {"Retry-After": "5"}
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="noisycount"'}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Problem:
     """A kind of refusal.
 

@@ -9,7 +9,6 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -27,6 +26,7 @@ from noisycount.config.places import sqlite_url
 from noisycount.config.service import ServiceConfig
 from noisycount.data import survey_path
 from noisycount.errors import NoisyCountError
+from noisycount.frozen import frozen
 from noisycount.service.application import Rest, application
 from noisycount.service.connections import Connection, accepted_at_once, end_overdue
 from noisycount.service.journal import Lines, faults_written, written
@@ -190,7 +190,7 @@ _SLOT = 1.0  # seconds: the survey is counted in a hundredth of that
 _LIFETIME = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Demonstration:
     """What is served, and how to get in.
 

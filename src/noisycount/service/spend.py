@@ -9,7 +9,6 @@ An answer that was paid for, found again.
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
 from typing import Annotated, Any, Literal, TypeVar
@@ -20,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from noisycount.access.keys import User
 from noisycount.display.texts import told_name
 from noisycount.errors import NoisyCountError, ReuseError
+from noisycount.frozen import frozen
 from noisycount.ledger.exact import exact_delta, exact_epsilon
 from noisycount.ledger.replies import entry_of_key
 from noisycount.ledger.reply import Reply
@@ -245,7 +245,7 @@ def owner_of_name(name: str) -> str:
     return name.rpartition(":")[0]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spend:
     """A question that is to be answered at a price.
 

@@ -12,7 +12,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -22,6 +22,7 @@ from noisycount.config.config import Config
 from noisycount.config.places import sqlite_url, url_seen_from
 from noisycount.display.texts import told_name
 from noisycount.errors import ConfigError, LedgerError, NoisyCountError
+from noisycount.frozen import frozen
 from noisycount.ledger.address import Address
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import Head
@@ -52,7 +53,7 @@ _MADE_AGAIN = {"access.lock", "contents.json"}  # by whoever needs them
 _OWNER_ALONE = 0o600
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Backup:
     """A ledger that was copied.
 
@@ -276,7 +277,7 @@ SHORTEST_KEY = 6
 """So many characters of a key tell it from others."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OldAnswer:
     """An answer that was published before, as a guess.
 

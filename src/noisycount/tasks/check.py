@@ -4,7 +4,7 @@ How an owner's check is made, and written down where all fits.
 """
 
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from noisycount.catalog.certificates import Certificates
@@ -15,6 +15,7 @@ from noisycount.config.places import source_text
 from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.places import ServedTable
 from noisycount.errors import SourceError
+from noisycount.frozen import frozen
 from noisycount.ledger.ledger import Ledger
 from noisycount.release.records import UTF, checked_records, checked_table
 from noisycount.tasks.opening import existing_ledger, records_of, register_of, statement_of
@@ -28,7 +29,7 @@ _MANY = 20  # units: of fewer, most columns have another value for nearly each
 _HALF = 2
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Former:
     """Where answers about a file were paid for before a configuration described it.
 
@@ -43,7 +44,7 @@ class Former:
     unit: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Inspection:
     """What is in the records of a data set, and whether questions may be asked of it.
 

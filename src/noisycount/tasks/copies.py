@@ -5,20 +5,20 @@ Copies in words.
 Copies as JSON.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from noisycount.catalog.contents import Copies, Copy, discard
 from noisycount.config.config import Config
 from noisycount.display.numbers import in_bytes, signed
+from noisycount.frozen import frozen
 from noisycount.tasks.opening import existing_ledger, register_of
 from noisycount.terminal.printing import seen_from_here
 
 __all__ = ["COPY_HEADER", "Shelf", "copy_rows", "shelf_object", "shelf_words"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shelf:
     """Copies in one folder.
 

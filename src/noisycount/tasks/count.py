@@ -9,7 +9,7 @@ What to do better next time, from the question and published numbers alone.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from noisycount.catalog.record import ROW
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.display.numbers import exact_text, percent, plus_minus, signed
 from noisycount.errors import ConfigError, NoisyCountError, PredicateError
+from noisycount.frozen import frozen
 from noisycount.ledger.approximate import NeighbourRelation, neighbours_of_size
 from noisycount.ledger.budget import Budget
 from noisycount.ledger.entries import Analyst, Entry, asks_for_table
@@ -46,7 +47,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredCount:
     """A noisy count and its price.
 
@@ -129,7 +130,7 @@ def _remedy(part: Predicate) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """A release, and what a reader needs to understand it.
 

@@ -6,7 +6,6 @@ A private count as JSON.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -20,6 +19,7 @@ from noisycount.display.numbers import (
     signed,
 )
 from noisycount.display.texts import told_name
+from noisycount.frozen import frozen
 from noisycount.ledger.approximate import NeighbourRelation, neighbours_of_size
 from noisycount.ledger.budget import Budget
 from noisycount.ledger.entries import ANALYST, Analyst
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trial:
     """A question that parses, and what an answer would cost; nothing is charged or counted.
 

@@ -8,7 +8,6 @@ A demonstration as JSON.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +18,7 @@ from noisycount.config.places import sqlite_url
 from noisycount.data import survey_path
 from noisycount.display.numbers import approximately, exact_text, percent, signed
 from noisycount.errors import NoisyCountError
+from noisycount.frozen import frozen
 from noisycount.ledger.budget import PureBudget
 from noisycount.release.answer import Release
 from noisycount.tasks.count import Answer, answer_to
@@ -68,7 +68,7 @@ _HEADING = "Persons who ever rated their health poor"
 _SUBTITLE = f"RAND Health Insurance Experiment, {SIZE:,} persons"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Demonstration:
     """A question from its plan to its picture.
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from noisycount.config.file import find, load, without_file
 from noisycount.config.places import sqlite_file, sqlite_url
 from noisycount.display.texts import without_passwords
 from noisycount.errors import ConfigError
+from noisycount.frozen import frozen
 from noisycount.ledger.approximate import Written, budget_from
 from noisycount.ledger.budget import Budget
 from noisycount.ledger.ledger import Ledger
@@ -26,7 +27,7 @@ from noisycount.tasks.opening import as_configured, records_of
 __all__ = ["Wish"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wish:
     """What is said of records on opening them; see ``open_desk``."""
 

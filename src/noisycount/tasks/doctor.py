@@ -6,7 +6,6 @@ A diagnosis as JSON.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from noisycount.engines.conformance.certificate import Certificate
 from noisycount.engines.conformance.suite import Examination
 from noisycount.engines.places import ServedTable, ServerPlace, is_server
 from noisycount.errors import ConfigError, SourceError
+from noisycount.frozen import frozen
 from noisycount.release.records import examined_engine
 from noisycount.terminal.printing import Facts, seen_from_here
 
@@ -34,7 +34,7 @@ __all__ = [
 _NO_TABLE = "no-table"  # of an address that names none, as none is touched
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Diagnosis:
     """What an engine said, and what follows from it.
 

@@ -11,11 +11,11 @@ import base64
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from noisycount.frozen import frozen
 from noisycount.papers.catalogue import PAPERS
 from noisycount.papers.figure import Claim, Figure, Paper, Verdict
 from noisycount.terminal.progress import Done
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Section:
     """A paper, as far as it is shown.
 

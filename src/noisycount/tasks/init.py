@@ -6,12 +6,13 @@ A configuration for one file or table, of what its owner says and of what its te
 import re
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from noisycount.config.places import name_of
 from noisycount.display.texts import toml_key, toml_value
 from noisycount.engines.check import EXAMPLES, ColumnCheck
 from noisycount.engines.forms import ColumnForm, FileForm
+from noisycount.frozen import frozen
 from noisycount.release.records import UTF
 from noisycount.tasks.check import Inspection
 
@@ -158,7 +159,7 @@ _KINDS = """\
 _NEARLY_UNIQUE = "Nearly every unit has a text of its own there, so better without: {}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Draft:
     """The text of a `noisycount.toml` for one file or table.
 

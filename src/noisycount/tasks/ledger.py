@@ -9,13 +9,13 @@ What a ledger says, as JSON.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from noisycount.config.config import DEFAULT_BUDGET, Config
 from noisycount.display.numbers import exact_text, signed
 from noisycount.errors import LedgerError
+from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss
 from noisycount.ledger.chain import Head
 from noisycount.ledger.entries import Entry, TableAnswer, asked_of
@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Account:
     """What somebody may spend, and has spent.
 

@@ -10,13 +10,14 @@ What was spent of the two budgets that pay for an answer.
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
 from noisycount.catalog.register import Register, Statement
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.errors import LedgerError
+from noisycount.frozen import frozen
 from noisycount.ledger.address import Address
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import Head
@@ -173,7 +174,7 @@ def _is_there(place: Path) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counter:
     """What is open while a data set is asked; whoever opened it closes it.
 
@@ -286,7 +287,7 @@ def counter_of(
         yield Counter(dataset, records, ledger, configuration)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spent:
     """What a data set and an analyst have paid; the budgets of both must pay for more.
 

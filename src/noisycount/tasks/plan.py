@@ -9,7 +9,6 @@ A plan as JSON.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +16,7 @@ from noisycount.analysis.accuracy.accuracy import failure_probability, negative_
 from noisycount.config.config import DEFAULT_BUDGET
 from noisycount.display.numbers import approximately, exact_text, odds_sentence
 from noisycount.errors import NoisyCountError
+from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss
 from noisycount.ledger.exact import is_in_range, optional_text
 from noisycount.model.half_width import epsilon_within, error_within, readable_epsilon_within
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Paying:
     """A budget, and what was spent of it, as the ledger adds it up.
 
@@ -48,7 +48,7 @@ class Paying:
     """
 
     budget: Budget = DEFAULT_BUDGET
-    spent: Loss = Loss()  # noqa: RUF009 - a frozen value
+    spent: Loss = Loss()
     dataset: str | None = None
 
     @property
@@ -116,7 +116,7 @@ POSSIBLE = 50
 _CONFIDENCES = (0.5, 0.9, 0.95, 0.99)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """An ε for a goal, or the goal that an ε reaches.
 

@@ -6,7 +6,6 @@ A plan in words, and fifty possible answers as dots.
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 
 from noisycount.display.numbers import (
@@ -19,6 +18,7 @@ from noisycount.display.numbers import (
     plus_minus,
     signed,
 )
+from noisycount.frozen import frozen
 from noisycount.release.answer import next_words
 from noisycount.tasks.plan import Plan
 
@@ -40,7 +40,7 @@ _STEPS = (1, 3, 5)  # odd, so that the middle column holds as many whole numbers
 _LEADING = (1, 2, 5)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dots:
     """Dots in columns of one width around a centre.
 

@@ -6,12 +6,12 @@ A rehearsal as JSON.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
 from noisycount.display.numbers import exact_text, percent, plus_minus, signed
 from noisycount.errors import NoisyCountError
+from noisycount.frozen import frozen
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.release.rehearsal import (
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CountRehearsal:
     """One count of made-up records.
 
@@ -78,7 +78,7 @@ class CountRehearsal:
         return cls(told, where, view.unit, epsilon, pay.confidence)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableRehearsal:
     """A table of made-up records.
 

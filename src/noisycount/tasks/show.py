@@ -6,7 +6,7 @@ A data set as JSON.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +14,7 @@ from noisycount.catalog.record import ROW
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.display.numbers import approximately, exact_text, plus_minus, signed
 from noisycount.engines.forms import ColumnForm
+from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer
 from noisycount.release.answer import Remains, next_words
@@ -59,7 +60,7 @@ __all__ = [
 _USUAL = Fraction(1, 10)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class View:
     """What may be asked of a data set, what is left to pay, and what was asked; no record's cell.
 

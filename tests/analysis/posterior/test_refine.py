@@ -1,7 +1,7 @@
 import math
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +11,7 @@ from scipy.stats import binom
 from noisycount.analysis.posterior.laplace_cells import wide_cells
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.analysis.posterior.refine import Estimate, posterior_values, refine
+from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
 from noisycount.model.laws.factors import Factor
 from noisycount.model.laws.gamma import Reals
@@ -326,7 +327,7 @@ def test_columns_about_very_large_counts_agree_with_single_answers(
         assert abs(means[place] - told.mean) <= tolerance
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fair(Formulated):
     """Records of a rate of 1/2, as a population that the package does not know."""
 

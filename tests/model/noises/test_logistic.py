@@ -1,5 +1,5 @@
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import ClassVar
 
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import noisycount as nc
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import AdditiveNoise, ContinuousNoise
 from noisycount.model.noises.errors import ClosedForm
@@ -16,7 +17,7 @@ from tests.model.noises.contract import NoiseCase, NoiseContract
 from tests.oracles.noise_definition import Definition
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Logistic(ContinuousNoise):
     """Noise of density 1/(4·scale·cosh²(z/(2·scale))): a noise from outside the package."""
 
@@ -53,7 +54,7 @@ class Logistic(ContinuousNoise):
         return generator.logistic(0.0, self.scale, runs)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogisticErrors(ClosedForm):
     """The law at many errors."""
 

@@ -1,5 +1,5 @@
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import ClassVar
 
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import noisycount as nc
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import ContinuousNoise
 from noisycount.model.noises.errors import ClosedForm
@@ -18,7 +19,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(60)
 _SERIES = 0.3  # of √3·scale/z, from which on the closed form of the tail keeps its digits
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Student(ContinuousNoise):
     """Noise of density ∝ (1 + z²/(3·scale²))^−2: Student's law, whose tails are not log-concave."""
 
@@ -53,7 +54,7 @@ class Student(ContinuousNoise):
         return self.scale * generator.standard_t(3, runs)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StudentErrors(ClosedForm):
     """The law at many errors."""
 

@@ -1,12 +1,13 @@
 """A population that this package does not know: all that it takes is in this file."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 import noisycount as nc
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.populations.binomial import Formulated
 from noisycount.model.populations.population import Population
@@ -16,7 +17,7 @@ from tests.oracles.pairs import exchangeable
 from tests.oracles.posterior import Law, binomial_law
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TwoRates(Formulated):
     """Records of one of two rates, nobody knows which: they depend on each other."""
 
@@ -31,7 +32,7 @@ class TwoRates(Formulated):
         return np.logaddexp(np.log1p(-self.share) + laws[0], np.log(self.share) + laws[1])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Broken(TwoRates):
     """The same, with half of it forgotten."""
 

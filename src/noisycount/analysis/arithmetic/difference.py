@@ -12,7 +12,6 @@ The probability that one count is greater than another.
 """
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 
 from noisycount.analysis.posterior.posterior import LEVEL, Estimates
 from noisycount.display.values import Shown, short
+from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution, TableLaw
 from noisycount.model.laws.factors import LogFactor
 from noisycount.model.laws.gamma import Reals
@@ -98,7 +98,7 @@ def convolved(first: Reals, second: Reals) -> Reals:
 _POINTS = 12  # whose polynomial tells a smooth logarithm over an eighth of a deviation to 1e-14
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Interpolated:
     """The polynomial through the twelve points around each place.
 
@@ -159,7 +159,7 @@ _LEAST = 1e-290  # smaller probabilities have lost their digits, and matter to n
 _MOST_KINKED = 64  # cells that are summed count by count
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Rule:
     """How sums over a cell of consecutive counts follow from the values at some of them.
 
@@ -287,7 +287,7 @@ _MOST_COUNTS = 1 << 24  # of one law: 128 MB
 _POINTS_A_DEVIATION = 8  # sums of a smooth law with this stride err by less than e^−1000
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen(repr=False)
 class Difference(Shown, Estimates):
     """The law of A − B of two independent counts, which may be negative.
 

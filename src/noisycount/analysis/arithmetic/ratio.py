@@ -1,13 +1,14 @@
 """The law of the ratio of two counts."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from noisycount.analysis.arithmetic.difference import Operand, law_of, window
 from noisycount.analysis.posterior.posterior import LEVEL, tail_levels
 from noisycount.display.values import Shown
+from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import TIE, CountDistribution
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.searches import bracketed_by_factors, root
@@ -28,7 +29,7 @@ _NARROWEST = 1e-9  # of a first bracket, relative
 _ROUNDING = 1e-15  # of a product of a ratio and a count, which may be meant to be a count
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen(repr=False)
 class Ratio(Shown):
     """The law of A/B of two independent counts.
 

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -20,7 +20,7 @@ OfCount = Callable[[Reals], Reals]
 """A function of counts as arrays, such as `numpy.square`: of all integers, negative ones too."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unbiased:
     """The estimate g(y) with E[g(Y)] = f(k) for every count k.
 

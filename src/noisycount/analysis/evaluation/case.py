@@ -5,12 +5,12 @@ The averages of the answer as it is, and rounded to a possible count.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from noisycount.analysis.posterior.laplace_cells import Sides, sides_of
 from noisycount.analysis.posterior.law import DEPTH, CountTable, bulk_end
+from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.grids import POINTS, gram_points
@@ -31,7 +31,7 @@ FAR = 1e100
 _WIDEST = 4_000_000  # counts, for which tables take some hundred megabytes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Case:
     """A count, its answer, and what the estimator believes.
 
@@ -147,7 +147,7 @@ def believed_table(
 _LONGEST = 1 << 24  # records of spread, beyond which runs grow no longer
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RawAnswer:
     """The answer as the estimate.
 
@@ -162,7 +162,7 @@ class RawAnswer:
     tie: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class RoundedAnswer:
     """The integer of 0..size that is nearest to the answer.
 

@@ -5,7 +5,6 @@ The averages of the posterior mean, and how often it is nearer to the count than
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss, legvander
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from noisycount.analysis.evaluation.case import FAR, Case
 from noisycount.analysis.posterior.laplace_cells import Side, mean_of
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.grids import POINTS, gram_points
 from noisycount.model.searches import first_wholes, roots
@@ -159,7 +159,7 @@ _EQUAL = 1e-11  # of both sides: what rounding moves their weighted distances, a
 _NEAR = 1e-13  # of a record, or relative: what rounding moves a mean, and more
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class MeanEstimate:
     """The posterior mean.
 

@@ -1,12 +1,13 @@
 """The averages of estimates from a sample of the records, by the whole table of the joint law."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from noisycount.analysis.evaluation.case import believed_table, table_of
 from noisycount.analysis.posterior.law import DEPTH, CountTable
 from noisycount.analysis.posterior.refine import refined
+from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import LOG_TIE, TIE
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.smooth_law import smooth_law
@@ -26,7 +27,7 @@ _EQUAL = 1e-11  # what rounding moves a posterior mean, in mean absolute deviati
 _ROUNDING = 4 * float(np.finfo(float).eps)  # of a distance between two numbers that are rounded
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class SampledEstimate:
     """An estimate from each answer, beside the answer scaled up to the database.
 

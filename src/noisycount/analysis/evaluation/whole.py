@@ -1,13 +1,13 @@
 """The posterior median and mode: whole numbers that rise with the answer in steps."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from noisycount.analysis.evaluation.case import FAR, Case
 from noisycount.analysis.posterior.laplace_cells import mean_of
 from noisycount.analysis.posterior.law import CountTable
+from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import LOG_TIE
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.errors import ErrorLaw
@@ -25,7 +25,7 @@ _ENTRIES = 1 << 19  # terms held at once: 4 MB
 _ROWS = 64  # counts that are averaged at once
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class WholeEstimate:
     """An estimate that is a whole number.
 

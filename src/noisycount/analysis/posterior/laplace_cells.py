@@ -8,12 +8,13 @@ The posterior mean under Laplace noise for many answers over a wide range of cou
 import math
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from noisycount.analysis.posterior.law import DEPTH, CountTable, bulk_end
+from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.factors import Factor
 from noisycount.model.laws.gamma import Reals
@@ -81,7 +82,7 @@ class Sides(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class GeometricSides:
     """Weights e^(−|y − k|/scale)·P[K = k]: a look-up a side.
 
@@ -123,7 +124,7 @@ class GeometricSides:
         return Side(np.where(places < 0, -np.inf, logs), distances)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class SummedSides:
     """Weights of any noise, summed term by term where they are within e^80 of the largest.
 
@@ -254,7 +255,7 @@ _LARGEST_RUN = 500_000  # counts that are quicker summed than fitted by `wide_ce
 _SOUND = 40.0  # nats by which what is left out lies below what is kept: beyond a double
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LaplaceCells:
     """What the posterior mean needs to know of each integer m.
 
@@ -376,7 +377,7 @@ _PIECE = 1 << 18  # answers whose scratch takes some megabytes
 _NODES = np.polynomial.chebyshev.chebpts1(_POINTS)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WideCells:
     """The mean of the counts up to m, of those above m, and their odds, as polynomials in m.
 

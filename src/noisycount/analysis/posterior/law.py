@@ -7,11 +7,11 @@ A law of a count under the names of the laws in scipy.stats.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import TIE, CountDistribution
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.searches import first_true
@@ -29,7 +29,7 @@ however many they are."""
 _AT_ONCE = 1024  # counts: an array of so many probabilities costs less than a search among them
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class CountTable:
     """The law of a count where it matters.
 

@@ -5,12 +5,12 @@ Answers, each with the mechanism that gave it.
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeGuard, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.frozen import frozen
 from noisycount.model.exact import Below, Exact
 from noisycount.model.laws.factors import Factor
 from noisycount.model.laws.gamma import Reals
@@ -45,7 +45,7 @@ class Contained(Protocol):
 Container = TypeVar("Container", bound=Contained)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswerColumn:
     """The numbers of a column, and the way back.
 

@@ -7,7 +7,6 @@ The laws of a count before and after its answers, as curves over the counts that
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from noisycount.analysis.posterior.predictive import (
     two_sided,
 )
 from noisycount.display.values import Shown
+from noisycount.frozen import frozen
 from noisycount.model.exact import Below
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.factors import Product
@@ -109,7 +109,7 @@ class Estimates(FrozenLaw):
         return self.law.probability(low, high)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen(repr=False)
 class Posterior(Shown, Estimates):
     """The law of the count after an answer, and the estimates that follow from it.
 

@@ -7,12 +7,12 @@ Sums that tell how exact they are.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 __all__ = [
@@ -60,7 +60,7 @@ class Bounded(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Certified:
     """A number, and a bound of its error.
 
@@ -113,7 +113,7 @@ NOTHING = Certified(0.0, 0.0)
 """Exactly 0."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Between:
     """A probability with bounds that lie unequally far from it.
 

@@ -7,13 +7,13 @@ Divergences that fall with ε, as those of all laws do, whatever rounding does t
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Protocol
 
 from noisycount.analysis.privacy.bounds import Between, Bounded
 from noisycount.analysis.privacy.noisy import hockey_sticks
 from noisycount.analysis.privacy.pairs import Pair
+from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.noises.errors import CertifiedErrorLaw
@@ -36,7 +36,7 @@ class Divergences(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class OneAnswer:
     """Those of one answer about one count.
 
@@ -123,7 +123,7 @@ _FAR = (300.0,)  # ε at which nothing of one answer is hidden by what underflow
 _LAST = 600.0  # ε up to which no threshold of one answer overflows
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Falling:
     """Bounds of δ₊ and δ₋ of which none rises with ε.
 

@@ -1,7 +1,7 @@
 """The largest privacy loss under noise that falls like one exponential, and sums next to it."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Self
@@ -10,6 +10,7 @@ import numpy as np
 
 from noisycount.analysis.privacy.bounds import Certified, difference, log_sum
 from noisycount.analysis.privacy.pairs import Excess, Pair
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.grids import MeshPoints
 from noisycount.model.noises.errors import CertifiedErrorLaw
@@ -29,7 +30,7 @@ _ULPS = 4  # of a loss that a logarithm and a sum of two may be off
 Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class LargestLoss:
     """λ = ln(M₊/M₋) with M = Σ P·e^(r·k), r = 1/scale of noise that is geometric on both sides.
 
@@ -93,7 +94,7 @@ def _loss_of_any(
     return Fraction(loss), uncertainty / (rest + gain) + _ULPS * math.ulp(loss)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, slots=False)
 class Mesh:
     """Points that sum over Q.
 
@@ -125,7 +126,7 @@ class Mesh:
         return LargestLoss.of(self.pair, self.errors, self.points)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class BelowLargestLoss:
     """Sums of w at an ε just below λ, which hold e^λ − e^ε as a factor.
 

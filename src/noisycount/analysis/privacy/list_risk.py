@@ -5,7 +5,6 @@ What all answers of a desk show together: of an outsider, and in the worst case.
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import overload
 
 from numpy.typing import ArrayLike
@@ -16,6 +15,7 @@ from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curv
 from noisycount.analysis.privacy.workloads.cells import Cell
 from noisycount.analysis.privacy.workloads.tables import TableAnswers
 from noisycount.display.values import Shown
+from noisycount.frozen import frozen
 from noisycount.model.atoms import Atoms, Question
 from noisycount.model.exact import Exact
 from noisycount.model.laws.gamma import Reals
@@ -33,7 +33,7 @@ _DEPTH = 34.0  # nepers: a number of records farther off has a probability below
 Pattern = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Groups:
     """Groups of records, of which the small ones are known to the outsider.
 
@@ -147,7 +147,7 @@ def list_risk(
     return ListRisk(told, population, asked, number, curve)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class ListRisk(Shown):
     """What a list of answers shows: made by `list_risk`.
 

@@ -4,7 +4,6 @@ How far one law of an answer can exceed e^ε times another: δ in one direction.
 """
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +13,7 @@ from noisycount.analysis.privacy.largest_loss import BelowLargestLoss, Mesh
 from noisycount.analysis.privacy.pairs import Excess, Pair
 from noisycount.analysis.privacy.terms import LARGEST_EPSILON, Terms, complement
 from noisycount.analysis.privacy.threshold import Forecast, Passage, Search, first_whole, root
+from noisycount.frozen import frozen
 from noisycount.model.noises.errors import CertifiedErrorLaw
 
 __all__ = ["hockey_sticks"]
@@ -64,7 +64,7 @@ _UNDECIDED = 1e-11  # log-odds that may be 0, as they are rounded
 Asked = tuple[float, Excess]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Threshold:
     """Where the answers begin that a positive record makes likelier by more than e^ε.
 
@@ -77,7 +77,7 @@ class Threshold:
     terms: Terms
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, slots=False)
 class NoisyPair:
     """Two laws of a count and noise that is added to it.
 

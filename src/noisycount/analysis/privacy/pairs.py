@@ -4,7 +4,7 @@ Two laws of a count whose ratios to their base are straight lines.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.gamma import DIGITS, Reals
 from noisycount.model.laws.grids import MeshPoints
@@ -113,7 +114,7 @@ _SPARE = 40  # of the 60 digits, down to which those of a gap may fall
 _ROUNDING = 2e-13  # of a weight of Q; measured against 75 digits: up to 6e-14 near its peak
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, slots=False)
 class LinearPair:
     """P₊/Q = 1 + (k − mean)/length_plus and P₋/Q = 1 − (k − mean)/length_minus.
 
@@ -274,7 +275,7 @@ def _from(place: Fraction, offsets: Reals) -> Reals:
     return (offsets - nearest) - float(place - nearest)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LinearExcess:
     """A straight line.
 

@@ -7,7 +7,6 @@ How far one record can move the answers to questions that each have records of t
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
@@ -18,6 +17,7 @@ from noisycount.analysis.privacy.noisy import hockey_sticks
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve
 from noisycount.analysis.privacy.record_pairs import record_pairs
 from noisycount.analysis.privacy.workloads.cells import answer_table, counts_within
+from noisycount.frozen import frozen
 from noisycount.model.atoms import Atoms, Question
 from noisycount.model.exact import Exact
 from noisycount.model.laws.gamma import Reals
@@ -31,7 +31,7 @@ __all__ = ["parts_curve"]
 _DEPTH = 34.0  # nepers: a count farther off has a probability below 1e-14
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Surprises:
     """By how much the expected count of a part, given its answer, exceeds that without it.
 
@@ -48,7 +48,7 @@ class Surprises:
     highs: Reals
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Part:
     """A part of the records, and the question that is answered about it.
 
@@ -121,7 +121,7 @@ _WHOLE = 1e-7  # of a step: what rounding may move a value on the grid
 _LOST = 1e-12  # of the probability of what is in no bin, and of the rounding of sums
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Term:
     """A surprise times a number.
 
@@ -174,7 +174,7 @@ def _step(terms: Sequence[Term]) -> float:
     return gap / math.ceil(gap / finest) if gap > finest else finest
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Gridded:
     """Probabilities at base, base + step, base + 2·step, …, and the variance that was added."""
 
@@ -320,7 +320,7 @@ def _patterns(known: Atoms, asked: Sequence[Question]) -> tuple[Pattern, ...]:
     return patterns
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Told:
     """Σ_j λ_j·δ_j: the divergences if it is told which part holds the record."""
 
@@ -348,7 +348,7 @@ def _of_part(part: Part, epsilons: list[float]) -> list[tuple[float, float]]:
     return [(max(a.lower, b.lower), max(a.upper, b.upper)) for a, b in both]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Untold:
     """The divergences if who is in which part stays secret."""
 

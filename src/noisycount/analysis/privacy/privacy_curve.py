@@ -5,7 +5,7 @@ How much can one record move the law of an answer?
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NoReturn, overload
 
 import numpy as np
@@ -18,6 +18,7 @@ from noisycount.analysis.privacy.record_pairs import record_pairs
 from noisycount.analysis.privacy.workloads.listed import listed_answers
 from noisycount.analysis.privacy.workloads.lists import reduced_list
 from noisycount.display.values import Shown
+from noisycount.frozen import frozen
 from noisycount.model.atoms import Atoms, Question
 from noisycount.model.exact import Exact
 from noisycount.model.laws.gamma import Reals
@@ -38,7 +39,7 @@ Answering = Exact | SymmetricNoise
 """A mechanism that can be one of several."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """Several answers about one database.
 
@@ -237,7 +238,7 @@ def privacy_curve(
     return PrivacyCurve(mechanism, population, None, Falling.of_one(OneAnswer(pairs, errors)))
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class PrivacyCurve(Shown):
     """δ as a function of ε: made by `privacy_curve`.
 

@@ -8,7 +8,7 @@ The pairs of laws between which an outsider has to tell, one for each kind of re
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, reduce
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from noisycount.analysis.privacy.pairs import LinearPair, Pair
 from noisycount.analysis.privacy.table_pairs import TablePair
+from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution, TableLaw
 from noisycount.model.laws.gamma import DIGITS, Reals
 from noisycount.model.laws.smooth_law import smooth_law
@@ -161,7 +162,7 @@ def sampled_pair(pair: Pair, centre: int, size: int, sample_size: int) -> TableP
     return sampling.of_independent() if pair.is_shift else sampling.of_dependent()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sampling:
     """How a sample is drawn from records whose count has one of two laws.
 

@@ -6,7 +6,6 @@ How far one record can move counts in several samples of all records.
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
@@ -23,6 +22,7 @@ from noisycount.analysis.privacy.workloads.cells import (
     counts_within,
     positive_sum,
 )
+from noisycount.frozen import frozen
 from noisycount.model.atoms import Atoms
 from noisycount.model.exact import Exact
 from noisycount.model.noises.additive import SymmetricNoise
@@ -38,7 +38,7 @@ _MOST_SETS = 256  # of samples that hold the record, equal samples alike
 _ROUNDING = 1e-12  # of a sum of products of a few chances
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, slots=False)
 class HeldSamples:
     """The divergences of counts in samples that do not know each other, of any properties.
 
@@ -205,7 +205,7 @@ def _of_atoms(
     return PrivacyCurve(samples, population, asked, Falling(held))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Samples:
     """The divergences of counts in several samples."""
 

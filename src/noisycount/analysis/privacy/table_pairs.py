@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import TableLaw
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.grids import MeshPoints
@@ -33,7 +33,7 @@ def _unknown() -> None:
     """No laws that are known better than by their logarithms."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, slots=False)
 class TablePair:
     """Any two laws as tables, with Q half way between them.
 
@@ -209,7 +209,7 @@ class TablePair:
         return ratios
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class TableExcess:
     """w as a table.
 

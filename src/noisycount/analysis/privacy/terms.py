@@ -1,7 +1,7 @@
 """The terms of δ at one ε: what each count adds to the excess of one law over another."""
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from noisycount.analysis.privacy.bounds import Certified, difference, log_sum
 from noisycount.analysis.privacy.largest_loss import BelowLargestLoss
 from noisycount.analysis.privacy.pairs import Excess, Pair
 from noisycount.analysis.privacy.threshold import CLOSE
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.grids import MeshPoints
 from noisycount.model.noises.errors import CertifiedErrorLaw
@@ -73,7 +74,7 @@ def complement(
     return Certified(found, error + (pair.precision + _FEW) * found)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Terms:
     """Sums Σ Q·w·f over counts, for answers about them with noise.
 

@@ -5,10 +5,10 @@ About where the threshold of one ε lies, from those of the ε before.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from noisycount.analysis.privacy.pairs import Excess
+from noisycount.frozen import frozen
 from noisycount.model.noises.errors import CertifiedErrorLaw
 from noisycount.model.searches import Bracket
 from noisycount.model.searches import first_whole as first_whole_of
@@ -34,7 +34,7 @@ _PLACES = 3  # that a parabola goes through
 _LINE = 2  # places that a line goes through
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Search:
     """Where to look for an answer.
 
@@ -56,7 +56,7 @@ class Search:
     slope: float = math.nan
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Passage:
     """Where growing log-odds pass 0.
 
@@ -250,7 +250,7 @@ class Seen(NamedTuple):
     slope: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Forecast:
     """Thresholds of rising ε, from which the next one is expected.
 

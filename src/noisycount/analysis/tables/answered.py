@@ -6,7 +6,6 @@ What was answered about a table: every number with its node and its mechanism, c
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Self, TypeAlias
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from noisycount.analysis.tables.level_answers import LevelAnswers, count_bounds
 from noisycount.display.values import short
+from noisycount.frozen import frozen
 from noisycount.model.exact import Below, Exact
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
@@ -36,7 +36,7 @@ _LARGEST = 2.0**53  # records: beyond, a float is not every whole number
 _WHOLE_LEVEL = -1  # the rank of what was told of a level at once
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Told:
     """Answers about different nodes of one level, without those that are nan.
 
@@ -153,7 +153,7 @@ TableMechanisms: TypeAlias = (
 """One for all answers, one a level from the root, or by the keys of the answers."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StatedLaws:
     """The mechanisms of a table by level, and by level and position.
 

@@ -5,7 +5,6 @@ What the cells of a table are, where they are independent.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -17,6 +16,7 @@ from noisycount.analysis.tables.independent_cells import IndependentCells
 from noisycount.analysis.tables.level_answers import LevelAnswers
 from noisycount.analysis.tables.passes import NodeLaw, Summary, table_law
 from noisycount.analysis.tables.smooth_cells import CellEstimates
+from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import TableLaw
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import SymmetricNoise
@@ -215,7 +215,7 @@ def _weights(likelihoods: Reals, cells: Reals, before: Reals) -> Reals:
     return weights
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class CellSolution:
     """The laws of independent cells.
 

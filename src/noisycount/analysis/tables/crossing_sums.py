@@ -2,7 +2,6 @@
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.analysis.tables.fast_sums import ERROR, folded, transform_length
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["Complexes", "Crossing"]
@@ -33,7 +33,7 @@ _QUICK = 1 << 17  # products of one angle, term by term, that take no longer tha
 _CHEAP = 1 << 23  # that take longer, but not much
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Crossing:
     """E[w_1·w_2···| the sum], w_p a function of part p of modulus 1 at most.
 

@@ -3,12 +3,13 @@
 A count divides among cells that were independent draws of one law before their sum was known.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.tables.cells import CellLaw, CellSums
 from noisycount.model.tables.splits import log_factorial, log_rising, log_rising_steps
@@ -72,7 +73,7 @@ class Division(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Dirichlet:
     """Dirichlet-multinomial divisions, of several possible concentrations.
 
@@ -117,7 +118,7 @@ class Dirichlet:
         return LogWeights(-_rising(lows[:, None], self.total), _cumulated(steps))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Multinomial:
     """Divisions by known rates.
 
@@ -167,7 +168,7 @@ def _cumulated(steps: Reals) -> Reals:
     return padded
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class CellDivision:
     """The children's weights are the probabilities of their counts.
 

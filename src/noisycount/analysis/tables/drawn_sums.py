@@ -3,13 +3,13 @@
 Independent counts drawn given what they add up to, by halving them again and again.
 """
 
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.analysis.tables.fast_sums import transform_length
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["drawn_places", "drawn_summands"]
@@ -74,7 +74,7 @@ def drawn_summands(
     return counts[:, : laws.shape[1]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Layer:
     """The laws of counts of which each two neighbours are added up.
 

@@ -5,7 +5,6 @@ A law on integers by its characteristic function, which soon vanishes where the 
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, TypeVar
 
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.analysis.tables.sums import Rests, moments, sum_bounds
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["ERROR", "FastSum", "folded", "law_by_characteristic", "transform_length"]
@@ -40,7 +40,7 @@ _Part = tuple[slice, slice]
 Number = TypeVar("Number", np.float64, np.complex128)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, slots=False)
 class FastSum:
     """The laws of sums of independent counts, for several nodes and several sets of weights each.
 
@@ -91,7 +91,7 @@ class FastSum:
         return Rests(own.values, own.rounding + above.rounding)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, slots=False)
 class _Groups:
     """Summands in groups of at most 32, the last filled up with zeros that are certain.
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from noisycount.analysis.tables.drawn_sums import drawn_places
 from noisycount.analysis.tables.level_answers import DEPTH, LevelAnswers
 from noisycount.analysis.tables.smooth_cells import QUANTILES, CellEstimates, smooth_estimates
+from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import TIE, TableLaw
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.tables.cells import CellLaw
@@ -40,7 +40,7 @@ class _Alike(NamedTuple):
     places: Counts
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class IndependentCells:
     """The cells of a table as independent draws of one law, and their answers.
 

@@ -7,7 +7,7 @@ How counts divide, learned from the answers alone: a mixture of concentrations f
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ from noisycount.analysis.tables.passes import Down, Up, downward, upward
 from noisycount.analysis.tables.prior import LearnedLevel, PriorLevel, cells_below
 from noisycount.analysis.tables.split import Split
 from noisycount.analysis.tables.sums import sum_of_logs
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
@@ -45,7 +46,7 @@ _TOLD = 1e25  # records²: less than that, and more than that of any noise
 _LEAST = 1 / 8  # of a part that was made positive: so much of it is left
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Estimates:
     """What is told of each count by its own answers and those below, level by level.
 

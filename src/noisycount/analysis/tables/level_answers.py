@@ -5,12 +5,13 @@ What counts of nodes can be, as exact answers and sums leave them.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
@@ -41,7 +42,7 @@ _EXTRA = 1.7  # nats: the tail at an answer is at least half of the largest
 Counts = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class LevelAnswers:
     """Answers about different nodes of one level, under one mechanism.
 

@@ -8,7 +8,7 @@ Nodes of a level that are computed together, with their children.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import pairwise
 from typing import Self
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from noisycount.analysis.tables.divisions import Division
 from noisycount.analysis.tables.level_answers import NO_END, Bounds, LevelAnswers
 from noisycount.analysis.tables.split import Split, zone_targets
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.populations.population import Population
 from noisycount.model.tables.tree import Tree
@@ -41,7 +42,7 @@ __all__ = [
 Counts = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class LevelLikelihood:
     """The answers of one level, of which a node may have none or several.
 
@@ -141,7 +142,7 @@ Divisions = Callable[[int, Counts, Counts], Division]
 """How counts divide: by the level, the positions of nodes, shape (nodes,), and their children's."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, slots=False)
 class Model:
     """A table: its tree, what was answered, and what was known before.
 
@@ -175,7 +176,7 @@ class Model:
         return families
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Settings:
     """How the passes are computed: none of it changes what they mean.
 
@@ -294,7 +295,7 @@ _BEARABLE = 3e7  # the same where transforms need several zones
 _MOST_WORK = 3e8  # the same of several zones of positive sums
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Message:
     """The likelihood of the counts of a node.
 
@@ -309,7 +310,7 @@ class Message:
     constant: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Branches:
     """Some nodes of a level with as many children each.
 

@@ -7,7 +7,7 @@ The way down: from the law of the root's count to those of all others.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -26,6 +26,7 @@ from noisycount.analysis.tables.model import (
     overlap,
 )
 from noisycount.analysis.tables.split import Split
+from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import TIE, TableLaw
 from noisycount.model.laws.gamma import Reals
 
@@ -48,7 +49,7 @@ _LEVEL = 0.95  # of the intervals that are told
 _CHUNK = 1 << 21  # probabilities that are added up at a time
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Summary:
     """Estimates of the counts of some nodes, in their order.
 
@@ -109,7 +110,7 @@ _IMPOSSIBLE = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Up:
     """What the way up tells.
 
@@ -161,7 +162,7 @@ def upward(model: Model, settings: Settings, divisions: Divisions) -> Up:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _UpLevel:
     """What the way up tells of a level, by the positions of its nodes."""
 
@@ -232,7 +233,7 @@ _END = 1e-20  # of the largest probability, beyond which a law has ended
 _EDGE = 1e-13  # of the largest probability: more at the end of a window means that it is too short
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class NodeLaw:
     """The law of a node's count.
 
@@ -245,7 +246,7 @@ class NodeLaw:
     law: Reals
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Down:
     """What the way down tells.
 
@@ -333,7 +334,7 @@ def _node_laws(
     return {node: NodeLaw(low, row[: messages[node].logs.size].copy()) for node, low, row in pairs}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _LevelLaws:
     """What is told of the laws of a level.
 

@@ -4,7 +4,6 @@ What was known of a table before its answers, or was learned from them, for peop
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol
 
@@ -13,6 +12,7 @@ import numpy as np
 from noisycount.analysis.tables.divisions import CellDivision, Dirichlet, Division, Multinomial
 from noisycount.analysis.tables.model import Counts
 from noisycount.display.values import Shown
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.tables.cells import CellLaw
 from noisycount.model.tables.splits import LevelSplit
@@ -53,7 +53,7 @@ class PriorLevel(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class StatedLevel:
     """A stated division.
 
@@ -100,7 +100,7 @@ class StatedLevel:
         return {name: float(weights[0]) if weights.size == 1 else self.split.weights}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class LearnedLevel:
     """A mixture of concentrations, shared among children as their numbers of cells.
 
@@ -148,7 +148,7 @@ class LearnedLevel:
         return {"concentrations": self.concentrations, "chances": self.chances}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class CellLevel:
     """Cells that were independent draws of one law before their sum was known.
 
@@ -190,7 +190,7 @@ def cells_below(tree: Tree) -> Sequence[Reals]:
     return [np.bincount(level).astype(np.float64) for level in tree.levels]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class TablePrior(Shown):
     """How counts divide among the children of the nodes of each level, before any answer.
 

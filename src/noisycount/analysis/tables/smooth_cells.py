@@ -4,7 +4,6 @@ Very many answers of continuous noise: estimates by polynomials between integers
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.polynomial.chebyshev import chebpts2
 from numpy.typing import NDArray
 
 from noisycount.analysis.tables.level_answers import LevelAnswers
+from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import TIE
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import SymmetricNoise
@@ -176,7 +176,7 @@ def _quantiles(cells: Cells, at_nodes: Sequence[Counts], between: "_Between") ->
     return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Between:
     """Answers between nodes.
 

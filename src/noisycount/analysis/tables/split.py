@@ -4,7 +4,7 @@ Nodes and their children: the messages up, and the laws of the children down.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +22,7 @@ from noisycount.analysis.tables.sums import (
     sum_of_logs,
     tilted_to,
 )
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["Split", "zone_targets"]
@@ -75,7 +76,7 @@ _ROUNDED = 2.0  # times the floor: at most so large is what rounding takes below
 Counts = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Descent:
     """What follows for the children of nodes from the laws of their counts.
 
@@ -92,7 +93,7 @@ class Descent:
     zones: Counts
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, slots=False)
 class Split:
     """How the answers below nodes tell of their counts; each node has as many children.
 

@@ -8,13 +8,13 @@ Sums of independent counts term by term: positive terms alone, so that no digits
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 __all__ = [
@@ -252,7 +252,7 @@ def _next(tilts: Reals, steps: Reals, low: Reals, high: Reals) -> Reals:
     return np.where((stepped > low) & (stepped < high), stepped, middle)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, slots=False)
 class PositiveSum:
     """The laws of sums of independent counts, for several nodes and several sets of weights each.
 

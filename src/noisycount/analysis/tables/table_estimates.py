@@ -8,7 +8,6 @@ The posterior of a table: estimates of its cells and of all their sums.
 """
 
 import warnings
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -23,6 +22,7 @@ from noisycount.analysis.tables.tree_solution import TreeSolution
 from noisycount.display.columns import Cells, arrow_stream, free_name
 from noisycount.display.numbers import signed
 from noisycount.display.values import MOST_ROWS, Shown, row_table
+from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import TableLaw
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.tables.tree import NodeKey, Tree
@@ -59,7 +59,7 @@ def chosen_cells(cells: ArrayLike, size: int) -> NDArray[np.bool_]:
     return is_in
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen(repr=False)
 class NodePosterior(Shown, Estimates):
     """The law of a count of a table given all answers, and the estimates that follow from it.
 
@@ -90,7 +90,7 @@ class NodePosterior(Shown, Estimates):
 _FACTORS = 0.5, 2.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Move(Shown):
     """What another concentration changes.
 
@@ -111,7 +111,7 @@ class Move(Shown):
     log_evidence: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sensitivity(Shown):
     """What half and twice the concentration of a prior change.
 
@@ -173,7 +173,7 @@ _FLAT_SUM = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class TablePosterior(Shown):
     """The laws of all counts of a table given all its answers.
 

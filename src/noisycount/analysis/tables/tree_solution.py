@@ -7,7 +7,6 @@ What a table's counts are, by two passes over its tree.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol, Self
 
 import numpy as np
@@ -22,6 +21,7 @@ from noisycount.analysis.tables.model import Branches, Counts, Model, Settings
 from noisycount.analysis.tables.passes import NodeLaw, Summary, placed, resplit, table_law
 from noisycount.analysis.tables.prior import PriorLevel
 from noisycount.analysis.tables.split import Split
+from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import TableLaw
 from noisycount.model.laws.gamma import Reals
 
@@ -186,7 +186,7 @@ class _Part(NamedTuple):
         return np.broadcast_to(self.law * turns[..., None, :], (angles.size, *self.law.shape))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Node:
     """A node that is partly in the sum, and the parts of its sum.
 
@@ -287,7 +287,7 @@ def _at(told: _Told, low: int, width: int) -> Complexes:
     return values
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class TreeSolution:
     """The laws of all counts of a tree.
 

@@ -3,12 +3,13 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import date
 from typing import Any, Self
 
 from noisycount.engines.check import Identity
 from noisycount.errors import SourceError
+from noisycount.frozen import frozen
 
 __all__ = ["Certificate", "require_certified"]
 
@@ -27,7 +28,7 @@ _CERTIFIED = frozenset(
 _DIGEST = re.compile("[0-9a-f]{64}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Certificate:
     """That an engine gave every answer of the suite as it should.
 

@@ -4,13 +4,13 @@ Predicates for each trap that is known: every one of them was met in some engine
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import pairwise, product
 from math import isfinite, nextafter
 from typing import Any
 
 from noisycount.engines.conformance.records import CELLS, Draws
+from noisycount.frozen import frozen
 from noisycount.query.parser import parse
 from noisycount.query.predicate import (
     And,
@@ -97,7 +97,7 @@ def _beside(value: date, step: int) -> date:
         return value
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Maker:
     """What makes predicates about some columns."""
 

@@ -11,7 +11,7 @@ A suite as one text, the same on every machine and in every version of Python.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime
 from functools import cache
 from hashlib import sha256
@@ -20,6 +20,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from noisycount.engines.truth import Record
+from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyQuestion
 from noisycount.query.predicate import Predicate
 from noisycount.query.schema import KINDS, Kind
@@ -206,7 +207,7 @@ _SMALLEST_NORMAL = 2.2250738585072014e-308
 _LAST_OF_PLANE = "\uffff"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Feature:
     """Some cells that not every engine can hold.
 
@@ -241,7 +242,7 @@ FEATURES = (
 TableQuestion = CellQuestion | KeyQuestion
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Exercise:
     """Records and questions about them.
 

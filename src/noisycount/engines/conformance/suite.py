@@ -38,6 +38,7 @@ from noisycount.engines.interface import Source
 from noisycount.engines.memory import Unit, cell_counts, key_counts
 from noisycount.engines.truth import Record, ordered, truth, unit_text
 from noisycount.errors import SourceError
+from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts
 from noisycount.query.predicate import Predicate
 from noisycount.query.text import canonical_text
@@ -45,7 +46,7 @@ from noisycount.query.text import canonical_text
 __all__ = ["Examination", "Examiner", "examined", "suite", "suite_hash", "true_counts"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Difference(Shown):
     """An answer of an engine that is not as its definition says; its records are made up.
 
@@ -62,7 +63,7 @@ class Difference(Shown):
     found: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Examination(Shown):
     """What an engine said of made-up records.
 
@@ -192,7 +193,7 @@ def _cut(text: str) -> str:
 _AT_ONCE = 100  # predicates of one scan
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Answer:
     """A number that an engine gave, beside what it is by definition; None is a refusal."""
 

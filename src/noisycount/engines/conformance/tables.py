@@ -6,7 +6,6 @@ All that an engine is asked.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from itertools import product
 from typing import Any
@@ -23,6 +22,7 @@ from noisycount.engines.conformance.records import (
     mixed_records,
 )
 from noisycount.engines.truth import Record
+from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Level
 from noisycount.query.grouping import (
     CellQuestion,
@@ -72,7 +72,7 @@ def random_tables(schema: Mapping[str, Kind], number: int, seed: str) -> Iterato
         yield maker.keys(chosen) if place % 4 == 0 else maker.cells(chosen)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Maker:
     """What makes tables of some columns."""
 

@@ -3,7 +3,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +14,7 @@ from noisycount.engines.duckdb.cells import SQL_TYPES
 from noisycount.engines.duckdb.connection import quoted_name, without_engine_errors
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.truth import Record
+from noisycount.frozen import frozen
 from noisycount.query.schema import Kind
 
 __all__ = ["DuckDBBench"]
@@ -26,7 +26,7 @@ _TABLE = "records"
 _AT_ONCE = 200  # rows of one statement
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DuckDBBench:
     """This engine, tested on files of its own in a folder that is gone afterwards."""
 

@@ -26,6 +26,7 @@ import duckdb
 
 from noisycount.engines.places import files_of, is_several
 from noisycount.errors import SourceError
+from noisycount.frozen import frozen
 
 __all__ = [
     "Connection",
@@ -248,7 +249,7 @@ class Cursors:
 _AGAIN = 0.05  # s; an interruption between two statements meets neither
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Statements:
     """What is asked of one cursor.
 

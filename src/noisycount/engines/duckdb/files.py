@@ -7,7 +7,6 @@ What DuckDB reads: texts, Parquet files and databases.
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkstemp
 from typing import Any
@@ -24,6 +23,7 @@ from noisycount.engines.duckdb.workbooks import JsonLines, Workbook
 from noisycount.engines.forms import ColumnForm, FileForm, by_ending
 from noisycount.engines.places import is_several
 from noisycount.errors import SourceError
+from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, close_names
 
 __all__ = [
@@ -89,7 +89,7 @@ def require_copy(connection: Connection, copy: Path, forms: Mapping[str, ColumnF
     return relation
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Description:
     """What the owner of a file says of it.
 
@@ -106,11 +106,11 @@ class Description:
     columns: Sequence[str] | None = None
     table: str | None = None
     kinds: Mapping[str, ColumnForm] | None = None
-    form: FileForm = FileForm()  # noqa: RUF009 - frozen
+    form: FileForm = FileForm()
     is_for_check: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Relation:
     """A file as a relation of a connection.
 
@@ -127,7 +127,7 @@ class Relation:
     checks: tuple[ColumnCheck, ...] = ()
     form: FileForm | None = None
     is_sound: bool = False
-    findings: Findings = Findings()  # noqa: RUF009 - frozen
+    findings: Findings = Findings()
     is_computed: bool = False
 
 
@@ -244,7 +244,7 @@ def _reads_others(connection: Connection, relation: str) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Format:
     """How files of an ending are read, and what to do where they cannot be.
 

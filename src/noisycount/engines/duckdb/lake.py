@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -25,6 +25,7 @@ from noisycount.display.texts import told_name
 from noisycount.engines.duckdb.connection import Connection, path_pattern, quoted_text
 from noisycount.engines.places import LakePlace, files_of, is_several
 from noisycount.errors import SourceError, extra_words
+from noisycount.frozen import frozen
 
 __all__ = ["Lake", "allow", "parquet_relation", "require_state", "state_of"]
 
@@ -127,7 +128,7 @@ _BEYOND = {"gs": "gcsfs", "gcs": "gcsfs", "az": "adlfs", "abfs": "adlfs", "abfss
 """What a kind of store needs that the extra `lake` does not have."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lake:
     """The files of a place, as they were found.
 

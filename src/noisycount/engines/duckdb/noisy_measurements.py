@@ -1,7 +1,6 @@
 # ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
 """Noisy measurements of a census in Parquet files: a list of answers for each query and place."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from noisycount.engines.duckdb.connection import (
     readable_file,
     without_engine_errors,
 )
+from noisycount.frozen import frozen
 
 __all__ = ["NoisyMeasurement", "has_measurements", "measured_places", "measurements"]
 
@@ -22,7 +22,7 @@ __all__ = ["NoisyMeasurement", "has_measurements", "measured_places", "measureme
 _COLUMNS = {"geocode", "query_name", "value", "variance"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NoisyMeasurement:
     """The answers to one query about one place.
 

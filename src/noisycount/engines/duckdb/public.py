@@ -8,7 +8,6 @@ Public columns in memory: as a file, and as a stream that every table library re
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, TypeAlias
 
@@ -31,6 +30,7 @@ from noisycount.engines.duckdb.files import PARQUET, TEXTS
 from noisycount.engines.duckdb.texts import TextFile
 from noisycount.engines.forms import FileForm, by_ending
 from noisycount.errors import NoisyCountError, SourceError
+from noisycount.frozen import frozen
 from noisycount.query.schema import close_names
 
 __all__ = ["Column", "PublicColumns", "PublicTable", "table_format"]
@@ -86,7 +86,7 @@ _FORMATS = {".csv": _CSV, ".tsv": _TSV, ".parquet": _PARQUET, ".pq": _PARQUET}
 _CHECKS = {_CSV: TEXTS.check, _TSV: TEXTS.check, _PARQUET: PARQUET.check}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PublicTable(Closing):
     r"""A table that everybody may see; made by ``PublicTable.open``.
 
@@ -289,7 +289,7 @@ def table_format(path: Path) -> str:
     return by_ending(path, _FORMATS)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PublicColumns:
     """Columns that everybody may see.
 

@@ -11,7 +11,7 @@ Tables in memory, held as they are now, so that nobody changes what will be coun
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from typing import Any
 
@@ -19,6 +19,7 @@ from noisycount.engines.duckdb.cells import duckdb_sql
 from noisycount.engines.duckdb.connection import Connection, quoted_name, without_engine_errors
 from noisycount.engines.duckdb.streams import Streamed
 from noisycount.errors import SourceError, extra_words
+from noisycount.frozen import frozen
 from noisycount.query.predicate import (
     And,
     Column,
@@ -68,7 +69,7 @@ _MASKED = {"boolean", "Float32", "Float64"} | {
 _ARROW_ERRORS = (TypeError, ValueError, OverflowError, NotImplementedError)  # also of pyarrow
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PandasTable:
     """A frame of pandas as it is now: whoever writes into it from now on writes into a copy.
 
@@ -177,7 +178,7 @@ def _read(name: str, series: Any) -> object:  # noqa: ANN401 - its library is no
 _MOST = 62  # as many as a BIGINT has bits, but for its sign
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Categories:
     """A column of numbers, each of which stands for a text.
 
@@ -244,7 +245,7 @@ def compared_columns(predicate: Predicate) -> set[str]:
             return set()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decisions:
     """What is asked of categories, decided for each of them.
 
@@ -304,7 +305,7 @@ FRAME = "frame"
 _LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Selected:
     """A table of Polars or Arrow, whose columns do not change when those of another do.
 
@@ -330,7 +331,7 @@ class _Selected:
         return Streamed(chosen)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Snapshot:
     """A table that does not change any more.
 

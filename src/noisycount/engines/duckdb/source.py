@@ -3,7 +3,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Self
 
@@ -44,6 +44,7 @@ from noisycount.engines.duckdb.view import (
 from noisycount.engines.forms import ColumnForm, FileForm
 from noisycount.engines.interface import require_known_columns, require_known_parts
 from noisycount.engines.places import LakePlace
+from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.query.predicate import Predicate
 from noisycount.query.schema import Kind, Schema
@@ -51,7 +52,7 @@ from noisycount.query.schema import Kind, Schema
 __all__ = ["DuckDBSource"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DuckDBSource(Closing):
     r"""The records of one file; made by ``DuckDBSource.open``.
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.errors import SourceError
+from noisycount.frozen import frozen
 
 __all__ = ["ColumnContent", "Streamed", "content_hash", "read_cells"]
 
@@ -103,7 +104,7 @@ _pointer.restype = ctypes.c_void_p
 _pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cells:
     """Some cells of a column, which may be read until the next ones are asked for.
 

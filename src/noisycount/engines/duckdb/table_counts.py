@@ -11,7 +11,6 @@ The tables of an open source: their counts, and nothing of the engine's errors.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,6 +35,7 @@ from noisycount.engines.duckdb.tables import (
     matching_units,
     other_text,
 )
+from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Level
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion, KeySet
 
@@ -228,7 +228,7 @@ def _counted(statements: Statements, query: str, size: int) -> Counts:
 _BATCH = 50_000  # groups, each of which takes some hundred bytes of Python
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableCounting:
     """How the tables of a source are counted.
 

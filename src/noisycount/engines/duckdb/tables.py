@@ -11,13 +11,13 @@ The keys, the unit and the match of each record: what all queries of tables begi
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Self
 
 from noisycount.engines.duckdb.cells import SQL_TYPES, duckdb_sql, summand_sql
 from noisycount.engines.duckdb.connection import Statements, quoted_name
 from noisycount.engines.expressions import edges_of
 from noisycount.engines.truth import OTHER, salt_text
+from noisycount.frozen import frozen
 from noisycount.query.grouping import Edges, Part, Period, Plain, Span
 from noisycount.query.predicate import Predicate
 from noisycount.query.schema import Kind, Schema
@@ -168,7 +168,7 @@ def _searched(query: str, number: int, edges: int) -> str:
     return f"SELECT * EXCLUDE ({found}, {listed}) REPLACE ({place} AS {key}) FROM ({query})"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Person:
     """The column that names persons.
 

@@ -31,6 +31,7 @@ from noisycount.engines.duckdb.connection import (
 )
 from noisycount.engines.forms import FileForm
 from noisycount.errors import SourceError
+from noisycount.frozen import frozen
 
 __all__ = ["Lines", "TextFile", "fault", "object_lines", "text_lines", "title_lines"]
 
@@ -94,7 +95,7 @@ _OPTIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextFile:
     """A file of lines of cells, and how its texts are found in it.
 

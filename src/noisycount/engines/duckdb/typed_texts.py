@@ -6,7 +6,7 @@ A table of texts becomes one of values; what does not fit is counted, and lost i
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from noisycount.engines.check import EXAMPLES, FEW, Check, ColumnCheck
@@ -15,6 +15,7 @@ from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted
 from noisycount.engines.duckdb.texts import Lines
 from noisycount.engines.forms import ColumnForm
 from noisycount.engines.guess import Guess, guessed_form, guessed_of_types
+from noisycount.frozen import frozen
 from noisycount.query.schema import Kind
 
 __all__ = ["Findings", "TextTable", "findings", "seen"]
@@ -35,7 +36,7 @@ _NEARLY_EMPTY = 3  # of so many cells one is filled in
 _SLACK = 2  # times as many values as are few: their number is an estimate at first
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Findings:
     """What was seen in a table `loaded` of texts.
 
@@ -186,7 +187,7 @@ _DOUBTFUL = 1000  # cells that do not fit, of which the kind is guessed again
 _AT_ONCE = 200  # columns of one statement
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextTable:
     """A table `loaded` of texts on a connection.
 

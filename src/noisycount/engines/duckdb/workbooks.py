@@ -10,7 +10,6 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -27,6 +26,7 @@ from noisycount.engines.duckdb.connection import (
 )
 from noisycount.engines.duckdb.texts import title_lines
 from noisycount.errors import SourceError, extra_words
+from noisycount.frozen import frozen
 from noisycount.query.schema import KINDS, Kind, close_names
 
 __all__ = ["JsonLines", "Workbook"]
@@ -38,7 +38,7 @@ _LONGEST = 1 << 26  # bytes of an object
 _SPARSE = "a line must be one JSON object: mend it there, and put no array around the lines"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JsonLines:
     """The objects of a file, held by a connection as the table `loaded` of texts.
 
@@ -168,7 +168,7 @@ _HEAD = 50  # rows in which the names of the columns are sought
 _EXACT = 2**53  # below it, a float is as good as an integer
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Workbook:
     """The rows of a sheet, held by a connection as the table `loaded` of texts.
 

@@ -11,7 +11,6 @@ The records of a question: each column of the one type of its kind, and the unit
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from operator import and_, eq, ge, gt, le, lt, ne, or_
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 from noisycount.engines.expressions import predicate_expression
 from noisycount.engines.spark.sessions import Api, Columns, Fault, Frame, Functions, Session
 from noisycount.errors import SourceError
+from noisycount.frozen import frozen
 from noisycount.query.grouping import Span
 from noisycount.query.predicate import Column, Operator, Predicate
 from noisycount.query.schema import Kind, Schema
@@ -79,7 +79,7 @@ _TYPES = {
 _NUMBER = "bigint"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SparkAlgebra:
     """Columns of one frame of records; see ``Algebra``.
 
@@ -212,7 +212,7 @@ _REASONS = {
 _BINARY = "UTF8_BINARY"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ColumnType:
     """The type of a column.
 
@@ -278,7 +278,7 @@ STORED = frozenset({"MANAGED", "EXTERNAL", "MATERIALIZED_VIEW", "STREAMING_TABLE
 """What the catalog calls tables whose cells are there; a view makes those that a question needs."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Look:
     """What a relation was at one time.
 
@@ -292,7 +292,7 @@ class Look:
     types: dict[str, ColumnType]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Relation:
     """Where records are.
 
@@ -378,7 +378,7 @@ LOST = "lost"
 """What frames call whether a record has no unit."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Records:
     """Records that can be counted.
 

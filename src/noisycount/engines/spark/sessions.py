@@ -22,6 +22,7 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import Column, DataFrame
 
 from noisycount.errors import NoisyCountError, SourceError, extra_words
+from noisycount.frozen import frozen
 
 __all__ = ["Api", "Columns", "Fault", "Frame", "Functions", "Session"]
 
@@ -43,7 +44,7 @@ class Functions(Protocol):
     def __getattr__(self, name: str) -> Callable[..., Column]: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Api:
     """A session of our own and what makes expressions for it.
 

@@ -6,7 +6,6 @@ Records on a cluster of Spark, counted there: nothing but counts comes back.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Self
 
@@ -29,6 +28,7 @@ from noisycount.engines.spark.records import (
 )
 from noisycount.engines.spark.sessions import Columns, Frame, Session
 from noisycount.errors import SourceError
+from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import Kind, Schema
@@ -123,7 +123,7 @@ _UNITS = (Kind.INTEGER, Kind.TEXT, Kind.BOOLEAN)
 _SECONDS_TO_ANSWER = 120.0  # for a look, where the owner states no time-out
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SparkSource(TypedSource):
     """The records of one table or of some Parquet files; made by ``SparkSource.open``.
 

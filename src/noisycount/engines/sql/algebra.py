@@ -5,7 +5,6 @@ What is added up to count: numbers that are 1 where something is true.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
@@ -34,6 +33,7 @@ from sqlalchemy.types import NULLTYPE, TypeEngine
 from noisycount.engines.expressions import predicate_expression
 from noisycount.engines.sql.dialect import Dialect, Expression
 from noisycount.engines.sql.kinds import Form, FoundColumn
+from noisycount.frozen import frozen
 from noisycount.query.grouping import Span
 from noisycount.query.predicate import Column, Operator, Predicate
 from noisycount.query.schema import Kind
@@ -87,7 +87,7 @@ class _Unheld(Text):
     """The type of a text that stands for one that no server holds: the first one after it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SqlAlgebra:
     """Expressions over the columns of one table; see `Algebra`.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sqlalchemy import Column, Connection, Engine, MetaData, Table
 
@@ -13,6 +13,7 @@ from noisycount.engines.sql.dialects import dialect_of
 from noisycount.engines.sql.server import OneConnection, engine_of, without_server_errors
 from noisycount.engines.sql.source import SqlSource
 from noisycount.engines.truth import Record
+from noisycount.frozen import frozen
 from noisycount.query.schema import Kind
 
 __all__ = ["SqlBench"]
@@ -26,7 +27,7 @@ _DENIED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SqlBench:
     """A server as a place of temporary tables; its account needs no other right there.
 

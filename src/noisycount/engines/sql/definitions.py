@@ -8,7 +8,7 @@ expressions that fail at no record: columns, constants, comparisons, choices and
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 
 from sqlalchemy import Connection, text
@@ -16,6 +16,7 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from noisycount.errors import SourceError
+from noisycount.frozen import frozen
 
 __all__ = ["computed_columns"]
 
@@ -348,7 +349,7 @@ def computed_columns(connection: Connection, schema: str, name: str) -> frozense
     return frozenset(each for each, type_ in types.items() if type_ is None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Catalog:
     """What the server says of the relations that definitions name.
 

@@ -8,7 +8,6 @@ What SQLAlchemy finds out about a table of any server.
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from sqlalchemy import Boolean, Connection, Date, DateTime, Float, Integer, Numeric, String, inspect
@@ -16,6 +15,7 @@ from sqlalchemy.exc import SAWarning, UnsupportedCompilationError
 from sqlalchemy.types import TypeEngine
 
 from noisycount.errors import SourceError
+from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, Schema
 
 __all__ = [
@@ -71,7 +71,7 @@ class Form(Enum):
     NAMED = "as texts where they name persons; else not at all"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundName:
     """The name of a table that is there.
 
@@ -84,7 +84,7 @@ class FoundName:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundColumn:
     """A column of a server's table.
 

@@ -6,7 +6,6 @@ How many records or persons match each of many predicates.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any
@@ -45,6 +44,7 @@ from noisycount.engines.sql.algebra import (
 from noisycount.engines.sql.dialect import Dialect, Expression
 from noisycount.engines.truth import salt_text
 from noisycount.errors import SourceError
+from noisycount.frozen import frozen
 from noisycount.query.grouping import OUTSIDE, Edges, Part, Plain
 from noisycount.query.predicate import Predicate
 from noisycount.query.schema import Kind
@@ -66,7 +66,7 @@ _PAIRS_OF_DIGITS = range(31, 0, -2)  # of a hash: the places of its bytes, from 
 _NO_DIGITS = 100_000_000  # above every day as a number of eight digits
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Person:
     """The column that names persons.
 
@@ -151,7 +151,7 @@ def _key_text(part: Part, key: Expression, dialect: Dialect) -> Expression:
 _MOST_CASES = 64
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Records:
     """The records of a table.
 

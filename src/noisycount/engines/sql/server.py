@@ -7,7 +7,7 @@ The transactions of a server: read-only, given up in time, closed at once.
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Event, Lock
 from typing import Any, Protocol, Self, TypeVar
 
@@ -18,6 +18,7 @@ from noisycount.engines.places import ServerPlace
 from noisycount.engines.sql.dialect import Dialect
 from noisycount.engines.sql.dialects import dialect_of
 from noisycount.errors import SourceError, extra_words
+from noisycount.frozen import frozen
 
 __all__ = ["OneConnection", "Server", "Transactions", "engine_of", "without_server_errors"]
 
@@ -220,7 +221,7 @@ class Transactions(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Server:
     """A server that gives each transaction a connection of its own.
 
@@ -285,7 +286,7 @@ class Server:
         return self.used[0]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OneConnection:
     """A connection that has temporary tables, of which each transaction is one.
 

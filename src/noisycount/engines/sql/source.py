@@ -6,7 +6,6 @@ A table or view of an SQL server, counted there.
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, TypeVar
 
@@ -42,6 +41,7 @@ from noisycount.engines.sql.kinds import (
 from noisycount.engines.sql.records import Person, Records, count_statement, require_somebody
 from noisycount.engines.sql.server import Server, Transactions, without_server_errors
 from noisycount.errors import SourceError
+from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.query.predicate import Predicate
 from noisycount.query.schema import Kind, Schema
@@ -49,7 +49,7 @@ from noisycount.query.schema import Kind, Schema
 __all__ = ["CountedTable", "SqlSource"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CountedTable:
     """A table whose records are counted.
 
@@ -164,7 +164,7 @@ class CountedTable:
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SqlSource(TypedSource):
     """The records of a table or view of a server; made by ``SqlSource.open``.
 

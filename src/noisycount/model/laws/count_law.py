@@ -10,13 +10,14 @@ The law of a count as a table of the counts that matter, and the whole law for t
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.factors import IMPOSSIBLE, Factor, Product
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.grids import MeshPoints
@@ -139,7 +140,7 @@ class CountDistribution(ABC):
         """A bound of the logarithm of the mass from a count on, which lies right of the mean."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, slots=False)
 class TableLaw(CountDistribution):
     """A law that is known up to a factor on first, first + 1, and so on.
 
@@ -292,7 +293,7 @@ def weighted_table(first: int, log_probabilities: Reals, likelihoods: Sequence[F
 _DOUBLE = 40.0  # nats: e^−40 of a sum is beyond a double
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, slots=False)
 class WindowedLaw(CountDistribution):
     """A law of which a run of counts has nearly all probability.
 

@@ -9,7 +9,6 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
@@ -18,6 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import (
     DIGITS,
     FLAT,
@@ -55,7 +55,7 @@ _CENTRES = 4  # of the first the largest is known up to rounding; of those near 
 _CERTAIN = 1e-9  # of the largest step: more than rounding moves a sum of steps
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogStep:
     """The exact change of a logarithm from one count to the next: ln(ratio) + shift.
 
@@ -151,7 +151,7 @@ class BaseFactor(ABC):
         return True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Product:
     """A product of factors.
 
@@ -233,7 +233,7 @@ class Product:
         return max(abs(total), sys.float_info.min) if is_positive else -abs(total)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Moved:
     """A factor of `count + by`, seen as a factor of the count.
 
@@ -314,7 +314,7 @@ class ValuedFactor(BaseFactor):
         return np.asarray(there - here)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogFactor(ValuedFactor):
     """A factor that is given by its logarithm, with its absolute size.
 
@@ -331,7 +331,7 @@ class LogFactor(ValuedFactor):
     is_log_concave: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BetaBinomialFactor(BaseFactor):
     """The factor C(size, k)·B(k + alpha, size − k + beta) of a count k.
 

@@ -4,7 +4,6 @@ Logarithms of binomial laws and of ratios of gamma functions around a count, to 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import reduce
@@ -12,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from noisycount.frozen import frozen
 
 __all__ = [
     "DIGITS",
@@ -77,7 +78,7 @@ class Kink(NamedTuple):
         return DIGITS.multiply(self.weight, max(beyond, Decimal(0)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expansion:
     """How a logarithm changes around a count: ln f(c + d) − ln f(c).
 

@@ -9,13 +9,14 @@ Points that sum a weight times other functions over consecutive integers.
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 __all__ = [
@@ -97,7 +98,7 @@ Levels = NDArray[np.int_]
 Flags = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Grid:
     """Blocks of 24·2^level consecutive integers, aligned to multiples of their length.
 
@@ -240,7 +241,7 @@ _LIMITS = Limits(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Blocks:
     """Blocks of consecutive integer offsets in rising order, and the points that sum over them.
 
@@ -313,7 +314,7 @@ def blocks_between(
 _STEEPEST = 16.0  # nats: the rule is exact to 1e-13 of e^(−s·k) over a block of s·L <= 16
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class MeshPoints:
     """Points that sum a weight times any function that is smooth outside the fine places.
 

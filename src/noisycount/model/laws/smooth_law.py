@@ -6,7 +6,7 @@ The law of a count whose logarithm is smooth, summed in few terms at any width.
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Self
@@ -14,6 +14,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import LOG_TIE, TIE, CountDistribution
 from noisycount.model.laws.factors import IMPOSSIBLE, Factor, Product
 from noisycount.model.laws.gamma import Expansion, Reals
@@ -80,7 +81,7 @@ _LEFT_OUT = 80.0  # nats: e^−80 of a sum is beyond its rounding, also where mu
 _STRIDES = 1.25 ** np.arange(20)  # of a search for where a law has fallen, in one evaluation
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class SmoothLaw(CountDistribution):
     """A law that is known up to a factor around its centre.
 

@@ -8,13 +8,14 @@ Noise on the integers, whose law is exact: its scale is the rational that is dra
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.factors import Factor, LogFactor, ValuedFactor
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
@@ -255,7 +256,7 @@ def _reach(errors: ErrorLaw, alpha: float) -> float:
     return math.ceil(alpha) if errors.is_discrete else alpha
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContinuousNoise(AdditiveNoise):
     """Noise on the real numbers, of any positive scale.
 
@@ -295,7 +296,7 @@ class Sampler(NamedTuple):
     many: Callable[..., NDArray[np.int64]]
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(init=False)
 class DiscreteNoise(AdditiveNoise):
     """Noise on the integers; of its scale its kinds tell."""
 

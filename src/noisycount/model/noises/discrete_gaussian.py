@@ -4,7 +4,6 @@ Discrete Gaussian noise.
 """
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.polynomial import Chebyshev
 from numpy.polynomial.legendre import leggauss
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.normal import erfcx
 from noisycount.model.noises.additive import DiscreteNoise, Sampler
@@ -104,7 +104,7 @@ _FEW = 16  # errors up to which sums of their own are faster than the table
 _NODES, _WEIGHTS = leggauss(12)  # for windows of a quarter of a scale
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(init=False)
 class DiscreteGaussian(DiscreteNoise, GaussianKernel):
     """Discrete Gaussian noise on the integers: P[Z = z] ∝ e^(−z²/(2·scale²)).
 
@@ -156,7 +156,7 @@ class DiscreteGaussian(DiscreteNoise, GaussianKernel):
         return DiscreteGaussianErrors(float(self.scale))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DiscreteGaussianErrors(GaussianShape):
     """The law at many errors."""
 

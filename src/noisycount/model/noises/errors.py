@@ -7,13 +7,13 @@ What an answer with noise says about a count, from the law of the noise alone.
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar, cast
 
 import numpy as np
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.factors import BaseFactor
 from noisycount.model.laws.gamma import Expansion, Reals
 
@@ -168,7 +168,7 @@ class ClosedForm(CertifiedErrorLaw):
         return 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ErrorLikelihood(BaseFactor):
     """The density of noise at answer − k, as a factor of the count k.
 

@@ -4,13 +4,13 @@ Continuous Gaussian noise.
 """
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.factors import BaseFactor, LogStep
 from noisycount.model.laws.gamma import FLAT, Expansion, Reals, decimal_ratio
 from noisycount.model.laws.normal import log_two_sided, normal_tail, two_sided_quantile
@@ -43,7 +43,7 @@ class GaussianKernel(AdditiveNoise):
         return GaussianLikelihood(answer, self.exact_scale)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GaussianLikelihood(BaseFactor):
     """The factor e^(−(answer − k)²/(2·scale²)) of a count k: a parabola in its logarithm.
 
@@ -77,7 +77,7 @@ class GaussianLikelihood(BaseFactor):
         return LogStep(shift=(Fraction(self.answer) - count - Fraction(1, 2)) / self.scale**2)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GaussianShape(ClosedForm):
     """The law at many errors, up to what tells continuous noise from discrete one.
 
@@ -124,7 +124,7 @@ _FAR = 16.0  # standard deviations: farther out it falls so fast that tails do n
 _NODES, _WEIGHTS = leggauss(16)  # see _NEAR
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Gaussian(ContinuousNoise, GaussianKernel):
     """Continuous Gaussian noise with density e^(−z²/(2·scale²)) / (scale·√(2π)).
 
@@ -185,7 +185,7 @@ class Gaussian(ContinuousNoise, GaussianKernel):
         return generator.normal(0.0, self.scale, size)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GaussianErrors(GaussianShape):
     """The law at many errors; the scale is the standard deviation."""
 

@@ -7,12 +7,13 @@ Discrete Laplace noise: the law of the answers that are really released.
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import ClassVar, Self
 
 import numpy as np
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.factors import BaseFactor, LogStep
 from noisycount.model.laws.gamma import FLAT, Expansion, Kink, Reals, decimal_ratio
 from noisycount.model.noises.additive import AdditiveNoise, ContinuousNoise, DiscreteNoise, Sampler
@@ -52,7 +53,7 @@ class LaplaceKernel(AdditiveNoise):
         return LaplaceLikelihood(answer, self.exact_scale)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LaplaceLikelihood(BaseFactor):
     """The factor e^(−|answer − k|/scale) of a count k: two straight lines in its logarithm.
 
@@ -87,7 +88,7 @@ class LaplaceLikelihood(BaseFactor):
         return LogStep(shift=max(Fraction(-1), min(Fraction(1), nearer)) / self.scale)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LaplaceShape(ClosedForm):
     """The law at many errors, up to what tells continuous noise from discrete one.
 
@@ -138,7 +139,7 @@ class LaplaceShape(ClosedForm):
         return fall
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Laplace(ContinuousNoise, LaplaceKernel):
     """Continuous Laplace noise with density e^(−|z|/scale) / (2·scale).
 
@@ -211,7 +212,7 @@ class Laplace(ContinuousNoise, LaplaceKernel):
         return generator.laplace(0.0, self.scale, size)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LaplaceErrors(LaplaceShape):
     """The law at many errors."""
 
@@ -235,7 +236,7 @@ class LaplaceErrors(LaplaceShape):
 _ROUNDING = 3e-16  # of 1/scale as a float, which e^(−1/scale) multiplies by 1/scale
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(init=False)
 class DiscreteLaplace(DiscreteNoise, LaplaceKernel):
     """Discrete Laplace noise on the integers: P[Z = z] = tanh(1/(2·scale))·e^(−|z|/scale).
 
@@ -306,7 +307,7 @@ class DiscreteLaplace(DiscreteNoise, LaplaceKernel):
         return int(first_whole(missing, bracketed(missing, start, 1, (0, math.inf))).high)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DiscreteLaplaceErrors(LaplaceShape):
     """The law at many errors, q = e^(−1/scale)."""
 

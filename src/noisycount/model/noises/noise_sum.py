@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
 import numpy as np
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.factors import Factor, LogFactor, Product
 from noisycount.model.laws.gamma import DIGITS, Reals, decimal_ratio
 from noisycount.model.mechanism import Mechanism
@@ -28,7 +29,7 @@ _FARTHEST_ANSWER = 2.0**56  # records: a count of 2^53 and 14 of the widest scal
 _DEEP = 1e4  # nats, below which plain differences of the logarithm keep 1e-11
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen(init=False, repr=False)
 class NoiseSum(SymmetricNoise):
     """The sum of independent noises, all discrete or all continuous: the convolution of their laws.
 

@@ -6,7 +6,6 @@ The law of a sum of noises at many errors at once.
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
@@ -16,6 +15,7 @@ from numpy.polynomial.chebyshev import cheb2poly, chebfit, chebpts2
 from numpy.polynomial.polynomial import polyval
 from numpy.typing import NDArray
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.errors import CertifiedErrorLaw, ErrorLaw
 from noisycount.model.noises.sum_inversion import (
@@ -53,7 +53,7 @@ _OUT_OF_REACH = 24
 _STRIDES = 1.25 ** np.arange(40)  # of a search for where a law has fallen, in one evaluation
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SumLaw:
     """The law of the sum Z of Laplace and Gaussian noises, all discrete or all continuous.
 
@@ -269,7 +269,7 @@ _SHORTEST = 256.0  # records over which nodes on the lattice are about where the
 _CANCELLED = 4.0  # a difference of tails is taken where it keeps this share of them
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SummedErrors(CertifiedErrorLaw):
     """A sum of independent noises.
 

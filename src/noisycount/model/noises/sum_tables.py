@@ -5,7 +5,7 @@ The law of a sum of noises as polynomials in pieces: many errors at once, O(1) e
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import ClassVar
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.errors import ErrorLaw
 
@@ -37,7 +38,7 @@ _LEFT_OUT = 40.0  # nats: what parts that end there leave out of the others is b
 _LEAST = 1e-200  # smaller masses of very narrow noise may be of products that underflow
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class LatticeTable:
     """P[Z = z] and P[Z >= z] for z = 0, 1 and so on, each to 1e-14 relative.
 
@@ -100,7 +101,7 @@ _NODES = chebyshev.chebpts1(_POINTS)
 Curve = Callable[[Reals], Reals]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Pieces:
     """A function of a distance from 0, as a Chebyshev series in each of several pieces.
 
@@ -130,7 +131,7 @@ class Pieces:
         return float(chebyshev.chebval(1.0, slopes)) * 2 / float(self.edges[-1] - self.edges[-2])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class SumTable(ErrorLaw):
     """A sum of noises up to a distance from 0.
 

@@ -9,12 +9,12 @@ What turns the transform of a law into that of the mass between two errors.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 __all__ = [
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Summand:
     """A noise whose transform E[e^(s·Z)] is that of Laplace or that of Gaussian noise.
 
@@ -52,7 +52,7 @@ Complexes = NDArray[np.complex128]
 _GROUP = 32  # rates whose factors are multiplied before a logarithm is taken
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tilt:
     """Real points θ in [0, pole), shape (points,) each.
 
@@ -67,7 +67,7 @@ class Tilt:
     pole: Reals
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Path:
     """Complex steps σ from the points of a tilt, all of shape (points, nodes).
 
@@ -82,7 +82,7 @@ class Path:
     half_cosine: Complexes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tilted:
     """A transform around θ: ln M(θ + σ) = logarithm + drift·σ + variance·σ²/2 + rest.
 
@@ -111,7 +111,7 @@ class Part(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Normal:
     """The transform e^(variance·s²/2) of Gaussian noise.
 
@@ -131,7 +131,7 @@ class Normal:
         return Tilted(drift * tilt.point / 2, drift, self.variance)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Poles:
     """The transform of a sum of Laplace noises, or of discrete ones.
 
@@ -198,7 +198,7 @@ class Poles:
         return path.half_sine * (falls * path.half_cosine + rises * path.half_sine)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Above:
     """What turns the transform of a law into that of its tail P[Z >= x], for s > 0.
 
@@ -250,7 +250,7 @@ NORMAL = 8.0  # the variance in records² from which on Poisson's images are bel
 _ORIGIN = np.zeros(1)  # θ = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comb:
     """The transform of discrete Gaussian noise, Σ e^(s·k − k²/(2v)) over the integers, over M(0).
 
@@ -350,7 +350,7 @@ _SMALL = 1e-3  # below, the first terms of both series are within 2e-7 of the wh
 _FAR = 300.0  # whose squared hyperbolic sine, e^600/4, is a double still
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Window:
     """The transform of a window of errors around 0.
 

@@ -9,13 +9,14 @@ Records of one uncertain rate.
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.factors import BaseFactor, BetaBinomialFactor, Factor, LogStep
 from noisycount.model.laws.gamma import FLAT, Expansion, Reals, binomial_expansion
@@ -128,7 +129,7 @@ def _table(population: Formulated) -> Tabulated:
     return Tabulated.of_logs(logs)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Binomial(SmoothPopulation):
     """Independent records, each of which satisfies the predicate at a known rate.
 
@@ -210,7 +211,7 @@ class Binomial(SmoothPopulation):
         return LogStep(Fraction(self.size - count, count + 1) * (rate / (1 - rate)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BetaBinomial(BetaBinomialFactor, SmoothPopulation):
     """Records at a common rate that is itself uncertain, with a beta law.
 

@@ -6,11 +6,12 @@ The law of a sum of binomial counts far into its tails, stitched from tilted law
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 import numpy as np
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals, binomial_expansion
 
 __all__ = ["WIDE", "Kinds", "deep_sum_of_binomials", "sum_of_binomials"]
@@ -154,7 +155,7 @@ _NODES = 16  # of a rule for a panel, which leaves 1e-17 of what a panel adds to
 _NOTHING = 1e-13  # of a vector of length 1: rounding is all that is left of it
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Kinds:
     """Independent records, each with one of several rates.
 

@@ -1,11 +1,12 @@
 """The adversary of differential privacy."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NoReturn
 
 import numpy as np
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.factors import Factor
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import IndependentNeighbours, Moments, Population
@@ -20,7 +21,7 @@ _NO_LAW = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Known(Population):
     """The adversary of differential privacy, who knows all records but one.
 

@@ -11,13 +11,14 @@ Records that can be exchanged: the law of their count says all.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from typing import NamedTuple, Self
 
 import numpy as np
 
 from noisycount.display.values import Shown
+from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.factors import Factor, Moved
 from noisycount.model.laws.gamma import Reals
@@ -36,7 +37,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Moments:
     """Means of a count K among n records, without the cancellation of n·E[K] − E[K²].
 
@@ -170,7 +171,7 @@ class Population(Shown, ABC):
         return self.neighbours()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Neighbours(ABC):
     """One record to somebody who knows a population: the population if it is positive or negative.
 
@@ -211,7 +212,7 @@ class Neighbours(ABC):
         yield self.negative
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen(repr=False)
 class Informed(Population):
     """A population some of whose records are known: `given` makes it.
 
@@ -276,7 +277,7 @@ def known_records(known: int, positives: int, records: int) -> tuple[int, int]:
     return held, int(positives)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IndependentNeighbours(Neighbours):
     """A record beside others that do not depend on it: it moves their count by one, or not.
 
@@ -297,7 +298,7 @@ class IndependentNeighbours(Neighbours):
         return Informed(self.others, self.known + 1, self.positives)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExchangeableNeighbours(Neighbours):
     """A record that can be exchanged with all others that are not known.
 

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution, TableLaw, weighted_table
 from noisycount.model.laws.factors import BaseFactor, Factor, Moved, Product
 from noisycount.model.laws.gamma import Expansion, Reals
@@ -41,7 +42,7 @@ _ROUNDING_OF_SUMS = 2e-12  # of a probability found by frequencies and stitched 
 _DEEPEST = 700.0  # nats: the depth of the smallest floats
 
 
-@dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
+@frozen(init=False, eq=False, repr=False)
 class Strata(Population):
     """Independent groups of records, each with its own known rate.
 
@@ -181,7 +182,7 @@ class Strata(Population):
                 yield IndependentNeighbours(Strata(others, self.rates))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exponential(BaseFactor):
     """The factor e^(steepness·k) of a count k.
 

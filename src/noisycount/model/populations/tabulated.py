@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Self
 
 import numpy as np
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution, weighted_table
 from noisycount.model.laws.factors import Factor
 from noisycount.model.laws.gamma import Reals
@@ -26,7 +27,7 @@ LARGEST_TABLE = 10**8
 _SUM_TOLERANCE = 1e-9  # what rounding to ten digits leaves of a sum; beyond it is a mistake
 
 
-@dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
+@frozen(init=False, eq=False, repr=False)
 class Tabulated(Exchangeable):
     """Records that can be exchanged, with any law of the count.
 

@@ -8,7 +8,7 @@ Exact draws by inversion: uniform digits, as many as it takes to tell in which s
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
@@ -17,6 +17,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.frozen import frozen
 from noisycount.model.sampling.scalar import Entropy
 
 __all__ = [
@@ -78,7 +79,7 @@ class Law(ABC):
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Geometric(Law):
     """P[X = x] ∝ e^(−x/scale), below a limit if there is one.
 
@@ -106,7 +107,7 @@ class Geometric(Law):
         return (least << bits) // (one - low), -((-most << bits) // (one - high))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HalfGaussian(Law):
     """The absolute value of a discrete Gaussian: weights 1, and 2·e^(−x²/(2·scale²)) from 1 on.
 
@@ -201,7 +202,7 @@ Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Inversion:
     """Draws of a law: the number of m with P[X < m] <= U, U uniform in [0, 1).
 

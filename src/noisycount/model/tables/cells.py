@@ -4,13 +4,13 @@ The law of the sum of independent cells, to full relative precision at every cou
 """
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisycount.display.values import Shown
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.searches import first_true, roots
 
@@ -38,7 +38,7 @@ _FARTHEST = 1500.0  # largest means up to which there are knots: e^−4500 of th
 _AT_ONCE = 1 << 14  # counts: as many rows of a matrix of all components
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(eq=False, repr=False, slots=False)
 class CellLaw(Shown):
     """A count is 0 with some probability, else of one of several negative binomial laws.
 
@@ -199,7 +199,7 @@ _NODES = 24  # of a polynomial through logarithms
 _PANEL = 1.2  # the largest count of a polynomial over its smallest
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class CellSums:
     """The sum of independent counts of one law.
 
@@ -251,7 +251,7 @@ class CellSums:
         return logs
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Paths:
     """Hyperbolas through the saddles of some counts.
 

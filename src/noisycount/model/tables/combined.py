@@ -7,13 +7,14 @@ How far off combined answers are, before anything is asked.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Level
 from noisycount.model.tables.residuals import Margin, lattice, margin_errors, rows
 
@@ -26,7 +27,7 @@ Reals = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class NestedLevels:
     """The nodes of all levels in one row, from the cells to the coarsest level.
 

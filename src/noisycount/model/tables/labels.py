@@ -6,13 +6,13 @@ What people call the nodes of a tree: their keys, or ranges of cells.
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.display.texts import label_text
+from noisycount.frozen import frozen
 
 __all__ = [
     "KeyLabels",
@@ -126,7 +126,7 @@ class NodeLabels(ABC):
         """The level and the position of a node with these texts; None: there is none."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class KeyLabels(NodeLabels):
     """Keys: a node has those of its parent and one more.
 
@@ -164,7 +164,7 @@ class KeyLabels(NodeLabels):
         return None if position is None or len(texts) > len(parents) else (len(texts), position)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class RangeLabels(NodeLabels):
     """The first and the last cell of each node.
 

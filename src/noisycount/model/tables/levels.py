@@ -9,12 +9,13 @@ How the price of a table is shared among its levels.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.frozen import frozen
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 
@@ -38,7 +39,7 @@ Nodes = NDArray[np.int32]
 Codes = NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Level:
     """Counts of which no two share a cell: the cells themselves, or sums of them.
 

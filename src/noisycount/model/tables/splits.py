@@ -5,13 +5,13 @@ How the count of a node divides among its children, before any answer.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisycount.display.values import Shown
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals, stirling_error
 from noisycount.model.tables.tree import Tree
 
@@ -94,7 +94,7 @@ class LevelSplit(NamedTuple):
     is_multinomial: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class Splits(Shown):
     """The count of a node divides among its children by a Dirichlet-multinomial law.
 

@@ -1,7 +1,7 @@
 """The tree of a table: cells, and the sums of cells that nest in each other up to the total."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from numbers import Integral
 from typing import Any, Self, TypeAlias
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from noisycount.display.texts import label_text
 from noisycount.display.values import Shown, short
+from noisycount.frozen import frozen
 from noisycount.model.tables.labels import (
     KeyLabels,
     NodeLabels,
@@ -34,7 +35,7 @@ NodeKey: TypeAlias = int | tuple[int, int] | tuple[str, ...] | str
 """A node: its number in the order of levels, its level and position there, or its keys."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class Tree(Shown):
     """Nested partitions of the cells of a table, from all cells together to each cell alone.
 

@@ -6,7 +6,7 @@ What several people make of one release.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Self
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from noisycount.analysis.posterior.refine import refined
 from noisycount.analysis.tables.table_estimates import TablePosterior
 from noisycount.analysis.tables.table_posterior import table_posterior
+from noisycount.frozen import frozen
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.populations.binomial import BetaBinomial
 from noisycount.model.tables.combined import combined
@@ -133,7 +134,7 @@ def _stationary(normal: Reals, aim: Reals, total: float, is_free: Flags) -> tupl
 Range = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Estimate:
     """What somebody makes of the answers.
 
@@ -158,7 +159,7 @@ class Estimate:
         return cls(cells, margins, np.cumsum(cells))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class SimulatedRelease:
     """The answers about some levels of a table, under one budget that they share equally.
 

@@ -4,12 +4,12 @@ import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 
 from noisycount.analysis.evaluation.evaluation import ESTIMATES, Estimated
 from noisycount.analysis.posterior.refine import refined
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
@@ -25,7 +25,7 @@ _BLOCK = 1 << 17
 _EQUAL = 1e-11
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Simulated:
     """The three averages of an estimate, each with its standard error.
 

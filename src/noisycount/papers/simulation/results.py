@@ -6,9 +6,10 @@ What the simulation measured, as it is kept beside this file.
 import csv
 import io
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+
+from noisycount.frozen import frozen
 
 __all__ = ["EPSILONS", "RUNS", "Measured", "SimulatedErrors", "csv_text", "result", "results"]
 
@@ -19,7 +20,7 @@ EPSILONS = (0.03, 0.1, 0.3, 1.0)
 """Prices of a whole table."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SimulatedErrors:
     """How far off counts of one kind are, in records.
 
@@ -34,7 +35,7 @@ class SimulatedErrors:
     covered: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Measured:
     """The errors of one estimate of one table at one price.
 

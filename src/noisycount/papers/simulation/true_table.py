@@ -1,13 +1,14 @@
 """Tables whose counts are known: the survey's, and some that laws make."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Level, range_levels
 
 __all__ = ["LAWS", "Counts", "TrueTable", "node_sums", "survey", "true_tables"]
@@ -31,7 +32,7 @@ _WIDTH = 3  # levels of a binary tree from one that is answered to the next fine
 _SITES, _RATINGS = 6, 4
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class TrueTable:
     """Counts of ordered cells in a tree.
 

@@ -8,7 +8,7 @@ Who asks with a request: what every route depends on that shows or does anything
 import hmac
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, Self
 from urllib.parse import urlsplit
 
@@ -20,6 +20,7 @@ from noisycount.access.keyring import Keyring
 from noisycount.access.keys import IssuedKey, User
 from noisycount.config.config import Config
 from noisycount.errors import ConfigError
+from noisycount.frozen import frozen
 from noisycount.service.auth.sessions import (
     SESSION,
     Attempts,
@@ -45,7 +46,7 @@ __all__ = ["FIELD", "Guard", "check_origin", "field_of", "guard_of", "owner_of",
 _KEY = "nc_"  # how a key begins, and no token
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Guard:
     """Keys, tokens and sessions of one server.
 

@@ -38,6 +38,7 @@ from noisycount.access.keys import Role, User
 from noisycount.config.config import Config
 from noisycount.config.service import OidcConfig, is_safe_address
 from noisycount.errors import ConfigError
+from noisycount.frozen import frozen
 from noisycount.service.bodies import exact_json
 
 __all__ = ["IssuerKeys", "Tokens", "decoded", "fetched", "is_of_login", "json_object"]
@@ -325,7 +326,7 @@ def _known(said: dict[str, Any]) -> list[Key]:
 _LONGEST_TOKENS = 16_384  # characters
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tokens:
     """The tokens of one issuer for one audience.
 

@@ -19,6 +19,8 @@ from threading import Lock
 
 from fastapi import Request, Response
 
+from noisycount.frozen import frozen
+
 __all__ = [
     "FORM",
     "IDLE",
@@ -172,7 +174,7 @@ _BYTES = 32
 _DIGITS = 12  # of seconds: thirty thousand years
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoginForm:
     """Pairs of a cookie and a token that only this server makes.
 
@@ -221,7 +223,7 @@ LONGEST = 43_200.0
 _MOST = 20  # of one key: each more ends the oldest
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Session:
     """Somebody who logged in.
 

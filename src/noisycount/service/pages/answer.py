@@ -6,7 +6,7 @@ An answer as its page shows it: from the stored reply alone, so that it never ch
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Self, TypeAlias
 
@@ -16,6 +16,7 @@ from noisycount.access.keys import User
 from noisycount.display.columns import free_name
 from noisycount.display.numbers import approximately, percent, plus_minus, signed
 from noisycount.errors import NoisyCountError
+from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, asked_of
 from noisycount.ledger.replies import entry_of_key
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -50,7 +51,7 @@ Row: TypeAlias = tuple[object, ...]
 _TOLD = {"assumed", "mean", "deviation"}  # the rest is said above them
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CountEstimate:
     """The estimate of one count.
 
@@ -81,7 +82,7 @@ class CountEstimate:
         return cls(int(refined.told.median), refined.interval, facts)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RowEstimates:
     """The estimates of the rows of a table.
 
@@ -150,7 +151,7 @@ def _shown_labels(entry: Entry, columns: Mapping[str, Kind]) -> dict[str, dict[o
     return told
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReleasedRow:
     """A row of a table.
 
@@ -167,7 +168,7 @@ class ReleasedRow:
     picture: Markup
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Released:
     """An answer that was paid for.
 

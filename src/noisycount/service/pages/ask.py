@@ -5,7 +5,7 @@ import secrets
 from asyncio import sleep
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -19,6 +19,7 @@ from starlette.datastructures import FormData
 
 from noisycount.access.keys import User
 from noisycount.errors import BudgetError, NoisyCountError, PredicateError
+from noisycount.frozen import frozen
 from noisycount.ledger.replies import entry_of_key
 from noisycount.ledger.reply import Reply
 from noisycount.service.pages.answer import Released
@@ -48,7 +49,7 @@ _PURPOSE = "what the answer is for"
 _TRIES, _PAUSE = 40, 0.25  # seconds
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shown:
     """What the page of a data set shows.
 

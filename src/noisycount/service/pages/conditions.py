@@ -5,10 +5,10 @@ The rows of the builder: conditions that hold together, and groups by column.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from noisycount.errors import PredicateError
+from noisycount.frozen import frozen
 from noisycount.query.schema import Kind
 from noisycount.query.text import written_name, written_text
 from noisycount.tasks.table.asked import Value, items, keys_of_column, values_of
@@ -40,7 +40,7 @@ class Shape(Enum):
     LIST = -1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Operator:
     """One thing that can be said of a column.
 
@@ -167,7 +167,7 @@ def _value(column: str, kind: Kind, typed: str, field: str) -> str:
     return number
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Condition:
     """One row of the builder.
 
@@ -202,7 +202,7 @@ class Condition:
         return self.chosen(kind).text(self.column, kind, self.values, f"value-{place}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grouping:
     """One column by which a table is grouped.
 

@@ -6,7 +6,6 @@ The page Explore and its charts, one by one; both are about no data set.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl
@@ -19,6 +18,7 @@ from noisycount.access.keys import User
 from noisycount.charts.svg import ChartView, chart_svg
 from noisycount.display.numbers import exact_text
 from noisycount.errors import NoisyCountError
+from noisycount.frozen import frozen
 from noisycount.readers.population import NOISE_OPTIONS
 from noisycount.service.pages.layout import PAGE_HEADERS, page, piece
 from noisycount.service.users import Looking
@@ -38,7 +38,7 @@ FROM = "from"
 _SLIDER = "-slider"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Box:
     """A slider and the box beside it.
 

@@ -4,12 +4,13 @@ The form of a question, as it was sent: kept as typed, and read once it is whole
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Self
 
 from noisycount.display.numbers import exact_text
 from noisycount.errors import NoisyCountError
+from noisycount.frozen import frozen
 from noisycount.ledger.exact import exact_epsilon
 from noisycount.query.schema import Kind
 from noisycount.readers.common import number, share, ungrouped
@@ -22,7 +23,7 @@ __all__ = ["AskForm", "Price"]
 _LARGEST = 2**53
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Price:
     """A goal or an ε, as typed.
 
@@ -136,7 +137,7 @@ _MOST_ROWS = 50
 _MOST_GROUPS = 10**9
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AskForm:
     """What somebody typed to ask of a data set.
 

@@ -11,7 +11,6 @@ Files that a page offers.
 
 import json
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -27,6 +26,7 @@ from starlette.exceptions import HTTPException
 from noisycount.access.keys import User
 from noisycount.display.numbers import percent, plus_minus, signed
 from noisycount.errors import NoisyCountError
+from noisycount.frozen import frozen
 
 __all__ = [
     "PAGE_HEADERS",
@@ -119,7 +119,7 @@ def static_file(name: str) -> Response:
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """A page that the navigation leads to.
 

@@ -7,7 +7,7 @@ The page of the ledger, and its entries as files.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial
 from json import dumps
@@ -19,6 +19,7 @@ from fastapi import APIRouter, Request, Response
 from noisycount.access.keys import User
 from noisycount.display.texts import told_name
 from noisycount.errors import LedgerError
+from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.replies import Found, Selection, selected
 from noisycount.service.pages.layout import download, page
@@ -47,7 +48,7 @@ AT_ONCE = 50
 _PAGE = re.compile(r"[1-9][0-9]{0,5}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Filters:
     """What the form of the page holds.
 
@@ -122,7 +123,7 @@ def _day(text: str) -> date | None:
 Rows = list[tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LedgerShown:
     """A page of entries, and the accounts.
 

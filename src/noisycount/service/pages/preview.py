@@ -7,13 +7,13 @@ A rehearsal as its page shows it.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
 from markupsafe import Markup
 
 from noisycount.display.numbers import exact_text, percent, plus_minus, signed
+from noisycount.frozen import frozen
 from noisycount.ledger.entries import Analyst
 from noisycount.ledger.exact import is_in_range
 from noisycount.ledger.price import odds_of_all
@@ -38,7 +38,7 @@ from noisycount.terminal.printing import Facts
 __all__ = ["Offer", "Preview", "RehearsedPanel"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OfferedColumn:
     """A column that questions may use.
 
@@ -61,7 +61,7 @@ class OfferedColumn:
         return self.kind.listed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Offer:
     """A data set as its page shows it.
 
@@ -123,7 +123,7 @@ _HEAD = ("question", "data set")
 _SAID_ELSEWHERE = ("answer",)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Preview:
     """A question at a price, before it is asked.
 
@@ -266,7 +266,7 @@ def _priced(body: Mapping[str, Any], epsilon: Fraction | None) -> dict[str, Any]
 _MOST_ROWS = 60
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RehearsedPanel:
     """The panel of a rehearsal.
 

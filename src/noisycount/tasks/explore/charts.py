@@ -9,7 +9,7 @@ What noise costs whoever uses the answer, and what it hides.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Self
@@ -22,6 +22,7 @@ from noisycount.analysis.posterior.posterior import Posterior, posterior_of
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
 from noisycount.analysis.privacy.smallest_scale import smallest_scale
 from noisycount.charts.bars import RefinementCurves
+from noisycount.frozen import frozen
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -54,7 +55,7 @@ _NOTHING = DiscreteLaplace(2**40)  # an answer that says nothing at all
 _REMEMBERED = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ErrorCurves:
     """Mean absolute errors about the count of the records that are drawn, in records.
 
@@ -128,7 +129,7 @@ def _error(counted: Binomial, noise: Mechanism, by: Estimated) -> float:
 _POINTS = 61  # of the whole range, and as many again where the count probably lies
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PosteriorView:
     """The count of the records that are drawn, before and after an answer.
 
@@ -196,7 +197,7 @@ _BEYOND = 1.1  # how far the axis goes beyond the longest curve
 _GAUSSIAN_TAIL = 6.0  # standard deviations beyond which a normal tail is below the smallest δ
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AdversaryDelta:
     """δ(ε) against one adversary.
 
@@ -213,7 +214,7 @@ class AdversaryDelta:
     asked: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PrivacyCurves:
     """δ(ε) against all adversaries.
 
@@ -295,7 +296,7 @@ _FACTORS = tuple(map(Fraction, ("1/8", "3/16", "1/4", "1/2", "1", "3", "8")))  #
 _MOST_VARIANCE_WORTH = 10.0  # of a sampled count, in records²: a tenth of a second
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Guesses:
     """How often the best guess about one person is right, 50:50 before.
 
@@ -308,7 +309,7 @@ class Guesses:
     shares: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WorthCurves:
     """ErrorCurves and guesses for scales around that of the noise.
 

@@ -1,12 +1,12 @@
 """The quantities that sliders move: their ranges, their stops, and how they are written."""
 
 import re
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
 from noisycount.display.numbers import exact_text
 from noisycount.errors import NoisyCountError
+from noisycount.frozen import frozen
 from noisycount.validation import written
 
 __all__ = ["EPSILON", "QUANTITIES", "Quantity"]
@@ -21,7 +21,7 @@ _SIGNED = re.compile(r"(-?)(.+)")
 _LEADING = ("1", "1.5", "2", "3", "5", "7")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Quantity:
     """A number that a slider moves.
 

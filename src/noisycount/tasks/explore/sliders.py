@@ -7,7 +7,6 @@ A chart of Explore as JSON.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
@@ -17,6 +16,7 @@ from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curv
 from noisycount.charts.svg import ChartView
 from noisycount.display.numbers import exact_text
 from noisycount.errors import NoisyCountError
+from noisycount.frozen import frozen
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.populations.binomial import Binomial
@@ -38,7 +38,7 @@ NAMES = ("size", "rate", "noise", "scale", "sample", "known", "deviations")
 """What an address says, in this order."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sliders:
     """A count that is asked for with noise, and an answer to it; all of it public.
 

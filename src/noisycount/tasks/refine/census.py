@@ -1,7 +1,6 @@
 """A place in a file of the census: the noisy measurements of its queries as one table."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from noisycount.engines.duckdb.noisy_measurements import (
     measurements,
 )
 from noisycount.errors import NoisyCountError
+from noisycount.frozen import frozen
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.tables.levels import TOTAL
 from noisycount.query.schema import close_names
@@ -31,7 +31,7 @@ _DETAILED = ("hhgq", "votingage", "hispanic", "cenrace")
 _FEW = 8
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Query:
     """One query of a place.
 

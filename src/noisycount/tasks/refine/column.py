@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from noisycount.analysis.posterior.posterior import Posterior
 from noisycount.analysis.posterior.predictive import SURPRISING
 from noisycount.analysis.posterior.refine import posterior_values, refined, surprises
 from noisycount.engines.duckdb.public import Column, PublicTable
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.populations.population import Population
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswersFile:
     """Where answers are, and where they go with their estimates.
 
@@ -55,7 +55,7 @@ class AnswersFile:
     is_replacing: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RowLaws:
     """What is known about the count of each row before its answer.
 
@@ -72,7 +72,7 @@ class RowLaws:
     words: str = "the rate"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RefinedColumn:
     """What was written.
 
@@ -219,7 +219,7 @@ def _check_answers(
         raise table.refusal(column, impossible, meant, f"mend it{continuous_words(noise)}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Answers:
     """Answers about counts of one population."""
 

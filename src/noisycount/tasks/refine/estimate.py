@@ -9,7 +9,6 @@ A Bayes estimate as JSON.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from operator import mul
 from typing import Any
@@ -18,6 +17,7 @@ from noisycount.analysis.posterior.posterior import Posterior, posterior_of
 from noisycount.analysis.posterior.predictive import contradiction
 from noisycount.display.numbers import exact_text, percent, signed
 from noisycount.errors import NoisyCountError
+from noisycount.frozen import frozen
 from noisycount.ledger.exact import optional_text
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -42,7 +42,7 @@ LEVEL = 0.95
 _DISCRETE = "discrete "
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Refinement:
     """A Bayes estimate of a count.
 

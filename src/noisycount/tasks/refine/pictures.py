@@ -3,7 +3,6 @@
 The picture of a refined table as a file.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from noisycount.charts.refined_table import refined_chart
 from noisycount.charts.refinement import refinement_chart
 from noisycount.display.texts import ALL_KEYS
 from noisycount.errors import NoisyCountError
+from noisycount.frozen import frozen
 from noisycount.tasks.refine.estimate import Refinement
 from noisycount.tasks.refine.published import PublishedLevel, PublishedTable
 from noisycount.tasks.refine.refined import RefinedTable
@@ -23,7 +23,7 @@ from noisycount.terminal.files import draft, writing
 __all__ = ["Caption", "save_picture", "save_plot", "save_refined_table_plot"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Caption:
     """What stands above a picture.
 

@@ -10,7 +10,7 @@ The tree of a published table: the levels that nest, and where their counts stan
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from noisycount.display.columns import Cells
 from noisycount.display.texts import ALL_KEYS, OTHER_KEYS, label_text, summed_texts
 from noisycount.errors import NoisyCountError, SourceError
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise
@@ -67,7 +68,7 @@ def noise_named(name: str, scale: str) -> AdditiveNoise:
     return kind(Fraction(scale))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RefineQuery:
     """Where a published table is, what is known of it, and what is to be told.
 
@@ -126,7 +127,7 @@ class RefineQuery:
 Rows = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class PublishedLevel:
     """Counts of which no two share a cell: the cells themselves, or sums of them.
 
@@ -146,7 +147,7 @@ class PublishedLevel:
     of_cell: Rows | None = field(default=None, repr=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class PublishedTable:
     """A table of noisy counts, row by row.
 
@@ -186,7 +187,7 @@ class PublishedTable:
 Key = int | float | str | bool | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupedRows:
     """The rows of a table, level by level.
 
@@ -345,7 +346,7 @@ def _sums(
     return told
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlacedLevel:
     """A level of a table in its tree.
 
@@ -360,7 +361,7 @@ class PlacedLevel:
     places: Rows = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Nested:
     """A table on a tree.
 

@@ -10,7 +10,7 @@ The reading of a published table, wherever it is.
 import json
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from noisycount.display.texts import told_name
 from noisycount.engines.duckdb.noisy_measurements import has_measurements
 from noisycount.engines.duckdb.public import PublicTable
 from noisycount.errors import NoisyCountError, SourceError
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.query.schema import close_names
@@ -49,7 +50,7 @@ _COLUMNS = ("level", "answer", "error", "error_of_all", "mechanism", "scale")
 _HIDDEN, _SHARED = "threshold", "groups_per_unit"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OwnNoise:
     """The noise that stands beside each answer.
 
@@ -292,7 +293,7 @@ def _below(asked: RefineQuery, table: PublicTable, answers: Reals) -> Reals:
 _PARQUET = (".parquet", ".pq")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OpenedTable:
     """A published table, and the file that it is a part of.
 

@@ -13,7 +13,7 @@ A published table refined: every count given all answers.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from noisycount.analysis.tables.table_estimates import TablePosterior
 from noisycount.analysis.tables.table_posterior import table_posterior
 from noisycount.errors import NoisyCountError, SourceError
+from noisycount.frozen import frozen
 from noisycount.model.exact import below
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
@@ -52,7 +53,7 @@ __all__ = [
 Counts = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spread:
     """An estimate of something of each row, and an interval for it.
 
@@ -67,7 +68,7 @@ class Spread:
     high: Reals | Counts = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RowEstimates:
     """The counts of all rows given all answers.
 
@@ -232,7 +233,7 @@ def _told(
 _TOLD = 0.95  # the level of the intervals that a posterior tells of all nodes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RefinedTable:
     """A published table with the estimates of its rows.
 

@@ -10,7 +10,7 @@ A table that a ledger keeps, read again: free, and without its records.
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
@@ -20,6 +20,7 @@ from noisycount.config.config import Config
 from noisycount.display.columns import Cells, free_name
 from noisycount.display.texts import told_name
 from noisycount.errors import NoisyCountError
+from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, TableAnswer, asked_of, asks_for_table
 from noisycount.model.tables.levels import (
     OTHER,
@@ -98,7 +99,7 @@ def stored_count(key: str, source: str | None, configuration: Config) -> StoredC
 _SPANS = {span.name.lower(): span for span in Span}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredCells:
     """The cells of a stored table.
 
@@ -174,7 +175,7 @@ def _coded(
 _UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredRow:
     """One count.
 
@@ -193,7 +194,7 @@ class StoredRow:
     sum_of: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredRows:
     """The counts of a table, in the order of the ledger.
 

@@ -9,7 +9,7 @@ A published table on the command line: read, refined, told, drawn and written.
 
 import math
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from noisycount.display.columns import Cells, free_name
 from noisycount.display.values import plain
 from noisycount.engines.duckdb.public import Column, PublicColumns, table_format
 from noisycount.errors import NoisyCountError, SourceError
+from noisycount.frozen import frozen
 from noisycount.tasks.refine.display import print_refined, prior_object, told_sensitivity
 from noisycount.tasks.refine.published import RefineQuery
 from noisycount.tasks.refine.readers import OpenedTable, opened_table
@@ -32,7 +33,7 @@ from noisycount.terminal.progress import progress, status
 __all__ = ["ask_table", "check_out"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddedColumn:
     """One number of each row, where it is known.
 

@@ -7,7 +7,7 @@ All that a ledger tells an officer: each data set, its releases, what is spent a
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
@@ -16,6 +16,7 @@ from noisycount.catalog.record import Written
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.display.texts import told_names
 from noisycount.errors import LedgerError
+from noisycount.frozen import frozen
 from noisycount.ledger.approximate import NeighbourRelation, neighbours_of_size
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import DESCRIPTION, Head, Row
@@ -50,7 +51,7 @@ __all__ = [
 _UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, ZeroDivisionError)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Priced:
     """What a release costs where one unit comes or goes, and where one takes another's place.
 
@@ -122,7 +123,7 @@ _LONGEST = 300  # characters of a question that no noisycount wrote
 _UNREADABLE_RELEASED = (ValueError, TypeError, KeyError, ZeroDivisionError)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Noise:
     """The noise of one level of a release.
 
@@ -137,7 +138,7 @@ class Noise:
     error: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Versions:
     """The numbers of the versions of each data set, from 1 on, in the order in which they come.
 
@@ -160,7 +161,7 @@ class Versions:
         return str(known.index(version) + 1)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReportedRelease:
     """A debit of a ledger with what is known of its answer.
 
@@ -236,7 +237,7 @@ def _noise(name: str, scale: str) -> Noise:
     return Noise(name, Fraction(scale), error_within(mechanism, CONFIDENCE))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DatasetReport:
     """What is told of one data set.
 
@@ -330,7 +331,7 @@ class DatasetReport:
         return all(each.version in {None, self.version} for each in self.releases)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Report:
     """All that is told of a ledger.
 

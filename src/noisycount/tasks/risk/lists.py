@@ -10,7 +10,6 @@ What all answers of a ledger show together: to an outsider, and in the worst cas
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from noisycount.config.config import Config
 from noisycount.display.texts import told_name
 from noisycount.engines.duckdb.public import PublicTable
 from noisycount.errors import NoisyCountError, SourceError
+from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, asks_for_table
 from noisycount.ledger.price import approximate_loss, odds_of
@@ -64,7 +64,7 @@ def atoms_of_file(path: Path, size: int, number: int) -> Atoms:
         raise SourceError(f"{str(path)!r}: {error}") from None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PaidSoFar:
     """The sum of all prices, as the ledger has it: it holds whatever was asked, and why.
 
@@ -121,7 +121,7 @@ def _delta(loss: Loss, epsilon: Fraction) -> float:
     return min(1.0, found + float_above(loss.delta))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChargedTable:
     """A table that was answered.
 
@@ -134,7 +134,7 @@ class ChargedTable:
     price: Loss
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswersSoFar:
     """What was asked of a data set so far.
 
@@ -214,7 +214,7 @@ def _prices(entries: Sequence[Entry]) -> tuple[Fraction, ...]:
     return tuple(entry.request.epsilon for entry in entries if entry.request.epsilon is not None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OutsiderRisk:
     """What somebody learns who knows how often records are in which atom, and perhaps some records.
 
@@ -243,7 +243,7 @@ class OutsiderRisk:
         return cls(risk.population.size, delta, of_large, led, risk.given, risk.least)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListRisks:
     """What the answers so far show.
 

@@ -7,13 +7,13 @@ What an answer reveals about one person, to adversaries who know more or less.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 from noisycount.analysis.accuracy.utility import utility_loss
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
 from noisycount.errors import NoisyCountError
+from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BackgroundKnowledge:
     """What is public about the records.
 
@@ -74,7 +74,7 @@ def check_known(known: int, size: int) -> None:
 _LARGEST_EPSILON = Fraction(700)  # the largest for which curves are computed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Adversary:
     """Somebody who sees the answer and guesses whether one person counts.
 
@@ -89,7 +89,7 @@ class Adversary:
     population: Population | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RiskScenario:
     """A count, how it is answered, and what somebody may know.
 
@@ -194,7 +194,7 @@ class RiskScenario:
 _USUAL_DELTA = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Risk:
     """What one adversary can learn at most.
 
@@ -237,7 +237,7 @@ class Risk:
         return (1 + self.variation) / 2
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Risks:
     """What an answer reveals to each adversary, and how far off it is.
 

@@ -9,7 +9,7 @@ Combinations of options that make no sense, refused before any file is opened.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, timedelta
 from fractions import Fraction
 from itertools import islice
@@ -19,6 +19,7 @@ from typing import TypeAlias
 import click
 
 from noisycount.errors import PredicateError
+from noisycount.frozen import frozen
 from noisycount.query.grouping import MOST_CELLS, Edges, Part
 from noisycount.query.schema import Kind, close_names
 
@@ -61,7 +62,7 @@ _PERIODS = (
 _TRUTHS = {"true": True, "false": False}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Word:
     """A key as it was typed.
 
@@ -165,7 +166,7 @@ def _rising(first: int, last: int) -> Iterator[int] | None:
 LAPLACE, GAUSSIAN = "laplace", "gaussian"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Item:
     """One of the things that a table is grouped by.
 
@@ -183,7 +184,7 @@ class Item:
         return f"{self.column}:{self.grouping}" if self.grouping else self.column
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """The groups, the questions, the noise and the files of a table.
 

@@ -4,11 +4,11 @@ A table in words: rows above, and what is to be known of all of them below.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from noisycount.display.numbers import percent, plus_minus, signed
 from noisycount.display.texts import OTHER_KEYS, told_name
+from noisycount.frozen import frozen
 from noisycount.ledger.entries import ANALYST
 from noisycount.model.tables.levels import RANGES, TOTAL
 from noisycount.release.plan import TablePlan
@@ -29,7 +29,7 @@ from noisycount.terminal.printing import (
 __all__ = ["print_trial", "print_whole", "shown_rows", "trial_facts", "trial_head"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShownRow:
     """One count of a table.
 

@@ -6,12 +6,13 @@ A forecast of a table in words.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import prod
 
 from noisycount.display.numbers import percent
 from noisycount.errors import NoisyCountError
+from noisycount.frozen import frozen
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.schema import Kind
@@ -23,7 +24,7 @@ from noisycount.terminal.printing import print_facts, print_table
 __all__ = ["Design", "Forecast", "forecast", "print_forecast", "shape_words"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Design:
     """The shape of a table, and its price.
 
@@ -58,7 +59,7 @@ class Design:
 _UNIT = "\N{NULL}unit"  # the name of no column
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Forecast:
     """What two noises would give at the same price.
 

@@ -1,10 +1,10 @@
 """What each level of a table costs and how far off it is: published or planned."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from noisycount.display.numbers import percent, plus_minus
+from noisycount.frozen import frozen
 from noisycount.release.plan import TablePlan
 
 __all__ = ["MANY", "ShownLevel", "level_rows", "noise_words", "shown_levels"]
@@ -16,7 +16,7 @@ MANY = 7
 """So many levels are not told one by one."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShownLevel:
     """One level of a table.
 

@@ -7,7 +7,7 @@ A table from start to end: what the command and a dry run share.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from noisycount.charts.bars import MOST_ROWS
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.display.numbers import approximately
 from noisycount.errors import ConfigError, NoisyCountError
+from noisycount.frozen import frozen
 from noisycount.ledger.approximate import ApproximateBudget, NeighbourRelation, neighbours_of_size
 from noisycount.ledger.budget import Budget, Loss
 from noisycount.ledger.entries import Analyst
@@ -126,7 +127,7 @@ def hints_after(spent: Spent, price: Loss) -> Iterator[str]:
         yield f"after it {left}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pay:
     """What a table may cost, or how near its rows should be.
 
@@ -154,7 +155,7 @@ class Pay:
         return planned(self.goal.guess, self.goal.within, self.goal.confidence).epsilon
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """A published table, and what a reader needs to understand it.
 

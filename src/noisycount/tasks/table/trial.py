@@ -6,13 +6,13 @@ A forecast of a table as JSON.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.display.numbers import exact_text
 from noisycount.display.texts import told_name
+from noisycount.frozen import frozen
 from noisycount.ledger.approximate import neighbours_of_size
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst
@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableTrial:
     """A table that is understood, and what it would cost; nothing is charged or counted.
 

@@ -8,13 +8,14 @@ What was typed of a table, as a desk takes it.
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
 from noisycount.engines.duckdb.public import PublicTable
 from noisycount.errors import NoisyCountError
+from noisycount.frozen import frozen
 from noisycount.ledger.price import TablePrice
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.additive import DiscreteNoise
@@ -33,7 +34,7 @@ from noisycount.tasks.table.asked import Asked, Value, Word, values_of_part
 __all__ = ["RowGoal", "Viewed", "wish_of"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RowGoal:
     """How far off each row may be.
 
@@ -80,7 +81,7 @@ class RowGoal:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TablePayment:
     """A price in ε of Laplace noise, or in ρ of Gaussian noise."""
 
@@ -159,7 +160,7 @@ def _other_columns(path: Path, parts: Sequence[Part], columns: Sequence[str]) ->
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Viewed:
     """What is public of the records of a table.
 

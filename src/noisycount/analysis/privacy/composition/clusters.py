@@ -4,13 +4,14 @@ Laws of a positive number, one for each of several cases, as the list of all its
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["Clusters", "Paths"]
@@ -28,7 +29,7 @@ _LARGEST = 600.0  # an exponent whose exponential does not overflow, nor its pro
 _HIGHEST = 1e250  # of a moment: a mean that no minimum takes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Clusters:
     """The laws of numbers X >= 0 given each case, each in clusters at rising values, the first 0.
 
@@ -195,7 +196,7 @@ def _from(masses: Reals) -> Reals:
     return sums
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, slots=False)
 class Paths:
     """The laws of a number X >= 0 given each case: a value for each way in which cases followed.
 

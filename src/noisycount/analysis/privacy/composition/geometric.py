@@ -5,7 +5,7 @@ Answers about one count with Laplace noises, continuous or discrete, of one scal
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TypeVar
 
@@ -21,6 +21,7 @@ from noisycount.analysis.privacy.composition.two_answers import (
     window,
 )
 from noisycount.analysis.privacy.pairs import Pair
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["Chain", "GeometricAnswers"]
@@ -47,7 +48,7 @@ _UNIT = 2.0**-53
 _PER_PLACE = 64.0  # roundings beside those of a sum over the cases
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, slots=False)
 class Chain:
     """q answers on a grid, each at a distance from the count that is geometric, on either side.
 
@@ -269,7 +270,7 @@ _MOST_STEPS = 64  # of a record
 _SHARE = 1 / 2  # of the way up, where the truth is about
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GeometricAnswers:
     """q answers with two-sided geometric noise, or with Laplace noise.
 

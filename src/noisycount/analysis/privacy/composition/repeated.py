@@ -9,7 +9,6 @@ The divergences of one count that is answered several times.
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Protocol
@@ -22,6 +21,7 @@ from noisycount.analysis.privacy.composition.two_answers import Weighed, weighed
 from noisycount.analysis.privacy.divergences import Divergences, OneAnswer, largest
 from noisycount.analysis.privacy.noisy import hockey_sticks
 from noisycount.analysis.privacy.pairs import Pair
+from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
 from noisycount.model.laws.gamma import DIGITS, Reals, decimal_ratio
 from noisycount.model.noises.additive import SymmetricNoise
@@ -57,7 +57,7 @@ _PER_LEVEL = 64.0  # roundings of three transforms for each doubling of their le
 _HALF_WAY = 0.5  # where only rounding parts the bounds
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, slots=False)
 class GaussianAnswers:
     """q answers with discrete Gaussian noises, whose weighted sum T = Σ w·Y is sufficient.
 
@@ -160,7 +160,7 @@ class Answers(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SingleAnswer:
     """One answer.
 
@@ -303,7 +303,7 @@ def is_precise(mechanisms: Sequence[Exact | SymmetricNoise]) -> bool:
     return len(noises) < len(mechanisms) or len(few) == 1 or groups(few)[1] is not None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Repeated:
     """Those of several noisy answers that cannot be had as one.
 

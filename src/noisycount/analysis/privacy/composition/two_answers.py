@@ -7,7 +7,7 @@ What answers with two-sided geometric noise hide of a count, from each two of it
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from noisycount.analysis.privacy.bounds import Certified
 from noisycount.analysis.privacy.noisy import hockey_sticks
 from noisycount.analysis.privacy.pairs import Pair
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 __all__ = ["Weighed", "hidden_by_twos", "two_hide", "weighed", "window"]
@@ -36,7 +37,7 @@ _APART = -16.0  # e^−16 of what noise hides is less than the bounds are apart
 _UNDERFLOW = 1e-300  # below every weight but 0, so that ratios stay finite
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, slots=False)
 class Weighed:
     """Weights v of the counts in a window around the threshold t: v < 0 below it, v >= 0 from t on.
 
@@ -178,7 +179,7 @@ _ROUNDINGS = 10.0  # of each of the sums of at most as many terms as there are d
 _LARGEST = 600.0  # an exponent whose exponential does not overflow, nor its products
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, slots=False)
 class _Side:
     """X = Σ_i w_i·L(i)/L(0) over the places i >= 0 of one side of the threshold.
 

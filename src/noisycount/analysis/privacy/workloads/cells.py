@@ -9,10 +9,10 @@ What two noisy answers tell about a weight on pairs of counts.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
+from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
 from noisycount.model.laws.gamma import Reals, log_gamma_bends
 from noisycount.model.noises.additive import SymmetricNoise
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cell:
     """One of the disjoint cells among which the records are divided.
 
@@ -43,7 +43,7 @@ class Cell:
     mechanism: Exact | SymmetricNoise | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Move:
     """A record that is in one cell or in another.
 
@@ -71,7 +71,7 @@ class Move:
 _DEPTH = 42.0  # nepers: a count farther off has a probability below 1e-18
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Others:
     """The counts of two cells among all records, one of which is in the first or in the second.
 
@@ -154,7 +154,7 @@ _OF_TAILS = 8  # runs of each tail beyond that
 _ROUNDING = 1e-12  # of a weight: that of a law is 3e-13
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Run:
     """Neighbouring numbers of records, the record itself among them.
 
@@ -232,7 +232,7 @@ _WIDEST = 1024  # answers or counts: a product of tables takes 50 ms
 _ROUNDING_ANSWERS = 1e-11  # of a sum of products: 1,024 roundings and those of the noise
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswerTable:
     """The probabilities of binned answers for each count.
 

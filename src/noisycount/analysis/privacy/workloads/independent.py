@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import product
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from noisycount.analysis.privacy.bounds import Between, Bounded
 from noisycount.analysis.privacy.workloads.lattice import LOST, Kernel, is_continuous, kernel, span
 from noisycount.analysis.privacy.workloads.lists import Pattern, ReducedList
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.populations.binomial import Binomial
 
@@ -79,7 +79,7 @@ def _product(ones: list[float], pattern: Pattern) -> float:
     return math.prod(p if bit else 1 - p for p, bit in zip(ones, pattern, strict=True))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, slots=False)
 class IndependentList:
     """δ₊ and δ₋ of answers to independent questions.
 
@@ -157,7 +157,7 @@ class IndependentList:
         return noise, (seen, told)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Answer:
     """One answer to a question, as a law of a log ratio.
 

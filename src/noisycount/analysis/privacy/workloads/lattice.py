@@ -5,13 +5,13 @@ The law of several counts of independent records, with noise, on a lattice.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import SymmetricNoise
@@ -40,7 +40,7 @@ _BLURRED = 1.1e-8  # twice that, and a tenth more for all the smaller terms
 _NARROW = 4.0  # times the blur: the least variance of noise that can be parted, in steps²
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Kernel:
     """Noise on a grid of some steps a record, from −reach to reach records.
 
@@ -183,7 +183,7 @@ _FAINT = 1e-18  # the size of a frequency that is left out; the largest has 1
 _SLAB = 2**21  # places that are made at once
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, slots=False)
 class Lattice:
     """Two or more counts of independent records with independent noises.
 

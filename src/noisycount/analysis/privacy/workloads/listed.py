@@ -5,7 +5,6 @@ Which way leads to the divergences of a list of questions.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -26,6 +25,7 @@ from noisycount.analysis.privacy.workloads.lists import (
     moves_of_two,
     table_answers,
 )
+from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.populations.binomial import Binomial
@@ -57,7 +57,7 @@ _MOST_STEPS = 16  # of a record, each way
 _OVERFLOW = 700.0  # ε whose exponential does not overflow
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, slots=False)
 class Listed:
     """δ₊ and δ₋ of answers to up to three questions.
 

@@ -7,7 +7,6 @@ Bounds of the divergences of more answers than can be had as a whole.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from noisycount.analysis.privacy.bounds import Between, Bounded
@@ -16,6 +15,7 @@ from noisycount.analysis.privacy.divergences import Divergences, largest
 from noisycount.analysis.privacy.record_pairs import record_pairs
 from noisycount.analysis.privacy.workloads.cells import Cell
 from noisycount.analysis.privacy.workloads.tables import TableAnswers
+from noisycount.frozen import frozen
 from noisycount.model.atoms import Atoms, Question
 from noisycount.model.exact import Exact
 from noisycount.model.noises.additive import SymmetricNoise
@@ -40,7 +40,7 @@ Pattern = tuple[int, ...]
 """Which of some questions a record satisfies: ones and zeros."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReducedList:
     """Different questions, of each of which it is open whether a record satisfies it.
 
@@ -155,7 +155,7 @@ _LEVELS = (1e-9, 1e-6, 1e-3, 0.02, 0.2, 0.5)  # of the number of records in two 
 _ROUNDING = 1e-12  # relative: of a few probabilities, each known to 3e-13
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OfTwo:
     """A record in one of two patterns, beside an unknown number of others in these two.
 
@@ -194,7 +194,7 @@ class OfTwo:
         return repeated_answers(tuple(pairs), self.mechanisms)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class BoundedList:
     """At least what fewer questions show, and at most what is shown if others are told.
 

@@ -10,7 +10,6 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
@@ -28,6 +27,7 @@ from noisycount.analysis.privacy.workloads.cells import (
     positive_sum,
     runs_of_totals,
 )
+from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.noises.gaussian import Gaussian
@@ -52,7 +52,7 @@ _LOST = 1e-12  # of the probability of all counts that are not in a table
 _REMEMBERED = 1 << 12  # curves, of a few numbers each
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OneCount:
     """How many of some records are in the rarer of two cells, one in a million billions perhaps.
 
@@ -258,7 +258,7 @@ def _of_answer(move: Move, cell: Cell, epsilons: list[float], *, in_first: bool)
     return [stick.lower for stick in sticks]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class TableAnswers:
     """The divergences of answers about disjoint cells that hold all records.
 
