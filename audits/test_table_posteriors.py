@@ -9,9 +9,8 @@ from functools import cache
 import pytest
 from tests.analysis.tables.test_crossing_sums import check_tables
 
-from noisycount.papers.simulation.results import EPSILONS, Measured
-from noisycount.papers.simulation.tables import measured
-from noisycount.papers.simulation.true_table import TrueTable, true_tables
+from noisycount.papers.simulation import EPSILONS, Measured, measured
+from noisycount.papers.true_tables import TrueTable, true_tables
 
 RUNS = 60
 LEAST_COVERED = 0.93

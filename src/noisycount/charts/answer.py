@@ -15,19 +15,10 @@ from noisycount.model.noises.additive import SymmetricNoise
 
 __all__ = ["AnswerCurve", "answer_chart"]
 
-
 _WIDTH, _HEIGHT = 420, 160
-
-
 _CHARACTERS = 60  # of a line above the chart, so that it is no wider
-
-
 _POINTS = 1000  # at most so many counts: enough for a curve without corners
-
-
 _LEFT_OUT = 1e-3  # of the noise, beyond the ends of the curve
-
-
 _CONFIDENCE = 0.95  # of an answer that does not state one
 
 

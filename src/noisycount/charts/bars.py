@@ -15,7 +15,6 @@ from noisycount.model.exact import Below
 
 __all__ = ["MOST_ROWS", "RefinementCurves", "TableBar", "TableBars", "is_tabled"]
 
-
 MOST_COUNTS = 5000  # what Altair takes inside a chart
 
 
@@ -92,14 +91,9 @@ class RefinementCurves:
 
 
 MOST_ROWS = 200
-
-
 """Nobody reads a longer chart."""
 
-
 MOST_KINDS = 4
-
-
 """So many colours are told apart by every kind of colour vision."""
 
 

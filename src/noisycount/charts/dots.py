@@ -23,12 +23,8 @@ __all__ = [
     "posterior_dots",
 ]
 
-
 MOST_DOTS = 60
-
-
 """Of more counts of a level the largest are shown."""
-
 
 _MOST_SUMS = 2 * MOST_DOTS  # of all levels together
 

@@ -10,19 +10,10 @@ from noisycount.frozen import frozen
 
 __all__ = ["GoalLine", "PossibleAnswers", "plan_chart"]
 
-
 _WIDTH, _HEIGHT = 480, 220
-
-
 _LARGEST_DOT = 18.0
-
-
 _LEAST_REACH = 3  # records on each side, so that whole numbers are marked
-
-
 _NUMBER = "format(datum.value, ',d')"
-
-
 _OFFSET = "datum.value == 0 ? '0' : format(datum.value, '+,d')"
 
 

@@ -16,13 +16,8 @@ from noisycount.charts.theme import CONFIG, GRID, MUTED, Style
 
 __all__ = ["plot_chart", "plot_png", "plot_svg", "spread"]
 
-
 _ABOVE = 1.04  # how far the axis goes beyond the largest value
-
-
 _SHARE = "format(100 * datum.value, '.12~g') + ' %'"
-
-
 _POWER = "datum.value < 1e-3 ? format(datum.value, '.0e') : format(datum.value, '~g')"
 
 
@@ -123,17 +118,9 @@ def spread(places: Sequence[float], gap: float, length: float) -> list[float]:
 
 
 _WIDTH = 270
-
-
 _HEIGHTS = {1: 230, 2: 190, 3: 160}  # of a panel, by how many there are
-
-
 _LOW = 120  # of one of more
-
-
 _BESIDE, _SAMPLE = 12, 22  # pixels from the axes to a sample of the line, and its length
-
-
 _LINE_HEIGHT, _FONT = 16.0, 13
 
 

@@ -14,13 +14,8 @@ from noisycount.frozen import frozen
 
 __all__ = ["privacy_chart"]
 
-
 WIDTH, HEIGHT = 560, 340  # of the axes, in pixels
-
-
 _HEIGHTS = (0.5, 0.68, 0.86)  # where labels stand, as shares from the top, outer lines first
-
-
 _TEXT_WIDTH, _TEXT_HEIGHT, _GAP = 140, 40, 10
 
 
@@ -94,14 +89,8 @@ def points(places: Sequence[tuple[float, float]]) -> alt.Chart:
 
 
 _CHARACTERS = 90  # of a line above the chart, so that it is no wider
-
-
 _EPSILON = "ε: the odds about one person change by a factor of at most e^ε"
-
-
 _DELTA = "δ: the probability that the person is given away instead"
-
-
 _POWER = "datum.value < 1e-3 ? format(datum.value, '.0e') : format(datum.value, '~g')"
 
 

@@ -15,7 +15,6 @@ from noisycount.frozen import frozen
 
 __all__ = ["NamedCurve", "PrivacyAxes", "PrivacyLine", "PrivacyView"]
 
-
 _MOST_POWERS = 8
 
 
@@ -96,17 +95,9 @@ class PrivacyAxes:
 
 
 _POINTS = 120
-
-
 _FLOORS = (1e-6, 1e-9, 1e-12)
-
-
 _BESIDE = 1.25  # how far the axis goes beyond the ε that is asked for
-
-
 _WIDEST = 3.0  # how often the shortest line fits into the axis
-
-
 _ROOM = 4.0  # how often the axis without the ε that is asked for fits into that with it
 
 

@@ -11,28 +11,13 @@ from noisycount.display.numbers import percent
 
 __all__ = ["refined_chart"]
 
-
 _RAW, _REFINED = "answer, with noise", "refined"
-
-
 _WIDTH = 420
-
-
 _CHARACTERS = 70  # of a line above the chart
-
-
 _LINE = 16  # pixels of a line of text
-
-
 _ROW, _NARROW_ROW = 30, 22  # pixels of a row, and of one of many
-
-
 _MANY = 20  # rows
-
-
 _APART = 0.17  # of a row: the answer above its middle, the estimate below
-
-
 _BETWEEN = 28  # pixels from level to level
 
 

@@ -11,7 +11,6 @@ from noisycount.display.numbers import to_one_place
 
 __all__ = ["refinement_chart"]
 
-
 WIDTH, HEIGHT = 420, 96
 
 

@@ -22,7 +22,6 @@ from noisycount.display.values import short
 
 __all__ = ["chart_of"]
 
-
 _SHOWN = 100  # characters of what is refused
 
 

@@ -17,22 +17,11 @@ from noisycount.frozen import frozen
 
 __all__ = ["AxisRange", "ChartView", "Mark", "chart_svg"]
 
-
 _ROOM = 1.06  # how far an axis goes beyond its values
-
-
 _LEAST_RATIO = 2.0  # of the ends of a logarithmic axis
-
-
 _MOST = 7  # numbers of an axis
-
-
 _LEADING = (1, 2, 5)
-
-
 _PLAIN = (1e-3, 1e6)  # between which numbers are written without powers of ten
-
-
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -174,20 +163,10 @@ class ChartView:
 
 
 _WIDTH, _LEFT, _RIGHT = 360.0, 64.0, 12.0  # of the picture, and beside the axes
-
-
 _ROW, _HEIGHT = 20.0, 190.0  # of a row of the key, and of the axes
-
-
 _ABOVE, _BELOW = 30.0, 46.0  # room for the title of an axis, and for numbers too
-
-
 _SAMPLE = 30.0  # of a line in the key
-
-
 _LETTER = 7.2  # of a number below the axis, at most
-
-
 _CLASSES = {BLUE: "line-1", VERMILION: "line-2", GREEN: "line-3", PURPLE: "line-4"}
 
 

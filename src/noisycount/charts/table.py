@@ -11,19 +11,10 @@ from noisycount.charts.theme import BLUE, CONFIG, GREEN, INK, MUTED, PURPLE, VER
 
 __all__ = ["table_chart"]
 
-
 _COLOURS = (BLUE, VERMILION, GREEN, PURPLE)
-
-
 _WIDTH = 420
-
-
 _CHARACTERS = 70  # of a line above the chart
-
-
 _LINE, _GAP = 16, 8  # pixels of a line of text, and between groups
-
-
 _ALONE, _BESIDE = 14, 12  # thickness of a bar, and of one beside others
 
 

@@ -30,17 +30,9 @@ __all__ = [
 # Four of the palette of Okabe and Ito, which every kind of colour vision tells apart, made darker
 # until a text in them is read as easily as one in ink: its contrast to white is at least 4.5.
 BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#C24A00", "#00805C", "#A0447E"
-
-
 INK, MUTED, GRID = "#222222", "#555555", "#E4E4E4"
-
-
 INDIGOS = ("#2B1B5A", "#4A3795", "#6450B4", "#7A66C6")  # dark to light, for one thing's levels
-
-
 SOLID, LONG, DOTS, MIXED = (1, 0), (9, 4), (2, 3), (9, 3, 2, 3)
-
-
 DENSE, PAIRS = (5, 1), (9, 3, 2, 3, 2, 3)
 
 
@@ -84,22 +76,13 @@ STYLES = {
     "independent": Style(PURPLE, DOTS),
     "tree": Style(GREEN),
 }
-
-
 """The style of each thing; two things of one colour are never in one chart."""
 
-
 LEVELS = tuple(map(Style, INDIGOS, (SOLID, LONG, MIXED, DOTS)))
-
-
 """The styles of one thing at several levels, such as four values of ε."""
 
-
 GUIDE = Style(MUTED, (4, 4), 1.25)
-
-
 """The style of a line that is there to compare with."""
-
 
 _OTHERS = (STYLES["worst case"], STYLES["partly informed"], STYLES["distribution only"])
 
@@ -153,6 +136,4 @@ CONFIG: dict[str, Any] = {
     },
     "view": {"stroke": None},
 }
-
-
 """What Vega-Lite takes as the configuration of a chart."""

@@ -12,10 +12,7 @@ from noisycount.papers.figure import MUCH, Claim, Paper, Verdict, number
 
 __all__ = ["PAPER"]
 
-
 _SCALE = 10.0
-
-
 _FEW = (1, 10, 100)  # positive records that are expected
 
 
@@ -53,6 +50,4 @@ PAPER = Paper(
     figures=dict(sorted((noise.FIGURES | samples.FIGURES | {"breutigam.7": sampled}).items())),
     claims=numbers,
 )
-
-
 """The paper with its figures."""

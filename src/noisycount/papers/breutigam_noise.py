@@ -25,31 +25,14 @@ from noisycount.papers.figure import (
 
 __all__ = ["EPSILON", "SIZE"]
 
-
 SIZE, SMALL = 1000, 100
-
-
 EPSILON = 0.01
-
-
 SCALES = (1.0, 3.0)  # ν₁ and ν₂, in records
-
-
 RATES = (0.5, 0.1, 0.01)  # π₁ to π₃
-
-
 STRENGTHS = tuple(float(scale) for scale in np.linspace(1, 10, 28))
-
-
 PLACES = tuple(float(rate) for rate in np.geomspace(1e-4, 0.5, 38))
-
-
 PRINTED = (0.38, 0.128)  # δ of the worst case at ν₁ and ν₂
-
-
 Noise = type[Gaussian] | type[Laplace]
-
-
 RATE = Axis("rate π of the property", is_log=True, ticks=(1e-4, 1e-3, 0.01, 0.1, 0.5))
 
 
@@ -267,6 +250,4 @@ FIGURES = {
     "breutigam.4": partial(against_strength, SIZE, (Laplace,), "breutigam.4", "Fig. 4"),
     "breutigam.6": partial(against_strength, SMALL, (Gaussian, Laplace), "breutigam.6", "Fig. 6"),
 }
-
-
 """What computes each figure, by its key."""

@@ -24,37 +24,16 @@ from noisycount.papers.figure import ALIKE, Claim, Figure, Verdict, number, perc
 
 __all__ = ["sampled"]
 
-
 SHARE = 0.1  # λ of Fig. 5
-
-
 RATES = (0.5, 0.1)  # π₁ and π₂ of Fig. 8
-
-
 PRINTED_EXTRA = 0.2  # how much worse Laplace noise is said to be
-
-
 USUAL_RATE = 0.1  # from here on a sample of 100 has many possible answers
-
-
 LEAST = 1e-5  # a δ to draw on a logarithmic axis
-
-
 PLACES = tuple(float(rate) for rate in np.geomspace(1e-3, 0.5, 60))
-
-
 DRAWN = tuple(int(m) for m in np.unique(np.geomspace(2, 990, 60).round()))
-
-
 DELTA = Axis("δ", "probability", low=0.0)
-
-
 SHARES = Axis("share λ = m/n that is drawn", is_log=True, ticks=(0.002, 0.01, 0.05, 0.2, 1), high=1)
-
-
 Deltas = dict[str, float]
-
-
 """δ of a mechanism, by its name."""
 
 
@@ -222,20 +201,11 @@ FIGURES = {
     "breutigam.5": against_rate,
     "breutigam.8": against_share,
 }
-
-
 """What computes each figure, by its key."""
 
-
 SAMPLED_RATE, SAMPLED_EPSILON = 0.5, 0.1
-
-
 SAMPLES = (1, *DRAWN, SIZE)
-
-
 PARTS = tuple(m / SIZE for m in SAMPLES)
-
-
 ROUNDING = 1 + 1e-9  # of a privacy curve
 
 

@@ -10,10 +10,7 @@ from noisycount.papers.ours import PAPER as OURS
 
 __all__ = ["PAPERS", "chosen", "claims", "figure", "figures"]
 
-
 PAPERS: tuple[Paper, ...] = (NALDI2014, NALDI2015, BREUTIGAM, OURS)
-
-
 """In the order of a page."""
 
 

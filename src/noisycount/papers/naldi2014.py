@@ -12,7 +12,6 @@ from noisycount.papers.naldi2014_improvements import EVEN
 
 __all__ = ["PAPER"]
 
-
 PRINTED_WIDTHS = (91.6, 28.2)
 
 
@@ -75,6 +74,4 @@ PAPER = Paper(
     figures=errors.FIGURES | improvements.FIGURES,
     claims=numbers,
 )
-
-
 """The paper with its figures."""

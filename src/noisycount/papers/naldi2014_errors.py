@@ -25,31 +25,14 @@ __all__ = [
     "error",
 ]
 
-
 SIZES = (100, 1000)
-
-
 RATE, EPSILON = 0.3, 0.1
-
-
 EPSILONS = tuple(float(epsilon) for epsilon in np.geomspace(2, 0.05, 25))
-
-
 RATES = (0.005, 0.01, 0.02, *(each / 20 for each in range(1, 20)), 0.98, 0.99, 0.995)
-
-
 ESTIMATES: tuple[Estimated, ...] = ("mean", "median", "rounded")
-
-
 EVERY: tuple[Estimated, ...] = ("answer", *ESTIMATES)
-
-
 NOISE = Axis("noise standard deviation", "records", low=0.0)
-
-
 PRIVACY = Axis("ε", is_log=True, is_reversed=True, ticks=(2, 1, 0.5, 0.2, 0.1, 0.05))
-
-
 ERROR = Axis("average error", "records", low=0.0)
 
 
@@ -246,6 +229,4 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "naldi2014.4": partial(against_privacy, 1000, "naldi2014.4", "Fig. 4"),
     "naldi2014.5": against_rate,
 }
-
-
 """What computes each figure, by its key."""

@@ -18,25 +18,12 @@ from noisycount.papers.figure import Claim, Figure, Paper, Verdict, number
 
 __all__ = ["PAPER"]
 
-
 COUNT = 100  # c of Fig. 1
-
-
 EPSILONS = (0.02, 0.05, 0.1, 0.2)
-
-
 CONFIDENCES = tuple(float(p) for p in np.linspace(0.5, 0.99, 50))
-
-
 GOALS = ((0.1, 0.95), (0.2, 0.95), (0.2, 0.8))  # (w, p) of Fig. 2
-
-
 COUNTS = tuple(float(count) for count in np.geomspace(10, 1000, 41))
-
-
 PRINTED = 0.08  # λ of the example in section 3
-
-
 RATIOS = (0.99, 1.01)  # the interval of eq. (3), at ε = 0.01
 
 
@@ -161,6 +148,4 @@ PAPER = Paper(
     figures={"naldi2015.1": iso_epsilons, "naldi2015.2": against_count},
     claims=numbers,
 )
-
-
 """The paper with its figures."""

@@ -15,28 +15,13 @@ from noisycount.papers.figure import Claim, Figure, Verdict, number
 
 __all__ = ["overlap", "repeated", "rule"]
 
-
 EPSILON, SCALE, RATE = 0.1, 3, 0.1
-
-
 REPEATED_SIZE, SIZE = 1000, 400
-
-
 ANSWERS = tuple(2**power for power in range(9))
-
-
 RATES = (0.5, 0.1, 0.01)
-
-
 SHARED = (0.0, 0.02, 0.04, 0.06, 0.08, 0.09, 0.095, 0.0975, 0.099, 0.09975)
-
-
 GROUPS = (0.25, 0.5, 1.0, 2.0, 4.0, 7.0, 9.9, 10.0, 14.0, 20.0, 40.0)
-
-
 _DELTA = "δ"
-
-
 _WORST_CASE = STYLES["worst case"].dashed(DENSE)  # solid is what is exact
 
 

@@ -21,37 +21,16 @@ from noisycount.papers.figure import Claim, Figure, Verdict, number, percent
 
 __all__ = ["knowledge", "price", "samples"]
 
-
 SIZE, DRAWN, EPSILON = 1000, 100, 0.01
-
-
 RATE, DEVIATION = 0.1, 0.04
-
-
 RATES = (0.5, 0.1, 0.01)
-
-
 SCALE = 3.0  # of the noise whose adversaries are compared, in records
-
-
 EPSILONS = tuple(float(epsilon) for epsilon in np.linspace(0, 0.05, 26))
-
-
 SCALES = tuple(float(scale) for scale in np.geomspace(0.2, 50, 42))
-
-
 ERRORS = (2e-4, 0.05)  # standard errors and δ that are drawn
-
-
 LEAST = 0.003
-
-
 ROUNDING = 1 + 1e-9  # of a privacy curve
-
-
 SAMPLES = tuple(int(m) for m in np.unique(np.geomspace(5, 999, 40).round()))
-
-
 KNOWN = tuple(
     int(k) for k in np.unique([*np.linspace(0, 900, 19), 930, 950, 970, 980, 990, 995, 999])
 )

@@ -30,10 +30,7 @@ from noisycount.papers.our_tables import coverage, ranges, tables
 
 __all__ = ["PAPER", "printed_bound"]
 
-
 BETAS = tuple(float(beta) for beta in np.geomspace(1e-3, 0.9, 45))
-
-
 NOISES = (2, 20)
 
 
@@ -116,32 +113,14 @@ def _total(noises: int) -> NoiseSum:
 
 
 SIZES = (100, 1000)
-
-
 RATE, EPSILON = 0.3, 0.1
-
-
 DEVIATION = 0.03  # of an uncertain rate
-
-
 COARSE = tuple(each / 50 for each in range(5, 26))
-
-
 FINE = tuple(sorted({*COARSE, *(each / 400 for each in range(108, 133))}))  # near the true rate
-
-
 ENDS = (COARSE[0], COARSE[-1])
-
-
 MOST = 16.0  # errors that are drawn, in records
-
-
 UNSURE = f"mean ±{percent(DEVIATION)}"
-
-
 Believed = Callable[[int, float], Binomial | BetaBinomial]
-
-
 """What somebody believes who assumes a rate, from a size and that rate."""
 
 
@@ -243,6 +222,4 @@ PAPER = Paper(
         "ours.rule": rule,
     },
 )
-
-
 """Our figures, as if of a paper."""

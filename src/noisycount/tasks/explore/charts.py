@@ -35,23 +35,15 @@ from noisycount.tasks.risk.risk import Adversary, float_above
 
 __all__ = ["DELTA", "FLOOR", "ErrorCurves", "PosteriorView", "PrivacyCurves", "WorthCurves"]
 
-
 DELTA = 1e-6
-
-
 """The δ of noise that has no ε without one."""
-
 
 _EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 
 
 # Up to which standard deviation of the count refined errors take a tenth of a second at most.
 _MOST_SPREAD = {"discrete-laplace": 100.0, "laplace": 10.0, "discrete-gaussian": 6.0}
-
-
 _NOTHING = DiscreteLaplace(2**40)  # an answer that says nothing at all
-
-
 _REMEMBERED = 4096
 
 
@@ -171,29 +163,14 @@ def _spread(places: Sequence[int]) -> list[int]:
 
 
 FLOOR = 1e-9
-
-
 """The smallest δ that is drawn."""
 
-
 _HALVINGS = 5  # of the axis, until a curve is narrow enough to be drawn by itself
-
-
 _BISECTIONS = 2
-
-
 _SHARES = (0.0, 0.35, 0.7, 0.85, 0.95, 0.99)  # of the ε at which a curve leaves
-
-
 _ASKED = 0.6  # of the axis, at most, is the ε for which δ is told
-
-
 _MOST_VARIANCE = 100.0  # of a sampled count, in records²: a tenth of a second
-
-
 _BEYOND = 1.1  # how far the axis goes beyond the longest curve
-
-
 _GAUSSIAN_TAIL = 6.0  # standard deviations beyond which a normal tail is below the smallest δ
 
 
@@ -291,8 +268,6 @@ def _round_below(number: float) -> float:
 
 
 _FACTORS = tuple(map(Fraction, ("1/8", "3/16", "1/4", "1/2", "1", "3", "8")))  # of the scale
-
-
 _MOST_VARIANCE_WORTH = 10.0  # of a sampled count, in records²: a tenth of a second
 
 

@@ -11,13 +11,8 @@ from noisycount.validation import written
 
 __all__ = ["EPSILON", "QUANTITIES", "Quantity"]
 
-
 _LONGEST = 20
-
-
 _SIGNED = re.compile(r"(-?)(.+)")
-
-
 _LEADING = ("1", "1.5", "2", "3", "5", "7")
 
 
@@ -115,13 +110,9 @@ def _quantity(  # noqa: PLR0913  (one line a quantity)
 
 
 _SHARES = _numbers("0 .01 .02 .05 .1 .2 .3 .4 .5 .6 .7 .8 .9 .95 .99 .999")
-
-
 _RATES = _numbers(
     ".001 .002 .005 .01 .015 .02 .03 .05 .07 .1 .15 .2 .25 .3 .4 .5 .6 .7 .8 .9 .95 .98 .99"
 )
-
-
 QUANTITIES: dict[str, Quantity] = {
     made.name: made
     for made in (
@@ -176,14 +167,9 @@ QUANTITIES: dict[str, Quantity] = {
         ),
     )
 }
-
-
 """The sliders, in the order in which a page shows them."""
 
-
 _SCALES = QUANTITIES["scale"]
-
-
 EPSILON = _quantity(
     "epsilon",
     "ε of Laplace noise",
@@ -192,6 +178,4 @@ EPSILON = _quantity(
     (),
     start="1/10",
 )
-
-
 """What may be given in place of the scale of Laplace noise."""

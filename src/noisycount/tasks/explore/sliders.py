@@ -28,13 +28,8 @@ from noisycount.tasks.risk.risk import Adversary, RiskScenario
 
 __all__ = ["NAMES", "Sliders", "deltas", "is_affordable", "view_object"]
 
-
 _NOISE = "discrete-laplace"
-
-
 NAMES = ("size", "rate", "noise", "scale", "sample", "known", "deviations")
-
-
 """What an address says, in this order."""
 
 

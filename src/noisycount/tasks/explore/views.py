@@ -284,6 +284,4 @@ VIEWS: dict[str, Callable[[Sliders], ChartView]] = {
     "delta": _delta,
     "utility": _utility,
 }
-
-
 """Each chart by its name, in the order in which a page shows them."""

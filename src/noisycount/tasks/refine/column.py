@@ -147,8 +147,6 @@ def _rates(table: PublicTable, column: str | None, given: NDArray[np.bool_]) -> 
 
 
 _WHOLE = ("median", "low", "high")
-
-
 _BLOCK, _MOST_BLOCKS = 1000, 25
 
 

@@ -19,7 +19,6 @@ from noisycount.terminal.printing import Facts, console, file_facts, print_facts
 
 __all__ = ["print_refined", "prior_object", "prior_words", "told_sensitivity"]
 
-
 _MOST_CELLS = 5000  # of a larger table it takes too long to solve it twice more
 
 
@@ -45,8 +44,6 @@ def prior_object(refined: RefinedTable) -> object:
 
 
 _UNKNOWN = "-"
-
-
 Texts = list[str]
 
 
@@ -131,8 +128,6 @@ def _padded(texts: Sequence[str]) -> Texts:
 
 
 _ON_TERMINAL, _IN_FILE = 60, 1000  # rows that are shown at most
-
-
 _LEVELS = 4  # more are told by their number
 
 

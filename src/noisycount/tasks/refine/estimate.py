@@ -35,10 +35,7 @@ __all__ = [
     "refinement_object",
 ]
 
-
 LEVEL = 0.95
-
-
 _DISCRETE = "discrete "
 
 

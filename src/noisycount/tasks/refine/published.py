@@ -44,7 +44,6 @@ __all__ = [
     "noise_named",
 ]
 
-
 _KINDS = {str(kind.name).lower(): kind for kind in NOISES}
 
 

@@ -43,10 +43,7 @@ from noisycount.tasks.refine.wikimedia import is_wikimedia, wikimedia_table
 
 __all__ = ["OpenedTable", "opened_table"]
 
-
 _COLUMNS = ("level", "answer", "error", "error_of_all", "mechanism", "scale")
-
-
 _HIDDEN, _SHARED = "threshold", "groups_per_unit"
 
 
@@ -173,8 +170,6 @@ def _columns(
 
 
 _ANSWER = "answer"
-
-
 _OWN = ("level", "answer", "error", "error_of_all")
 
 

@@ -49,7 +49,6 @@ __all__ = [
     "shares",
 ]
 
-
 Counts = NDArray[np.int64]
 
 
@@ -109,17 +108,10 @@ class RowEstimates:
 
 
 SEED = 1
-
-
 """The same table says the same again."""
 
-
 _MOST, _FEWEST = 10_000, 100
-
-
 _NUMBERS = 10_000_000  # counts of all draws together, where draws are many
-
-
 _BLOCK = 1_000_000  # counts that are looked at together
 
 
@@ -181,8 +173,6 @@ def _tails(level: float) -> tuple[float, float]:
 
 
 SELECTED = "each count as likely before its answer, as only large answers were published"
-
-
 _REACH = 20  # standard deviations of the noise: less than 1e-12 of its mass lies beyond
 
 

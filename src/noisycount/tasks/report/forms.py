@@ -71,10 +71,7 @@ __all__ = [
     "written_report",
 ]
 
-
 Rows = list[tuple[str, ...]]
-
-
 _MOST = 200  # rows of one table; JSON has all
 
 
@@ -107,11 +104,7 @@ def _rows(released: ReportedRelease, found: StoredRows) -> Rows:
 
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
-
-
 _TO_FILL = "_" * 30
-
-
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
@@ -157,8 +150,6 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str
 
 
 _STYLE = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
-
-
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -234,14 +225,10 @@ def _table_page(
 
 
 _OF_DATASET = ("dataset", "unit", "neighbours")
-
-
 _HEADER = (
     *("version", "made", "analyst", "question", "purpose"),
     *("answer", "error_95", "mechanism", "scale", "epsilon", "rho", "delta", "status", "key"),
 )
-
-
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", *"\uff1d\uff0b\uff0d\uff20")
 
 
@@ -381,13 +368,8 @@ _WRITERS: dict[str, Callable[[Report, Config], str]] = {
     "json": lambda report, configuration: _json(report_object(report, configuration)),
     "registry": lambda report, _: _json(registry_objects(report)),
 }
-
-
 FORMS = tuple(_WRITERS)
-
-
 """Their names."""
-
 
 MEDIA = {
     "html": "text/html",
@@ -396,8 +378,6 @@ MEDIA = {
     "json": "application/json",
     "registry": "application/json",
 }
-
-
 """What each form is to a browser."""
 
 

@@ -47,7 +47,6 @@ __all__ = [
     "report_on",
 ]
 
-
 _UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, ZeroDivisionError)
 
 
@@ -112,14 +111,9 @@ def _sizes(table: dict[str, Any], entry: Entry) -> list[int]:
 
 
 CONFIDENCE = 0.95
-
-
 """With which the ± of a report are stated."""
 
-
 _LONGEST = 300  # characters of a question that no noisycount wrote
-
-
 _UNREADABLE_RELEASED = (ValueError, TypeError, KeyError, ZeroDivisionError)
 
 

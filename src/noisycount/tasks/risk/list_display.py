@@ -17,22 +17,11 @@ from noisycount.terminal.printing import print_facts, print_json, print_table
 
 __all__ = ["tell_list"]
 
-
 _WORST = "worst case"
-
-
 _OUTSIDER, _PARTLY = "outsider", "partly informed"
-
-
 _LED_BY = "led by answers"
-
-
 _LED = f"{_OUTSIDER}, {_LED_BY}"
-
-
 _GROUP = "worst case, group"
-
-
 _CHARGED = "the ledger charges the worst case, whatever an outsider learns"
 
 

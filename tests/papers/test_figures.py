@@ -1,8 +1,8 @@
 import pytest
 
 from noisycount.papers.figure import Verdict
-from noisycount.papers.simulation.results import EPSILONS, result
-from noisycount.papers.simulation.true_table import true_tables
+from noisycount.papers.simulation import EPSILONS, result
+from noisycount.papers.true_tables import true_tables
 from tests.papers.test_papers import figure
 
 TABLES = [table.name for table in true_tables()]

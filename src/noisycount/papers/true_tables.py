@@ -13,22 +13,11 @@ from noisycount.model.tables.levels import Level, range_levels
 
 __all__ = ["LAWS", "Counts", "TrueTable", "node_sums", "survey", "true_tables"]
 
-
 Counts = NDArray[np.int64]
-
-
 Reals = NDArray[np.float64]
-
-
 Shares = Callable[[np.random.Generator, int], Reals]
-
-
 _SEED = 15
-
-
 _WIDTH = 3  # levels of a binary tree from one that is answered to the next finer one
-
-
 _SITES, _RATINGS = 6, 4
 
 
@@ -102,8 +91,6 @@ LAWS: dict[str, Shares] = {
     "one big": _one_big,
     "smooth": _smooth,
 }
-
-
 """The shares of the cells of each law."""
 
 

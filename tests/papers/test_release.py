@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from noisycount.data import survey_path
-from noisycount.papers.simulation.estimates import Estimate, SimulatedRelease
-from noisycount.papers.simulation.true_table import LAWS, TrueTable, survey, true_tables
+from noisycount.papers.table_estimates import Estimate, SimulatedRelease
+from noisycount.papers.true_tables import LAWS, TrueTable, survey, true_tables
 
 QUERY = """
 SELECT year, site, health, count(*) FROM read_parquet(?) GROUP BY ALL

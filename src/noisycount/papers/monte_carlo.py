@@ -18,10 +18,7 @@ from noisycount.validation import instance_of, whole_number
 
 __all__ = ["Simulated", "simulated"]
 
-
 _BLOCK = 1 << 17
-
-
 _EQUAL = 1e-11
 
 

@@ -21,23 +21,14 @@ from noisycount.model.populations.binomial import BetaBinomial
 from noisycount.model.tables.combined import combined
 from noisycount.model.tables.levels import Level
 from noisycount.model.tables.tree import Tree
-from noisycount.papers.simulation.true_table import TrueTable, node_sums
+from noisycount.papers.true_tables import TrueTable, node_sums
 
 __all__ = ["Estimate", "Range", "SimulatedRelease", "estimates", "nearest_counts", "nearest_tree"]
 
-
 Reals = NDArray[np.float64]
-
-
 Flags = NDArray[np.bool_]
-
-
 _PATIENCE = 10  # exchanges of many cells that may fail to lessen what is wrong
-
-
 _MOST_STEPS = 10_000
-
-
 _ROUNDING = 1e-9  # of the largest value, which is taken for 0
 
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from noisycount.model.tables.levels import Level, range_levels
-from noisycount.papers.simulation.estimates import nearest_counts, nearest_tree
+from noisycount.papers.table_estimates import nearest_counts, nearest_tree
 
 Reals = NDArray[np.float64]
 

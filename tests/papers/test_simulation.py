@@ -3,10 +3,17 @@ import math
 import numpy as np
 import pytest
 
-from noisycount.papers.simulation.estimates import SimulatedRelease, estimates
-from noisycount.papers.simulation.results import EPSILONS, RUNS, Measured, csv_text, results
-from noisycount.papers.simulation.tables import measured, simulated
-from noisycount.papers.simulation.true_table import LAWS, TrueTable, survey, true_tables
+from noisycount.papers.simulation import (
+    EPSILONS,
+    RUNS,
+    Measured,
+    csv_text,
+    measured,
+    results,
+    simulated,
+)
+from noisycount.papers.table_estimates import SimulatedRelease, estimates
+from noisycount.papers.true_tables import LAWS, TrueTable, survey, true_tables
 
 
 def small() -> TrueTable:

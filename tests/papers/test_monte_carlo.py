@@ -2,7 +2,7 @@ import pytest
 
 import noisycount as nc
 from noisycount.analysis.evaluation.evaluation import ESTIMATES
-from noisycount.papers.simulation.monte_carlo import Simulated, simulated
+from noisycount.papers.monte_carlo import Simulated, simulated
 
 RUNS = 10**6
 POPULATIONS = [
