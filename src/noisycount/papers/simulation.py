@@ -9,13 +9,13 @@ import math
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noisycount.frozen import frozen
 from noisycount.papers.table_estimates import Estimate, Range, SimulatedRelease, estimates
 from noisycount.papers.true_tables import Counts, TrueTable, true_tables
 
@@ -36,7 +36,7 @@ EPSILONS = (0.03, 0.1, 0.3, 1.0)
 """Prices of a whole table."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SimulatedErrors:
     """How far off counts of one kind are, in records.
 
@@ -51,7 +51,7 @@ class SimulatedErrors:
     covered: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Measured:
     """The errors of one estimate of one table at one price.
 
