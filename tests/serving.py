@@ -15,7 +15,7 @@ from noisycount.access.keyring import Keyring
 from noisycount.access.keys import Role, User
 from noisycount.config.config import Config
 from noisycount.config.file import load
-from noisycount.service.application import application
+from noisycount.service.app import application
 from noisycount.service.state import ServiceState
 
 _SECONDS_TO_START = 30

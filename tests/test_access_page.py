@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from noisycount.config.file import load
-from noisycount.service.auth.oidc import Tokens
+from noisycount.service.oidc import Tokens
 from tests.transcripts import PROJECT, blocks_of
 
 PAGE = PROJECT / "docs/access.md"

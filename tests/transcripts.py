@@ -17,7 +17,7 @@ import pytest
 from noisycount.cli.main import main
 from noisycount.data import survey_path
 from noisycount.engines.conformance.suite import examined, suite
-from noisycount.service import serving
+from noisycount.service import server
 
 PROJECT = Path(__file__).parents[1]
 README = PROJECT / "README.md"
@@ -155,8 +155,8 @@ def output(command: str, capsys: pytest.CaptureFixture[str]) -> str:
     assert words[0] == "noisycount", f"only noisycount is run in a console block, not {words[0]}"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", words)
-        patch.setattr(serving, "listening", Told)
-        patch.setattr(serving, "serve", lambda _, __, ready, **___: ready())
+        patch.setattr(server, "listening", Told)
+        patch.setattr(server, "serve", lambda _, __, ready, **___: ready())
         with pytest.raises(SystemExit):
             main()
     told = capsys.readouterr()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from noisycount.service.refusals import INTERNAL, PROBLEMS, problem_reply
+from noisycount.service.errors import INTERNAL, PROBLEMS, problem_reply
 from noisycount.service.state import ServiceState
 from tests.reference.pages import rows, section, text
 from tests.service.callers import Caller, calling, configured, serving

@@ -20,8 +20,8 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from noisycount.service import connections
-from noisycount.service.connections import (
+from noisycount.service import server
+from noisycount.service.server import (
     Connection,
     accepted_at_once,
     end_overdue,
@@ -35,9 +35,9 @@ PATIENCE = 60.0
 CODE = f"""
 import resource
 from noisycount.cli.main import main
-from noisycount.service import connections
+from noisycount.service import server
 resource.setrlimit(resource.RLIMIT_NOFILE, ({FILES}, {FILES}))
-connections.HEAD = connections.UNREAD = {SHORT}
+server.HEAD = server.UNREAD = {SHORT}
 main()
 """
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
@@ -196,7 +196,7 @@ async def large(_: Scope, __: Receive, send: Send) -> None:
 
 async def ended_while(reads: int, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether a connection is ended whose client reads so much of a reply of 20 MB at each look."""
-    monkeypatch.setattr(connections, "UNREAD", SHORT)
+    monkeypatch.setattr(server, "UNREAD", SHORT)
     config, state = uvicorn.Config(large, http=Connection, log_config=None), ServerState()
     loop, now = asyncio.get_running_loop(), 1000.0
     place = await loop.create_server(
@@ -234,4 +234,4 @@ def test_places_follow_from_the_files_that_may_be_open(monkeypatch: pytest.Monke
         assert most >= at_once >= 1
         assert files == resource.RLIM_INFINITY or most + at_once <= files * 5 / 8
         assert most <= 4096
-    assert connections.HEAD == 10
+    assert server.HEAD == 10

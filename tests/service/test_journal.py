@@ -10,7 +10,7 @@ import warnings
 from datetime import UTC, datetime
 from typing import Any
 
-from noisycount.service.journal import Lines, faults_written, line_of
+from noisycount.service.log import Lines, faults_written, line_of
 
 CANARY = "a canary of 815 persons"
 

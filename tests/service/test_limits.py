@@ -13,18 +13,11 @@ from starlette.types import Message, Receive, Scope, Send
 from noisycount import service
 from noisycount.release.answer import Release
 from noisycount.release.desk import Desk
-from noisycount.service.application import application
-from noisycount.service.auth.guard import user_of
-from noisycount.service.limits import (
-    SINGLE,
-    BodyLimit,
-    ConcurrencyLimit,
-    RateLimiter,
-    WorkQueue,
-    depth_of,
-)
-from noisycount.service.refusals import RateError, StoppingError
-from noisycount.service.state import ServiceState
+from noisycount.service.app import application
+from noisycount.service.auth import user_of
+from noisycount.service.errors import RateError, StoppingError
+from noisycount.service.middleware import SINGLE, BodyLimit, ConcurrencyLimit, depth_of
+from noisycount.service.state import RateLimiter, ServiceState, WorkQueue
 from tests.service.callers import ANA, BO, Caller, calling, configured, serving
 
 COUNT = {"where": "age >= 65", "epsilon": "0.1"}

@@ -7,7 +7,8 @@ from threading import Event
 import pytest
 from starlette.routing import Route, Router
 
-from noisycount.service.application import Rest, application
+from noisycount.service.app import application
+from noisycount.service.middleware import LateRoutes
 from tests.service.callers import Caller, calling, configured, serving
 
 PATIENCE = 60.0  # seconds
@@ -18,8 +19,8 @@ AT_ONCE = ["/healthz", "/login", "/static/noisycount.css"]
 def test_a_service_listens_without_laws_and_engines() -> None:
     """What only questions need is not loaded before the first answer."""
     code = (
-        "import sys, noisycount.cli.commands.serve, noisycount.service.serving\n"
-        "import noisycount.service.serving\n"
+        "import sys, noisycount.cli.commands.serve, noisycount.service.server\n"
+        "import noisycount.service.server\n"
         f"print('loaded', *sorted(set(sys.modules) & {HEAVY}))"
     )
     loaded = subprocess.run(  # noqa: S603 - our own interpreter and code
@@ -34,7 +35,7 @@ def test_the_first_answers_wait_for_nothing(tmp_path: Path, path: str) -> None:
     with serving(configured(tmp_path)) as state:
         made = application(state)
         assert Caller(made).get(path).status_code == 200
-        assert not made.state.rest.is_there
+        assert not made.state.late.is_there
 
 
 @pytest.mark.parametrize("path", ["/v1/datasets", "/explore", "/openapi.json", "/nowhere"])
@@ -44,7 +45,7 @@ def test_other_questions_wait_for_their_routes(tmp_path: Path, path: str) -> Non
         caller = calling(state)
         replies = [caller.get(path) for _ in range(2)]
         assert {reply.status_code for reply in replies} == {404 if path == "/nowhere" else 200}
-        assert caller.application.state.rest.is_there
+        assert caller.application.state.late.is_there
         first, second = (reply.text for reply in replies)
         assert first == second
 
@@ -60,15 +61,15 @@ def test_routes_are_loaded_once(tmp_path: Path) -> None:
     """However many ask at once; those whose routes are there do not wait for the others."""
     with serving(configured(tmp_path)) as state:
         made = application(state)
-        rest, goes_on, loads = made.state.rest, Event(), []
-        add = rest.add
+        late, goes_on, loads = made.state.late, Event(), []
+        add = late.add
 
         def slowly() -> None:
             loads.append("begun")
             assert goes_on.wait(PATIENCE)
             add()
 
-        rest.add = slowly
+        late.add = slowly
         with ThreadPoolExecutor() as pool:
             try:
                 asked = [pool.submit(Caller(made).get, "/v1/datasets") for _ in range(4)]
@@ -84,14 +85,14 @@ def test_what_cannot_be_loaded_is_tried_again(tmp_path: Path) -> None:
     """One failure is told, and is not remembered."""
     with serving(configured(tmp_path)) as state:
         made = application(state)
-        rest = made.state.rest
-        add = rest.add
+        late = made.state.late
+        add = late.add
 
         def broken() -> None:
-            rest.add = add
+            late.add = add
             raise ImportError("no such module")
 
-        rest.add = broken
+        late.add = broken
         assert Caller(made).get("/v1/datasets").status_code == 500
         assert Caller(made).get("/v1/datasets").status_code == 401
 
@@ -99,9 +100,9 @@ def test_what_cannot_be_loaded_is_tried_again(tmp_path: Path) -> None:
 def test_a_request_of_a_wrong_method_waits_for_nothing() -> None:
     """Its path is known."""
     router = Router([Route("/here", lambda _: None, methods=["GET"])])
-    rest = Rest(router, lambda: None)
+    late = LateRoutes(router, lambda: None)
     scope = {"type": "http", "method": "POST", "headers": [], "root_path": ""}
-    assert not rest.may_have({**scope, "path": "/here"})
-    assert rest.may_have({**scope, "path": "/there"})
-    rest.load()
-    assert not rest.may_have({**scope, "path": "/there"})
+    assert not late.may_have({**scope, "path": "/here"})
+    assert late.may_have({**scope, "path": "/there"})
+    late.load()
+    assert not late.may_have({**scope, "path": "/there"})

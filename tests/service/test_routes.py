@@ -13,8 +13,8 @@ from fastapi import FastAPI
 from noisycount.access.keyring import Keyring
 from noisycount.access.keys import Key, Role
 from noisycount.config.file import load
-from noisycount.service.application import application
-from noisycount.service.auth.guard import Guard
+from noisycount.service.app import application
+from noisycount.service.auth import Auth
 from noisycount.service.state import ServiceState
 from tests.service.client import Client
 
@@ -109,7 +109,7 @@ class Desk:
     """A service of two data sets, with analysts who may see one each, and an owner."""
 
     application: FastAPI
-    guard: Guard
+    auth: Auth
     keys: Mapping[str, Key]
 
     def client(self, name: str | None) -> Client:
@@ -119,9 +119,9 @@ class Desk:
 
     def browser(self, name: str) -> tuple[Client, str]:
         """Somebody with a session, and the token of their forms."""
-        begun = self.guard.login(self.keys[name].text)
+        begun = self.auth.login(self.keys[name].text)
         assert begun is not None
-        session = self.guard.sessions.session(begun[0])
+        session = self.auth.sessions.session(begun[0])
         assert session is not None
         client = Client(self.application, HOST, {"Accept": "text/html", "Origin": HOST})
         client.cookies.set("noisycount", begun[0], "desk.example.org", "/")
@@ -149,7 +149,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     state = ServiceState.open(configuration, slots=False)
     try:
         made_ = application(state)
-        found = Desk(made_, made_.state.guard, keys)
+        found = Desk(made_, made_.state.auth, keys)
         for who, (dataset, question) in ASKED.items():
             body = {"where": question, "epsilon": "0.01"}
             head = {"Idempotency-Key": dataset}

@@ -16,10 +16,10 @@ import pytest
 import uvicorn
 
 from noisycount.errors import NoisyCountError
-from noisycount.service import serving
-from noisycount.service.application import Rest
-from noisycount.service.limits import WorkQueue
-from noisycount.service.serving import demonstration, listening, serve
+from noisycount.service import server
+from noisycount.service.middleware import LateRoutes
+from noisycount.service.server import demonstration, listening, serve
+from noisycount.service.state import WorkQueue
 from tests.commands import Run
 
 PATIENCE = 60.0  # seconds
@@ -131,14 +131,14 @@ def test_nothing_more_is_begun_once_it_is_told_to_stop(monkeypatch: pytest.Monke
         refuse(queue)
         told.set()
 
-    def load(_: Rest) -> None:
+    def load(_: LateRoutes) -> None:
         begun.append("routes")
         os.kill(os.getpid(), signal.SIGTERM)
         assert told.wait(PATIENCE)
 
     monkeypatch.setattr(WorkQueue, "refuse", refused)
-    monkeypatch.setattr(Rest, "load", load)
-    monkeypatch.setattr(serving, "_open_all", lambda _: begun.append("records"))
+    monkeypatch.setattr(LateRoutes, "load", load)
+    monkeypatch.setattr(server, "_open_all", lambda _: begun.append("records"))
     with demonstration() as shown, listening("127.0.0.1", 0) as place:
         serve(shown.configuration, place, lambda: None, slots=False)
     assert begun == ["routes"]
@@ -164,7 +164,7 @@ def test_an_address_in_use_is_refused() -> None:
 
 def test_a_missing_extra_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """It says what to install."""
-    monkeypatch.setitem(sys.modules, "noisycount.service.serving", None)
+    monkeypatch.setitem(sys.modules, "noisycount.service.server", None)
     refused = run("serve", "--demo")
     assert refused.status == 2
     assert "pip install '.[server]'" in refused.errors

@@ -1,10 +1,16 @@
-"""What all requests share: the configuration, the open ledger and records, and the clock."""
+"""What all requests share: the configuration, the open ledger and records, clocks and limits."""
 
-from collections.abc import Callable
+import asyncio
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self, TypeVar
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from threading import Condition, Lock
+from typing import TYPE_CHECKING, Annotated, Self, TypeVar
 
+from fastapi import Depends, Path, Request
 from starlette.concurrency import run_in_threadpool
 
 from noisycount.access.keys import User
@@ -12,18 +18,186 @@ from noisycount.config.config import Config, DatasetConfig
 from noisycount.ledger.entries import Analyst
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.replies import Replies
-from noisycount.release.reply_tick import ReplyTick
-from noisycount.service.limits import Deadline, InFlight, RateLimiter, WorkQueue
-from noisycount.service.refusals import UnknownError
-from noisycount.service.sources import OpenSources
+from noisycount.release.reply_tick import Outcome, ReplyTick
+from noisycount.service.errors import InFlightError, RateError, StoppingError, UnknownError
 
 if TYPE_CHECKING:
+    from noisycount.release.records import Records
     from noisycount.tasks.opening import Counter
 
-__all__ = ["ServiceState"]
-
+__all__ = [
+    "Dataset",
+    "InFlight",
+    "OpenSources",
+    "RateLimiter",
+    "ServiceState",
+    "State",
+    "WorkQueue",
+]
 
 Result = TypeVar("Result")
+_MINUTE = 60.0
+
+
+@dataclass(slots=True, eq=False)
+class RateLimiter:
+    """A bucket of tokens for each name: a full one holds `rate`, those of a minute.
+
+    Example:
+        >>> rates = RateLimiter(rate=2, clock=lambda: 0.0)
+        >>> rates.take("ana"), rates.take("ana"), rates.take("bo")
+        (None, None, None)
+    """
+
+    rate: int
+    clock: Callable[[], float] = time.monotonic
+    _levels: dict[str, tuple[float, float]] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def take(self, name: str, tokens: float = 1.0) -> None:
+        """Take some tokens of a bucket, or a part of one.
+
+        Raises:
+            RateError: It has not so many; the error says when it will.
+        """
+        with self._lock:
+            now = self.clock()
+            level, then = self._levels.get(name, (float(self.rate), now))
+            level = min(float(self.rate), level + (now - then) * self.rate / _MINUTE)
+            if level < tokens:
+                raise RateError(math.ceil((tokens - level) * _MINUTE / self.rate))
+            self._levels[name] = level - tokens, now
+
+
+@dataclass(slots=True, eq=False)
+class InFlight:
+    """The names of requests that are worked on in this process.
+
+    Two processes that work on one name are kept from a second answer by the ledger alone.
+
+    Example:
+        >>> in_flight = InFlight()
+        >>> with in_flight.of("ana:1"), in_flight.of("ana:2"):
+        ...     pass
+    """
+
+    _names: set[str] = field(default_factory=set)
+    _lock: Lock = field(default_factory=Lock)
+
+    @contextmanager
+    def of(self, name: str) -> Iterator[None]:
+        """The time in which a request is worked on.
+
+        Raises:
+            InFlightError: It is already.
+        """
+        with self._lock:
+            if name in self._names:
+                raise InFlightError
+            self._names.add(name)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._names.remove(name)
+
+
+@dataclass(slots=True, eq=False)
+class WorkQueue:
+    """The work of all requests, of which `most` run at once, also where nobody waits for it.
+
+    Example:
+        >>> queue = WorkQueue(1)
+        >>> queue.admitted(lambda: 42)(), queue.stop(0.0)
+        (42, True)
+    """
+
+    most: int
+    _admitted: int = 0
+    _running: int = 0
+    _is_stopping: bool = False
+    _change: Condition = field(default_factory=Condition)
+
+    def admitted(self, work: Callable[[], Result]) -> Callable[[], Result]:
+        """Work that waits for its turn, and for whose end the service waits.
+
+        Raises:
+            StoppingError: No more is taken.
+        """
+        with self._change:
+            if self._is_stopping:
+                raise StoppingError
+            self._admitted += 1
+        return lambda: self._done(work)
+
+    def refuse(self) -> None:
+        """Admit no more."""
+        with self._change:
+            self._is_stopping = True
+
+    def stop(self, seconds: float) -> bool:
+        """Whether all that was admitted ended within some seconds; no more is taken."""
+        self.refuse()
+        with self._change:
+            return self._change.wait_for(lambda: self._admitted == 0, seconds)
+
+    def _done(self, work: Callable[[], Result]) -> Result:
+        with self._change:
+            self._change.wait_for(lambda: self._running < self.most)
+            self._running += 1
+        try:
+            return work()
+        finally:
+            with self._change:
+                self._running -= 1
+                self._admitted -= 1
+                self._change.notify_all()
+
+
+@dataclass(slots=True, eq=False)
+class OpenSources:
+    """Records that are opened at their first use, stay open, and are opened anew once they changed.
+
+    Records that have changed are left to those who still use them.
+    """
+
+    configuration: Config
+    ledger: Ledger
+    _opened: dict[str, "Records"] = field(default_factory=dict)
+    _locks: Mapping[str, Lock] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._locks = {name: Lock() for name in self.configuration.datasets}
+
+    def records(self, dataset: DatasetConfig) -> "Records":
+        """The open records of a data set, as they are now.
+
+        Raises:
+            NoisyCountError: They cannot be opened.
+        """
+        opened = self._opened.get(dataset.name)
+        if opened is not None and opened.is_current(self.ledger):
+            return opened  # nobody waits for another's look into the ledger
+        with self._locks[dataset.name]:
+            opened = self._opened.get(dataset.name)
+            if opened is None or not opened.is_current(self.ledger):
+                opened = self._opened[dataset.name] = self._current(dataset)
+            return opened
+
+    def close(self) -> None:
+        """Close all records."""
+        for name in list(self._opened):
+            self._opened.pop(name).close()
+
+    def _current(self, dataset: DatasetConfig) -> "Records":
+        """The records, opened under what is written down of them now."""
+        from noisycount.tasks import opening  # noqa: PLC0415 - loads the question language
+
+        records = opening.records_of(dataset, opening.register_of(self.ledger, self.configuration))
+        if records.is_written_down:
+            return records
+        records.write_down(self.ledger)
+        return opening.records_of(dataset, opening.register_of(self.ledger, self.configuration))
 
 
 @dataclass(slots=True, eq=False)
@@ -32,25 +206,25 @@ class ServiceState:
 
     Attributes:
         configuration: What the owner wrote.
-        ledger: State while the service is.
-        slot: When replies about data sets leave; None: as soon as they are there.
+        ledger: Open while the service is.
+        tick: When replies about data sets leave; None: as soon as they are there.
         sources: The open records.
         queue: What is worked on.
         in_flight: Which spends are.
         replies: What was replied to spends.
         rates: How often each user may ask.
-        crew: Threads for work whose askers wait without one.
+        threads: For work whose askers wait without a thread.
     """
 
     configuration: Config
     ledger: Ledger
-    slot: ReplyTick | None
+    tick: ReplyTick | None
     sources: OpenSources
     queue: WorkQueue
     in_flight: InFlight
     replies: Replies
     rates: RateLimiter
-    crew: Executor
+    threads: Executor
 
     @classmethod
     def open(cls, configuration: Config, *, slots: bool = True) -> Self:
@@ -64,7 +238,7 @@ class ServiceState:
             NoisyCountError: The ledger cannot be opened or made.
         """
         known_head, service = configuration.known_head, configuration.service
-        slot = ReplyTick(service.slot) if slots else None
+        tick = ReplyTick(service.slot) if slots else None
         configuration.make_ledger_folder()
         ledger = Ledger.open(
             configuration.ledger_url, create=known_head is None, known_head=known_head
@@ -72,19 +246,19 @@ class ServiceState:
         return cls(
             configuration,
             ledger,
-            slot,
+            tick,
             sources=OpenSources(configuration, ledger),
             queue=WorkQueue(service.concurrency),
             in_flight=InFlight(),
             replies=Replies(ledger),
             rates=RateLimiter(service.rate),
-            crew=ThreadPoolExecutor(service.concurrency, "work"),
+            threads=ThreadPoolExecutor(service.concurrency, "work"),
         )
 
     def close(self) -> bool:
-        """The end of all that is open; whether all work was done by then."""
+        """Close all that is open; whether all work was done by then."""
         is_done = self.queue.stop(self.configuration.service.deadline)
-        self.crew.shutdown(wait=is_done)
+        self.threads.shutdown(wait=is_done)
         self.sources.close()
         self.ledger.close()
         return is_done
@@ -96,8 +270,7 @@ class ServiceState:
 
     def datasets(self, user: User) -> list[DatasetConfig]:
         """The data sets that are there for a user."""
-        found = self.configuration.datasets.values()
-        return [dataset for dataset in found if user.may_see(dataset.name)]
+        return [each for each in self.configuration.datasets.values() if user.may_see(each.name)]
 
     def dataset(self, user: User, name: str) -> DatasetConfig:
         """One of them.
@@ -129,48 +302,49 @@ class ServiceState:
         return Counter(asked, self.sources.records(dataset), self.ledger, self.configuration)
 
     def reply(self, work: Callable[[], Result]) -> Result:
-        """What work gives or refuses, when it may leave.
+        """What work in a thread of its own gives or refuses, when it may leave.
 
         All that depends on a data set is done by the work: that the name is unknown, too.
 
-        Args:
-            work: What is done meanwhile, in a thread of its own.
-
         Raises:
-            StoppingError: The state is closing.
+            StoppingError: The service is closing.
             OverrunError: The work was not done in time; it goes on without its asker.
         """
-        clock = self.slot or self._deadline
-        return clock.reply(self.queue.admitted(work))
+        if self.tick is None:
+            return self.computed(work)
+        return self.tick.reply(self.queue.admitted(work))
+
+    def computed(self, work: Callable[[], Result]) -> Result:
+        """What work that depends on no data set gives or refuses, as soon as it is there.
+
+        Raises:
+            StoppingError: The service is closing.
+            OverrunError: The work was not done in time; it goes on without its asker.
+        """
+        outcome = Outcome.of(self.queue.admitted(work))
+        outcome.finished.wait(self.configuration.service.deadline)
+        return outcome.now()
 
     async def awaited(self, work: Callable[[], Result]) -> Result:
         """The same as `reply`, for a route that many wait for: no thread waits for another.
 
         Where replies leave at ticks all are told in the same way, by `reply`.
-
-        Args:
-            work: What is done meanwhile.
-
-        Raises:
-            StoppingError: The state is closing.
-            OverrunError: The work was not done in time; it goes on without its asker.
         """
-        if self.slot is not None:
+        if self.tick is not None:
             return await run_in_threadpool(self.reply, work)
-        return await self._deadline.awaited(self.queue.admitted(work), self.crew)
+        outcome, loop = Outcome[Result](), asyncio.get_running_loop()
+        done = loop.run_in_executor(self.threads, outcome.become, self.queue.admitted(work))
+        await asyncio.wait([done], timeout=self.configuration.service.deadline)
+        return outcome.now()
 
-    def computed(self, work: Callable[[], Result]) -> Result:
-        """What work gives or refuses, as soon as it is there.
 
-        Args:
-            work: What depends on no data set, done in a thread of its own.
+async def state_of(request: Request) -> ServiceState:
+    """The state of the application that was asked; it would take a thread if it were no task."""
+    state: ServiceState = request.app.state.service
+    return state
 
-        Raises:
-            StoppingError: The state is closing.
-            OverrunError: The work was not done in time; it goes on without its asker.
-        """
-        return self._deadline.reply(self.queue.admitted(work))
 
-    @property
-    def _deadline(self) -> Deadline:
-        return Deadline(self.configuration.service.deadline)
+State = Annotated[ServiceState, Depends(state_of)]
+Dataset = Annotated[
+    str, Path(max_length=200, description="The name of a data set.", examples=["survey"])
+]

@@ -13,7 +13,7 @@ from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.storage import LEDGER
 from noisycount.release.answer import Release
 from noisycount.release.desk import Desk
-from noisycount.service.spend import owner_of_name
+from noisycount.service.api.questions import owner_of_name
 from noisycount.service.state import ServiceState
 from noisycount.tasks.opening import Counter
 from tests.service.callers import ANA, BO, OWNER, calling, configured, serving

@@ -9,9 +9,9 @@ from fastapi import Depends, FastAPI
 from noisycount.access.keyring import Keyring
 from noisycount.access.keys import Key, Role, User
 from noisycount.config.file import load
-from noisycount.service.application import application
-from noisycount.service.auth.guard import Guard, owner_of, user_of
-from noisycount.service.auth.sessions import Attempts, LoginForm, Sessions
+from noisycount.service.app import application
+from noisycount.service.auth import Auth, owner_of, user_of
+from noisycount.service.sessions import Attempts, LoginForm, Sessions
 from noisycount.service.state import ServiceState
 from tests.commands import configure
 from tests.service.client import Client
@@ -30,10 +30,10 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """An application with a guard, whose clock a test moves."""
+    """An application with a auth, whose clock a test moves."""
 
     application: FastAPI
-    guard: Guard
+    auth: Auth
     clock: Clock
     keyring: Keyring
 
@@ -60,21 +60,21 @@ def served(here: Path) -> Iterator[Served]:
     state, clock = ServiceState.open(configuration), Clock()
     try:
         made = application(state)
-        guard = replace(
-            Guard.of(configuration),
+        auth = replace(
+            Auth.of(configuration),
             sessions=Sessions(clock),
             attempts=Attempts(clock),
             login_form=LoginForm(clock),
         )
-        made.state.guard = guard
+        made.state.auth = auth
         add_probes(made)
-        yield Served(made, guard, clock, guard.keyring)
+        yield Served(made, auth, clock, auth.keyring)
     finally:
         state.close()
 
 
 def add_probes(application: FastAPI) -> None:
-    """Routes that tell what the guard found, whatever other routes there are."""
+    """Routes that tell what the auth found, whatever other routes there are."""
 
     @application.get("/v1/probe")
     @application.post("/v1/probe")

@@ -5,7 +5,7 @@ import httpx
 import pytest
 
 from noisycount.access.keys import Key
-from noisycount.service.auth.sessions import IDLE, LASTS, LONGEST, MOST, SECONDS
+from noisycount.service.sessions import IDLE, LASTS, LONGEST, MOST, SECONDS
 from tests.service.auth.conftest import Served
 from tests.service.client import Client
 
@@ -46,7 +46,7 @@ def session_csrf(served: Served, client: Client) -> str:
     """The token of the forms of a session."""
     said = client.cookies.get("noisycount")
     assert said is not None
-    session = served.guard.sessions.session(said)
+    session = served.auth.sessions.session(said)
     assert session is not None
     return session.csrf
 
@@ -82,8 +82,8 @@ def test_a_cookie_is_kept_as_a_hash(served: Served) -> None:
     client = log_in(served, served.key())
     said = client.cookies.get("noisycount")
     assert said is not None
-    assert said not in repr(served.guard.sessions._open)  # noqa: SLF001  (what is in memory)
-    assert session_csrf(served, client) not in repr(served.guard)
+    assert said not in repr(served.auth.sessions._open)  # noqa: SLF001  (what is in memory)
+    assert session_csrf(served, client) not in repr(served.auth)
 
 
 def test_a_wrong_key_begins_none(served: Served) -> None:
@@ -149,7 +149,7 @@ def test_a_session_is_never_one_that_was_there_before(served: Served) -> None:
     assert attempt(client, served.key().text).is_redirect
     first = client.cookies.get("noisycount", domain="desk.example.org")
     assert first not in {None, "planted"}
-    assert len(served.guard.sessions) == 1
+    assert len(served.auth.sessions) == 1
 
 
 def test_a_second_login_ends_the_first_session(served: Served) -> None:
@@ -159,7 +159,7 @@ def test_a_second_login_ends_the_first_session(served: Served) -> None:
     ben.cookies.set("noisycount", str(client.cookies.get("noisycount")), "desk.example.org", "/")
     fields = {"csrf": token, "key": served.key("ben").text}
     assert ben.post("/login", data=fields, headers=FROM_HERE).is_redirect
-    assert len(served.guard.sessions) == 1
+    assert len(served.auth.sessions) == 1
     assert client.get("/v1/probe").status_code == 401
     assert ben.get("/v1/probe").json()["name"] == "ben"
 
@@ -187,14 +187,14 @@ def test_wrong_keys_are_slowed_down(served: Served) -> None:
     refused = attempt(client, key)
     assert (refused.status_code, refused.headers["retry-after"]) == (429, str(int(SECONDS) - MOST))
     assert "try again in 50 seconds" in refused.text
-    assert served.guard.attempts.seconds_left("192.0.2.7") == 0
+    assert served.auth.attempts.seconds_left("192.0.2.7") == 0
     served.clock.seconds += SECONDS - MOST
     assert attempt(client, key).status_code == 303
 
 
 def test_places_are_told_apart_and_forgotten(served: Served) -> None:
     """One customer's addresses are one place; of many places the latest are kept in mind."""
-    attempts = served.guard.attempts
+    attempts = served.auth.attempts
     for number in range(MOST):
         attempts.fail(f"2001:db8::{number:x}")
     assert attempts.seconds_left("2001:db8::ffff") == SECONDS
@@ -213,7 +213,7 @@ def test_a_session_ends_by_itself(served: Served, step: float, steps: int) -> No
         assert client.get("/v1/probe").status_code == 200
     served.clock.seconds += step
     assert client.get("/v1/probe").status_code == 401
-    assert len(served.guard.sessions) == 0
+    assert len(served.auth.sessions) == 0
 
 
 def test_a_session_ends_with_its_key(served: Served) -> None:
@@ -223,7 +223,7 @@ def test_a_session_ends_with_its_key(served: Served) -> None:
     served.keyring.revoke(key.id)
     assert client.get("/v1/probe").status_code == 401
     assert other.get("/v1/probe").status_code == 200
-    assert len(served.guard.sessions) == 1
+    assert len(served.auth.sessions) == 1
 
 
 def test_a_key_has_so_many_sessions_and_no_more(served: Served) -> None:
@@ -231,10 +231,10 @@ def test_a_key_has_so_many_sessions_and_no_more(served: Served) -> None:
     key = served.key()
     first = log_in(served, key)
     for _ in range(20):
-        assert first.get("/v1/probe").status_code == 200 or len(served.guard.sessions) == 20
+        assert first.get("/v1/probe").status_code == 200 or len(served.auth.sessions) == 20
         log_in(served, key)
     assert first.get("/v1/probe").status_code == 401
-    assert len(served.guard.sessions) == 20
+    assert len(served.auth.sessions) == 20
 
 
 def test_logging_out_ends_the_session(served: Served) -> None:
@@ -319,7 +319,7 @@ def test_behind_tls_no_form_comes_from_where_there_is_none(served: Served) -> No
     client = log_in(served, served.key(), TLS)
     said = client.cookies.get("__Host-noisycount")
     assert said is not None
-    session = served.guard.sessions.session(said)
+    session = served.auth.sessions.session(said)
     assert session is not None
     fields = {"csrf": session.csrf}
     assert is_forged(client.post("/v1/probe", data=fields, headers={"Origin": HOST}))

@@ -6,8 +6,8 @@ from threading import Event
 import pytest
 from playwright.sync_api import Browser
 
-from noisycount.service.limits import InFlight
-from noisycount.service.refusals import InFlightError
+from noisycount.service.errors import InFlightError
+from noisycount.service.state import InFlight
 from tests.browser import NARROW, WIDE, Window, window
 from tests.serving import Service
 

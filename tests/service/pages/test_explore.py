@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.release.reply_tick import ReplyTick
-from noisycount.service.application import application
+from noisycount.service.app import application
 from noisycount.service.pages.explore import boxes, fragment, moved
 from noisycount.tasks.explore.quantity import QUANTITIES
 from noisycount.tasks.explore.sliders import Sliders, view_object

@@ -50,7 +50,7 @@ def command(host: str, port: int, configuration: Config, *, is_demo: bool, slots
     Replies about data sets leave at ticks, which [server] slot sets. Encryption is a proxy's task.
     """
     try:
-        from noisycount.service.serving import (  # noqa: PLC0415  (the same)
+        from noisycount.service.server import (  # noqa: PLC0415  (the same)
             demonstration,
             listening,
             serve,

@@ -1,73 +1,348 @@
-"""The data sets that are there for a user, and what is left of each.
+"""Questions by HTTP: what is asked as JSON, its price, and one spend with the same reply for ever.
 
-What a question would cost and give, without asking it.
-
-The same question on made-up records, before one is paid for.
-
-Answers that are paid for, and those that were.
+A spend is charged once, answered once, and replied to with the same bytes for ever.
 """
 
+import json
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from typing import Annotated, Any
+from hashlib import sha256
+from typing import Annotated, Any, Literal, TypeVar
 
+import click
 from fastapi import APIRouter, Header, Path, Query, Response
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from noisycount.access.keys import User
-from noisycount.ledger.exact import exact_epsilon
-from noisycount.service.bodies import BUDGETS, JsonRoute, Shape, listed, members, responses
-from noisycount.service.spend import Question, Spend, found
-from noisycount.service.state import ServiceState
-from noisycount.service.users import Asking, Dataset, State
-from noisycount.tasks.count_display import Trial, trial_object
+from noisycount.display.texts import told_name
+from noisycount.errors import NoisyCountError, ReuseError
+from noisycount.frozen import frozen
+from noisycount.ledger.exact import exact_delta, exact_epsilon
+from noisycount.ledger.replies import entry_of_key
+from noisycount.ledger.reply import Reply
+from noisycount.ledger.transactions import Enclosure
+from noisycount.readers.common import as_confidence, as_within
+from noisycount.service.api.document import (
+    DATASET,
+    DATASETS,
+    FOUND,
+    PLAN,
+    REHEARSAL,
+    RELEASE,
+    responses,
+)
+from noisycount.service.auth import Asking
+from noisycount.service.errors import UnknownReleaseError
+from noisycount.service.middleware import JsonRoute
+from noisycount.service.state import Dataset, ServiceState, State
+from noisycount.tasks.count import Answer, answer_at, hints
+from noisycount.tasks.count_display import Trial, answer_object, trial_object
 from noisycount.tasks.rehearsal import rehearsal_object, rehearsal_of
-from noisycount.tasks.show import View, budget_words, offer_object
-from noisycount.tasks.table.trial import TableTrial, table_trial_object
+from noisycount.tasks.show import View, budget_words, entry_object, offer_object
+from noisycount.tasks.table.asked import Asked, Listed, Word, check_asked
+from noisycount.tasks.table.options import as_items, as_margins
+from noisycount.tasks.table.table import Pay, Table, table_at
+from noisycount.tasks.table.trial import TableTrial, table_object, table_trial_object
+from noisycount.tasks.table.wish import RowGoal
 
-__all__ = ["datasets_routes", "plans_routes", "rehearsals_routes", "releases_routes"]
+__all__ = ["Question", "Spend", "found", "owner_of_name", "router", "said"]
 
-
-datasets_routes = APIRouter(tags=["data sets"])
-
-
-_SHAPE: Shape = members(
-    dataset="string",
-    unit="string|null",
-    size="integer|null",
-    columns={"type": "object", "additionalProperties": {"type": "string"}},
-    unreadable_as_missing=listed({"type": "string"}),
-    **BUDGETS,
-    price="string",
-    affordable="integer|null",
-    budget_words="string",
-)
+Value = TypeVar("Value")
+Text = TypeVar("Text", str, list[str])
 
 
-_EXAMPLE = {
-    "dataset": "survey",
-    "unit": "person",
-    "size": 5912,
-    "columns": {"year": "integer", "age": "real", "health": "text"},
-    "unreadable_as_missing": [],
-    "remaining": "0.95",
-    "budget": "1",
-    "dataset_remaining": "1.95",
-    "dataset_budget": "2",
-    "quota_remaining": "0.95",
-    "quota": "1",
-    "price": "0.15",
-    "affordable": 6,
-    "budget_words": "1.95 of 2 left, and of your own quota 0.95 of 1 left: at ε = 0.15 both pay for"
-    " 6 such answers",
-}
+def said(name: str, read: Callable[[Any, Any, Text], Value | None], text: Text) -> Value:
+    """The value that a text, or several, stand for, read as an option of the command line is.
+
+    Args:
+        name: Of the member, for the refusal.
+        read: The callback of an option.
+        text: What was sent.
+
+    Raises:
+        NoisyCountError: It stands for none.
+
+    Example:
+        >>> from noisycount.readers.common import as_confidence
+        >>> said("confidence", as_confidence, "95%")
+        0.95
+    """
+    try:
+        value = read(None, None, text)
+    except click.BadParameter as error:
+        raise NoisyCountError(f"{name} {error.message}") from None
+    if value is None:
+        raise NoisyCountError(f"{name} is missing: give it")
+    return value
 
 
-_NAMES: Shape = members(datasets=listed(members(dataset="string")))
+_EXAMPLES: list[JsonValue] = [
+    {"where": "health = 'poor'", "within": "20%", "guess": 100},
+    {"where": ["health = 'poor'", "age >= 65"], "epsilon": "0.2"},
+    {
+        "by": ["health"],
+        "keys": {"health": ["poor", "fair", "good", "excellent"]},
+        "epsilon": "0.5",
+        "groups_per_unit": 1,
+    },
+]
+_Text = Annotated[str, Field(min_length=1, max_length=20_000)]
+_Price = Annotated[str, Field(max_length=100, examples=["0.15"])]
+_Key = Annotated[str, Field(max_length=1000)] | int | bool | None
 
 
-@datasets_routes.get(
-    "/v1/datasets", responses=responses(_NAMES, {"datasets": [{"dataset": "survey"}]})
-)
+class Question(BaseModel):
+    """A count, several questions or a table, and its price; the names are those of `count`."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, json_schema_extra={"examples": _EXAMPLES}
+    )
+
+    where: Annotated[
+        _Text | Annotated[list[_Text], Field(max_length=10_000)],
+        Field(description="What to count, as in SQL's WHERE; several: a table."),
+    ] = Field(default=[])
+    epsilon: Annotated[_Price | None, Field(description="The price: 0.1 or 1/3, as text.")] = None
+    within: Annotated[
+        Annotated[str, Field(max_length=100)] | None,
+        Field(description="Or: how far off the answer may be, such as 20%,"),
+    ] = None
+    guess: Annotated[
+        int | float | None,
+        Field(gt=0, le=2**53, description="of about how many: a public guess."),
+    ] = None
+    confidence: Annotated[
+        str, Field(max_length=100, description="With what probability; errors are stated for it.")
+    ] = "95%"
+    by: Annotated[
+        _Text | Annotated[list[_Text], Field(max_length=16)],
+        Field(description="A table: columns, such as town, age:0,18,65 or visit:month."),
+    ] = Field(default=[])
+    keys: Annotated[
+        dict[str, list[_Key]], Field(max_length=16, description="The keys of columns of the table.")
+    ] = Field(default={})
+    other: Annotated[bool, Field(description="One more row for all other keys together.")] = False
+    margins: Annotated[
+        list[_Text], Field(max_length=64, description="Sums that are measured too, or all.")
+    ] = Field(default=[])
+    groups_per_unit: Annotated[
+        int | None,
+        Field(ge=1, le=2**53, description="In at most so many groups a person is counted."),
+    ] = None
+    cumulative: Annotated[bool, Field(description="Ranges are measured too.")] = False
+    noise: Annotated[
+        Literal["laplace", "gaussian"] | None, Field(description="Of a table; left out: laplace.")
+    ] = None
+    rho: Annotated[_Price | None, Field(description="The price of Gaussian noise.")] = None
+    delta: Annotated[
+        _Price | None, Field(description="For hidden keys, or Gaussian noise with epsilon.")
+    ] = None
+    purpose: Annotated[
+        str | None,
+        Field(max_length=1000, description="What the answer is for; the ledger keeps it."),
+    ] = None
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of all that it says, in hexadecimal digits; how it is written does not count.
+
+        What is left out says nothing, so that a member that comes later changes no digest.
+        """
+        said = self.model_dump(mode="json", exclude_unset=True)
+        return sha256(json.dumps(said, sort_keys=True).encode("ascii")).hexdigest()
+
+    def asked(self) -> Asked:
+        """The question, of which all is checked that needs no data set.
+
+        Raises:
+            NoisyCountError: It makes no sense as it stands.
+            UsageError: Parts of it do not belong together.
+        """
+        asked = Asked(
+            by=said("by", as_items, _listed(self.by)),
+            keys={name: _words(values) for name, values in self.keys.items()},
+            other=self.other,
+            wheres=_listed(self.where),
+            noise=self.noise,
+            rho=None if self.rho is None else exact_epsilon(self.rho, "rho"),
+            delta=None if self.delta is None else exact_delta(self.delta),
+            margins=said("margins", as_margins, self.margins),
+            groups_per_unit=self.groups_per_unit,
+            cumulative=self.cumulative,
+        )
+        check_asked(asked, self._epsilon, self._within)
+        return asked
+
+    @property
+    def pay(self) -> Pay:
+        """The price, or how near each row should be.
+
+        Raises:
+            NoisyCountError: There is none, or more than one.
+        """
+        epsilon, within = self._epsilon, self._within
+        confidence = said("confidence", as_confidence, self.confidence)
+        is_priced = epsilon is not None or self.rho is not None
+        if is_priced and within is None and self.guess is None:
+            return Pay(epsilon, None, confidence)
+        if epsilon is None and within is not None and self.guess is not None:
+            return Pay(None, RowGoal(within, self.guess, confidence), confidence)
+        raise NoisyCountError(
+            'give either epsilon, or both within and guess, such as {"within": "20%", "guess":'
+            " 100}; a table under Gaussian noise may have rho"
+        )
+
+    @property
+    def _epsilon(self) -> Fraction | None:
+        return None if self.epsilon is None else exact_epsilon(self.epsilon, "epsilon")
+
+    @property
+    def _within(self) -> float | None:
+        return None if self.within is None else said("within", as_within, self.within)
+
+
+def _listed(texts: str | list[str]) -> list[str]:
+    return [texts] if isinstance(texts, str) else texts
+
+
+def _words(values: list[_Key]) -> Listed:
+    """Keys as they stand: no text is a range."""
+    texts = [str(value).lower() if isinstance(value, bool) else value for value in values]
+    return [Word(None if text is None else str(text), is_quoted=True) for text in texts]
+
+
+def owner_of_name(name: str) -> str:
+    """Whose request has a name in the ledger; no key holds a colon.
+
+    Example:
+        >>> owner_of_name("ana:2026-11-22")
+        'ana'
+    """
+    return name.rpartition(":")[0]
+
+
+@frozen
+class Spend:
+    """A question that is to be answered at a price.
+
+    Attributes:
+        user: Who asks.
+        dataset: The name of the data set.
+        key: What the user calls the request; it has no colon.
+        question: What is asked.
+    """
+
+    user: User
+    dataset: str
+    key: str
+    question: Question
+
+    @property
+    def name(self) -> str:
+        """What the ledger calls the request: nobody meets the keys of others."""
+        return f"{self.user.name}:{self.key}"
+
+    def reply(self, state: ServiceState) -> Reply:
+        """The reply, made now or long ago.
+
+        Raises:
+            UnknownError: There is no such data set for the user.
+            InFlightError: The request is worked on already.
+            ReuseError: The key names another request.
+            NoisyCountError: The question, the budget or the ledger refuses it.
+        """
+        state.dataset(self.user, self.dataset)
+        with state.in_flight.of(self.name):
+            reply = state.replies.of(self.name) or self._made(state)
+        if (reply.dataset, reply.request) != (self.dataset, self.question.digest):
+            raise ReuseError(
+                "this Idempotency-Key was used for another request, which it names for ever: choose"
+                " another key"
+            )
+        return reply
+
+    def _made(self, state: ServiceState) -> Reply:
+        """The reply to a request that was not replied to before, which is kept with its answer."""
+        drafts: dict[Enclosure, Reply] = {}
+
+        def enclose(answered: Answer | Table) -> Enclosure:
+            reply = self._draft(answered)
+            enclosure = state.replies.enclosure(reply)
+            drafts[enclosure] = reply
+            return enclosure
+
+        try:
+            answered = self._answered(state, enclose)
+        except BaseException:
+            drafts.clear()  # the frames of a refusal hold no answer
+            raise
+        kept = [reply for enclosure, reply in drafts.items() if enclosure.is_written]
+        return kept[0] if kept else state.replies.kept(self._draft(answered))
+
+    def _answered(
+        self, state: ServiceState, enclose: Callable[[Answer | Table], Enclosure]
+    ) -> Answer | Table:
+        """A count or a table."""
+        counter, analyst = state.counter(self.user, self.dataset), state.analyst(self.user)
+        asked, pay = self.question.asked(), self.question.pay
+        key, why = self.name, self.question.purpose
+        if asked.is_table:
+            return table_at(counter, asked, pay, analyst, key=key, purpose=why, enclose=enclose)
+        (where,), price, sure = asked.wheres, pay.price, pay.confidence
+        return answer_at(
+            counter, where, price, sure, analyst, key=key, purpose=why, enclose=enclose
+        )
+
+    def _draft(self, answered: Answer | Table) -> Reply:
+        """The reply that tells of an answer."""
+        if isinstance(answered, Table):
+            made = table_object(answered)
+        else:
+            goal = self.question.pay.goal
+            near = () if goal is None else (goal.guess, goal.within)
+            made = answer_object(answered, hints(answered, *near))
+        told = {**made, "key": self.name}
+        del told["ledger"]  # where it lies is none of a user's business
+        if made["key"] != self.name and owner_of_name(made["key"]) == self.user.name:
+            told["first"] = made["key"]  # their own request, which was charged for it
+        content = json.dumps(told, ensure_ascii=False, allow_nan=False).encode()
+        return Reply(self.name, self.dataset, self.question.digest, content)
+
+
+def found(name: str, user: User, state: ServiceState) -> bytes:
+    """The bytes of a reply; of an answer that was not given here, what the ledger has of it.
+
+    Args:
+        name: The key of the reply.
+        user: Who asks for it.
+        state: Where it is kept.
+
+    Raises:
+        UnknownReleaseError: There is none of that name, or not for this user.
+    """
+    if not name.isprintable():
+        raise UnknownReleaseError
+    reply = state.replies.of(name)
+    if reply is not None:
+        asker, dataset, content = owner_of_name(name), reply.dataset, reply.content
+    else:
+        entry = entry_of_key(state.ledger, name)
+        if entry is None:
+            raise UnknownReleaseError
+        asker, dataset = entry.analyst, state.name_of(entry.request.dataset)
+        told: dict[str, Any] = {"dataset": told_name(dataset), **entry_object(entry)}
+        content = json.dumps(told, ensure_ascii=False).encode()
+    if not user.is_owner and not (asker == user.name and user.may_see(dataset)):
+        raise UnknownReleaseError
+    return content
+
+
+router = APIRouter(route_class=JsonRoute)
+_JSON = "application/json"
+
+
+@router.get("/v1/datasets", tags=["data sets"], responses=responses(*DATASETS))
 def datasets(user: Asking, state: State) -> dict[str, Any]:
     """The data sets that you may see."""
     return state.reply(
@@ -75,7 +350,7 @@ def datasets(user: Asking, state: State) -> dict[str, Any]:
     )
 
 
-@datasets_routes.get("/v1/datasets/{name}", responses=responses(_SHAPE, _EXAMPLE, also=[504]))
+@router.get("/v1/datasets/{name}", tags=["data sets"], responses=responses(*DATASET, also=[504]))
 def dataset(
     name: Dataset,
     user: Asking,
@@ -85,181 +360,47 @@ def dataset(
     ] = "0.1",
 ) -> dict[str, Any]:
     """What may be asked of a data set, and what is left of its budget for you."""
-    return state.reply(partial(_told, name, user, state, exact_epsilon(epsilon)))
+    price = exact_epsilon(epsilon)
+
+    def told() -> dict[str, Any]:
+        view = View.at(state.counter(user, name), state.analyst(user), price)
+        return {**offer_object(view), "budget_words": budget_words(view)}
+
+    return state.reply(told)
 
 
-def _told(name: str, user: User, state: ServiceState, price: Fraction) -> dict[str, Any]:
-    view = View.at(state.counter(user, name), state.analyst(user), price)
-    return {**offer_object(view), "budget_words": budget_words(view)}
-
-
-plans_routes = APIRouter(tags=["questions"], route_class=JsonRoute)
-
-
-_SHAPE_PLANS: Shape = members(
-    dry_run="boolean",
-    confidence="number",
-    dataset="string",
-    where="string|null",
-    meaning="string|null",
-    unit="string|null",
-    odds="string",
-    cost="string|object",
-    **BUDGETS,
-    affordable="boolean",
-    affordable_answers="integer|null",
-    repeated="boolean",
-)
-
-
-_EXAMPLE_PLANS: dict[str, Any] = {
-    "dry_run": True,
-    "answer": None,
-    "error": 20,
-    "confidence": 0.95,
-    "dataset": "survey",
-    "where": "health = 'poor'",
-    "meaning": "health is 'poor'",
-    "unit": "person",
-    "unreadable_as_missing": [],
-    "neighbours": "replacement",
-    "epsilon": "0.15",
-    "odds": "a 50:50 guess about one person becomes at most 54:46",
-    "cost": "0.15",
-    "charged": "0",
-    "remaining": "1",
-    "budget": "1",
-    "dataset_remaining": "2",
-    "dataset_budget": "2",
-    "quota_remaining": "1",
-    "quota": "1",
-    "affordable": True,
-    "affordable_answers": 6,
-    "analyst": "ana",
-    "repeated": False,
-    "hints": [],
-}
-
-
-@plans_routes.post(
-    "/v1/datasets/{name}/plan", responses=responses(_SHAPE_PLANS, _EXAMPLE_PLANS, also=[504])
-)
+@router.post("/v1/datasets/{name}/plan", tags=["questions"], responses=responses(*PLAN, also=[504]))
 def plan(name: Dataset, question: Question, user: Asking, state: State) -> dict[str, Any]:
     """What a question would cost and give; nothing is counted or charged."""
-    return state.reply(partial(_told_plans, name, question, user, state))
+
+    def told() -> dict[str, Any]:
+        counter, analyst = state.counter(user, name), state.analyst(user)
+        asked, pay = question.asked(), question.pay
+        if asked.is_table:
+            table = TableTrial.at(counter, asked, pay, analyst)
+            return {**table_trial_object(table), "affordable_answers": table.affordable_answers}
+        (where,) = asked.wheres
+        trial = Trial.at(counter, where, pay.price, pay.confidence, analyst)
+        return {**trial_object(trial), "affordable_answers": trial.affordable_answers}
+
+    return state.reply(told)
 
 
-def _told_plans(name: str, question: Question, user: User, state: ServiceState) -> dict[str, Any]:
-    counter, analyst = state.counter(user, name), state.analyst(user)
-    asked, pay = question.asked(), question.pay
-    if asked.is_table:
-        table = TableTrial.at(counter, asked, pay, analyst)
-        return {**table_trial_object(table), "affordable_answers": table.affordable_answers}
-    (where,) = asked.wheres
-    trial = Trial.at(counter, where, pay.price, pay.confidence, analyst)
-    return {**trial_object(trial), "affordable_answers": trial.affordable_answers}
-
-
-rehearsals_routes = APIRouter(tags=["questions"], route_class=JsonRoute)
-
-
-_SHAPE_REHEARSALS: Shape = members(
-    rehearsal="boolean",
-    units="integer",
-    note="string",
-    where="string|null",
-    unit="string|null",
-    confidence="number",
-    charged="string",
-)
-
-
-_EXAMPLE_REHEARSALS = {
-    "rehearsal": True,
-    "units": 5912,
-    "note": "5,912 made-up persons with these columns: no record of the data set was read, nothing"
-    " was charged, and the numbers say nothing about it",
-    "where": "health = 'poor'",
-    "unit": "person",
-    "made_up": 1475,
-    "answer": 1481,
-    "error": 20,
-    "confidence": 0.95,
-    "epsilon": "0.15",
-    "charged": "0",
-}
-
-
-@rehearsals_routes.post(
+@router.post(
     "/v1/datasets/{name}/rehearsal",
-    responses=responses(_SHAPE_REHEARSALS, _EXAMPLE_REHEARSALS, also=[504]),
+    tags=["questions"],
+    responses=responses(*REHEARSAL, also=[504]),
 )
 def rehearsal(name: Dataset, question: Question, user: Asking, state: State) -> dict[str, Any]:
     """The same question on made-up records of the same columns; free."""
-    return state.reply(partial(_told_rehearsals, name, question, user, state))
+    return state.reply(
+        lambda: rehearsal_object(
+            rehearsal_of(state.counter(user, name), question.asked(), question.pay)
+        )
+    )
 
 
-def _told_rehearsals(
-    name: str, question: Question, user: User, state: ServiceState
-) -> dict[str, Any]:
-    counter = state.counter(user, name)
-    return rehearsal_object(rehearsal_of(counter, question.asked(), question.pay))
-
-
-releases_routes = APIRouter(tags=["releases"], route_class=JsonRoute)
-
-
-_JSON = "application/json"
-
-
-_SHAPE_RELEASES: Shape = members(
-    confidence="number",
-    dataset="string",
-    where="string|null",
-    odds="string",
-    charged="string|object",
-    **BUDGETS,
-    analyst="string",
-    repeated="boolean",
-    key="string",
-)
-
-
-_EXAMPLE_RELEASES = {
-    "answer": 107,
-    "error": 20,
-    "low": 87,
-    "high": 127,
-    "confidence": 0.95,
-    "dataset": "survey",
-    "where": "health = 'poor'",
-    "meaning": "health is 'poor'",
-    "unit": "person",
-    "unreadable_as_missing": [],
-    "neighbours": "replacement",
-    "mechanism": "discrete Laplace",
-    "scale": "20/3",
-    "epsilon": "0.15",
-    "odds": "a 50:50 guess about one person becomes at most 54:46",
-    "charged": "0.15",
-    "remaining": "0.85",
-    "budget": "1",
-    "dataset_remaining": "1.85",
-    "dataset_budget": "2",
-    "quota_remaining": "0.85",
-    "quota": "1",
-    "analyst": "ana",
-    "repeated": False,
-    "key": "ana:2026-11-22-poor-health",
-    "better": None,
-    "hints": [],
-}
-
-
-_FOUND: Shape = members(dataset="string", analyst="string", key="string")
-
-
-_Key = Annotated[
+_Name = Annotated[
     str,
     Header(
         alias="Idempotency-Key",
@@ -271,26 +412,27 @@ _Key = Annotated[
 ]
 
 
-@releases_routes.post(
+@router.post(
     "/v1/datasets/{name}/releases",
+    tags=["releases"],
     status_code=201,
     response_class=Response,
-    responses=responses(_SHAPE_RELEASES, _EXAMPLE_RELEASES, status=201, also=[403, 409, 504]),
+    responses=responses(*RELEASE, status=201, also=[403, 409, 504]),
 )
 async def release(
-    name: Dataset, question: Question, user: Asking, state: State, key: _Key
+    name: Dataset, question: Question, user: Asking, state: State, key: _Name
 ) -> Response:
     """An answer: one count, several, or a table; charged before anything is counted."""
     spend = Spend(user, name, key.strip('"'), question)
     reply = await state.awaited(partial(spend.reply, state))
-    location = {"Location": f"/v1/releases/{reply.name}"}
-    return Response(reply.content, 201, location, _JSON)
+    return Response(reply.content, 201, {"Location": f"/v1/releases/{reply.name}"}, _JSON)
 
 
-@releases_routes.get(
+@router.get(
     "/v1/releases/{id}",
+    tags=["releases"],
     response_class=Response,
-    responses=responses(_FOUND, _EXAMPLE_RELEASES, also=[504]),
+    responses=responses(*FOUND, also=[504]),
 )
 def released(
     id: Annotated[  # noqa: A002 - what everybody calls it

@@ -26,8 +26,8 @@ from noisycount.query.parts import parts_of
 from noisycount.query.schema import Kind
 from noisycount.readers.assumption import Assumed
 from noisycount.release.answer import next_words
+from noisycount.service.api.questions import found
 from noisycount.service.pages.picture import bar_picture
-from noisycount.service.spend import found
 from noisycount.service.state import ServiceState
 from noisycount.tasks.refine.estimate import Refinement, refinement_facts
 from noisycount.tasks.refine.published import RefineQuery, grouped_by_name

@@ -22,16 +22,16 @@ from noisycount.errors import BudgetError, NoisyCountError, PredicateError
 from noisycount.frozen import frozen
 from noisycount.ledger.replies import entry_of_key
 from noisycount.ledger.reply import Reply
+from noisycount.service.api.questions import Question, Spend
+from noisycount.service.auth import Asking
+from noisycount.service.errors import InFlightError
 from noisycount.service.pages.answer import Released
 from noisycount.service.pages.calls import body_of, calls_of
 from noisycount.service.pages.conditions import FormError
 from noisycount.service.pages.form import AskForm
 from noisycount.service.pages.layout import PAGE_HEADERS, page
 from noisycount.service.pages.preview import Offer, Preview, RehearsedPanel
-from noisycount.service.refusals import InFlightError
-from noisycount.service.spend import Question, Spend
 from noisycount.service.state import ServiceState
-from noisycount.service.users import Asking
 from noisycount.tasks.rehearsal import rehearsal_of
 
 __all__ = ["router"]

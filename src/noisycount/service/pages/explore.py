@@ -20,8 +20,8 @@ from noisycount.display.numbers import exact_text
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.readers.population import NOISE_OPTIONS
+from noisycount.service.auth import Looking
 from noisycount.service.pages.layout import PAGE_HEADERS, page, piece
-from noisycount.service.users import Looking
 from noisycount.tasks.explore.quantity import QUANTITIES, Quantity
 from noisycount.tasks.explore.sliders import Sliders, view_object
 from noisycount.tasks.explore.views import VIEWS, view

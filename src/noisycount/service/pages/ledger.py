@@ -22,9 +22,9 @@ from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.replies import Found, Selection, selected
+from noisycount.service.auth import Asking
 from noisycount.service.pages.layout import download, page
-from noisycount.service.state import ServiceState
-from noisycount.service.users import Asking, State
+from noisycount.service.state import ServiceState, State
 from noisycount.tasks.ledger import Account
 from noisycount.tasks.report.forms import release_object, releases_sheet
 from noisycount.tasks.report.report import ReportedRelease, releases_of

@@ -8,10 +8,10 @@ from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
 from noisycount.access.keys import User
-from noisycount.service.auth.guard import FIELD, check_origin, field_of, guard_of, user_of
-from noisycount.service.auth.sessions import FORM, SESSION, cookie_of, drop_cookie, set_cookie
+from noisycount.service.auth import FIELD, auth_of, check_origin, field_of, user_of
+from noisycount.service.errors import ForgedError
 from noisycount.service.pages.layout import PAGE_HEADERS, page
-from noisycount.service.refusals import ForgedError
+from noisycount.service.sessions import FORM, SESSION, cookie_of, drop_cookie, set_cookie
 
 __all__ = ["router"]
 
@@ -32,7 +32,7 @@ _HOME = "/"
 def login_page(request: Request, next: str = _HOME) -> Response:  # noqa: A002  (as addresses say)
     """The form that takes a key; whoever is logged in goes on."""
     said = cookie_of(request, SESSION)
-    if said is not None and guard_of(request).session(said) is not None:
+    if said is not None and auth_of(request).session(said) is not None:
         return _onwards(next)
     return _form(request, next)
 
@@ -40,9 +40,9 @@ def login_page(request: Request, next: str = _HOME) -> Response:  # noqa: A002  
 @router.post("/login")
 async def log_in(request: Request) -> Response:
     """A session for whoever has a key; the same page again for others."""
-    guard, host = guard_of(request), request.client.host if request.client else ""
+    auth, host = auth_of(request), request.client.host if request.client else ""
     onwards, key = await field_of(request, "next"), (await field_of(request, "key")).strip()
-    if wait := guard.attempts.seconds_left(host):
+    if wait := auth.attempts.seconds_left(host):
         words = f"Too many wrong keys came from here: try again in {ceil(wait)} seconds."
         reply = _form(request, onwards, words, 429)
         reply.headers["Retry-After"] = str(ceil(wait))
@@ -51,11 +51,11 @@ async def log_in(request: Request) -> Response:
         check_origin(request)
     except ForgedError:
         return _form(request, onwards, _AGAIN, 403)
-    if not guard.login_form.is_good(cookie_of(request, FORM) or "", await field_of(request, FIELD)):
+    if not auth.login_form.is_good(cookie_of(request, FORM) or "", await field_of(request, FIELD)):
         return _form(request, onwards, _AGAIN, 403)
-    begun = await run_in_threadpool(guard.login, key)
+    begun = await run_in_threadpool(auth.login, key)
     if begun is None:
-        guard.attempts.fail(host)
+        auth.attempts.fail(host)
         return _form(request, onwards, _WRONG, 403)
     _end(request)
     reply = _onwards(onwards)
@@ -79,12 +79,12 @@ async def log_out(
 def _end(request: Request) -> None:
     """End the session that the browser had, so that no two are open."""
     if former := cookie_of(request, SESSION):
-        guard_of(request).sessions.end(former)
+        auth_of(request).sessions.end(former)
 
 
 def _form(request: Request, onwards: str, refusal: str = "", status: int = 200) -> Response:
     """The form, with a token that goes with the cookie of this browser."""
-    form = guard_of(request).login_form
+    form = auth_of(request).login_form
     known = cookie_of(request, FORM) or ""
     said = known if form.is_fresh(known) else form.cookie()
     values = {"token": form.token(said), "next": _inside(onwards), "refusal": refusal}

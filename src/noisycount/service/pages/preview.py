@@ -20,9 +20,9 @@ from noisycount.ledger.price import odds_of_all
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.schema import Kind
 from noisycount.query.text import written_name
+from noisycount.service.api.questions import Question
 from noisycount.service.pages.conditions import Operator, operators_of
 from noisycount.service.pages.picture import dots_picture
-from noisycount.service.spend import Question
 from noisycount.tasks.count_display import Trial
 from noisycount.tasks.count_display import trial_facts as count_facts
 from noisycount.tasks.opening import Counter

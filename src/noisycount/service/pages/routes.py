@@ -9,12 +9,12 @@ from fastapi import APIRouter, Depends, Request, Response
 from markupsafe import Markup
 
 from noisycount.access.keys import User
-from noisycount.service.auth.guard import owner_of
+from noisycount.service.auth import owner_of
 from noisycount.service.pages.ask import router as ask_routes
 from noisycount.service.pages.explore import router as explore_routes
 from noisycount.service.pages.layout import download, page
 from noisycount.service.pages.ledger import router as ledger_routes
-from noisycount.service.users import State
+from noisycount.service.state import State
 from noisycount.tasks.report.forms import MEDIA, report_fragment, written_report
 from noisycount.tasks.report.report import report_on
 from noisycount.tasks.report.words import TITLE

@@ -13,7 +13,7 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, Key, OKPKey, RSAKey
 
 from noisycount.config.file import load
-from noisycount.service.auth.oidc import Tokens
+from noisycount.service.oidc import Tokens
 from tests.commands import configure
 
 ISSUER = "https://login.example.org/clinic"

@@ -11,7 +11,7 @@ import pytest
 
 from noisycount.config.service import OidcConfig
 from noisycount.errors import ConfigError
-from noisycount.service.auth.oidc import IssuerKeys, fetched
+from noisycount.service.oidc import IssuerKeys, fetched
 from tests.service.auth.conftest import Clock
 from tests.service.auth.oidc.conftest import ISSUER, issuer_key, key_set
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from noisycount.service.auth.oidc import decoded, is_of_login, json_object
+from noisycount.service.oidc import decoded, is_of_login, json_object
 from tests.service.auth.oidc.conftest import written
 
 

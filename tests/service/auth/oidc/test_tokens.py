@@ -14,7 +14,7 @@ from noisycount.access.keys import Role
 from noisycount.config.file import load
 from noisycount.config.service import OidcConfig
 from noisycount.errors import ConfigError
-from noisycount.service.auth.oidc import IssuerKeys, Tokens
+from noisycount.service.oidc import IssuerKeys, Tokens
 from tests.commands import configure
 from tests.service.auth.oidc.conftest import (
     ISSUER,

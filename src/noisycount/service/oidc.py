@@ -1,17 +1,7 @@
-"""What the claims of a token must say, whatever a library makes of them.
+"""Who comes with a token of an issuer (OpenID Connect), read strictly whatever a library allows.
 
 Libraries differ: some take a list of issuers that holds the right one, or a time that is not a
 number, with which every comparison is false, so that a token never ends.
-
-What an issuer gives out, fetched as it says, and no further.
-
-What the header of a token may say, whatever else a library would let it say.
-
-The parts of a token, read in the one way in which they can be understood.
-
-The public keys of an issuer: a file, or what the issuer itself gives out.
-
-Who comes with a token of an issuer.
 """
 
 import base64
@@ -39,135 +29,81 @@ from noisycount.config.config import Config
 from noisycount.config.service import OidcConfig, is_safe_address
 from noisycount.errors import ConfigError
 from noisycount.frozen import frozen
-from noisycount.service.bodies import exact_json
+from noisycount.service.middleware import exact_json
 
 __all__ = ["IssuerKeys", "Tokens", "decoded", "fetched", "is_of_login", "json_object"]
 
-
-_LEEWAY = 30  # seconds by which two clocks may differ
-
-
-_LATEST = 253_402_300_800  # seconds: the year 10000; later is a slip (milliseconds), or no end
+_LONGEST_TOKEN = 16_384  # characters
+_MALFORMED = (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 
-def subject_of(claims: Mapping[str, object], config: OidcConfig, now: float) -> str | None:
-    """Who comes, of the claims of a token that is signed; None: it is for others, or is over.
+@frozen
+class Tokens:
+    """The tokens of one issuer for one audience.
 
-    Args:
-        claims: Of the token.
-        config: Whose tokens are taken, and for whom.
+    Attributes:
+        config: Whose, for whom, and who that may be.
+        users: Who comes, by subject.
+        keys: The issuer's.
         now: Seconds since 1970.
     """
-    holds = _is_from(claims, config.issuer) and _is_for(claims, config.audience)
-    if not (holds and _is_current(claims, now) and isinstance(claims.get("sub", ""), str)):
-        return None
-    if config.claim == "email" and claims.get("email_verified", True) is not True:
-        return None  # OpenID Connect Core, section 5.1: anybody may have written it down
-    subject = claims.get(config.claim)
-    return subject if isinstance(subject, str) else None
 
+    config: OidcConfig
+    users: Mapping[str, User]
+    keys: "IssuerKeys"
+    now: Callable[[], float] = time.time
 
-def _is_from(claims: Mapping[str, object], issuer: str) -> bool:
-    """Whether the issuer is this text, to the last character (RFC 7519, section 4.1.1)."""
-    said = claims.get("iss")
-    return isinstance(said, str) and said == issuer
+    @classmethod
+    def of(cls, configuration: Config) -> Self | None:
+        """The tokens that an owner takes; None: none.
 
+        Raises:
+            ConfigError: One of those who may come is no analyst, or may ask what is not there.
+        """
+        config = configuration.service.oidc
+        if config is None:
+            return None
+        users = {}
+        for subject, analyst in config.analysts.items():
+            check_analyst(analyst.name, configuration)
+            role = Role(analyst.role)
+            datasets = granted(role, analyst.datasets, configuration)
+            grants = None if datasets is None else frozenset(datasets)
+            users[subject] = User(analyst.name, role, grants)
+        return cls(config, users, IssuerKeys(config))
 
-def _is_for(claims: Mapping[str, object], audience: str) -> bool:
-    """Whether the audience is this text, or a list of texts with it (RFC 7519, section 4.1.3)."""
-    said = claims.get("aud")
-    if isinstance(said, list):
-        return all(isinstance(one, str) for one in said) and audience in said
-    return isinstance(said, str) and said == audience
+    def user(self, token: str) -> User | None:
+        """Who comes with a signed JSON Web Token.
 
+        None: it is not the issuer's, not for us, over, or nobody's.
 
-def _is_current(claims: Mapping[str, object], now: float) -> bool:
-    """Whether a token ends, has not ended, has begun and was not made in the future."""
-    ends = _time(claims.get("exp"))
-    begins = [_time(claims[name]) for name in ("nbf", "iat") if name in claims]
-    if ends is None or ends <= now - _LEEWAY:
-        return False
-    return all(begin is not None and begin <= now + _LEEWAY for begin in begins)
+        Raises:
+            ConfigError: The keys of the issuer cannot be had.
+        """
+        if len(token) > _LONGEST_TOKEN:
+            return None
+        try:
+            return self._user(token)
+        except _MALFORMED:
+            return None
 
+    def _user(self, token: str) -> User | None:
+        header = json_object(decoded(token.partition(".")[0]))
+        if not is_of_login(header, self.config.algorithms):
+            return None
+        registry = JWSRegistry(algorithms=self.config.algorithms, strict_check_header=False)
+        signed = jws.deserialize_compact(token, self._key, registry=registry)
+        claims = json_object(signed.payload or b"")
+        subject = subject_of(claims, self.config, self.now())
+        return None if subject is None else self.users.get(subject)
 
-def _time(said: object) -> float | None:
-    """Seconds since 1970; None: it is no such number, as NaN is in no interval."""
-    if isinstance(said, bool) or not isinstance(said, int | float):
-        return None
-    return said if 0 <= said < _LATEST else None
-
-
-_SECONDS = 5.0
-
-
-_LONGEST = 262_144  # bytes: some hundred keys
-
-
-class _Staying(HTTPRedirectHandler):
-    """Nobody is followed elsewhere: an owner named an address."""
-
-    def redirect_request(  # noqa: PLR0913, PLR0917  (its signature)
-        self,
-        req: Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: Message,
-        newurl: str,
-    ) -> None:
-        """No request."""
-
-
-def fetched(address: str) -> bytes:
-    """What an address holds.
-
-    Args:
-        address: By https, or on this machine.
-
-    Raises:
-        OSError: It does not answer in time, or sends elsewhere.
-        ValueError: Somebody on the way could answer in its place, or it holds too much.
-    """
-    if not is_safe_address(address):
-        raise ValueError("an address that is neither https nor on this machine")
-    try:
-        with build_opener(_Staying).open(address, timeout=_SECONDS) as reply:
-            content: bytes = reply.read(_LONGEST + 1)
-    except HTTPError as error:
-        error.close()  # it is a reply as well
-        raise
-    except HTTPException as error:
-        raise OSError(str(error)) from None
-    if len(content) > _LONGEST:
-        raise ValueError("an address that holds too much")
-    return content
-
-
-_TYPES = {"jwt", "at+jwt", "application/at+jwt"}
-
-
-_REFUSED = {"crit", "b64"}  # extensions of RFC 7515 and RFC 7797: none is understood here
-
-
-_NESTED = "jwt"  # RFC 7519, section 5.2: a token in a token
-
-
-def is_of_login(header: Mapping[str, object], algorithms: Collection[str]) -> bool:
-    """Whether a header is that of a token that tells who comes, signed as the owner chose.
-
-    Args:
-        header: Of a token whose signature is not checked yet.
-        algorithms: That the owner takes, all of them with a public key.
-    """
-    algorithm, kind = header.get("alg"), header.get("typ", "JWT")
-    return (
-        isinstance(algorithm, str)
-        and algorithm in algorithms
-        and isinstance(kind, str)
-        and kind.lower() in _TYPES
-        and str(header.get("cty", "")).lower() != _NESTED
-        and _REFUSED.isdisjoint(header)
-    )
+    def _key(self, signed: GuestProtocol) -> Key:
+        """The key that the header of a token names, of those of the issuer and of no other."""
+        key_id: Any = signed.headers().get("kid")
+        key = self.keys.key(key_id) if key_id is None or isinstance(key_id, str) else None
+        if key is None:
+            raise ValueError("no key of the issuer")
+        return key
 
 
 _BASE64URL = re.compile(r"[A-Za-z0-9_-]*")
@@ -199,27 +135,116 @@ def json_object(content: bytes) -> dict[str, Any]:
     return found
 
 
+_TYPES = {"jwt", "at+jwt", "application/at+jwt"}
+_REFUSED = {"crit", "b64"}  # extensions of RFC 7515 and RFC 7797: none is understood here
+_NESTED = "jwt"  # RFC 7519, section 5.2: a token in a token
+
+
+def is_of_login(header: Mapping[str, object], algorithms: Collection[str]) -> bool:
+    """Whether an unchecked header is that of a token that tells who comes, signed as chosen.
+
+    Args:
+        header: Of a token whose signature is not checked yet.
+        algorithms: That the owner takes, all of them with a public key.
+    """
+    algorithm, kind = header.get("alg"), header.get("typ", "JWT")
+    return (
+        isinstance(algorithm, str)
+        and algorithm in algorithms
+        and isinstance(kind, str)
+        and kind.lower() in _TYPES
+        and str(header.get("cty", "")).lower() != _NESTED
+        and _REFUSED.isdisjoint(header)
+    )
+
+
+_LEEWAY = 30  # seconds by which two clocks may differ
+_LATEST = 253_402_300_800  # seconds: the year 10000; later is a slip (milliseconds), or no end
+
+
+def subject_of(claims: Mapping[str, object], config: OidcConfig, now: float) -> str | None:
+    """Who comes, of the claims of a signed token; None: it is for others, or is over."""
+    holds = claims.get("iss") == config.issuer and _is_for(claims.get("aud"), config.audience)
+    if not (holds and _is_current(claims, now) and isinstance(claims.get("sub", ""), str)):
+        return None
+    if config.claim == "email" and claims.get("email_verified", True) is not True:
+        return None  # OpenID Connect Core, section 5.1: anybody may have written it down
+    subject = claims.get(config.claim)
+    return subject if isinstance(subject, str) else None
+
+
+def _is_for(said: object, audience: str) -> bool:
+    """Whether the audience is this text, or a list of texts with it (RFC 7519, section 4.1.3)."""
+    if isinstance(said, list):
+        return all(isinstance(one, str) for one in said) and audience in said
+    return said == audience
+
+
+def _is_current(claims: Mapping[str, object], now: float) -> bool:
+    """Whether a token ends, has not ended, has begun and was not made in the future."""
+    ends = _time(claims.get("exp"))
+    begins = [_time(claims[name]) for name in ("nbf", "iat") if name in claims]
+    if ends is None or ends <= now - _LEEWAY:
+        return False
+    return all(begin is not None and begin <= now + _LEEWAY for begin in begins)
+
+
+def _time(said: object) -> float | None:
+    """Seconds since 1970; None: it is no such number, as NaN is in no interval."""
+    if isinstance(said, bool) or not isinstance(said, int | float):
+        return None
+    return said if 0 <= said < _LATEST else None
+
+
+_SECONDS = 5.0
+_LARGEST = 262_144  # bytes: some hundred keys
+
+
+class _Staying(HTTPRedirectHandler):
+    """Nobody is followed elsewhere: an owner named an address."""
+
+    def redirect_request(  # noqa: PLR0913, PLR0917  (its signature)
+        self,
+        req: Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: Message,
+        newurl: str,
+    ) -> None:
+        """No request."""
+
+
+def fetched(address: str) -> bytes:
+    """What an address holds, by https or on this machine.
+
+    Raises:
+        OSError: It does not answer in time, or sends elsewhere.
+        ValueError: Somebody on the way could answer in its place, or it holds too much.
+    """
+    if not is_safe_address(address):
+        raise ValueError("an address that is neither https nor on this machine")
+    try:
+        with build_opener(_Staying).open(address, timeout=_SECONDS) as reply:
+            content: bytes = reply.read(_LARGEST + 1)
+    except HTTPError as error:
+        error.close()  # it is a reply as well
+        raise
+    except HTTPException as error:
+        raise OSError(str(error)) from None
+    if len(content) > _LARGEST:
+        raise ValueError("an address that holds too much")
+    return content
+
+
 _FRESH = 3600.0  # seconds for which keys are taken as they are
-
-
-_LONGEST_ISSUER_KEYS = 86_400.0  # and at most, where the issuer does not answer
-
-
+_LONGEST_KEPT = 86_400.0  # and at most, where the issuer does not answer
 _PAUSE = 60.0  # between two requests: who makes up key ids makes no storm
-
-
-_MALFORMED = (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 
 @dataclass(slots=True)
 class IssuerKeys:
-    """The keys with which an issuer signs, fetched when they are needed.
-
-    Args:
-        config: Whose they are, and where.
-        fetch: Gives what an address holds.
-        clock: Seconds, from any beginning.
-    """
+    """The public keys with which an issuer signs, from a file, or fetched when they are needed."""
 
     config: OidcConfig
     fetch: Callable[[str], bytes] = fetched
@@ -234,9 +259,6 @@ class IssuerKeys:
         """The public key of an id; without one the only key there is. None: it is unknown.
 
         An id that is not there has the keys fetched again, at most once a minute.
-
-        Args:
-            key_id: What the header of a token says; None: nothing.
 
         Raises:
             ConfigError: The keys cannot be had.
@@ -270,7 +292,7 @@ class IssuerKeys:
             self._take(self.fetch(self._address()))
             self._got = now
         except (OSError, ValueError, KeyError, TypeError, ConfigError):
-            if self._is_older_than(_LONGEST_ISSUER_KEYS):
+            if self._is_older_than(_LONGEST_KEPT):
                 self._content, self._keys = None, ()
 
     def _address(self) -> str:
@@ -321,76 +343,3 @@ def _known(said: dict[str, Any]) -> list[Key]:
         return KeySet.import_key_set({"keys": [said]}).keys
     except _MALFORMED:
         return []
-
-
-_LONGEST_TOKENS = 16_384  # characters
-
-
-@frozen
-class Tokens:
-    """The tokens of one issuer for one audience.
-
-    Attributes:
-        config: Whose, for whom, and who that may be.
-        users: Who comes, by subject.
-        keys: The issuer's.
-        now: Seconds since 1970.
-    """
-
-    config: OidcConfig
-    users: Mapping[str, User]
-    keys: IssuerKeys
-    now: Callable[[], float] = time.time
-
-    @classmethod
-    def of(cls, configuration: Config) -> Self | None:
-        """The tokens that an owner takes; None: none.
-
-        Raises:
-            ConfigError: One of those who may come is no analyst, or may ask what is not there.
-        """
-        config = configuration.service.oidc
-        if config is None:
-            return None
-        users = {}
-        for subject, analyst in config.analysts.items():
-            check_analyst(analyst.name, configuration)
-            role = Role(analyst.role)
-            datasets = granted(role, analyst.datasets, configuration)
-            grants = None if datasets is None else frozenset(datasets)
-            users[subject] = User(analyst.name, role, grants)
-        return cls(config, users, IssuerKeys(config))
-
-    def user(self, token: str) -> User | None:
-        """Who comes with a token; None: it is not the issuer's, not for us, over, or nobody's.
-
-        Args:
-            token: A JSON Web Token, signed.
-
-        Raises:
-            ConfigError: The keys of the issuer cannot be had.
-        """
-        if len(token) > _LONGEST_TOKENS:
-            return None
-        try:
-            return self._visitor(token)
-        except _MALFORMED:
-            return None
-
-    def _visitor(self, token: str) -> User | None:
-        header = json_object(decoded(token.partition(".")[0]))
-        if not is_of_login(header, self.config.algorithms):
-            return None
-        registry = JWSRegistry(algorithms=self.config.algorithms, strict_check_header=False)
-        signed = jws.deserialize_compact(token, self._key, registry=registry)
-        claims = json_object(signed.payload or b"")
-        subject = subject_of(claims, self.config, self.now())
-        return None if subject is None else self.users.get(subject)
-
-    def _key(self, signed: GuestProtocol) -> Key:
-        """The key that the header of a token names, of those of the issuer and of no other."""
-        key_id: Any = signed.headers().get("kid")
-        key = self.keys.key(key_id) if key_id is None or isinstance(key_id, str) else None
-        if key is None:
-            raise ValueError("no key of the issuer")
-        return key

@@ -1,11 +1,4 @@
-"""How often somebody may show a wrong key.
-
-The two cookies of the page: a session's, and that of the form that begins one.
-
-The token of the one form that is filled in before there is a session.
-
-Sessions of the page: who is logged in, in memory alone.
-"""
+"""The login and the sessions of the pages, in memory alone: attempts, cookies, forms, sessions."""
 
 import hashlib
 import hmac
@@ -39,40 +32,21 @@ __all__ = [
     "set_cookie",
 ]
 
-
-MOST = 10
-
-
-"""So many wrong keys may come from one place within so many `SECONDS`."""
-
-
-SECONDS = 60.0
-
-
+MOST, SECONDS = 10, 60.0  # so many wrong keys may come from one place within so many seconds
 _PLACES = 10_000  # that are kept in mind, the latest
-
-
-_HOMES = 64  # bits of an address of which one customer has all the rest
+_HOME_BITS = 64  # of an IPv6 address, of which one customer has all the rest
 
 
 @dataclass(slots=True)
 class Attempts:
-    """The wrong keys of the last minute, by where they came from.
-
-    Args:
-        clock: Seconds, from any beginning.
-    """
+    """The wrong keys of the last minute, by where they came from."""
 
     clock: Callable[[], float] = time.monotonic
     _failed: OrderedDict[str, deque[float]] = field(default_factory=OrderedDict, init=False)
     _turn: Lock = field(default_factory=Lock, init=False)
 
     def seconds_left(self, host: str) -> float:
-        """How long a host has to wait until its next attempt; 0 where it may try.
-
-        Args:
-            host: Its address.
-        """
+        """How long an address has to wait until its next attempt; 0 where it may try."""
         with self._turn:
             failed = self._failed.get(_place(host))
             if failed is None or len(failed) < MOST:
@@ -80,11 +54,7 @@ class Attempts:
             return max(0.0, failed[0] + SECONDS - self.clock())
 
     def fail(self, host: str) -> None:
-        """Keep a wrong key in mind.
-
-        Args:
-            host: The address that it came from.
-        """
+        """Keep a wrong key in mind that came from an address."""
         with self._turn:
             place = _place(host)
             self._failed.setdefault(place, deque(maxlen=MOST)).append(self.clock())
@@ -105,35 +75,23 @@ def _place(host: str) -> str:
     except ValueError:
         return host
     if isinstance(address, IPv6Address):
-        return str(ip_network((int(address), _HOMES), strict=False))
+        return str(ip_network((int(address), _HOME_BITS), strict=False))
     return host
 
 
-SESSION = "noisycount"
-
-
-FORM = "noisycount-login"
-
-
+SESSION, FORM = "noisycount", "noisycount-login"  # the two cookies
 _HOST_ONLY = "__Host-"  # a browser takes such a cookie from this very host alone, by https
 
 
 def cookie_of(request: Request, name: str) -> str | None:
     """What a cookie says; None where there is none."""
-    return request.cookies.get(_full(request, name))
+    return request.cookies.get(_full_name(request, name))
 
 
 def set_cookie(request: Request, response: Response, name: str, said: str) -> None:
-    """Let a browser say something with every request to this server, and tell it to no script.
-
-    Args:
-        request: Behind TLS or not.
-        response: Which brings the cookie.
-        name: `SESSION` or `FORM`.
-        said: What it says.
-    """
+    """Let a browser say something with every request to this server, and tell it to no script."""
     response.set_cookie(
-        _full(request, name),
+        _full_name(request, name),
         said,
         path="/",
         secure=is_secure(request),
@@ -143,9 +101,9 @@ def set_cookie(request: Request, response: Response, name: str, said: str) -> No
 
 
 def drop_cookie(request: Request, response: Response, name: str) -> None:
-    """Let a browser forget it."""
+    """Let a browser forget a cookie."""
     response.delete_cookie(
-        _full(request, name),
+        _full_name(request, name),
         path="/",
         secure=is_secure(request),
         httponly=True,
@@ -158,30 +116,20 @@ def is_secure(request: Request) -> bool:
     return request.url.scheme == "https"
 
 
-def _full(request: Request, name: str) -> str:
+def _full_name(request: Request, name: str) -> str:
     return f"{_HOST_ONLY}{name}" if is_secure(request) else name
 
 
-LASTS = 3600.0
-
-
-"""Seconds for which a form may stay open."""
-
-
+LASTS = 3600.0  # seconds for which a form may stay open
 _BYTES = 32
-
-
 _DIGITS = 12  # of seconds: thirty thousand years
 
 
 @frozen
 class LoginForm:
-    """Pairs of a cookie and a token that only this server makes.
+    """Pairs of a cookie and a token that only this server makes, before there is a session.
 
     So no other site can log somebody in under a name that is not theirs.
-
-    Args:
-        clock: Seconds, from any beginning.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -208,30 +156,17 @@ class LoginForm:
         return is_number and 0 <= self.clock() - int(begun) < LASTS
 
 
-IDLE = 1800.0
-
-
-"""Seconds after which a session ends that nobody used."""
-
-
-LONGEST = 43_200.0
-
-
-"""Seconds after which any session ends."""
-
-
-_MOST = 20  # of one key: each more ends the oldest
+IDLE = 1800.0  # seconds after which a session ends that nobody used
+LONGEST = 43_200.0  # seconds after which any session ends
+_MOST_SESSIONS = 20  # of one key: each more ends the oldest
 
 
 @frozen
 class Session:
-    """Somebody who logged in.
+    """Somebody who logged in with the key of an id.
 
-    Attributes:
-        key_id: Of the key with which they did.
-        csrf: What each of their forms carries, so that no other site can fill one.
-        begun: When, in seconds of the clock.
-        used: When it was last used.
+    `csrf` is what each of their forms carries, so that no other site can fill one; `begun` and
+    `used` are seconds of the clock.
     """
 
     key_id: str
@@ -246,37 +181,25 @@ class Session:
 
 @dataclass(slots=True)
 class Sessions:
-    """The sessions of one server, by the hash of what the browser's cookie says.
-
-    Args:
-        clock: Seconds, from any beginning.
-    """
+    """The sessions of one server, by the hash of what the browser's cookie says."""
 
     clock: Callable[[], float] = time.monotonic
     _open: dict[bytes, Session] = field(default_factory=dict, init=False, repr=False)
     _turn: Lock = field(default_factory=Lock, init=False, repr=False)
 
     def begin(self, key_id: str) -> str:
-        """What the cookie of a new session says, 256 random bits.
-
-        Args:
-            key_id: Of the key that was shown.
-        """
+        """What the cookie of a new session says, 256 random bits."""
         said, now = secrets.token_urlsafe(_BYTES), self.clock()
         with self._turn:
             self._open = {h: one for h, one in self._open.items() if not one.is_over(now)}
             mine = [name for name, one in self._open.items() if one.key_id == key_id]
-            for oldest in mine[: max(0, len(mine) - _MOST + 1)]:
+            for oldest in mine[: max(0, len(mine) - _MOST_SESSIONS + 1)]:
                 del self._open[oldest]
             self._open[_hash(said)] = Session(key_id, secrets.token_urlsafe(_BYTES), now, now)
         return said
 
     def session(self, said: str) -> Session | None:
-        """The session of a cookie, used now; None: there is none, or it is over.
-
-        Args:
-            said: By the cookie.
-        """
+        """The session of a cookie, used now; None: there is none, or it is over."""
         name, now = _hash(said), self.clock()
         with self._turn:
             found = self._open.get(name)
@@ -289,7 +212,7 @@ class Sessions:
             return found
 
     def end(self, said: str) -> None:
-        """The end of the session of a cookie, if it has one."""
+        """End the session of a cookie, if it has one."""
         with self._turn:
             self._open.pop(_hash(said), None)
 

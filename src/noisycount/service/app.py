@@ -1,0 +1,95 @@
+"""The application: routes for programs, pages for people, one state.
+
+It answers as soon as it listens: the routes that need neither records nor laws are there at once,
+the others are loaded behind the first answers, and who asks for one sooner waits for it.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+
+from anyio import to_thread
+from fastapi import APIRouter, FastAPI
+
+from noisycount.service.api.document import members, responses
+from noisycount.service.auth import Auth
+from noisycount.service.errors import add_handlers
+from noisycount.service.log import Write, written
+from noisycount.service.middleware import (
+    BodyLimit,
+    ConcurrencyLimit,
+    LateRoutes,
+    Loading,
+    RequestLog,
+)
+from noisycount.service.pages.layout import router as static_files
+from noisycount.service.pages.layout import show_refusals_as_pages
+from noisycount.service.pages.login import router as login
+from noisycount.service.state import ServiceState
+
+__all__ = ["application"]
+
+_SPARE = 8  # threads for what does not wait
+
+health = APIRouter(tags=["health"])
+
+
+@health.get("/healthz", responses=responses(members("status:string"), {"status": "ok"}))
+async def healthz() -> dict[str, str]:
+    """Whether the service is there; it says nothing of any data set, and needs no key."""
+    return {"status": "ok"}
+
+
+def application(state: ServiceState, write: Write = written) -> FastAPI:
+    """The application of an open state, which its caller closes.
+
+    Args:
+        state: What all requests share; `request.app.state.service`.
+        write: Where a line about each request goes.
+
+    `application(state).state.late` are the routes that are loaded later.
+    """
+    made = FastAPI(
+        title="noisycount",
+        summary="Private counts: exact noise, a budget, and what the answer means.",
+        version="1",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,  # until all is there that it tells of
+        redirect_slashes=False,  # to wherever the head of a request says that it is
+        lifespan=_threads,
+    )
+    made.state.service, made.state.auth = state, Auth.of(state.configuration)
+    for family in (health, static_files, login):
+        made.include_router(family)
+    made.state.late = LateRoutes(made.router, partial(_add_late, made))
+    service = state.configuration.service
+    made.add_middleware(Loading, late=made.state.late)
+    made.add_middleware(ConcurrencyLimit, most=service.concurrency)
+    made.add_middleware(BodyLimit, most=service.body, depth=service.depth)
+    made.add_middleware(RequestLog, write=write)
+    add_handlers(made)
+    show_refusals_as_pages(made)
+    return made
+
+
+def _add_late(made: FastAPI) -> None:
+    """The routes that need laws, engines or the question language, and the document of all."""
+    from noisycount.service.api.analysis import router as meanings  # noqa: PLC0415 - loads all that
+    from noisycount.service.api.questions import router as questions  # noqa: PLC0415 - the same
+    from noisycount.service.pages.routes import router as pages  # noqa: PLC0415 - the same
+
+    for family in (questions, meanings, pages):
+        made.include_router(family)
+    made.openapi_url = "/openapi.json"
+    made.setup()
+
+
+@asynccontextmanager
+async def _threads(made: FastAPI) -> AsyncIterator[None]:
+    """A thread for each request that may be there at once, as most of them wait for a tick."""
+    state: ServiceState = made.state.service
+    to_thread.current_default_thread_limiter().total_tokens = (
+        state.configuration.service.concurrency + _SPARE
+    )
+    yield

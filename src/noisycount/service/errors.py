@@ -1,0 +1,316 @@
+"""What the service refuses, and its replies as RFC 9457 has them: a kind, a status, a sentence."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from click import ClickException
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from noisycount.errors import (
+    BudgetError,
+    ConfigError,
+    LedgerError,
+    NoisyCountError,
+    OverrunError,
+    PredicateError,
+    ReuseError,
+    SourceError,
+)
+from noisycount.frozen import frozen
+
+__all__ = [
+    "MEDIA_TYPE",
+    "BusyError",
+    "DepthError",
+    "DoubledError",
+    "ForbiddenError",
+    "ForgedError",
+    "InFlightError",
+    "LargeError",
+    "Problem",
+    "RateError",
+    "ServiceError",
+    "SlowError",
+    "StoppingError",
+    "UnauthenticatedError",
+    "UncheckedError",
+    "UnknownError",
+    "UnknownReleaseError",
+    "add_handlers",
+    "problem_reply",
+]
+
+
+class ServiceError(NoisyCountError):
+    """A refusal that the command line never needs; each kind has one sentence."""
+
+    sentence = ""
+
+    def __init__(self, limit: object = None) -> None:
+        super().__init__(self.sentence.format(limit))
+
+
+class UnknownError(ServiceError):
+    """A data set that is not there, or not for this user: nobody can tell which."""
+
+    sentence = "there is no such data set, or you may not see it: GET /v1/datasets lists yours"
+
+
+class UnknownReleaseError(ServiceError):
+    """A release that is not there, or not this user's: nobody can tell which."""
+
+    sentence = "there is no such release, or you may not see it: the reply to a spend names its id"
+
+
+class InFlightError(ServiceError):
+    """An idempotency key whose request is still worked on."""
+
+    sentence = (
+        "the request of this Idempotency-Key is still worked on: ask again a little later, which"
+        " costs nothing more"
+    )
+
+
+class StoppingError(ServiceError):
+    """A request that came while the service stops."""
+
+    sentence = "the service is stopping: ask again when it is there again"
+
+
+class BusyError(ServiceError):
+    """A request that came while too many others are worked on."""
+
+    sentence = "too many requests are worked on: ask again a little later"
+
+
+class RateError(ServiceError):
+    """A request of a user who asked too often; the next may come after some `seconds`."""
+
+    sentence = "you ask too often: wait as long as Retry-After says"
+
+    def __init__(self, seconds: int) -> None:
+        self.seconds = seconds
+        super().__init__()
+
+
+class LargeError(ServiceError):
+    """A request of too many bytes."""
+
+    sentence = "a request may have {:,} bytes: send less, or ask in parts"
+
+
+class SlowError(ServiceError):
+    """A request that did not arrive in time."""
+
+    sentence = "a request must arrive whole within {:g} s: send it again"
+
+
+class DepthError(ServiceError):
+    """A request whose JSON is too deep."""
+
+    sentence = "JSON may be {} brackets deep: send what the document describes"
+
+
+class DoubledError(ServiceError):
+    """A request that says twice what it may say once."""
+
+    sentence = "a request may have one header {}, got several: send one"
+
+
+class UnauthenticatedError(ServiceError):
+    """A request of somebody who is not known; why is not told."""
+
+    sentence = (
+        "who asks is not known: send `Authorization: Bearer` and a key that is neither expired nor"
+        " revoked; an owner issues one by `noisycount analysts add`"
+    )
+
+
+class UncheckedError(ServiceError):
+    """A request of somebody who cannot be told from others now; the owner can mend why."""
+
+    sentence = (
+        "who asks cannot be checked now: ask again a little later; the owner finds why by"
+        " `noisycount analysts list`, and in the keys of the issuer"
+    )
+
+
+class ForbiddenError(ServiceError):
+    """A request of an analyst for what is an owner's."""
+
+    sentence = "only an owner may see this: ask one, or log in with an owner's key"
+
+
+class ForgedError(ServiceError):
+    """A form that was not filled in on a page of this session."""
+
+    sentence = (
+        "the form is not one of this session, or too old: open its page again and send it from"
+        " there"
+    )
+
+
+MEDIA_TYPE = "application/problem+json"
+_AGAIN = {"Retry-After": "5"}
+_CHALLENGE = {"WWW-Authenticate": 'Bearer realm="noisycount"'}
+_ASK_OWNER = "the owner finds why in the log of the service, and by `noisycount check`"
+
+
+@frozen
+class Problem:
+    """A kind of refusal.
+
+    Attributes:
+        name: The end of its `type`.
+        status: Of the reply.
+        title: What it is, for people.
+        detail: What is said in place of the error's own sentence, which may name files or engines
+            that are none of a user's business; None: nothing needs to be hidden.
+        again: Whether to ask again helps.
+        challenge: Whether a key would help.
+    """
+
+    name: str
+    status: int
+    title: str
+    detail: str | None = None
+    again: bool = False
+    challenge: bool = False
+
+    def reply(self, sentence: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+        """The reply that tells it."""
+        content = {
+            "type": f"urn:noisycount:{self.name}",
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail or sentence,
+        }
+        usual = (_AGAIN if self.again else {}) | (_CHALLENGE if self.challenge else {})
+        return JSONResponse(content, self.status, {**usual, **(headers or {})}, MEDIA_TYPE)
+
+
+PROBLEMS: Mapping[type[Exception], Problem] = {  # each class before its parents
+    UnauthenticatedError: Problem("unauthenticated", 401, "Who asks?", challenge=True),
+    UncheckedError: Problem("unchecked", 503, "Who asks cannot be checked", again=True),
+    ForbiddenError: Problem("forbidden", 403, "An owner's"),
+    ForgedError: Problem("forged", 403, "Not a form of this session"),
+    UnknownError: Problem("unknown", 404, "No such data set"),
+    UnknownReleaseError: Problem("unknown", 404, "No such release"),
+    ReuseError: Problem("key-reuse", 422, "The key names another request"),
+    InFlightError: Problem("in-flight", 409, "Still worked on", again=True),
+    StoppingError: Problem("stopping", 503, "Stopping", again=True),
+    BusyError: Problem("busy", 503, "Too much at once", again=True),
+    RateError: Problem("rate", 429, "Too often"),
+    LargeError: Problem("large", 413, "Too large"),
+    SlowError: Problem("slow", 408, "Too slow"),
+    DepthError: Problem("deep", 400, "Too deep"),
+    DoubledError: Problem("doubled", 400, "Said twice"),
+    PredicateError: Problem("question", 422, "Outside the question language"),
+    BudgetError: Problem("budget", 403, "More than is left"),
+    OverrunError: Problem("overrun", 504, "Not ready in time", again=True),
+    SourceError: Problem(
+        "records", 503, "The records cannot be counted", f"the records cannot be used: {_ASK_OWNER}"
+    ),
+    LedgerError: Problem(
+        "ledger", 503, "The ledger cannot be used", f"the ledger cannot be used: {_ASK_OWNER}"
+    ),
+    ConfigError: Problem(
+        "configuration", 503, "Not configured", f"the data set cannot be asked yet: {_ASK_OWNER}"
+    ),
+    NoisyCountError: Problem("request", 422, "Cannot be asked"),
+    ClickException: Problem("request", 422, "Cannot be asked"),
+    ValueError: Problem("request", 422, "Cannot be asked"),
+}
+INTERNAL = Problem("internal", 500, "An error of the service", "the service failed")
+
+
+def problem_of(error: Exception) -> Problem:
+    """The kind of a refusal.
+
+    Example:
+        >>> problem_of(BudgetError("all is spent")).status, problem_of(KeyError("x")).status
+        (403, 500)
+    """
+    found = (problem for kind, problem in PROBLEMS.items() if isinstance(error, kind))
+    return next(found, INTERNAL)
+
+
+def problem_reply(error: Exception) -> JSONResponse:
+    """The reply that tells a refusal, in one line."""
+    wait = {"Retry-After": str(error.seconds)} if isinstance(error, RateError) else None
+    return problem_of(error).reply(_one_line(str(error)), wait)
+
+
+def add_handlers(application: FastAPI) -> None:
+    """Let every refusal of an application be a problem."""
+    for kind in (NoisyCountError, ClickException, ValueError, Exception):
+        application.add_exception_handler(kind, _refused)
+    application.add_exception_handler(RequestValidationError, _invalid)
+    application.add_exception_handler(HTTPException, _unrouted)
+
+
+async def _refused(request: Request, error: Exception) -> JSONResponse:
+    problem = problem_of(error)
+    request.state.problem = problem.name
+    if problem.detail and problem is not INTERNAL:
+        request.state.why = _one_line(str(error))  # for the owner, who reads the log
+    return problem_reply(error)
+
+
+async def _invalid(request: Request, error: Exception) -> JSONResponse:
+    """A body, a header or a path of another form."""
+    request.state.problem = "form"
+    faults: list[Any] = list(error.errors()) if isinstance(error, RequestValidationError) else []
+    is_json = all(fault["type"] != "json_invalid" for fault in faults)
+    status, title = (422, "Of another form") if is_json else (400, "No JSON")
+    told = "; ".join(map(fault_words, faults[:5]))
+    return Problem("form", status, title).reply(_one_line(told))
+
+
+async def _unrouted(request: Request, error: Exception) -> JSONResponse:
+    """What has no route, or not that method."""
+    assert isinstance(error, HTTPException)  # noqa: S101 - it handles no other
+    request.state.problem = "route"
+    return Problem("route", error.status_code, "No such route").reply(error.detail, error.headers)
+
+
+def _one_line(words: str) -> str:
+    return " ".join(words.split())
+
+
+_REPEATED = 2**53  # numbers up to which a remedy repeats them
+_NAME = "Idempotency-Key"
+_MISSING = f"a spend needs the header {_NAME}: a name of your choice for this request"
+_MALFORMED = f'{_NAME} must be 1 to 100 of the characters A-Z a-z 0-9 . _ ~ -, such as "poor-1"'
+
+
+def fault_words(fault: Mapping[str, Any]) -> str:
+    """What pydantic found wrong, without what was sent, but for a number that must be a text.
+
+    Example:
+        >>> fault_words({"loc": ("body", "epsilon"), "type": "string_type", "input": 0.17})
+        'epsilon must be a text: write the number in quotes, "0.17"'
+    """
+    place, *within = fault["loc"] or ("request",)
+    name, kind = ".".join(map(str, within)), fault["type"]
+    if kind == "json_invalid":
+        return f"the body is no JSON that has one meaning ({fault['ctx']['error']}): mend it"
+    if (place, name) == ("header", _NAME):
+        return _MISSING if kind == "missing" else _MALFORMED
+    if place == "body" and kind == "string_type" and len(within) == 1 and _is_short_number(fault):
+        return f'{name} must be a text: write the number in quotes, "{fault["input"]}"'
+    if place == "body" and kind == "missing" and within:
+        return f"{name} is missing from the body: give it"
+    if place == "body" and kind == "extra_forbidden":
+        return f"{name!r} is no member of this body: leave it out, or mend its name"
+    return f"{'.'.join(map(str, fault['loc'])) or 'request'}: {fault['msg']}"
+
+
+def _is_short_number(fault: Mapping[str, Any]) -> bool:
+    sent = fault.get("input")
+    if isinstance(sent, bool) or not isinstance(sent, int | float):
+        return False
+    return abs(sent) <= _REPEATED

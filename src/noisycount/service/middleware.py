@@ -1,0 +1,324 @@
+"""What every request passes before its route, outermost first: log, body, crowd, late routes."""
+
+import json
+import re
+import secrets
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from json import JSONDecodeError
+from threading import Lock
+from typing import Any
+
+from anyio import move_on_after, to_thread
+from fastapi.routing import APIRoute
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Match, Router
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from noisycount.service.errors import (
+    BusyError,
+    DepthError,
+    DoubledError,
+    LargeError,
+    SlowError,
+    problem_reply,
+)
+from noisycount.service.log import Write, place_of, written
+
+__all__ = [
+    "SINGLE",
+    "BodyLimit",
+    "ConcurrencyLimit",
+    "JsonRoute",
+    "LateRoutes",
+    "Loading",
+    "RequestLog",
+    "depth_of",
+    "exact_json",
+]
+
+
+class RequestLog:
+    """Writes a line for each request, and lets no error out with what it knows."""
+
+    def __init__(self, application: ASGIApp, write: Write = written) -> None:
+        self.application, self.write = application, write
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            await self.application(scope, receive, send)
+            return
+        request, status = secrets.token_hex(8), 500
+
+        async def marked(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                named = (b"x-request-id", request.encode()), (b"cache-control", b"no-store")
+                known = {name for name, _ in message["headers"]}
+                message["headers"] += [each for each in named if each[0] not in known]
+            await send(message)
+
+        told = dict[str, Any]()
+        try:
+            await self.application(scope, receive, marked)
+        except Exception as error:  # noqa: BLE001 - its text could hold anything
+            told = {"error": type(error).__name__, "at": place_of(error.__traceback__)}
+            refused = scope["app"].exception_handlers[Exception]
+            reply = await refused(Request(scope), error)
+            await reply(scope, receive, marked)
+        finally:
+            self.write({"request": request, **_facts(scope), "status": status, **told})
+
+
+def _facts(scope: Scope) -> dict[str, Any]:
+    """Who asked for what: the template of the route, not what was put into it."""
+    state = scope.get("state", {})
+    user = state.get("user")
+    told = {
+        "visitor": None if user is None else user.name,
+        "method": scope["method"],
+        "route": getattr(scope.get("route"), "path", None),
+    }
+    return told | {name: state[name] for name in ("problem", "why") if state.get(name)}
+
+
+SINGLE = frozenset(
+    {
+        *("authorization", "content-length", "content-type", "cookie", "host", "idempotency-key"),
+        *("origin", "sec-fetch-site", "transfer-encoding", "x-csrf-token"),
+    }
+)
+"""Headers that a request may have once: of two, one reader could take the first, one the last."""
+
+_PATIENCE = 30.0  # seconds: a megabyte comes over any line by then
+_FORMS = (b"application/x-www-form-urlencoded", b"multipart/form-data")
+
+
+class BodyLimit:
+    """Reads a request whole before anybody else sees it.
+
+    What says something twice, has more than `most` bytes, JSON deeper than `depth`, or takes longer
+    than `patience` seconds to arrive is refused; who is slow keeps nobody else waiting.
+    """
+
+    def __init__(
+        self, application: ASGIApp, most: int, depth: int, patience: float = _PATIENCE
+    ) -> None:
+        self.application, self.most, self.depth = application, most, depth
+        self.patience = patience
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] == "http":
+            try:
+                receive = await self._whole(scope, receive)
+            except (DoubledError, LargeError, SlowError, DepthError) as refusal:
+                await problem_reply(refusal)(scope, receive, send)
+                return
+        await self.application(scope, receive, send)
+
+    async def _whole(self, scope: Scope, receive: Receive) -> Receive:
+        """What gives a request that is here.
+
+        Raises:
+            DoubledError: It says something twice.
+            SlowError: It did not arrive in time, or not to its end.
+            LargeError: It has too many bytes.
+            DepthError: Its JSON is too deep.
+        """
+        names = Counter(name.decode("latin-1").lower() for name, _ in scope["headers"])
+        for name, times in names.items():
+            if times > 1 and name in SINGLE:
+                raise DoubledError(name.title())
+        if scope["method"] in {"GET", "HEAD"}:
+            return receive
+        with move_on_after(self.patience):
+            body = await self._body(receive)
+            kind = dict(scope["headers"]).get(b"content-type", b"")
+            if not kind.startswith(_FORMS) and depth_of(body) > self.depth:
+                raise DepthError(self.depth)  # the texts of a form may hold any brackets
+            messages = iter([{"type": "http.request", "body": body, "more_body": False}])
+
+            async def again() -> Message:
+                return next(messages, None) or await receive()
+
+            return again
+        raise SlowError(self.patience)
+
+    async def _body(self, receive: Receive) -> bytes:
+        parts, length, more = list[bytes](), 0, True
+        while more:
+            message = await receive()
+            if message["type"] != "http.request":  # the client is gone: what came may be a part
+                raise SlowError(self.patience)
+            parts.append(message.get("body", b""))
+            length += len(parts[-1])
+            if length > self.most:
+                raise LargeError(self.most)
+            more = message.get("more_body", False)
+        return b"".join(parts)
+
+
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+
+
+def depth_of(body: bytes) -> int:
+    """How many brackets of JSON are open at once at most; those in texts are none.
+
+    Example:
+        >>> depth_of(b'{"keys": {"town": ["[[[", null]]}}'), depth_of(b'"["'), depth_of(b"")
+        (3, 0, 0)
+    """
+    depth = deepest = 0
+    for bracket in _TEXT.sub(b"", body).translate(None, _NO_BRACKETS):
+        depth = depth + 1 if bracket in b"[{" else max(0, depth - 1)
+        deepest = max(deepest, depth)
+    return deepest
+
+
+class ConcurrencyLimit:
+    """Turns away who comes while `most` others are worked on.
+
+    A request whose reply has begun to leave is done: a client may take its time to read it.
+    """
+
+    def __init__(self, application: ASGIApp, most: int) -> None:
+        self.application, self.most, self.present = application, most, 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http" or scope["path"] == "/healthz":
+            await self.application(scope, receive, send)
+            return
+        if self.present >= self.most:
+            await problem_reply(BusyError())(scope, receive, send)
+            return
+        self.present += 1
+        is_there = True
+
+        async def leaving(message: Message) -> None:
+            nonlocal is_there
+            self.present -= is_there
+            is_there = False
+            await send(message)
+
+        try:
+            await self.application(scope, receive, leaving)
+        finally:
+            self.present -= is_there
+
+
+class LateRoutes:
+    """The routes that are not there at once: `add` loads them and adds them to the `router`."""
+
+    def __init__(self, router: Router, add: Callable[[], None]) -> None:
+        self.router, self.add, self.is_there = router, add, False
+        self._turn = Lock()
+
+    def load(self) -> None:
+        """Add them, unless they are there; who comes meanwhile waits."""
+        with self._turn:
+            if not self.is_there:
+                self.add()
+                self.is_there = True
+
+    def may_have(self, scope: Scope) -> bool:
+        """Whether none of the routes that are there takes a request."""
+        found = (route.matches(scope)[0] for route in self.router.routes)
+        return not self.is_there and all(match is Match.NONE for match in found)
+
+
+class Loading:
+    """Lets a request wait until the routes are there that may take it."""
+
+    def __init__(self, application: ASGIApp, late: LateRoutes) -> None:
+        self.application, self.late = application, late
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] == "http" and self.late.may_have(scope):
+            await to_thread.run_sync(self.late.load)
+        await self.application(scope, receive, send)
+
+
+_MOST_DIGITS = 400  # of a whole number: more than any real has
+
+
+def exact_json(content: bytes) -> Any:  # noqa: ANN401  (what came from outside has no type)
+    """What JSON says of which no two readers can see two things.
+
+    It is UTF-8 without a mark (RFC 8259, section 8.1). Section 4 lets a reader take the first or
+    the last of two members of one name: a proxy or a log may then show another price than the one
+    that is charged.
+
+    Raises:
+        ValueError: It is not UTF-8, no JSON, too deep, says a member twice at any depth, or has a
+            number that JSON does not have or that is too long to read.
+
+    Example:
+        >>> exact_json(b'{"epsilon": "0.1"}')
+        {'epsilon': '0.1'}
+    """
+    try:
+        return json.loads(
+            content.decode("utf-8"),
+            object_pairs_hook=_members,
+            parse_constant=_no_number,
+            parse_int=_whole,
+        )
+    except RecursionError:
+        raise ValueError("it is too deep") from None
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a member is said twice")
+    return members
+
+
+def _no_number(name: str) -> float:
+    """Nothing: Python reads NaN and Infinity, which JSON does not have."""
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"a number has more than {_MOST_DIGITS} digits")
+    return int(digits)
+
+
+class _JsonRequest(Request):
+    """A request whose body has one meaning."""
+
+    async def json(self) -> Any:  # noqa: ANN401  (as the class above has it)
+        """What the body says.
+
+        Raises:
+            JSONDecodeError: Nothing, or two things.
+        """
+        try:
+            return exact_json(await self.body())
+        except JSONDecodeError:
+            raise
+        except UnicodeDecodeError as error:
+            raise JSONDecodeError("it is not UTF-8", "", error.start) from None
+        except ValueError as error:
+            raise JSONDecodeError(str(error), "", 0) from None
+
+
+class JsonRoute(APIRoute):
+    """A route that reads its body as `exact_json` does."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The route."""
+        handler = super().get_route_handler()
+
+        async def handled(request: Request) -> Response:
+            return await handler(_JsonRequest(request.scope, request.receive))
+
+        return handled

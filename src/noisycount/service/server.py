@@ -1,0 +1,299 @@
+"""The service as a process: its connections, its start, its end, and one for anyone to try."""
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Thread
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from noisycount.access.keyring import Keyring
+from noisycount.access.keys import Role
+from noisycount.config.config import Config, DatasetConfig
+from noisycount.config.places import sqlite_url
+from noisycount.config.service import ServiceConfig
+from noisycount.data import survey_path
+from noisycount.errors import NoisyCountError
+from noisycount.frozen import frozen
+from noisycount.service.app import application
+from noisycount.service.errors import StoppingError
+from noisycount.service.log import Lines, faults_written, written
+from noisycount.service.middleware import LateRoutes
+from noisycount.service.state import ServiceState
+
+__all__ = [
+    "Connection",
+    "accepted_at_once",
+    "demonstration",
+    "end_overdue",
+    "listening",
+    "most_connections",
+    "serve",
+]
+
+HEAD = 10.0
+"""Seconds that the head of a request may take to arrive, from the connection or the last reply."""
+
+UNREAD = 30.0
+"""Seconds for which a client may read nothing of a reply that waits for it."""
+
+_MOST = 4096
+_USUAL_FILES = 1024  # that a process may have open where nobody says
+
+
+class Connection(H11Protocol):
+    """A connection that is ended where the client lets the service wait for too long.
+
+    Where there are as many as may be, the newest takes the place of the one that waits for its
+    client the longest, or has none where most are worked on: these are never ended.
+    """
+
+    since = 0.0  # when it began to wait for a head
+    unread = 0  # bytes of replies at the last look
+    read_at = 0.0  # when the client last took some of them
+    is_late = False
+    is_ended = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take a place, which may be another's."""
+        super().connection_made(transport)
+        self.since = self.loop.time()
+        connections: Iterable[Any] = self.connections  # the service makes no others
+        there: list[Connection] = [each for each in connections if not each.is_ended]
+        if len(there) > most_connections():
+            waiting = [each for each in there if each.awaits_client]
+            is_idle = len(waiting) > len(there) // 2
+            (min(waiting, key=lambda each: each.since) if is_idle else self).end()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next head."""
+        self.since = self.loop.time()
+        super().on_response_complete()
+
+    @property
+    def awaits_head(self) -> bool:
+        """Whether no request is here."""
+        return self.cycle is None or self.cycle.response_complete
+
+    @property
+    def awaits_client(self) -> bool:
+        """Whether nothing happens before the client sends or reads something."""
+        return self.awaits_head or self.cycle.more_body or self._unread > 0
+
+    def is_overdue(self, now: float) -> bool:
+        """Whether the client took too long; to be asked again and again."""
+        unread = self._unread
+        if unread == 0 or unread != self.unread:
+            self.unread, self.read_at = unread, now
+        if unread:
+            return now > self.read_at + UNREAD
+        return self.awaits_head and now > self.since + HEAD
+
+    def end(self) -> None:
+        """Close it now, whatever is unread."""
+        self.is_ended = True
+        self.transport.abort()
+
+    @property
+    def _unread(self) -> int:
+        return self.transport.get_write_buffer_size()
+
+
+def end_overdue(connections: Iterable[Connection], now: float) -> None:
+    """End the connections whose clients took too long, at this look and at the one before.
+
+    Between two looks the service has read what lay there: one that was busy blames nobody.
+    """
+    for each in list(connections):
+        was_late, each.is_late = each.is_late, each.is_overdue(now)
+        if was_late and each.is_late and not each.is_ended:
+            each.end()
+
+
+def most_connections() -> int:
+    """How many there may be: half of the files that the process may have open."""
+    return max(4, min(_MOST, _files() // 2))
+
+
+def accepted_at_once() -> int:
+    """How many may be accepted before the first of them is looked at: an eighth of the files."""
+    return max(1, min(_MOST, _files() // 8))
+
+
+def _files() -> int:
+    """How many files the process may have open."""
+    try:
+        import resource  # noqa: PLC0415 - POSIX alone has it
+    except ImportError:
+        return _USUAL_FILES
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _MOST * 8 if soft == resource.RLIM_INFINITY else soft
+
+
+_WAITING = 2048  # connections that nobody took yet
+_LINES = 600  # of the log a minute, beside as many as an analyst may send requests
+_TICKS_OF_A_SECOND = 10  # of uvicorn's
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class _Server(uvicorn.Server):
+    """A server that takes no more spends from the moment it is told to stop.
+
+    What the first questions need is loaded and opened once it listens: that takes as long as all
+    before, and a login needs none of it.
+    """
+
+    def __init__(self, config: uvicorn.Config, state: ServiceState, late: LateRoutes) -> None:
+        super().__init__(config)
+        self.state, self.late = state, late
+        self.signals: list[int] = []
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """From here on it answers, and gets ready behind that; the end waits for what was begun."""
+        await super().startup(sockets)
+        for place in sockets or ():
+            place.listen(_WAITING)  # more than are accepted at once
+        Thread(target=self._get_ready, daemon=True).start()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Once a second, the end of connections whose clients took too long."""
+        if counter % _TICKS_OF_A_SECOND == 0:
+            connections: set[Any] = self.server_state.connections
+            end_overdue(connections, asyncio.get_running_loop().time())
+        return await super().on_tick(counter)
+
+    def _get_ready(self) -> None:
+        with suppress(StoppingError):  # once it is told to stop, nothing more is begun
+            for work in (self.late.load, partial(_open_all, self.state)):
+                self.state.queue.admitted(work)()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """The end, as a signal asks for it."""
+        self.signals.append(sig)
+        self.state.queue.refuse()
+        super().handle_exit(sig, frame)
+
+    @contextmanager
+    def heeding(self) -> Iterator[None]:
+        """Signals end the service from here on, also before its loop runs.
+
+        Uvicorn listens to signals once its loop runs; one that came while the loop was made
+        would break it in the middle.
+
+        Raises:
+            KeyboardInterrupt: At the end, where Control-C was the first signal.
+        """
+        before = {sig: signal.signal(sig, self.handle_exit) for sig in _SIGNALS}
+        try:
+            yield
+        finally:
+            for sig, handler in before.items():
+                signal.signal(sig, handler)
+        if self.signals[:1] == [signal.SIGINT]:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Nothing that `heeding` has not caught."""
+        yield
+
+
+def _open_all(state: ServiceState) -> None:
+    """Open all records ahead of the first questions; which cannot be opened, the log says."""
+    for dataset in state.configuration.datasets.values():
+        try:
+            state.sources.records(dataset).prepare()
+        except NoisyCountError as error:
+            written({"event": "not open", "dataset": dataset.name, "why": str(error)})
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that takes connections from now on; port 0 is any that is free.
+
+    Raises:
+        NoisyCountError: The address cannot be used.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=_WAITING)
+    except (OSError, OverflowError) as error:
+        why = error.strerror if isinstance(error, OSError) else "there is no such port"
+        raise NoisyCountError(
+            f"--host {host!r} --port {port} cannot be used ({why}): name another"
+        ) from None
+
+
+def serve(
+    configuration: Config, place: socket.socket, ready: Callable[[], None], *, slots: bool
+) -> None:
+    """Serve until a signal ends it; what was begun by then is done.
+
+    Args:
+        configuration: What the owner wrote.
+        place: Where it listens.
+        ready: Called when it can be asked.
+        slots: Whether replies about data sets leave at ticks alone.
+
+    Raises:
+        NoisyCountError: The ledger cannot be opened, or keys have no place.
+    """
+    state = ServiceState.open(configuration, slots=slots)
+    try:
+        service = configuration.service
+        lines = Lines(_LINES + service.rate)
+        made = application(state, lines)
+        config = uvicorn.Config(
+            made,
+            log_config=None,
+            loop="asyncio",
+            http=Connection,
+            ws="none",
+            backlog=accepted_at_once(),
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=round(max(service.deadline, 2 * service.slot)) + 1,
+        )
+        server = _Server(config, state, made.state.late)
+        with server.heeding(), faults_written(lines):
+            ready()
+            lines({"event": "started"})
+            server.run(sockets=[place])
+    finally:
+        is_done = state.close()
+        written({"event": "stopped" if is_done else "stopped while a query went on"})
+        if not is_done:
+            os._exit(1)  # an engine that is still at work cannot be taken down in order
+
+
+_SURVEY_SIZE = 5912
+_SLOT = 1.0  # seconds: the survey is counted in a hundredth of that
+_LIFETIME = timedelta(days=1)
+
+
+@frozen
+class Demonstration:
+    """What is served, and the key of an owner."""
+
+    configuration: Config
+    key: str
+
+
+@contextmanager
+def demonstration() -> Iterator[Demonstration]:
+    """The survey, a throw-away ledger and budget, and a key; its folder is removed in the end."""
+    with TemporaryDirectory(prefix="noisycount-") as folder:
+        survey = DatasetConfig("survey", survey_path(), unit="person", size=_SURVEY_SIZE)
+        url = sqlite_url(Path(folder).resolve() / "ledger.db")
+        configuration = Config(None, url, {"survey": survey}, service=ServiceConfig(slot=_SLOT))
+        key, _ = Keyring.of(configuration).issue("demo", Role.OWNER, None, _LIFETIME)
+        yield Demonstration(configuration, key.text)
