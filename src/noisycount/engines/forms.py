@@ -23,7 +23,6 @@ __all__ = [
     "date_pattern",
 ]
 
-
 Choice = TypeVar("Choice")
 
 
@@ -49,11 +48,7 @@ def by_ending(path: Path, choices: Mapping[str, Choice]) -> Choice:
     return choice
 
 
-BLANKS = " \t\n\v\f\r"
-
-
-"""What may stand around a value without belonging to it."""
-
+BLANKS = " \t\n\v\f\r"  # what may stand around a value without belonging to it
 
 _DIRECTIVES = {
     "d": "[0-9]{1,2}",

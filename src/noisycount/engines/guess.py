@@ -9,21 +9,14 @@ from noisycount.query.schema import KINDS, Kind, Spelling
 
 __all__ = ["MISSING_WORDS", "Guess", "guessed_form", "guessed_of_types"]
 
-
+# What programs and clerks write where there is no value.
 MISSING_WORDS = (
     *("NA", "N/A", "#N/A", "NaN", "NULL", "None", "nil", "-", "--", "?", "."),
     *("k.A.", "k. A.", "keine Angabe", "n/a", "na", "nan", "null", "none", "missing"),
 )
 
-
-"""What programs and clerks write where there is no value."""
-
-
 _ENOUGH = 0.8  # of the cells: with fewer the others are hardly mistakes
-
-
 _NEARLY_ALL = 0.95  # of truth values: words are also texts
-
 
 _TRUTH_WORDS = (
     (("true", "t", "yes", "y"), ("false", "f", "no", "n")),
@@ -32,11 +25,8 @@ _TRUTH_WORDS = (
     (("sí", "si", "sì", "s"), ("no", "n")),
 )
 
-
 # Of the types that a file gives to the cells of one column, the first that holds them all.
 _FAMILIES = ((Kind.REAL, Kind.INTEGER), (Kind.BOOLEAN,), (Kind.TIMESTAMP, Kind.DATE))
-
-
 _OTHER = {".": ",", ",": "."}
 
 

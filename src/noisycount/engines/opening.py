@@ -215,6 +215,7 @@ def _duckdb() -> "type[DuckDBSource]":
     return DuckDBSource
 
 
+# The engine of each ending of a file.
 ENGINES = dict.fromkeys(
     [
         *(".csv", ".tsv", ".csv.gz", ".tsv.gz"),
@@ -225,6 +226,3 @@ ENGINES = dict.fromkeys(
     ],
     _duckdb,
 )
-
-
-"""The engine of each ending of a file."""

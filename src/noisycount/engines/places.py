@@ -34,32 +34,17 @@ __all__ = [
     "state_of",
 ]
 
-
+# How an address of a table is written.
 EXAMPLE = "postgresql+psycopg://user@host/database#schema.table"
-
-
-"""How an address of a table is written."""
-
-
-SPARK = ("spark", "sc")
-
-
-"""The schemes of a cluster."""
-
-
+SPARK = ("spark", "sc")  # the schemes of a cluster
 _START = re.compile(r"(?P<engine>[A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9_]+)?://")
-
-
 _USER = re.compile(r"(?P<user>[^:/@?#]*)(:(?P<password>[^@]*))?@")  # as SQLAlchemy reads it
-
 
 _REST = re.compile(
     r"(?P<host>\[[^\]/?#]*\]|[^:/?#]*)(:(?P<port>[0-9]*))?(?P<path>/[^?#]*)?(\?(?P<query>[^#]*))?"
 )
 
-
 _WHERE = {"host", "hostaddr", "port", "dbname", "service", "service_name", "http_path", "catalog"}
-
 
 _PORTS = {
     "postgresql": "5432",
@@ -73,13 +58,8 @@ _PORTS = {
     "sc": "15002",
 }
 
-
 _SCHEMAS = {"postgresql": "public", "mssql": "dbo"}
-
-
 _SAME = {"mariadb": "mysql"}
-
-
 _HERE = {"", "127.0.0.1", "::1", "[::1]"}
 
 
@@ -190,17 +170,9 @@ def _names(table: str) -> list[str]:
 
 
 _NAME = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
-
-
 _HIDDEN = r"[^=&;]*(?:pass(?:word)?|pwd|token|secret|odbc_connect|credentials?)[^=&;]*"
-
-
 _SECRET_OPTION = re.compile(rf"([?&]){_HIDDEN}=[^&]*&?", re.IGNORECASE)
-
-
 _SECRET_PARAMETER = re.compile(rf";{_HIDDEN}=[^;]*", re.IGNORECASE)
-
-
 _COLUMNAR = (".parquet", ".pq")
 
 
@@ -260,11 +232,7 @@ def state_of(files: tuple[Path, ...]) -> tuple[tuple[int, ...], ...]:
 
 
 _SCHEMES = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "http", "https")
-
-
 _SAME_LAKES = {"s3a": "s3", "gcs": "gs", "abfss": "abfs"}
-
-
 _ADDRESS = re.compile(r"(?P<scheme>[A-Za-z0-9]+)://(?P<rest>[^?#]+)(\?[^#]*)?")
 
 
@@ -320,8 +288,6 @@ class LakePlace:
 
 
 _SCHEME = re.compile(r"(?P<engine>[A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9_]+)?://")
-
-
 _FILES = ("s3", "s3a", "gs", "gcs", "r2", "az", "abfss", "http", "https", "file", "sqlite")
 
 
@@ -407,10 +373,7 @@ class ServerPlace:
         return Address.read(f"{self.url}#{quote(self.table)}")
 
 
-SECONDS = 600.0
-
-
-"""After so many seconds a count is given up where its owner says nothing else."""
+SECONDS = 600.0  # after so many seconds a count is given up where its owner says nothing else
 
 
 @frozen

@@ -15,47 +15,20 @@ from noisycount.errors import PredicateError, SourceError
 from noisycount.frozen import frozen
 
 __all__ = ["INTEGERS", "ISO_ZONED", "KINDS", "ZONED", "Kind", "Schema", "Spelling", "close_names"]
-
-
 INTEGERS = range(-(2**63), 2**63)  # signed 64 bits: what every engine compares exactly
-
-
 _CELLS = range(-(2**63), 2**64)  # the widest columns of files: BIGINT and UBIGINT
-
-
 _LONGEST_KEY = 1000  # characters
-
-
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
-
+# The date format of moments in ISO 8601 that state their zone; they are kept in UTC.
 ZONED = "iso+zone"
-
-
-"""The date format of moments in ISO 8601 that state their zone; they are kept in UTC."""
-
-
 _ISO_DATE = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
-
-
 _CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
-
-
 ISO_ZONED = f"{_ISO_DATE}[ T]{_CLOCK} ?(Z|[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?)"
-
-
 _DAY, _MONTH, _YEAR = "(0?[1-9]|[12][0-9]|3[01])", "(0?[1-9]|1[0-2])", "[0-9]{4}"
-
-
 _WHOLE = "(0|[1-9][0-9]{0,17})"
-
-
 _EXPONENT = "([eE][+-]?[0-9]{1,3})?"
-
-
 _WRITTEN_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-
-
 _WRITTEN_CLOCK = r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.(?:[0-9]{3}|[0-9]{6}))?)?"
 
 
@@ -339,29 +312,18 @@ class Timestamp(_Moment):
 Kind.INTEGER, Kind.REAL, Kind.TEXT = Integer(), Real(), Text()
 Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP = Boolean(), Date(), Timestamp()
 
-
+# Each kind by its name.
 KINDS = {
     kind.value: kind
     for kind in (Kind.INTEGER, Kind.REAL, Kind.TEXT, Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP)
 }
 
-
-"""Each kind by its name."""
-
-
 LISTED_NAMES = 8
-
 
 # Likeness takes time as the square of the length: at most 0.1 s in all, whatever the columns are.
 COMPARED_NAMES = 200
-
-
 COMPARED_CHARACTERS = 40
-
-
 SHOWN_CHARACTERS = 80  # of a listed name: as much as fits a line
-
-
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
 
 

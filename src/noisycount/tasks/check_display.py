@@ -92,7 +92,6 @@ FOR_OWNERS = (
     "nobody else."
 )
 
-
 _SHOWN = 30  # characters of a cell
 
 

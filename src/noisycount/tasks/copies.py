@@ -59,8 +59,6 @@ class Shelf:
 
 
 COPY_HEADER = ("data set", "size", "made (UTC)", "file")
-
-
 _SHOWN = 12  # characters of a name that tell files apart
 
 

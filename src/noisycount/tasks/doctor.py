@@ -30,7 +30,6 @@ __all__ = [
     "verdict",
 ]
 
-
 _NO_TABLE = "no-table"  # of an address that names none, as none is touched
 
 

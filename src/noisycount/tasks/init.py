@@ -96,16 +96,9 @@ def _name(inspection: Inspection) -> str:
 
 
 _WORD = re.compile(r"[^\W\d_][^\d]{0,29}")
-
-
 _UNIT = '# unit = "COLUMN" for the column that says whose row it is, or unit = "row"'
-
-
 _BESIDE = 36  # where a comment begins
-
-
 _WIDTH = 100
-
 
 _HEAD = """\
 # noisycount.toml: which data may be counted, and how much may be told about it.
@@ -117,7 +110,6 @@ _HEAD = """\
 [ledger]
 """
 
-
 _SERVED = """\
 # After so many seconds a count is given up:
 # timeout = 600
@@ -128,19 +120,16 @@ _SERVED = """\
 # edition = "1"
 """
 
-
 _UNIT_DRAFT = """\
 # Whose row is it? Put the column that says so in place of COLUMN, then answers count persons and
 # protect them; or write "row", where every row is another person.
 unit = "COLUMN"
 """
 
-
 _SIZE = """\
 # How many of them there are, only where everybody may know it:
 # size = 1000
 """
-
 
 _BUDGET = """\
 # The most that all answers together may cost, in epsilon: an exact number in quotes.
@@ -149,12 +138,10 @@ budget = "2"
 # why = "agreed with the data protection officer on 2026-11-02"
 """
 
-
 _KINDS = """\
 # What the texts of each column stand for, and why that was guessed. Where cells do not fit, no
 # question is answered until they are accepted as missing, and every answer then says so.
 """
-
 
 _NEARLY_UNIQUE = "Nearly every unit has a text of its own there, so better without: {}"
 

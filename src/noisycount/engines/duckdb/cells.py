@@ -40,7 +40,6 @@ __all__ = [
     "typed_cell",
 ]
 
-
 # DuckDB rounds nanoseconds, over midnight too: here they are cut off, also before 1970, where the
 # remainder is negative. What has no such number is infinite, or missing.
 _NANOSECONDS = (
@@ -48,16 +47,10 @@ _NANOSECONDS = (
     "TRY_CAST({0} AS TIMESTAMP))"
 )
 
-
 # Moments are read in UTC, whatever their zone; what is infinite has no number of microseconds.
 _UTC = "coalesce(make_timestamp(epoch_us({0})), TRY_CAST({0} AS TIMESTAMP))"
-
-
 _INTEGERS = "tinyint, smallint, integer, bigint, utinyint, usmallint, uinteger, ubigint"
-
-
 _TIMES = "timestamp, timestamp_s, timestamp_ms"
-
 
 # The type of the columns of each kind, what is brought to it, and how: in one order, and no error.
 _COLUMNS = (
@@ -71,26 +64,17 @@ _COLUMNS = (
     (Kind.TIMESTAMP, "TIMESTAMP", "timestamp with time zone", _UTC),
 )
 
-
 SQL_TYPES = {kind: type_ for kind, type_, *_ in _COLUMNS}
 
-
+# The kind of the columns of each type that are read, and the SQL of one as a value of it.
 READ_TYPES = {
     type_: (kind, conversion)
     for kind, _, types, conversion in _COLUMNS
     for type_ in types.split(", ")
 }
 
-
-"""The kind of the columns of each type that are read, and the SQL of one as a value of it."""
-
-
 _TRUE, _FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
-
-
 _DAYS = "BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
-
-
 _MOMENTS = "BETWEEN TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31 23:59:59.999999'"
 
 

@@ -107,8 +107,6 @@ def without_engine_errors(
 
 
 _COLUMNAR = (".parquet", ".pq")
-
-
 Connection: TypeAlias = duckdb.DuckDBPyConnection
 
 

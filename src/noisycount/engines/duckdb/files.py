@@ -40,7 +40,6 @@ __all__ = [
     "stated_forms",
 ]
 
-
 _OPTIONS = "FORMAT parquet, COMPRESSION snappy, USE_TMP_FILE false"
 
 
@@ -276,7 +275,6 @@ TEXTS = Format(
     describes=frozenset({"encoding", "delimiter", "skip"}),
 )
 
-
 _OBJECTS = Format(
     "JSON",
     "it is UTF-8, and that every line is an object",
@@ -284,7 +282,6 @@ _OBJECTS = Format(
     _objects,
     holds_texts=True,
 )
-
 
 _WORKBOOK = Format(
     "Excel",
@@ -296,15 +293,9 @@ _WORKBOOK = Format(
     has_tables=True,
 )
 
-
 PARQUET = Format("Parquet", "the file is whole", "make some free", _parquet)
-
-
 LAKE = Format("Parquet", "its files are whole, and that the store answers", "make some free", _lake)
-
-
 COPY = Format("Parquet", "the file is whole, or remove it", "make some free", _copy)
-
 
 _DATABASE = Format(
     "DuckDB",
@@ -313,7 +304,6 @@ _DATABASE = Format(
     _database,
     has_tables=True,
 )
-
 
 FORMATS = {
     **dict.fromkeys([".csv", ".tsv", ".csv.gz", ".tsv.gz"], TEXTS),

@@ -46,11 +46,7 @@ from noisycount.query.predicate import Predicate, columns
 from noisycount.query.schema import Schema
 
 __all__ = ["FrameSource"]
-
-
 _ZONED = ("timestamp with time zone", "timestamptz_ns")  # DuckDB may fail to read cells of these
-
-
 _UNREADABLE = "type that is not read"
 
 
@@ -98,8 +94,6 @@ def require_readable_cells(
 
 
 _FAILURE = "frame cannot be counted: check that it is not closed meanwhile, and that memory is free"
-
-
 _CATEGORIES = "enum"
 
 

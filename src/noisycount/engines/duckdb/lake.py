@@ -28,17 +28,9 @@ from noisycount.errors import SourceError, extra_words
 from noisycount.frozen import frozen
 
 __all__ = ["Lake", "allow", "parquet_relation", "require_state", "state_of"]
-
-
 PROTOCOL = "lake"
-
-
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-
-
 _BLOCK = 2**22  # bytes that are read at once
-
-
 _FAILURE = "the store gave no answer"
 
 
@@ -121,11 +113,8 @@ def quietly(work: Any, *words: object, **options: object) -> Any:  # noqa: ANN40
 
 Result = TypeVar("Result")
 
-
+# What a kind of store needs that the extra `lake` does not have.
 _BEYOND = {"gs": "gcsfs", "gcs": "gcsfs", "az": "adlfs", "abfs": "adlfs", "abfss": "adlfs"}
-
-
-"""What a kind of store needs that the extra `lake` does not have."""
 
 
 @frozen

@@ -17,8 +17,6 @@ from noisycount.engines.duckdb.connection import (
 from noisycount.frozen import frozen
 
 __all__ = ["NoisyMeasurement", "has_measurements", "measured_places", "measurements"]
-
-
 _COLUMNS = {"geocode", "query_name", "value", "variance"}
 
 

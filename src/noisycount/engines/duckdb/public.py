@@ -35,7 +35,6 @@ from noisycount.query.schema import close_names
 
 __all__ = ["Column", "PublicColumns", "PublicTable", "table_format"]
 
-
 _OPTIONS = {
     "csv": "FORMAT csv, HEADER true",
     "tsv": "FORMAT csv, HEADER true, DELIMITER '\t'",
@@ -72,17 +71,9 @@ def write_rows(connection: Connection, query: str, out: Path, form: str) -> None
 
 
 Column: TypeAlias = NDArray[np.float64] | NDArray[np.int64]
-
-
 Missing: TypeAlias = NDArray[np.bool_] | Mapping[str, NDArray[np.bool_]]
-
-
 _CSV, _TSV, _PARQUET = "csv", "tsv", "parquet"
-
-
 _FORMATS = {".csv": _CSV, ".tsv": _TSV, ".parquet": _PARQUET, ".pq": _PARQUET}
-
-
 _CHECKS = {_CSV: TEXTS.check, _TSV: TEXTS.check, _PARQUET: PARQUET.check}
 
 

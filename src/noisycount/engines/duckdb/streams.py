@@ -19,13 +19,8 @@ from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 
 __all__ = ["ColumnContent", "Streamed", "content_hash", "read_cells"]
-
-
 _TEXT = "u"
-
-
 _BIT = "b"
-
 
 _TYPES = {
     "c": "i1",
@@ -94,13 +89,8 @@ _Stream._fields_ = [
     *((name, ctypes.c_void_p) for name in ("get_last_error", "release", "private_data")),
 ]
 
-
 _pointer = ctypes.pythonapi.PyCapsule_GetPointer
-
-
 _pointer.restype = ctypes.c_void_p
-
-
 _pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 

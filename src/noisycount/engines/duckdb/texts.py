@@ -11,6 +11,7 @@ import csv
 import gzip
 import os
 import re
+import shutil
 import zlib
 from codecs import getincrementaldecoder
 from collections import Counter
@@ -20,7 +21,7 @@ from dataclasses import dataclass, replace
 from io import StringIO, TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from threading import Thread
+from tempfile import TemporaryFile
 from typing import BinaryIO, Self, TextIO
 
 from noisycount.engines.duckdb.connection import (
@@ -67,25 +68,12 @@ def is_number(text: str) -> bool:
 
 
 _HEAD = 65536  # bytes that the form of a file is found from
-
-
 _RECORDS = 50  # lines of them that are compared
-
-
 _DELIMITERS = ",;\t|"
-
-
 _MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
-
-
 _UNMARKED = ("utf-16-le", "utf-16-be")
-
-
 _CHUNK = 1 << 20
-
-
 _UNREADABLE = (OSError, EOFError, zlib.error)
-
 
 # DuckDB's own detection drops lines that it takes for comments or a preamble, and reads a ragged
 # table as one column of text.
@@ -176,61 +164,45 @@ class TextFile:
 
     @contextmanager
     def _readable(self, *, rewrites: bool) -> Iterator[str]:
-        """The path of something in UTF-8 that the engine reads: of the file, or of a pipe."""
-        encoding = self.form.encoding or "utf-8"
-        if encoding == "utf-8" and not rewrites:
+        """The path of something in UTF-8 that the engine reads: of the file, or of a copy.
+
+        Raises:
+            SourceError: The file is not all in its encoding.
+        """
+        if self.form.encoding == "utf-8" and not rewrites:
             yield path_pattern(self.place)
             return
-        out, into = os.pipe()
-        feeder = _Feeder(self, encoding, into, rewrites)
-        thread = Thread(target=feeder.run, daemon=True)
-        thread.start()
+        with _nameless_file() as copy:
+            is_whole = self._is_copied(copy, rewrites=rewrites)
+            yield f"/dev/fd/{copy.fileno()}"
+        if not is_whole:
+            raise SourceError(
+                f"{str(self.place)!r} is not all in {self.form.encoding}: state its encoding"
+            )
+
+    def _is_copied(self, copy: BinaryIO, *, rewrites: bool) -> bool:
+        """Whether all characters could be written in UTF-8, or all lines from the names on."""
+        written = TextIOWrapper(copy, encoding="utf-8", newline="")
         try:
-            yield f"/dev/fd/{out}"
-        finally:
-            os.close(out)
-            thread.join()
-        if feeder.failed:
-            raise SourceError(f"{str(self.place)!r} is not all in {encoding}: state its encoding")
-
-
-@dataclass(slots=True)
-class _Feeder:
-    """What writes the characters of a file into a pipe as UTF-8, as long as somebody reads them."""
-
-    file: TextFile
-    encoding: str
-    into: int
-    rewrites: bool
-    failed: bool = False
-
-    def run(self) -> None:
-        """The writing."""
-        try:
-            with (
-                os.fdopen(self.into, "wb") as pipe,
-                _opened(self.file.place) as file,
-                TextIOWrapper(file, encoding=self.encoding, newline="") as texts,
-            ):
-                for chunk in self._rewritten(texts) if self.rewrites else _chunks(texts):
-                    pipe.write(chunk.encode())
-        except BrokenPipeError:
-            return
+            with _opened(self.place) as file:
+                texts = TextIOWrapper(file, encoding=self.form.encoding, newline="")
+                if rewrites:
+                    records = (record for _, record in _csv_records(self.form, texts) if record)
+                    csv.writer(written, lineterminator="\n").writerows(records)
+                else:
+                    shutil.copyfileobj(texts, written, _CHUNK)
         except (UnicodeError, *_UNREADABLE):
-            self.failed = True
-
-    def _rewritten(self, texts: TextIO) -> Iterator[str]:
-        """The lines from the names of the columns on, written anew."""
-        for _, record in _csv_records(self.file.form, texts):
-            if record:
-                line = StringIO()
-                csv.writer(line, lineterminator="\n").writerow(record)
-                yield line.getvalue()
+            return False
+        finally:
+            written.detach().flush()
+        return True
 
 
-def _chunks(texts: TextIO) -> Iterator[str]:
-    """The characters of a file, so many at once."""
-    return iter(lambda: texts.read(_CHUNK), "")
+def _nameless_file() -> BinaryIO:
+    """A file that is gone after a kill: in memory, where the system has such."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("texts"), "w+b")
+    return TemporaryFile()  # type: ignore[return-value]  # a file as any other
 
 
 def _csv_records(form: FileForm, texts: TextIO) -> Iterator[tuple[int, list[str]]]:
@@ -365,12 +337,8 @@ def fault(file: TextFile) -> str | None:
     return None
 
 
+# The lines of some rows of the table `loaded`, which are counted from 0; none where in doubt.
 Lines = Callable[[Collection[int]], Mapping[int, int]]
-
-
-"""The lines of some rows of the table `loaded`, which are counted from 0; none where in doubt."""
-
-
 _UNREADABLE_LINE_NUMBERS = (OSError, EOFError, UnicodeError, zlib.error, csv.Error)
 
 

@@ -19,20 +19,10 @@ from noisycount.frozen import frozen
 from noisycount.query.schema import Kind
 
 __all__ = ["Findings", "TextTable", "findings", "seen"]
-
-
 _SAMPLES = 6  # texts with letters beyond ASCII
-
-
 _LETTERS = r"[^\x00-\x7F]"
-
-
 _WIDE = 200  # columns: the planning of that many statements would outlast looking
-
-
 _NEARLY_EMPTY = 3  # of so many cells one is filled in
-
-
 _SLACK = 2  # times as many values as are few: their number is an estimate at first
 
 
@@ -176,14 +166,8 @@ def _with_values(connection: Connection, column: ColumnCheck) -> ColumnCheck:
 
 
 _SAMPLE = 2000  # rows that a kind is guessed from, evenly over the table
-
-
 _SAMPLED_CELLS = 1_000_000
-
-
 _DOUBTFUL = 1000  # cells that do not fit, of which the kind is guessed again
-
-
 _AT_ONCE = 200  # columns of one statement
 
 

@@ -66,15 +66,12 @@ _NOT_COMPUTED = (
     "table names a view whose cells cannot all be computed: mend the view, or name a table"
 )
 
-
 _NOT_KEPT = (
     "table names a view that needs more memory than there is, as it is computed once and kept: "
     "make it a table"
 )
 
-
 _EXACT_DIGITS = 15  # that every double keeps
-
 
 _REASONS = {
     "TIME": "the file says that they are times of day, which are texts such as '08:30:00' here",

@@ -30,11 +30,7 @@ from noisycount.frozen import frozen
 from noisycount.query.schema import KINDS, Kind, close_names
 
 __all__ = ["JsonLines", "Workbook"]
-
-
 _LONGEST = 1 << 26  # bytes of an object
-
-
 _SPARSE = "a line must be one JSON object: mend it there, and put no array around the lines"
 
 
@@ -163,8 +159,6 @@ class _Pairs(list[tuple[str, object]]):
 
 
 _HEAD = 50  # rows in which the names of the columns are sought
-
-
 _EXACT = 2**53  # below it, a float is as good as an integer
 
 
