@@ -83,7 +83,7 @@ COUNTERS = {
 COUNTLESS = ("forms", "check", "guess", "places", "conformance")  # they open no records
 ENGINES = ("duckdb", "memory", "sql", "spark")
 OPENING = "engines/opening.py"
-PUBLIC = tuple(f"{SOURCES}.duckdb.{name}" for name in ("public", "noisy_measurements"))
+PUBLIC = (f"{SOURCES}.duckdb.public",)
 LONGEST_FILE = 500
 
 

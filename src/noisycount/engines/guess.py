@@ -84,9 +84,6 @@ def guessed_form(cells: Iterable[str]) -> Guess:
     zeros are texts, and so are dates that could have their day or their month first, and numbers
     whose only mark could stand before decimals or between thousands.
 
-    Args:
-        cells: Some of the cells.
-
     Example:
         >>> guessed_form(["1,5", "2,25", "k.A."]).form.parts
         {'kind': 'real', 'decimal': ',', 'missing': ['k.A.']}
@@ -116,10 +113,6 @@ def guessed_of_types(types: Mapping[Kind, int], cells: Iterable[str]) -> Guess:
 
     Where most cells have one of these types, the texts among them are told as those that do not
     fit; where most are texts, they are no numbers, whatever they look like.
-
-    Args:
-        types: How many cells of a kind there are.
-        cells: Some of them.
 
     Example:
         >>> guessed_of_types({Kind.TEXT: 2}, ["501", "10001"]).form.kind

@@ -21,6 +21,7 @@ from noisycount.release.records import UTF, checked_records, checked_table
 from noisycount.tasks.opening import existing_ledger, records_of, register_of, statement_of
 
 __all__ = ["Inspection", "examined", "examined_place", "former_of"]
+
 _MANY = 20  # units: of fewer, most columns have another value for nearly each
 _HALF = 2
 
@@ -140,11 +141,6 @@ def examined_place(
 ) -> Inspection:
     """The inspection of a file or a table, whatever a ledger has written down of it.
 
-    Args:
-        dataset: What is said of it.
-        former: Where answers about it were paid for.
-        kept: The certificates of engines.
-
     Raises:
         SourceError: It cannot be read, or lacks a column that is named.
     """
@@ -155,10 +151,6 @@ def examined_place(
 
 def former_of(dataset: DatasetConfig, configuration: Config) -> Former | None:
     """Where answers about a data set were paid for; None: nowhere in a file.
-
-    Args:
-        dataset: As it is described so far.
-        configuration: What describes it, if anything does.
 
     Raises:
         LedgerError: The ledger cannot be read.

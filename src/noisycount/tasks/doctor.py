@@ -55,11 +55,6 @@ def diagnosed(
 ) -> Diagnosis:
     """The test of an engine; a certificate is kept, and one that it had is withdrawn.
 
-    Args:
-        source: The address of a server, of a table of it, a data set, or a file.
-        configuration: Where certificates are kept.
-        progress: It is told how many questions of how many were asked.
-
     Raises:
         ConfigError: There is no such data set.
         SourceError: The server cannot be reached, makes no table, or the certificate cannot be

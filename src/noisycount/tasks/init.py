@@ -51,11 +51,7 @@ def _of_file(inspection: Inspection) -> Iterator[str]:
 
 
 def form_lines(form: FileForm) -> Iterator[tuple[str, str]]:
-    """What is stated of how the texts of a file are found, each line with why.
-
-    Args:
-        form: How they were found.
-    """
+    """What is stated of how the texts of a file are found, each line with why."""
     if form.encoding not in UTF:
         yield f"encoding = {toml_value(form.encoding)}", "it is not UTF-8"
     if form.delimiter not in {",", None}:

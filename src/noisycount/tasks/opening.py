@@ -74,11 +74,6 @@ def as_configured(
     A copy of a file is the data set that the ledger has by its content: what its owner configured
     of that (the columns, the budget, the size) holds for the copy too.
 
-    Args:
-        dataset: As it was asked for.
-        configuration: What owners configured.
-        register: What was written down before.
-
     Raises:
         SourceError: The records cannot be read.
         ConfigError: They have another name in this ledger.
@@ -157,11 +152,7 @@ def existing_ledger(
 
 
 def _is_there(place: Path) -> bool:
-    """Whether something lies there, be it a link that leads nowhere.
-
-    Raises:
-        LedgerError: Nobody may look.
-    """
+    """Whether something lies there, be it a link that leads nowhere."""
     try:
         place.lstat()
     except (FileNotFoundError, NotADirectoryError):

@@ -3,7 +3,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from noisycount.engines.duckdb.noisy_measurements import (
+from noisycount.engines.duckdb.public import (
     has_measurements,
     measured_places,
     measurements,

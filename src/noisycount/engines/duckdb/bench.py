@@ -18,6 +18,7 @@ from noisycount.frozen import frozen
 from noisycount.query.schema import Kind
 
 __all__ = ["DuckDBBench"]
+
 _TABLE = "records"
 _AT_ONCE = 200  # rows of one statement
 

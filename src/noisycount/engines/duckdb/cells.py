@@ -1,12 +1,5 @@
-# ruff: noqa: S608, as all SQL here is made of names that it quotes and of patterns of its own
-"""Cells that are written as most are: what they stand for takes no regular expression to tell.
-
-What the cells of a table of texts stand for, as SQL that depends on no other cell.
-
-A predicate as SQL of DuckDB, rendered from the tree with every name quoted.
-
-The kinds that all cells of a public table of texts stand for without doubt.
-"""
+# ruff: noqa: S608, as all SQL here is made of typed trees and of names that it quotes
+"""What the cells of a table of texts stand for, and predicates, as SQL of DuckDB."""
 
 from collections.abc import Sequence
 
@@ -84,12 +77,7 @@ def truth_words(form: ColumnForm) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def plain_cast(text: str, form: ColumnForm) -> str | None:
-    """The SQL of DuckDB's own reading of a text, which most cells agree with; None: it has none.
-
-    Args:
-        text: The SQL of the text, with the blanks around it.
-        form: What it is said to stand for.
-    """
+    """The SQL of DuckDB's own reading of a text, which most cells agree with; None: it has none."""
     if form.kind in {Kind.TEXT, Kind.BOOLEAN} or form.date_format is not None:
         return None
     if form.kind is Kind.REAL and form.decimal == ",":
@@ -331,11 +319,6 @@ def certain_kinds(connection: Connection, table: str, names: Sequence[str]) -> d
     """The kind of each column of a public table of texts: the first for which all its cells stand.
 
     One cell can change it, and what all others stand for: it is nothing for private records.
-
-    Args:
-        connection: Holds the table.
-        table: Its name.
-        names: Its columns.
     """
     tests = [_all_stand_for(name, kind) for name in names for kind in _CERTAIN]
     fits = iter(connection.execute(f"SELECT {', '.join(tests)} FROM {table}").fetchall()[0])

@@ -1,17 +1,4 @@
-"""Names and texts as DuckDB reads them.
-
-The names of columns as DuckDB tells them apart.
-
-What is said where DuckDB fails: nothing of its own, as its errors quote cells.
-
-Paths as DuckDB reads them.
-
-A connection that holds private records: nothing is read, written or loaded beside them.
-
-The cursors of one connection to DuckDB, which may be closed while they are in use.
-
-Statements of one question, given up together when they take too long or their source closes.
-"""
+"""Connections that hold private records: names, paths, locks, cursors and the errors of DuckDB."""
 
 import os
 import re
@@ -58,15 +45,7 @@ def quoted_text(text: str) -> str:
 
 
 def require_single_names(names: Iterable[str], where: str) -> None:
-    """The refusal of names that stand there twice, if only in another case.
-
-    Args:
-        names: Of the columns.
-        where: What has them, with its verb.
-
-    Raises:
-        SourceError: One stands there twice, or there are none.
-    """
+    """The refusal of names that stand there twice, if only in another case."""
     places: dict[str, int] = {}
     for place, name in enumerate(names, start=1):
         first = places.setdefault(name.lower(), place)
@@ -93,9 +72,6 @@ def without_engine_errors(
         work: What asks the engine.
         refusal: The text of the refusal.
         without_memory: Its text where memory did not suffice; None: the same.
-
-    Raises:
-        SourceError: The engine failed.
     """
     try:
         return work()
@@ -204,11 +180,7 @@ class Cursors:
         return bool(self._running)
 
     def require_open(self) -> None:
-        """The refusal to go on once they are closed.
-
-        Raises:
-            SourceError: They are.
-        """
+        """The refusal to go on once they are closed."""
         if self._is_closed:
             raise SourceError("the records are closed: open the source again")
 

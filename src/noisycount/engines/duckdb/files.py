@@ -1,24 +1,21 @@
 # ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
-# ruff: noqa: S608, as all SQL here is made of names that it quotes
-"""Copies of what the texts of a file stand for, as Parquet files that are read in their place.
-
-What DuckDB reads: texts, Parquet files and databases.
-"""
+"""What DuckDB reads: texts, Parquet files and databases."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import mkstemp
 from typing import Any
 
 import duckdb
 
-from noisycount.engines.check import ColumnCheck
+from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.duckdb.cells import SQL_TYPES
 from noisycount.engines.duckdb.connection import Connection, path_pattern, quoted_name, quoted_text
 from noisycount.engines.duckdb.lake import Lake, allow, parquet_relation
-from noisycount.engines.duckdb.texts import Lines, TextFile, fault, object_lines, text_lines
-from noisycount.engines.duckdb.typed_texts import Findings, TextTable, findings
+from noisycount.engines.duckdb.texts import Lines, TextFile
+from noisycount.engines.duckdb.typed_texts import TextTable, with_lines
 from noisycount.engines.duckdb.workbooks import JsonLines, Workbook
 from noisycount.engines.forms import ColumnForm, FileForm, by_ending
 from noisycount.engines.places import is_several
@@ -72,11 +69,6 @@ def is_written(connection: Connection, copy: Path) -> bool:
 def require_copy(connection: Connection, copy: Path, forms: Mapping[str, ColumnForm]) -> str:
     """The relation of a copy, which must have the columns that are said of it.
 
-    Args:
-        connection: Where.
-        copy: The file.
-        forms: What the texts of each of its columns stood for, in their order.
-
     Raises:
         SourceError: It has other columns.
     """
@@ -115,32 +107,33 @@ class Relation:
 
     Attributes:
         sql: What stands after FROM.
-        checks: What is in its columns, where it was made of texts.
-        form: How the texts were found.
+        check: What is in its columns, where it was made of texts.
         is_sound: Whether all cells are known to be readable.
-        findings: What a check saw beside it.
         is_computed: Whether it is a view of the file's, whose cells are made when they are read.
     """
 
     sql: str
-    checks: tuple[ColumnCheck, ...] = ()
-    form: FileForm | None = None
+    check: Check | None = None
     is_sound: bool = False
-    findings: Findings = Findings()
     is_computed: bool = False
+
+    @property
+    def columns(self) -> tuple[ColumnCheck, ...]:
+        """What is in its columns; none where the file states their types."""
+        return () if self.check is None else self.check.columns
 
 
 def _texts(connection: Connection, place: Path, told: Description) -> Relation:
     file = TextFile.read(place, told.form)
     _load(file, connection)
     table = TextTable(connection, file.names)
-    return _typed(table, told, file.form, lambda rows: text_lines(file, connection, rows))
+    return _typed(table, told, file.form, partial(file.lines, connection))
 
 
 def _objects(connection: Connection, place: Path, told: Description) -> Relation:
     file = JsonLines.load(place, connection)
     table = TextTable(connection, file.names, file.types)
-    return _typed(table, told, FileForm(), lambda rows: object_lines(place, table.rows, rows))
+    return _typed(table, told, FileForm(), partial(file.lines, connection))
 
 
 def _sheet(connection: Connection, place: Path, told: Description) -> Relation:
@@ -157,19 +150,19 @@ def _typed(table: TextTable, told: Description, form: FileForm, lines: Lines) ->
             raise SourceError(
                 f"kinds names {name!r}, which is no column: use {close_names(name, table.names)}"
             )
-    checks = table.typed(told.kinds or {}, told.unit, explains=told.is_for_check)
-    seen = Findings()
+    columns = table.typed(told.kinds or {}, told.unit, explains=told.is_for_check)
+    check = Check(table.rows, tuple(columns), form)
     if told.is_for_check:
-        seen = findings(table.connection, checks, told.unit, lines)
+        check = with_lines(table.connection, check, told.unit, lines)
     table.connection.execute("DROP TABLE loaded")
-    return Relation("typed", tuple(checks), form, is_sound=True, findings=seen)
+    return Relation("typed", check, is_sound=True)
 
 
 def _load(file: TextFile, connection: Connection) -> None:
     """The making of the table `loaded`, or a refusal that tells the owner which line is wrong."""
     if _is_loaded(file, connection, rewrites=False):
         return
-    wrong = fault(file)
+    wrong = file.fault()
     if wrong is None and _is_loaded(file, connection, rewrites=True):
         return
     wrong = wrong or "its lines cannot be told apart"
@@ -316,10 +309,6 @@ FORMATS = {
 
 def format_of(path: Path, told: Description) -> Format:
     """The format of a file by its ending.
-
-    Args:
-        path: The file.
-        told: What its owner says of it.
 
     Raises:
         SourceError: No format has this ending, or the format has no tables or states its kinds.

@@ -1,9 +1,5 @@
-# ruff: noqa: S608, as all SQL here is made of names that it quotes
 # ruff: noqa: S608, as all SQL here is made of typed trees and of names that it quotes
-"""The types of the columns of a table in memory, and what is looked at before it is counted.
-
-Tables in memory, of pandas, Polars, Arrow or DuckDB, counted by DuckDB where they are.
-"""
+"""Tables in memory, of pandas, Polars, Arrow or DuckDB, counted by DuckDB where they are."""
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -46,6 +42,7 @@ from noisycount.query.predicate import Predicate, columns
 from noisycount.query.schema import Schema
 
 __all__ = ["FrameSource"]
+
 _ZONED = ("timestamp with time zone", "timestamptz_ns")  # DuckDB may fail to read cells of these
 _UNREADABLE = "type that is not read"
 
@@ -295,14 +292,7 @@ class FrameSource(TypedSource):
         numbered: Collection[str] = (),
         more: Iterable[str] = (),
     ) -> Iterator[Connection]:
-        """A cursor that has the view `records`.
-
-        Args:
-            names: The columns that the view has.
-            kept: Those of them that have the type that they have in the table.
-            numbered: Those that are the numbers of their categories.
-            more: The SQL of columns that are computed.
-        """
+        """A cursor that has the view `records`."""
         selected = [
             quoted_name(name) if name in kept else converted(self.types, [name])[0]
             for name in names

@@ -1,12 +1,5 @@
-# ruff: noqa: S608, as all SQL here is made of paths that it quotes
-"""A file system of the files of one lake: DuckDB can read them, and nothing else in it.
-
-Parquet files on an object store, of which DuckDB may read these and nothing else.
-
-Parquet files as one relation: a file, or those of a folder or a pattern.
-
-What tells cheaply whether a file may have changed.
-"""
+# ruff: noqa: S608, as all SQL here is made of typed trees and of names that it quotes
+"""Parquet files as one relation, on a disk or an object store, of which nothing else is read."""
 
 import hashlib
 import json
@@ -28,6 +21,7 @@ from noisycount.errors import SourceError, extra_words
 from noisycount.frozen import frozen
 
 __all__ = ["Lake", "allow", "parquet_relation", "require_state", "state_of"]
+
 PROTOCOL = "lake"
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 _BLOCK = 2**22  # bytes that are read at once
@@ -79,11 +73,7 @@ class LakeFiles(AbstractFileSystem):  # type: ignore[misc]
         return [path] if self.exists(path) else []
 
     def _open(self, path: str, mode: str = "rb", **_: object) -> "LakeFile":
-        """A file for reading.
-
-        Raises:
-            PermissionError: It was to be written.
-        """
+        """A file for reading."""
         if mode != "rb":
             raise PermissionError(path)
         self.path_of(path)
@@ -186,11 +176,7 @@ def _paths(store: Any, path: str) -> tuple[str, ...]:  # noqa: ANN401 - of any f
 
 
 def _answered(place: LakePlace, work: Callable[[], Result]) -> Result:
-    """The result of some work, or a refusal that keeps nothing of the store's error.
-
-    Raises:
-        SourceError: The store does not answer, or has no such file.
-    """
+    """The result of some work, or a refusal that keeps nothing of the store's error."""
     try:
         found = work()
     except Exception:  # noqa: BLE001 - stores raise what they like
@@ -253,11 +239,7 @@ def _read(names: list[str]) -> str:
 
 
 def _require_one_type(connection: Connection, place: str, names: list[str]) -> None:
-    """The refusal of a column that is not of one type in all files.
-
-    Raises:
-        SourceError: There is one, or one is named in several cases.
-    """
+    """The refusal of a column that is not of one type in all files."""
     known: dict[str, tuple[str, str]] = {}
     for file in names:
         found = connection.sql(f"SELECT * FROM {_read([file])}")
@@ -299,9 +281,6 @@ def require_state(place: Path | Lake, state: str, while_it: str) -> None:
         place: The file.
         state: As `state_of` told it.
         while_it: What went on meanwhile.
-
-    Raises:
-        SourceError: It may have changed.
     """
     if state_of(place) != state:
         raise SourceError(f"{told_name(place)!r} changed while it {while_it}: open it again")

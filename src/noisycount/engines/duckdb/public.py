@@ -1,15 +1,10 @@
 # ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
-"""Public rows written as a file, all of it or nothing.
-
-Public tables in CSV, TSV and Parquet files: a column of numbers read, columns added.
-
-Public columns in memory: as a file, and as a stream that every table library reads.
-"""
+"""What everybody may see: public tables in files, and noisy measurements of a census."""
 
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import duckdb
 import numpy as np
@@ -33,7 +28,16 @@ from noisycount.errors import NoisyCountError, SourceError
 from noisycount.frozen import frozen
 from noisycount.query.schema import close_names
 
-__all__ = ["Column", "PublicColumns", "PublicTable", "table_format"]
+__all__ = [
+    "Column",
+    "NoisyMeasurement",
+    "PublicColumns",
+    "PublicTable",
+    "has_measurements",
+    "measured_places",
+    "measurements",
+    "table_format",
+]
 
 _OPTIONS = {
     "csv": "FORMAT csv, HEADER true",
@@ -103,9 +107,6 @@ class PublicTable(Closing):
     @classmethod
     def open(cls, path: Path) -> Self:
         """The table in a file, read as a whole.
-
-        Args:
-            path: A .csv, .tsv, .parquet or .pq file, taken literally.
 
         Raises:
             SourceError: The file cannot be read.
@@ -191,15 +192,7 @@ class PublicTable(Closing):
         )
 
     def check_addition(self, out: Path, names: Sequence[str]) -> None:
-        """The refusal of what `save` could not do, before the work for it is done.
-
-        Args:
-            out: The file to write.
-            names: The columns to add.
-
-        Raises:
-            SourceError: The file is this one or of another format, or a column is there already.
-        """
+        """The refusal of what `save` could not do, before the work for it is done."""
         table_format(out)
         if out.exists() and out.samefile(self.path):
             raise SourceError(f"{str(out)!r} is the file that is read: write to another one")
@@ -299,9 +292,6 @@ class PublicColumns:
     def save(self, out: Path) -> None:
         """The writing of all rows, in their order; an older file is replaced when all is written.
 
-        Args:
-            out: A .csv, .parquet or .pq file.
-
         Raises:
             SourceError: It is another file, or cannot be written.
         """
@@ -312,3 +302,83 @@ class PublicColumns:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows as an Arrow stream, which pandas, Polars, Arrow and DuckDB read."""
         return arrow_stream(self.columns, requested_schema)
+
+
+_MEASURED = {"geocode", "query_name", "value", "variance"}
+
+
+@frozen
+class NoisyMeasurement:
+    """The answers to one query about one place.
+
+    Attributes:
+        query: Its name, such as "votingage * hispanic".
+        values: A noisy count for each of its cells, shape (cells,).
+        variance: Of the noise of each.
+    """
+
+    query: str
+    values: NDArray[np.int64]
+    variance: float
+
+
+def has_measurements(path: Path) -> bool:
+    """Whether a Parquet file has the columns of noisy measurements; none of its rows are read.
+
+    Raises:
+        SourceError: It cannot be read.
+    """
+    names = _asked(path, "DESCRIBE SELECT * FROM {}")
+    return {str(name) for name, *_ in names} >= _MEASURED
+
+
+def measured_places(path: Path, most: int) -> list[str]:
+    """The codes of the first places, in order.
+
+    Args:
+        path: The file.
+        most: How many at most.
+
+    Raises:
+        SourceError: It cannot be read.
+    """
+    query = f"SELECT DISTINCT geocode FROM {{}} ORDER BY geocode LIMIT {int(most)}"
+    return [str(place) for (place,) in _asked(path, query)]
+
+
+def measurements(path: Path, geocode: str) -> list[NoisyMeasurement]:
+    """All that was measured of one place; only its rows are read.
+
+    Args:
+        path: A Parquet file with the columns `geocode`, `query_name`, `value` (a list of whole
+            numbers) and `variance`.
+        geocode: The code of the place.
+
+    Raises:
+        SourceError: It cannot be read.
+    """
+    rows = _asked(
+        path,
+        "SELECT query_name, CAST(value AS BIGINT[]), CAST(variance AS DOUBLE) FROM {} "
+        f"WHERE CAST(geocode AS VARCHAR) = {quoted_text(geocode)}",
+    )
+    return [
+        NoisyMeasurement(str(query), np.array(values or [], dtype=np.int64), float(variance))
+        for query, values, variance in rows
+    ]
+
+
+def _asked(path: Path, query: str) -> list[tuple[Any, ...]]:
+    """The rows of a query about a file."""
+    place = quoted_text(path_pattern(readable_file(path)))
+    relation = f"read_parquet({place}, hive_partitioning=false)"
+
+    def fetched() -> list[tuple[Any, ...]]:
+        with duckdb.connect(":memory:") as connection:
+            return connection.execute(query.format(relation)).fetchall()
+
+    return without_engine_errors(
+        fetched,
+        f"{str(path)!r} cannot be read as noisy measurements: check that it is a Parquet file "
+        "with geocode, query_name, value (a list of whole numbers) and variance",
+    )

@@ -1,12 +1,5 @@
-# ruff: noqa: S608, as all SQL here is made of rendered trees and of names that it quotes
-"""The names of the columns of a table in memory.
-
-Frames of pandas, which DuckDB reads where they are, but for columns of Python's objects.
-
-Columns of categories: what is asked of texts is decided once a category, not once a record.
-
-Tables in memory, held as they are now, so that nobody changes what will be counted.
-"""
+# ruff: noqa: S608, as all SQL here is made of typed trees and of names that it quotes
+"""Tables in memory, held as they are now, so that nobody changes what will be counted."""
 
 import sys
 from collections import Counter
@@ -37,11 +30,7 @@ __all__ = ["FRAME", "Decisions", "Snapshot", "compared_columns"]
 
 
 def require_names(names: Sequence[str]) -> None:
-    """The refusal of columns without a name of their own.
-
-    Raises:
-        SourceError: There are no columns, or two of the same name, or one without.
-    """
+    """The refusal of columns without a name of their own."""
     if not names:
         raise SourceError("frame has no columns: give it one with the records")
     twice = [name for name, number in Counter(map(str.lower, names)).items() if number > 1]
@@ -261,11 +250,7 @@ class Decisions:
     tests: dict[str, str] = field(default_factory=dict)
 
     def of(self, predicate: Predicate) -> Predicate:
-        """The same predicate, with a flag for each test of categories.
-
-        Args:
-            predicate: It compares no such column with another.
-        """
+        """The same predicate, with a flag for each test of categories."""
         match predicate:
             case Not(operand):
                 return Not(self.of(operand))
@@ -382,13 +367,7 @@ class Snapshot:
     def attach(
         self, connection: Connection, names: Sequence[str], numbered: Collection[str] = ()
     ) -> None:
-        """The table as `frame` on a connection.
-
-        Args:
-            connection: Where.
-            names: Its columns, at least these.
-            numbered: Those that are there as the numbers of their categories.
-        """
+        """The table as `frame` on a connection."""
         chosen = names or self.names[:1]
         if isinstance(self.table, _Selected):
             connection.register(FRAME, self.table.scanned(chosen, numbered))

@@ -3,9 +3,9 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ from noisycount.engines.duckdb.files import (
 from noisycount.engines.duckdb.lake import Lake, require_state, state_of
 from noisycount.engines.duckdb.table_counts import TableCounting
 from noisycount.engines.duckdb.tables import Person
-from noisycount.engines.duckdb.typed_texts import seen
+from noisycount.engines.duckdb.typed_texts import with_values
 from noisycount.engines.duckdb.view import (
     check_counts,
     count_sql,
@@ -84,46 +84,14 @@ class DuckDBSource(Closing):
     copied: bool = False
 
     @classmethod
-    def open(  # noqa: PLR0913 - one argument a property of the file
-        cls,
-        path: Path | str,
-        *,
-        unit: str | None = None,
-        columns: Sequence[str] | None = None,
-        table: str | None = None,
-        kinds: Mapping[str, Kind | ColumnForm] | None = None,
-        form: FileForm = FileForm(),  # noqa: B008 - frozen
-        seconds: float | None = None,
-        copy: Path | None = None,
-    ) -> Self:
-        """The records of a file.
-
-        Args:
-            path: a .csv, .parquet, .pq, .duckdb, .db or .ddb file, taken literally.
-            unit: the column that names the person, or None where every record is one unit.
-            columns: the columns that questions may use, or None for all but the unit.
-            table: which table of a DuckDB file; not needed if it has only one.
-            kinds: what the texts of a CSV file's columns stand for; those left out stand for what
-                they most likely do, and the unit is text.
-            form: how the texts of a CSV file are found in it.
-            seconds: after which a count is given up; None: never.
-            copy: where a file of texts leaves what they stand for, for `of_copy`; `copied` tells
-                whether it could.
+    def open(cls, path: Path | str, **said: Any) -> Self:  # noqa: ANN401 - as `found` takes it
+        """The records of a file whose cells fit; it takes what `found` takes.
 
         Raises:
-            SourceError: the file cannot be read, lacks a named column or table, has records
-                without a unit, or cells that do not fit the kinds and were not accepted so.
+            SourceError: as `found` raises it, or cells do not fit the kinds and were not accepted
+                so.
         """
-        source = cls.found(
-            path,
-            unit=unit,
-            columns=columns,
-            table=table,
-            kinds=kinds,
-            form=form,
-            seconds=seconds,
-            copy=copy,
-        )
+        source = cls.found(path, **said)
         try:
             source.prepare()
         except BaseException:
@@ -144,7 +112,19 @@ class DuckDBSource(Closing):
         seconds: float | None = None,
         copy: Path | None = None,
     ) -> Self:
-        """The records of a file, whether or not their cells fit; it takes what `open` takes.
+        """The records of a file, whether or not their cells fit.
+
+        Args:
+            path: a .csv, .parquet, .pq, .duckdb, .db or .ddb file, taken literally.
+            unit: the column that names the person, or None where every record is one unit.
+            columns: the columns that questions may use, or None for all but the unit.
+            table: which table of a DuckDB file; not needed if it has only one.
+            kinds: what the texts of a CSV file's columns stand for; those left out stand for what
+                they most likely do, and the unit is text.
+            form: how the texts of a CSV file are found in it.
+            seconds: after which a count is given up; None: never.
+            copy: where a file of texts leaves what they stand for, for `of_copy`; `copied` tells
+                whether it could.
 
         Raises:
             SourceError: the file cannot be read, lacks a named column or table, or has records
@@ -163,14 +143,9 @@ class DuckDBSource(Closing):
         columns: Sequence[str] | None = None,
         seconds: float | None = None,
     ) -> Self:
-        """The records of a copy that `open` made; few of its cells are read before a count.
+        """The records of a copy that `found` made, by what the texts of each column stood for.
 
-        Args:
-            copy: The file.
-            forms: What the texts of each column stood for, as the check tells it.
-            unit: As `open` took it, like the rest.
-            columns: What questions may use.
-            seconds: After which a count is given up.
+        Few of its cells are read before a count.
 
         Raises:
             SourceError: The file is damaged, or a copy of something else.
@@ -189,12 +164,6 @@ class DuckDBSource(Closing):
     ) -> Self:
         """The records of Parquet files on an object store, of which only the needed cells are read.
 
-        Args:
-            place: Where they are.
-            unit: As `open` takes it, like the rest.
-            columns: What questions may use.
-            seconds: After which a count is given up.
-
         Raises:
             SourceError: The store does not answer, has no such files, or a package is missing.
         """
@@ -210,14 +179,7 @@ class DuckDBSource(Closing):
         form: FileForm = FileForm(),  # noqa: B008 - frozen
         unit: str | None = None,
     ) -> Check:
-        """What is in a file, for its owner, whether or not its cells fit.
-
-        Args:
-            path: As `open` takes it, like the rest.
-            table: Which table of a DuckDB file.
-            kinds: What is stated of the columns.
-            form: What is stated of the file.
-            unit: The column that names the person.
+        """What is in a file, for its owner, whether or not its cells fit; as `found` takes it.
 
         Raises:
             SourceError: The file cannot be read.
@@ -225,7 +187,7 @@ class DuckDBSource(Closing):
         told = Description(unit, None, table, stated_forms(kinds), form, is_for_check=True)
         source = cls._read(format_of(Path(path), told), Path(path), told)
         with source, source.cursors.one() as cursor:
-            return seen(cursor, source.check(), source.relation.findings, unit)
+            return with_values(cursor, source.check(), unit)
 
     @classmethod
     def _read(
@@ -260,7 +222,7 @@ class DuckDBSource(Closing):
             copied = (
                 copy is not None
                 and kind.holds_texts
-                and not any(column.is_refused for column in relation.checks)
+                and not any(column.is_refused for column in relation.columns)
                 and is_written(connection, copy)
             )
             lock(connection)
@@ -286,7 +248,7 @@ class DuckDBSource(Closing):
     @property
     def forms(self) -> dict[str, ColumnForm]:
         """What the cells of each column stand for; see ``CheckedSource.forms``."""
-        found = {column.name: column.form for column in self.relation.checks if column.form}
+        found = {column.name: column.form for column in self.relation.columns if column.form}
         whole = self.schema.entire
         return found or {
             **{name: ColumnForm(kind) for name, kind in whole.items()},
@@ -296,13 +258,13 @@ class DuckDBSource(Closing):
     @property
     def form(self) -> FileForm | None:
         """How the texts were found; see ``CheckedSource.form``."""
-        return self.relation.form
+        return None if self.relation.check is None else self.relation.check.form
 
     def used(self) -> list[ColumnCheck]:
         """What is in the columns that questions may use and in the unit, where they are texts."""
         return [
             column
-            for column in self.relation.checks
+            for column in self.relation.columns
             if column.name in self.schema or column.name == self.unit
         ]
 
@@ -311,13 +273,13 @@ class DuckDBSource(Closing):
         named = unit or self.unit
         if self.told.is_for_check and named not in self.schema:
             named = None  # a file without it is refused by its name
-        names = () if self.relation.checks else tuple(self.schema)
+        names = () if self.relation.check else tuple(self.schema)
         rows, *given, units = self._row(
             f"SELECT {', '.join(check_counts(names, named))} FROM records"
         )
         persons = None if named is None else units
-        if self.relation.checks:
-            return Check(rows, self.relation.checks, self.relation.form, persons)
+        if self.relation.check is not None:
+            return replace(self.relation.check, rows=rows, units=persons)
         forms = self.told.kinds or {}
         with self.cursors.one() as cursor:
             described = cursor.sql(f"SELECT * FROM {self.relation.sql}")
@@ -335,9 +297,9 @@ class DuckDBSource(Closing):
     @property
     def version(self) -> str:
         """The state of the file, and how it is read: what is counted may change with either."""
-        found = {column.name: column.form for column in self.relation.checks if column.form}
+        found = {column.name: column.form for column in self.relation.columns if column.form}
         forms = {name: form.parts for name, form in (found or self.told.kinds or {}).items()}
-        form = None if self.relation.form is None else asdict(self.relation.form)
+        form = None if self.form is None else asdict(self.form)
         said = [self.told.table, forms, *([] if form is None else [form])]
         return f"{self.state} {json.dumps(said, sort_keys=True)}" if any(said) else self.state
 

@@ -1,8 +1,7 @@
-"""Streams of Arrow's C interface as DuckDB writes them, read as arrays that borrow their memory.
+"""What tells records from others: a hash of their cells that no chunk, library or file changes.
 
-The structures: https://arrow.apache.org/docs/format/CDataInterface.html and CStreamInterface.html.
-
-What tells records from others: a hash of their cells that no chunk, library or file changes.
+The cells are read from streams of Arrow's C interface as DuckDB writes them, as arrays that borrow
+their memory, without pyarrow: https://arrow.apache.org/docs/format/CDataInterface.html.
 """
 
 import ctypes
@@ -19,6 +18,7 @@ from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 
 __all__ = ["ColumnContent", "Streamed", "content_hash", "read_cells"]
+
 _TEXT = "u"
 _BIT = "b"
 
@@ -113,9 +113,6 @@ class Cells:
 
 def read_cells(capsule: object) -> Iterator[Cells]:
     """The cells of a stream of one column.
-
-    Args:
-        capsule: Of a stream that DuckDB writes.
 
     Raises:
         SourceError: The stream breaks off.
@@ -226,11 +223,6 @@ class ColumnContent:
 
 
 def content_hash(columns: Mapping[str, list[object]], rows: int) -> str:
-    """The hash of records in their order; that of their columns does not matter.
-
-    Args:
-        columns: What each column is, and holds.
-        rows: How many records there are.
-    """
+    """The hash of records in their order; that of their columns does not matter."""
     said = json.dumps([rows, columns], sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(said.encode()).hexdigest()

@@ -1,11 +1,5 @@
 # ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
-# ruff: noqa: S608, as all SQL here is made of numbers
-"""The lines of titles that stand above a table.
-
-The texts of a CSV or TSV file as a table: its characters, its delimiter, its first line.
-
-The line of a file on which a record stands, for its owner.
-"""
+"""The texts of a CSV or TSV file as a table: its characters, delimiter, titles and line numbers."""
 
 import csv
 import gzip
@@ -17,12 +11,12 @@ from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import StringIO, TextIOWrapper
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import BinaryIO, Self, TextIO
+from typing import BinaryIO, Self
 
 from noisycount.engines.duckdb.connection import (
     Connection,
@@ -34,7 +28,10 @@ from noisycount.engines.forms import FileForm
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 
-__all__ = ["Lines", "TextFile", "fault", "object_lines", "text_lines", "title_lines"]
+__all__ = ["Lines", "TextFile", "opened_bytes", "title_lines"]
+
+# The lines of some rows of the table `loaded`, which are counted from 0; none where in doubt.
+Lines = Callable[[Collection[int]], Mapping[int, int]]
 
 
 def likely_width(records: Sequence[Sequence[str]]) -> tuple[int, int]:
@@ -103,10 +100,6 @@ class TextFile:
     def read(cls, place: Path, stated: FileForm) -> Self:
         """The file as it is described, and found for the rest.
 
-        Args:
-            place: The file.
-            stated: What its owner says.
-
         Raises:
             SourceError: Its first lines cannot be read so, or name no columns, or one twice.
         """
@@ -145,30 +138,71 @@ class TextFile:
                 f"columns={{{columns}}})"
             )
 
-    def records(self) -> Iterator[tuple[int, list[str]]]:
-        """The names of the columns and then the records, each with its first line.
+    def fault(self) -> str | None:
+        """The number and the cells of the first line that is not as the others; None: all are.
+
+        No cell is quoted. DuckDB's own numbers of rejected lines are those of records: they are too
+        small behind a cell of several lines.
+        """
+        number = 0
+        try:
+            for _, number, record in self._records():
+                if record and len(record) != len(self.names):
+                    cells = f"{len(record):,} cell{'s' * (len(record) != 1)}"
+                    names = f"{len(self.names):,} name{'s' * (len(self.names) != 1)}"
+                    return f"line {number:,} has {cells} for {names}"
+        except UnicodeError:
+            return f"what follows line {number:,} is not in {self.form.encoding}"
+        except _UNREADABLE:
+            return f"what follows line {number:,} is damaged"
+        except csv.Error:
+            return f"what follows line {number:,} has a quotation mark without its second"
+        return None
+
+    def lines(self, connection: Connection, rows: Collection[int]) -> dict[int, int]:
+        """The lines on which some rows of the table `loaded` begin.
+
+        Rows that are not found with the very cells that were loaded have none, as a wrong line
+        would be worse than none.
+        """
+        if not rows:
+            return {}
+        listed = ", ".join(map(str, sorted(rows)))
+        query = f"SELECT rowid, * FROM loaded WHERE rowid IN ({listed})"
+        found_rows = connection.execute(query).fetchall()
+        cells = {row: [cell or None for cell in given] for row, *given in found_rows}
+        found: dict[int, int] = {}
+        number = -2  # the names of the columns come first
+        try:
+            for line, _, record in self._records():
+                number += bool(record)
+                if record and [cell or None for cell in record] == cells.get(number):
+                    found[number] = line
+                if number >= max(cells):
+                    break
+        except (UnicodeError, csv.Error, *_UNREADABLE):
+            return {}
+        return found
+
+    def _records(self) -> Iterator[tuple[int, int, list[str]]]:
+        """The names and then the records as Python reads them, with their first and last lines.
 
         An empty line is an empty record.
-
-        Raises:
-            OSError: It cannot be read.
-            UnicodeError: It is in another encoding.
-            csv.Error: A quotation mark has no second.
         """
-        with _opened(self.place) as opened:
-            texts = TextIOWrapper(opened, encoding=self.form.encoding, newline="")
-            first = (self.form.skip or 0) + 1
-            for last, record in _csv_records(self.form, texts):
-                yield first, record
-                first = last + 1
+        with opened_bytes(self.place) as file:
+            texts = TextIOWrapper(file, encoding=self.form.encoding, newline="")
+            titles = self.form.skip or 0
+            for _ in range(titles):
+                texts.readline()
+            reader = csv.reader(texts, delimiter=self.form.delimiter or ",", strict=True)
+            first = titles + 1
+            for record in reader:
+                yield first, titles + reader.line_num, record
+                first = titles + reader.line_num + 1
 
     @contextmanager
     def _readable(self, *, rewrites: bool) -> Iterator[str]:
-        """The path of something in UTF-8 that the engine reads: of the file, or of a copy.
-
-        Raises:
-            SourceError: The file is not all in its encoding.
-        """
+        """The path of something in UTF-8 that the engine reads: of the file, or of a copy."""
         if self.form.encoding == "utf-8" and not rewrites:
             yield path_pattern(self.place)
             return
@@ -184,12 +218,12 @@ class TextFile:
         """Whether all characters could be written in UTF-8, or all lines from the names on."""
         written = TextIOWrapper(copy, encoding="utf-8", newline="")
         try:
-            with _opened(self.place) as file:
-                texts = TextIOWrapper(file, encoding=self.form.encoding, newline="")
-                if rewrites:
-                    records = (record for _, record in _csv_records(self.form, texts) if record)
-                    csv.writer(written, lineterminator="\n").writerows(records)
-                else:
+            if rewrites:
+                records = (record for *_, record in self._records() if record)
+                csv.writer(written, lineterminator="\n").writerows(records)
+            else:
+                with opened_bytes(self.place) as file:
+                    texts = TextIOWrapper(file, encoding=self.form.encoding, newline="")
                     shutil.copyfileobj(texts, written, _CHUNK)
         except (UnicodeError, *_UNREADABLE):
             return False
@@ -202,20 +236,10 @@ def _nameless_file() -> BinaryIO:
     """A file that is gone after a kill: in memory, where the system has such."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("texts"), "w+b")
-    return TemporaryFile()  # type: ignore[return-value]  # a file as any other
+    return TemporaryFile()
 
 
-def _csv_records(form: FileForm, texts: TextIO) -> Iterator[tuple[int, list[str]]]:
-    """The records of a file, behind its titles, as Python reads them; each with its last line."""
-    titles = form.skip or 0
-    for _ in range(titles):
-        texts.readline()
-    reader = csv.reader(texts, delimiter=form.delimiter or ",", strict=True)
-    for record in reader:
-        yield titles + reader.line_num, record
-
-
-def _opened(place: Path) -> BinaryIO:
+def opened_bytes(place: Path) -> BinaryIO:
     """The bytes of a file, decompressed."""
     opened = gzip.open if place.suffix.lower() == ".gz" else open
     return opened(place, "rb")  # type: ignore[return-value]  # a GzipFile is read as any other
@@ -223,7 +247,7 @@ def _opened(place: Path) -> BinaryIO:
 
 def _head(place: Path) -> bytes:
     """The first bytes of a file."""
-    with suppress(*_UNREADABLE), _opened(place) as file:
+    with suppress(*_UNREADABLE), opened_bytes(place) as file:
         return file.read(_HEAD)
     raise SourceError(f"{str(place)!r} cannot be read: check that the file is whole")
 
@@ -299,94 +323,10 @@ def _likelihood(records: Sequence[Sequence[str]]) -> tuple[bool, int, int]:
 
 
 def _names(place: Path, records: Sequence[Sequence[str]], skip: int) -> tuple[str, ...]:
-    """The names of the columns: those of the first record, `column0` where one is empty.
-
-    Raises:
-        SourceError: One stands there twice, if only in another case.
-    """
+    """The names of the columns: those of the first record, `column0` where one is empty."""
     header = records[0] if records else []
     names = [name.strip() or f"column{number}" for number, name in enumerate(header)]
     if not any(map(str.strip, header)) or all(map(is_number, header)):
         raise SourceError(f"{str(place)!r} has no names of columns: write them into its first line")
     require_single_names(names, f"line {skip + 1} of {str(place)!r} has")
     return tuple(names)
-
-
-def fault(file: TextFile) -> str | None:
-    """What is wrong with the first line that is not as the others, for the owner of a file.
-
-    Returns:
-        Its number and its cells, none of them quoted; None: nothing was found.
-    """
-    form = file.form
-    with _opened(file.place) as opened:
-        texts = TextIOWrapper(opened, encoding=form.encoding, newline="")
-        number = 0
-        try:
-            for number, record in _csv_records(form, texts):
-                if record and len(record) != len(file.names):
-                    cells = f"{len(record):,} cell{'s' * (len(record) != 1)}"
-                    names = f"{len(file.names):,} name{'s' * (len(file.names) != 1)}"
-                    return f"line {number:,} has {cells} for {names}"
-        except UnicodeError:
-            return f"what follows line {number:,} is not in {form.encoding}"
-        except _UNREADABLE:
-            return f"what follows line {number:,} is damaged"
-        except csv.Error:
-            return f"what follows line {number:,} has a quotation mark without its second"
-    return None
-
-
-# The lines of some rows of the table `loaded`, which are counted from 0; none where in doubt.
-Lines = Callable[[Collection[int]], Mapping[int, int]]
-_UNREADABLE_LINE_NUMBERS = (OSError, EOFError, UnicodeError, zlib.error, csv.Error)
-
-
-def text_lines(file: TextFile, connection: Connection, rows: Collection[int]) -> dict[int, int]:
-    """The lines on which some records of a file of texts begin.
-
-    Records that are not found with the very cells that were loaded have none, as a wrong line
-    would be worse than none.
-
-    Args:
-        file: As it was read.
-        connection: Holds the table `loaded`.
-        rows: Which records.
-    """
-    if not rows:
-        return {}
-    listed = ", ".join(map(str, sorted(rows)))
-    query = f"SELECT rowid, * FROM loaded WHERE rowid IN ({listed})"
-    cells = {row: given for row, *given in connection.execute(query).fetchall()}
-    found: dict[int, int] = {}
-    number = -2  # the names of the columns come first
-    try:
-        for line, record in file.records():
-            number += bool(record)
-            if record and number in cells:
-                if [cell or None for cell in record] == [cell or None for cell in cells[number]]:
-                    found[number] = line
-                if number == max(cells):
-                    break
-    except _UNREADABLE_LINE_NUMBERS:
-        return {}
-    return found
-
-
-def object_lines(place: Path, total: int, rows: Collection[int]) -> dict[int, int]:
-    """The lines of some objects; none where a line has not one object.
-
-    Args:
-        place: The file.
-        total: How many objects it has.
-        rows: Which of them.
-    """
-    if not rows:
-        return {}
-    opened = gzip.open if place.suffix.lower() == ".gz" else open
-    try:
-        with opened(place, "rb") as lines:
-            numbers = [number for number, line in enumerate(lines, start=1) if line.strip()]
-    except _UNREADABLE_LINE_NUMBERS:
-        return {}
-    return {row: numbers[row] for row in rows} if len(numbers) == total else {}

@@ -1,8 +1,5 @@
 # ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
-"""What an owner sees of records beside their kinds: values, letters, lines of odd cells.
-
-A table of texts becomes one of values; what does not fit is counted, and lost in no silence.
-"""
+"""A table of texts becomes one of values; what does not fit is counted, and shown to its owner."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +15,8 @@ from noisycount.engines.guess import Guess, guessed_form, guessed_of_types
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind
 
-__all__ = ["Findings", "TextTable", "findings", "seen"]
+__all__ = ["TextTable", "with_lines", "with_values"]
+
 _SAMPLES = 6  # texts with letters beyond ASCII
 _LETTERS = r"[^\x00-\x7F]"
 _WIDE = 200  # columns: the planning of that many statements would outlast looking
@@ -26,49 +24,26 @@ _NEARLY_EMPTY = 3  # of so many cells one is filled in
 _SLACK = 2  # times as many values as are few: their number is an estimate at first
 
 
-@frozen
-class Findings:
-    """What was seen in a table `loaded` of texts.
-
-    Attributes:
-        lines: Of the examples of each column.
-        without_unit: Of some rows that name no person.
-        sparse_line: Of the last row, where it is nearly empty.
-        letters: Some texts with letters beyond ASCII.
-    """
-
-    lines: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    without_unit: tuple[int, ...] = ()
-    sparse_line: int | None = None
-    letters: tuple[str, ...] = ()
-
-
-def findings(
-    connection: Connection, checks: Sequence[ColumnCheck], unit: str | None, lines: Lines
-) -> Findings:
-    """What is seen in the table `loaded`.
-
-    Args:
-        connection: Holds it.
-        checks: What is in its columns.
-        unit: The column that names the person; None: every row is one.
-        lines: Those of its rows.
-    """
-    examples = {each.name: _example_rows(connection, each) for each in checks if each.examples}
-    units = [each for each in checks if each.name == unit and each.missing]
+def with_lines(connection: Connection, check: Check, unit: str | None, lines: Lines) -> Check:
+    """What is in the table `loaded`, with the lines of what its owner has to look at."""
+    examples = {each.name: _example_rows(connection, each) for each in check.columns}
+    units = [each for each in check.columns if each.name == unit and each.missing]
     unnamed = [row for each in units for row in _rows_without(connection, each)]
-    sparse = _sparse_row(connection, checks)
+    sparse = _sparse_row(connection, check.columns)
     rows = {*unnamed, *({sparse} - {None}), *(row for rows in examples.values() for row in rows)}
     at = lines({row for row in rows if row is not None})
-    return Findings(
-        {
-            name: tuple(at[row] for row in rows)
-            for name, rows in examples.items()
-            if at.keys() >= {*rows}
-        },
-        tuple(at[row] for row in unnamed if row in at),
-        None if sparse is None else at.get(sparse),
-        _letters(connection, checks),
+    columns = (
+        replace(each, lines=tuple(at[row] for row in examples[each.name]))
+        if each.name != unit and at.keys() >= {*examples[each.name]}
+        else each
+        for each in check.columns
+    )
+    return replace(
+        check,
+        columns=tuple(columns),
+        without_unit=tuple(at[row] for row in unnamed if row in at),
+        sparse_line=None if sparse is None else at.get(sparse),
+        letters=_letters(connection, check.columns),
     )
 
 
@@ -123,32 +98,15 @@ def _letters(connection: Connection, checks: Sequence[ColumnCheck]) -> tuple[str
     return tuple(found)[:_SAMPLES]
 
 
-def seen(connection: Connection, check: Check, found: Findings, unit: str | None) -> Check:
-    """What is in records, with what is for the eyes of their owner alone.
-
-    Args:
-        connection: Holds the view ``records``, with all columns that have a kind.
-        check: What is in them.
-        found: What was seen of their texts.
-        unit: The column that names the person; None: every row is one.
-    """
-    looks = len(check.columns) <= _WIDE
+def with_values(connection: Connection, check: Check, unit: str | None) -> Check:
+    """What is in the view `records`, with the values of texts, for the eyes of its owner alone."""
+    if len(check.columns) > _WIDE:
+        return check
     columns = (
-        replace(
-            _with_values(connection, column) if looks else column,
-            lines=found.lines.get(column.name, ()),
-        )
+        column if column.name == unit else _with_values(connection, column)
         for column in check.columns
-        if column.name != unit
     )
-    told = {column.name: column for column in columns}
-    return replace(
-        check,
-        columns=tuple(told.get(column.name, column) for column in check.columns),
-        without_unit=found.without_unit,
-        sparse_line=found.sparse_line,
-        letters=found.letters,
-    )
+    return replace(check, columns=tuple(columns))
 
 
 def _with_values(connection: Connection, column: ColumnCheck) -> ColumnCheck:
@@ -271,16 +229,7 @@ class TextTable:
         }
 
     def _make(self, guesses: Mapping[str, Guess], kept: Collection[str] = ()) -> None:
-        """The making of the table `typed`, with columns kept of an earlier one.
-
-        Args:
-            guesses: What the texts of the other columns stand for.
-            kept: The columns that stay as they are.
-        """
-        if (
-            len(self.names) > _AT_ONCE
-        ):  # it would take longer to plan such statements than to run them
-            self.connection.execute("PRAGMA disable_optimizer")
+        """The making of the table `typed`, with columns kept of an earlier one."""
         parts = dict.fromkeys(kept, "kept")
         earlier = "ALTER TABLE typed RENAME TO kept" if kept else "DROP TABLE IF EXISTS typed"
         self.connection.execute(earlier)

@@ -1,9 +1,5 @@
 # ruff: noqa: S608, as all SQL here is made of typed trees and of names that it quotes
-# ruff: noqa: S608, as all SQL here is made of names that it quotes
-"""The query that counts, and the time that it may take.
-
-The view ``records`` of a relation: the columns that questions may use, each of one type.
-"""
+"""The view `records`: the columns that questions may use, each of one type; and its counts."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -136,11 +132,7 @@ def whole_schema(types: Mapping[str, str]) -> Schema:
 
 
 def require_units(connection: Connection, relation: str, unit: str | None) -> None:
-    """The refusal of records without a unit.
-
-    Raises:
-        SourceError: There are such.
-    """
+    """The refusal of records without a unit."""
     if unit is None:
         return
     total, with_unit = connection.execute(

@@ -1,15 +1,10 @@
 # ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
-# ruff: noqa: S608, as all SQL here is made of names that it quotes
-"""A file of JSON objects, one a line, as a table of texts.
+"""Files of JSON objects, one a line, and sheets of workbooks (.xlsx), as tables of texts."""
 
-A sheet of a workbook (.xlsx) as a table of texts.
-"""
-
-import gzip
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -24,12 +19,13 @@ from noisycount.engines.duckdb.connection import (
     quoted_text,
     require_single_names,
 )
-from noisycount.engines.duckdb.texts import title_lines
+from noisycount.engines.duckdb.texts import opened_bytes, title_lines
 from noisycount.errors import SourceError, extra_words
 from noisycount.frozen import frozen
 from noisycount.query.schema import KINDS, Kind, close_names
 
 __all__ = ["JsonLines", "Workbook"]
+
 _LONGEST = 1 << 26  # bytes of an object
 _SPARSE = "a line must be one JSON object: mend it there, and put no array around the lines"
 
@@ -42,20 +38,18 @@ class JsonLines:
     missing values; what is within arrays and objects stays a text.
 
     Attributes:
+        place: The file, which may be compressed by gzip.
         names: The keys, in the order in which they come first.
         types: How many values of a kind each of them has.
     """
 
+    place: Path
     names: tuple[str, ...]
     types: Mapping[str, Counter[Kind]]
 
     @classmethod
     def load(cls, place: Path, connection: Connection) -> Self:
         """The making of the table.
-
-        Args:
-            place: The file, which may be compressed by gzip.
-            connection: Where.
 
         Raises:
             SourceError: A line is no object, or has a key twice.
@@ -73,7 +67,19 @@ class JsonLines:
         texts = ", ".join(f"{_text(quoted_name(name))} AS {quoted_name(name)}" for name in names)
         connection.execute(f"CREATE TABLE loaded AS SELECT {texts} FROM cells")
         connection.execute("DROP TABLE cells")
-        return cls(names, types)
+        return cls(place, names, types)
+
+    def lines(self, connection: Connection, rows: Collection[int]) -> dict[int, int]:
+        """The lines of some objects; none where a line has not one object."""
+        if not rows:
+            return {}
+        try:
+            with opened_bytes(self.place) as lines:
+                numbers = [number for number, line in enumerate(lines, start=1) if line.strip()]
+        except (OSError, EOFError, zlib.error):
+            return {}
+        total = connection.execute("SELECT count(*) FROM loaded").fetchall()[0][0]
+        return {row: numbers[row] for row in rows} if len(numbers) == total else {}
 
 
 def _are_objects(place: Path, connection: Connection) -> bool:
@@ -129,10 +135,9 @@ def _text(value: str) -> str:
 
 def _fault(place: Path) -> str:
     """What is wrong with the first line that is no object; none of it is quoted."""
-    opened = gzip.open if place.suffix.lower() == ".gz" else open
     number = 0
     try:
-        with opened(place, "rb") as lines:
+        with opened_bytes(place) as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip() and (wrong := _wrong(line)):
                     return f"line {number:,} {wrong}"

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from noisycount.display.texts import ALL_KEYS, told_name
-from noisycount.engines.duckdb.noisy_measurements import (
+from noisycount.engines.duckdb.public import (
     NoisyMeasurement,
     measured_places,
     measurements,

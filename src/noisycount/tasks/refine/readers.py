@@ -19,8 +19,7 @@ import numpy as np
 from noisycount.config.config import Config
 from noisycount.display.columns import Cells, free_name
 from noisycount.display.texts import told_name
-from noisycount.engines.duckdb.noisy_measurements import has_measurements
-from noisycount.engines.duckdb.public import PublicTable
+from noisycount.engines.duckdb.public import PublicTable, has_measurements
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
