@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     )
     from noisycount.analysis.posterior.posterior import Posterior, posterior
     from noisycount.analysis.posterior.refine import refine
+    from noisycount.analysis.privacy.disjoint_samples import parts_curve
     from noisycount.analysis.privacy.list_risk import ListRisk, list_risk
-    from noisycount.analysis.privacy.partitions import parts_curve
+    from noisycount.analysis.privacy.overlapping_samples import samples_curve
     from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
-    from noisycount.analysis.privacy.sampled_answers import samples_curve
     from noisycount.analysis.privacy.smallest_scale import (
         amplified_delta,
         belief_bounds,
@@ -164,8 +164,8 @@ _HOMES = {
     "amplified_delta": "analysis.privacy.smallest_scale",
     "ListRisk": "analysis.privacy.list_risk",
     "list_risk": "analysis.privacy.list_risk",
-    "parts_curve": "analysis.privacy.partitions",
-    "samples_curve": "analysis.privacy.sampled_answers",
+    "parts_curve": "analysis.privacy.disjoint_samples",
+    "samples_curve": "analysis.privacy.overlapping_samples",
     "belief_bounds": "analysis.privacy.smallest_scale",
     "below": "model.exact",
     "break_even_rates": "analysis.evaluation.evaluation",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import noisycount as nc
-from noisycount.analysis.privacy.divergences import priced_delta
+from noisycount.analysis.privacy.bounds import priced_delta
 from noisycount.analysis.privacy.list_risk import Groups
 
 EPSILON = 0.1

@@ -1,63 +1,37 @@
-"""A probability with a bound of its error.
-
-Sums that tell how exact they are.
-
-ε as arguments: a number or an array of them, and what is told of each in the same shape.
-"""
+"""Numbers with bounds of their error, and divergences whose bounds fall with ε as they do."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from noisycount.frozen import frozen
+from noisycount.model.exact import Exact
 from noisycount.model.laws.gamma import Reals
+from noisycount.model.noises.additive import SymmetricNoise
 
 __all__ = [
     "NOTHING",
+    "ROUNDING_OF_RATIONAL",
     "Between",
-    "Bounded",
     "Certified",
+    "Divergences",
+    "MonotoneBounds",
     "checked_epsilons",
     "difference",
+    "largest",
     "log_sum",
+    "priced_delta",
     "shaped",
+    "whole_price",
 ]
 
-
 _UNDERFLOW = 1e-301  # as much as 1e7 terms that underflow, each below 1e-308
-
-
 _NEXT_TO_1 = 2.0**-53  # twice what a float next to 1 is off, as it and a bound of it are rounded
-
-
 _ROUNDED_EXPONENT = 2e-15  # of an exponent: 9 roundings of 2^−52 in the sum that it is
-
-
-class Bounded(Protocol):
-    """A number and bounds that contain what it stands for."""
-
-    @property
-    def value(self) -> float:
-        """The number."""
-        ...
-
-    @property
-    def lower(self) -> float:
-        """The least that it can be."""
-        ...
-
-    @property
-    def upper(self) -> float:
-        """The most that it can be."""
-        ...
-
-    @property
-    def below_1(self) -> tuple[float, float]:
-        """The least and the most that it can be less 1, with the digits it loses next to 1."""
-        ...
 
 
 @frozen
@@ -65,13 +39,11 @@ class Certified:
     """A number, and a bound of its error.
 
     Attributes:
-        value: The number.
-        error: How far the exact number may lie from it, not negative.
         rest: 1 less it, with an error of its own; None: that has no more digits.
     """
 
     value: float
-    error: float
+    error: float  # how far the exact number may lie from it, not negative
     rest: "Certified | None" = None
 
     @classmethod
@@ -108,50 +80,32 @@ class Certified:
 
 
 NOTHING = Certified(0.0, 0.0)
-
-
 """Exactly 0."""
 
 
 @frozen
 class Between:
-    """A probability with bounds that lie unequally far from it.
+    """A probability with bounds that lie unequally far from it."""
 
-    Attributes:
-        value: What it is about, between the bounds.
-        lower: The least that it can be.
-        upper: The most that it can be.
-        below_1: The least and the most that it can be less 1.
-    """
-
-    value: float
-    lower: float
-    upper: float
-    below_1: tuple[float, float]
+    value: float  # what it is about, between the bounds
+    lower: float  # the least that it can be
+    upper: float  # the most that it can be
+    below_1: tuple[float, float]  # the least and the most that it can be less 1
 
     @classmethod
     def of_bounds(cls, lower: float, upper: float, share: float = 1.0) -> "Between":
-        """A number that lies at a share of the way between two bounds, which are kept in [0, 1].
-
-        Args:
-            lower: The lower bound.
-            upper: The upper one.
-            share: From 0 to 1.
-        """
+        """A number that lies at a share of the way between two bounds, which are kept in [0, 1]."""
         low = min(1.0, max(0.0, lower))
         high = max(low, min(1.0, upper))
         return cls(min(high, low + share * (high - low)), low, high, (low - 1, high - 1))
 
 
-def difference(gains: float, losses: float, rounding: float, uncertainty: float = 0.0) -> Certified:
-    """Gains less losses, each a sum of terms that are not negative.
+Bounded = Certified | Between
+"""A number and bounds that contain what it stands for."""
 
-    Args:
-        gains: The first sum.
-        losses: The second sum.
-        rounding: The relative error of a term.
-        uncertainty: How far all terms together may be off beyond that.
-    """
+
+def difference(gains: float, losses: float, rounding: float, uncertainty: float = 0.0) -> Certified:
+    """Gains less losses, each a sum of terms that are not negative."""
     return Certified(gains - losses, rounding * (gains + abs(losses)) + uncertainty)
 
 
@@ -165,9 +119,6 @@ def log_sum(logs: Reals) -> float:
 
 def checked_epsilons(epsilon: ArrayLike) -> list[float]:
     """ε as a list of numbers.
-
-    Args:
-        epsilon: A number or an array of any shape.
 
     Raises:
         ValueError: If an ε is negative, infinite or no number.
@@ -190,3 +141,120 @@ def shaped(values: Sequence[float], like: ArrayLike) -> float | Reals:
     """The values in the shape of an argument; a float for a number."""
     shape = np.shape(like)
     return np.array(values).reshape(shape) if shape else values[0]
+
+
+class Divergences(Protocol):
+    """δ₊ and δ₋ of some answers."""
+
+    def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
+        """δ₊ and δ₋, each the largest over all kinds of records, for each ε."""
+        ...
+
+
+def largest(curves: Iterable[Sequence[Bounded]]) -> list[Bounded]:
+    """At each ε that of the largest upper end."""
+    return [
+        max(at_one, key=lambda one: (one.below_1[1], one.upper))
+        for at_one in zip(*curves, strict=True)
+    ]
+
+
+ROUNDING_OF_RATIONAL = 1e-15  # of a rational as a float
+
+
+def priced_delta(price: float, epsilon: float) -> float:
+    """δ(ε) of whatever has the ε of differential privacy `price`: (e^price − e^ε)/(1 + e^price).
+
+    Rounded up, as discrete Laplace noise has no less in the worst case.
+
+    Source: Kairouz, Oh and Viswanath, *The Composition Theorem for Differential Privacy* (2015):
+    it can be made from an answer that is right with odds e^price.
+
+    Example:
+        >>> round(priced_delta(1.0, 0.0), 3), priced_delta(1.0, 1.0), priced_delta(1.0, 1e6)
+        (0.462, 0.0, 0.0)
+    """
+    if epsilon >= price:
+        return 0.0
+    return min(
+        1.0, -math.expm1(epsilon - price) / (1 + math.exp(-price)) * (1 + ROUNDING_OF_RATIONAL)
+    )
+
+
+def whole_price(mechanisms: Sequence[Exact | SymmetricNoise]) -> float | None:
+    """The ε of differential privacy of answers together, rounded up; None: one has none."""
+    prices = [one.epsilon for one in mechanisms if isinstance(one, SymmetricNoise)]
+    if len(prices) < len(mechanisms) or None in prices:
+        return None
+    whole = math.fsum(float(price) for price in prices if price is not None)
+    return whole * (1 + ROUNDING_OF_RATIONAL * len(prices))
+
+
+_LARGEST_EPSILON = 350.0  # ε: the square of its exponential does not overflow
+_ANCHORS = (4.0, 10.0)  # ε: rounding is multiplied by e^ε, and hides nearly all of a small δ
+
+
+@frozen(eq=False)
+class MonotoneBounds:
+    """Bounds of δ₊ and δ₋ of which none rises with ε.
+
+    sup_A P[A] − e^ε·R[A] falls with ε. So its upper bound at one ε holds for all larger ones, and
+    its lower bound for all smaller ones.
+
+    Attributes:
+        price: The ε of differential privacy of all answers together, where no record tells of
+            others; None: there is none, or it does not bind.
+    """
+
+    divergences: Divergences  # whose bounds may rise, as rounding is multiplied by e^ε
+    price: float | None = None
+    anchors: tuple[float, ...] = _ANCHORS  # further ε that are looked at below a larger one
+    largest: float = _LARGEST_EPSILON  # the last ε that is looked at
+
+    def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
+        """Bounds of δ₊ and δ₋, for each ε."""
+        if not epsilons:
+            return [], []
+        kept = {min(epsilon, self.largest) for epsilon in epsilons}
+        asked = sorted(kept | {one for one in self.anchors if one < epsilons[-1]})
+        plus, minus = self.divergences.directions(asked)
+        return self._fallen(epsilons, asked, plus), self._fallen(epsilons, asked, minus)
+
+    def _fallen(
+        self, epsilons: list[float], asked: list[float], found: Sequence[Bounded]
+    ) -> list[Bounded]:
+        """The bounds of one direction at each ε, from those at the ε that were looked at."""
+        known = [((one.lower, one.upper), one.below_1) for one in found]
+        bounds, below_1 = (_fallen(ends) for ends in zip(*known, strict=True))
+        place = {epsilon: number for number, epsilon in enumerate(asked)}
+        told: list[Bounded] = []
+        for epsilon in epsilons:
+            number = place[min(epsilon, self.largest)]
+            one, most = found[number], self._most(epsilon)
+            lower, upper = _at_most(bounds[number], most)
+            least, largest = _at_most(below_1[number], most - 1)
+            if epsilon > self.largest:
+                lower, least = 0.0, -1.0
+            if ((lower, upper), (least, largest)) == known[number]:
+                told.append(one)
+            else:
+                value = min(max(one.value, lower), upper)
+                told.append(Between(value, lower, upper, (least, largest)))
+        return told
+
+    def _most(self, epsilon: float) -> float:
+        """What the price leaves at most."""
+        return 1.0 if self.price is None else priced_delta(self.price, epsilon)
+
+
+def _fallen(bounds: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The bounds of what falls, each as close as those before and after it allow."""
+    uppers = accumulate((upper for _, upper in bounds), min)
+    lowers = list(accumulate((lower for lower, _ in reversed(bounds)), max))[::-1]
+    return list(zip(lowers, uppers, strict=True))
+
+
+def _at_most(bounds: tuple[float, float], most: float) -> tuple[float, float]:
+    """The bounds of what is at most this, the lower one not above the upper one."""
+    upper = min(bounds[1], most)
+    return min(bounds[0], upper), upper

@@ -1,7 +1,4 @@
-"""The groups of records that a list of questions can tell apart, large ones and small ones.
-
-What all answers of a desk show together: of an outsider, and in the worst case.
-"""
+"""What all answers of a desk show together: of an outsider, and in the worst case."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -9,11 +6,10 @@ from typing import overload
 
 from numpy.typing import ArrayLike
 
-from noisycount.analysis.privacy.bounds import checked_epsilons, shaped
-from noisycount.analysis.privacy.divergences import Falling
+from noisycount.analysis.privacy.bounds import MonotoneBounds, checked_epsilons, shaped
+from noisycount.analysis.privacy.cells import Cell
+from noisycount.analysis.privacy.disjoint_cells import TableAnswers
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
-from noisycount.analysis.privacy.workloads.cells import Cell
-from noisycount.analysis.privacy.workloads.tables import TableAnswers
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.model.atoms import Atoms, Question
@@ -24,28 +20,19 @@ from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.binomial import Binomial
 from noisycount.validation import instance_of, positive_number, real_number
 
-__all__ = ["LEAST", "Groups", "ListRisk", "list_risk"]
-
+__all__ = ["LEAST", "ListRisk", "list_risk"]
 
 _DEPTH = 34.0  # nepers: a number of records farther off has a probability below 1e-14
-
-
 Pattern = tuple[int, ...]
 
 
 @frozen
 class Groups:
-    """Groups of records, of which the small ones are known to the outsider.
-
-    Attributes:
-        size: The number of all records.
-        large: The rate of each group that is expected to hold enough records.
-        given: The probability that a record is in a small group.
-    """
+    """Groups of records, of which the small ones are known to the outsider."""
 
     size: int
-    large: dict[Pattern, float]
-    given: float
+    large: dict[Pattern, float]  # the rate of each group that is expected to hold enough records
+    given: float  # the probability that a record is in a small group
 
     @classmethod
     def of(cls, population: Atoms, questions: Sequence[Question], least: float) -> "Groups":
@@ -83,18 +70,14 @@ class Groups:
         size, chance = self.unknown()
         rates = self.population(size)[0].rates
         table = TableAnswers(size, tuple(Cell(rate, Exact()) for rate in rates))
-        return [min(1.0, one.upper + chance) for one in Falling(table).directions(epsilons)[0]]
+        return [
+            min(1.0, one.upper + chance) for one in MonotoneBounds(table).directions(epsilons)[0]
+        ]
 
 
 LEAST = 10.0
-
-
 """The expected number of records from which on a group is not given to the outsider."""
-
-
 _SHOWN = 0.1  # ε
-
-
 _CLOSE = 1.05  # times a lower bound: an upper one beyond it may be improved on
 
 

@@ -1,116 +1,24 @@
-"""Two laws of a count: if one record is positive, and if it is negative.
-
-Two laws of a count whose ratios to their base are straight lines.
-"""
+"""Two laws of a count, if a record is positive and if it is negative: lines, or tables."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Protocol
 
 import numpy as np
 
 from noisycount.frozen import frozen
-from noisycount.model.laws.count_law import CountDistribution
+from noisycount.model.laws.count_law import CountDistribution, TableLaw
 from noisycount.model.laws.gamma import DIGITS, Reals
 from noisycount.model.laws.grids import MeshPoints
 
-__all__ = ["Excess", "LinearPair", "Pair"]
-
-
-class Excess(Protocol):
-    """w = (P₊ − e^ε·P₋)/Q of one ε as a function of the offset: negative, then positive."""
-
-    @property
-    def threshold(self) -> float:
-        """The smallest offset at which it is not negative; may lie outside the support."""
-        ...
-
-    def at(self, offsets: Reals) -> Reals:
-        """Its values."""
-        ...
-
-    def uncertainty(self, offsets: Reals, weights: Reals) -> float:
-        """How far a weighted sum of them may be off, beyond the relative error of a term."""
-        ...
-
-    def largest_gain(self, offsets: Reals, weights: Reals) -> float:
-        """The most that the positive ones among them may add up to, weighted."""
-        ...
-
-    def at_most(self) -> "Excess":
-        """The excess as large as it may be."""
-        ...
-
-
-class Pair(Protocol):
-    """Laws P₊ and P₋ of a count with a common base Q, such that P₊/P₋ grows with the count."""
-
-    @property
-    def base(self) -> CountDistribution:
-        """Q."""
-        ...
-
-    @property
-    def is_shift(self) -> bool:
-        """Whether P₊ is P₋, moved up by one record."""
-        ...
-
-    @property
-    def rounding(self) -> float:
-        """The relative error of a term of a sum, measured, with a margin."""
-        ...
-
-    @property
-    def precision(self) -> float | None:
-        """The relative error of a mass; None: that of a term, or points leave out some."""
-        ...
-
-    @property
-    def mirrored(self) -> "Pair":
-        """The laws of the negative count if the record is negative, and if it is positive."""
-        ...
-
-    def excess(self, epsilon: float) -> Excess:
-        """The excess w of this ε."""
-        ...
-
-    def log_tail_bound(self, offset: float) -> float:
-        """A bound of the logarithm of P₊ from an offset on, which lies right of the mean."""
-        ...
-
-    def ratio_plus(self, offsets: Reals) -> Reals:
-        """P₊/Q at offsets."""
-        ...
-
-    def ratio_minus(self, offsets: Reals) -> Reals:
-        """P₋/Q at offsets."""
-        ...
-
-    def masses(self, points: MeshPoints) -> tuple[Reals, Reals]:
-        """What points that sum over Q add to sums over P₊ and over P₋."""
-        ...
-
-    def difference(self, offsets: Reals) -> Reals:
-        """(P₊ − P₋)/Q at offsets, without cancellation."""
-        ...
-
-    def difference_uncertainty(self, offsets: Reals, weights: Reals) -> float:
-        """How far a weighted sum of these may be off, beyond the relative error of a term."""
-        ...
-
+__all__ = ["LinearPair", "TablePair"]
 
 _HIGHEST = 1e300  # of w, so that no product with a weight overflows
-
-
 _MOST = Fraction(10) ** 305  # a rational that does not overflow as a float
-
-
 _SPARE = 40  # of the 60 digits, down to which those of a gap may fall
-
-
 _ROUNDING = 2e-13  # of a weight of Q; measured against 75 digits: up to 6e-14 near its peak
 
 
@@ -121,22 +29,16 @@ class LinearPair:
     That holds for records that can be exchanged.
 
     Attributes:
-        base: Q, seen from some count.
-        mean: The mean of Q, seen from there, exactly.
-        length_plus: In records, exactly.
-        length_minus: In records, exactly.
-        is_shift: Whether P₊ is P₋, moved up by one record.
         rounding: The relative error of a term of a sum, measured, with a margin of 3.
-        precision: That of a mass; None: the same, or points leave out some.
     """
 
-    base: CountDistribution
-    mean: Fraction
-    length_plus: Fraction
-    length_minus: Fraction
-    is_shift: bool = False
+    base: CountDistribution  # Q, seen from some count
+    mean: Fraction  # the mean of Q, seen from there, exactly
+    length_plus: Fraction  # in records, exactly
+    length_minus: Fraction  # in records, exactly
+    is_shift: bool = False  # whether P₊ is P₋, moved up by one record
     rounding: float = _ROUNDING
-    precision: float | None = None
+    precision: float | None = None  # that of a mass; None: the same, or points leave out some
 
     @cached_property
     def mirrored(self) -> "LinearPair":
@@ -243,11 +145,11 @@ class LinearPair:
 
     def ratio_plus(self, offsets: Reals) -> Reals:
         """P₊/Q at offsets."""
-        return _from(self.mean - self.length_plus, offsets) / float(self.length_plus)
+        return _from_place(self.mean - self.length_plus, offsets) / float(self.length_plus)
 
     def ratio_minus(self, offsets: Reals) -> Reals:
         """P₋/Q at offsets."""
-        return -_from(self.mean + self.length_minus, offsets) / float(self.length_minus)
+        return -_from_place(self.mean + self.length_minus, offsets) / float(self.length_minus)
 
     def masses(self, points: MeshPoints) -> tuple[Reals, Reals]:
         """What points that sum over Q add to sums over P₊ and over P₋."""
@@ -256,7 +158,7 @@ class LinearPair:
 
     def difference(self, offsets: Reals) -> Reals:
         """(P₊ − P₋)/Q at offsets, without cancellation."""
-        return _from(self.mean, offsets) * float(1 / self.length_plus + 1 / self.length_minus)
+        return _from_place(self.mean, offsets) * float(1 / self.length_plus + 1 / self.length_minus)
 
     def difference_uncertainty(self, offsets: Reals, weights: Reals) -> float:  # noqa: ARG002  (of no sum)
         """0: the mean is known exactly."""
@@ -269,7 +171,7 @@ def _exponential(epsilon: float, digits: int) -> Decimal:
     return Context(prec=digits).exp(Decimal(epsilon))
 
 
-def _from(place: Fraction, offsets: Reals) -> Reals:
+def _from_place(place: Fraction, offsets: Reals) -> Reals:
     """How far offsets lie from a place, to full relative precision at the integer next to it."""
     nearest = round(place)
     return (offsets - nearest) - float(place - nearest)
@@ -277,18 +179,11 @@ def _from(place: Fraction, offsets: Reals) -> Reals:
 
 @frozen
 class LinearExcess:
-    """A straight line.
+    """A straight line."""
 
-    Attributes:
-        threshold: The smallest offset at which it is not negative.
-        at_threshold: Its value there.
-        before_threshold: Its value one record before.
-        slope: Per record.
-    """
-
-    threshold: float
-    at_threshold: float
-    before_threshold: float
+    threshold: float  # the smallest offset at which it is not negative
+    at_threshold: float  # its value there
+    before_threshold: float  # its value one record before
     slope: float
 
     def at(self, offsets: Reals) -> Reals:
@@ -312,3 +207,243 @@ class LinearExcess:
     def at_most(self) -> "LinearExcess":
         """The excess itself, as it is exact."""
         return self
+
+
+_LARGEST_EPSILON = 640.0  # beyond which e^ε times the rounding of w would overflow
+_LARGEST_EXPONENT = 700.0  # whose exponential does not overflow, and is all beside 1
+_FEW = 2.0**-50  # 8 roundings
+_BOTH_LAWS = 4.0  # w is twice a difference of two rounded terms
+Masses = tuple[Reals, Reals]
+
+
+def _unknown() -> None:
+    """No laws that are known better than by their logarithms."""
+
+
+@frozen(eq=False, slots=False)
+class TablePair:
+    """Any two laws as tables, with Q half way between them.
+
+    Attributes:
+        difference_errors: How far these may be off, beyond the relative error of P₊ and P₋,
+            same shape.
+        exact: Makes P₊ and P₋, same shape, each mass within 8 roundings; None: they are not
+            known.
+    """
+
+    first: float  # the offset of the first count
+    log_plus: Reals  # ln P₊, −inf where it is 0
+    log_minus: Reals  # ln P₋, same shape
+    differences: Reals  # (P₊ − P₋)/Q, same shape, which the logarithms of near laws have lost
+    difference_errors: Reals
+    is_shift: bool  # whether P₊ is P₋, moved up by one record
+    rounding: float  # the relative error of a term of a sum, measured, with a margin
+    exact: Callable[[], Masses | None] = _unknown
+
+    @classmethod
+    def of_laws(
+        cls,
+        first: float,
+        logs: tuple[Reals, Reals],
+        gains: tuple[Reals, Reals],
+        *,
+        is_shift: bool,
+        rounding: float,
+    ) -> "TablePair":
+        """The pair of two laws and their difference.
+
+        Args:
+            first: The offset of the first count.
+            logs: Ln P₊ and ln P₋, −inf where they are 0.
+            gains: P₊ − P₋ over the largest probability of both, and how far they may be off.
+            is_shift: Whether P₊ is P₋, moved up by one record.
+            rounding: The relative error of a term of a sum.
+        """
+        plus, minus = logs
+        scaled = np.exp(_half_way(plus, minus) - max(float(plus.max()), float(minus.max())))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            differences, errors = gains[0] / scaled, gains[1] / scaled
+            lost = ~np.isfinite(differences)  # Q underflows there, not the ratio of the laws
+            differences[lost] = 2 * np.tanh((plus[lost] - minus[lost]) / 2)
+        errors = np.nan_to_num(errors, nan=0.0, posinf=2.0)
+        return cls(first, plus, minus, differences, errors, is_shift, rounding)
+
+    @cached_property
+    def base(self) -> TableLaw:
+        """Q."""
+        return TableLaw(int(self.first), _half_way(self.log_plus, self.log_minus))
+
+    @cached_property
+    def _ratios(self) -> Reals:
+        """The logarithm of P₊/P₋, which grows: from the likeliest offset outward no step is back.
+
+        From (P₊ − P₋)/Q where that is below 1. Where both laws are 0 it is that of the neighbour
+        towards the likeliest offset.
+        """
+        with np.errstate(invalid="ignore"):
+            ratios = self.log_plus - self.log_minus
+        near = np.abs(self.differences) < 1
+        ratios[near] = 2 * np.arctanh(self.differences[near] / 2)
+        likeliest = int(np.argmax(self.base.log_probabilities))
+        right = np.nan_to_num(ratios[likeliest:], nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+        left = np.nan_to_num(ratios[:likeliest], nan=np.inf, posinf=np.inf, neginf=-np.inf)
+        left = np.minimum(left, right[0])
+        grown: Reals = np.concatenate(
+            [np.minimum.accumulate(left[::-1])[::-1], np.maximum.accumulate(right)]
+        )
+        return grown
+
+    @cached_property
+    def mirrored(self) -> "TablePair":
+        """The same from the other side."""
+        pair = TablePair(
+            -self.base.support[1],
+            self.log_minus[::-1],
+            self.log_plus[::-1],
+            -self.differences[::-1],
+            self.difference_errors[::-1],
+            self.is_shift,
+            self.rounding,
+            self._turned,
+        )
+        pair.__dict__["base"] = self.base.mirrored
+        return pair
+
+    @cached_property
+    def _masses(self) -> Masses | None:
+        """P₊ and P₋ to a few roundings, if they are known."""
+        return self.exact()
+
+    def _turned(self) -> Masses | None:
+        """The same from the other side."""
+        known = self._masses
+        return None if known is None else (known[1][::-1], known[0][::-1])
+
+    @property
+    def precision(self) -> float | None:
+        """The relative error of a mass, if that is a few roundings."""
+        return None if self._masses is None else _FEW
+
+    def masses(self, points: MeshPoints) -> Masses:
+        """What points that sum over Q add to sums over P₊ and over P₋."""
+        weights, offsets = points.weights, points.offsets
+        if self._masses is None:
+            return weights * self.ratio_plus(offsets), weights * self.ratio_minus(offsets)
+        plus, minus = (_values_at(offsets, law, self.first) for law in self._masses)
+        return plus, minus
+
+    @cached_property
+    def _halves(self) -> Reals:
+        """2/(1 + e^−|r|) for r = ln(P₊/P₋)."""
+        halves: Reals = 2 / (1 + np.exp(-np.abs(self._ratios)))
+        return halves
+
+    @cached_property
+    def _even(self) -> int:
+        """The first place at which P₊ is not the smaller law."""
+        return int(self._ratios.searchsorted(0.0))
+
+    def excess(self, epsilon: float) -> "TableExcess":
+        """The excess w from r = ln(P₊/P₋): 2·(1 − e^(ε − r))/(1 + e^−r) where r is large.
+
+        There w = (P₊ − P₋)/Q − (e^ε − 1)·P₋/Q, and where it is not negative the second term is at
+        most 2·tanh(ε/2): what rounding leaves of both is at most twice that.
+        """
+        ratios, even = self._ratios, self._even
+        grown = math.exp(min(epsilon, _LARGEST_EPSILON))
+        values = np.empty_like(ratios)
+        values[even:] = -np.expm1(np.minimum(epsilon - ratios[even:], _LARGEST_EXPONENT))
+        values[:even] = grown * np.expm1(np.maximum(ratios[:even] - epsilon, -_LARGEST_EXPONENT))
+        values *= self._halves
+        return TableExcess(
+            self.first,
+            int(ratios.searchsorted(epsilon)),
+            values,
+            _BOTH_LAWS * self.rounding * math.tanh(epsilon / 2),
+            _BOTH_LAWS * math.exp(min(epsilon, 1.0)),
+            self.difference_errors,
+        )
+
+    def log_tail_bound(self, offset: float) -> float:
+        """That of Q, as P₊/Q is at most 2."""
+        return self.base.log_tail_bound(offset) + math.log(2)
+
+    def ratio_plus(self, offsets: Reals) -> Reals:
+        """P₊/Q at offsets."""
+        return self._ratio(self.log_plus, offsets)
+
+    def ratio_minus(self, offsets: Reals) -> Reals:
+        """P₋/Q at offsets."""
+        return self._ratio(self.log_minus, offsets)
+
+    def difference(self, offsets: Reals) -> Reals:
+        """(P₊ − P₋)/Q at offsets, without cancellation."""
+        return _values_at(offsets, self.differences, self.first)
+
+    def difference_uncertainty(self, offsets: Reals, weights: Reals) -> float:
+        """How far a weighted sum of these may be off, beyond the relative error of a term."""
+        return float(weights @ _values_at(offsets, self.difference_errors, self.first))
+
+    def _ratio(self, logs: Reals, offsets: Reals) -> Reals:
+        """One of the laws over Q at offsets."""
+        base = _values_at(offsets, self.base.log_probabilities, self.first)
+        ratios: Reals = np.exp(_values_at(offsets, logs, self.first) - base)
+        return ratios
+
+
+@frozen(eq=False)
+class TableExcess:
+    """w as a table."""
+
+    first: float  # the offset of the first value
+    place: int  # that of the first value that is not negative, from there
+    values: Reals  # from there on
+    error: float  # how far each may be off, beyond the relative error of a term
+    growth: float  # how much more it may be off, over the error of its difference
+    difference_errors: Reals  # the errors of the differences
+
+    @property
+    def threshold(self) -> float:
+        """The smallest offset at which it is not negative."""
+        return self.first + self.place
+
+    def at(self, offsets: Reals) -> Reals:
+        """Its values."""
+        return _values_at(offsets, self.values, self.first)
+
+    def uncertainty(self, offsets: Reals, weights: Reals) -> float:
+        """How far a weighted sum of them may be off, beyond the relative error of a term."""
+        errors = _values_at(offsets, self.difference_errors, self.first)
+        return self.error * float(weights.sum()) + self.growth * float(weights @ errors)
+
+    def largest_gain(self, offsets: Reals, weights: Reals) -> float:
+        """The most that the positive ones among them may add up to, weighted."""
+        return float(weights @ np.maximum(self.at_most().at(offsets), 0.0))
+
+    def at_most(self) -> "TableExcess":
+        """The excess as large as it may be."""
+        values = self.values + self.error + self.growth * self.difference_errors
+        grown = np.flatnonzero(values >= 0)
+        place = int(grown[0]) if grown.size else values.size
+        return TableExcess(self.first, place, values, 0.0, 0.0, self.difference_errors)
+
+
+def _values_at(offsets: Reals, table: Reals, first: float) -> Reals:
+    """The values of a table at rising offsets: a part of it where these follow each other."""
+    if offsets.size and offsets[-1] - offsets[0] == offsets.size - 1:
+        start = int(offsets[0] - first)
+        return table[start : start + offsets.size]
+    return table[(offsets - first).astype(np.int64)]
+
+
+def _half_way(log_plus: Reals, log_minus: Reals) -> Reals:
+    """The logarithm of (P₊ + P₋)/2."""
+    logs: Reals = np.logaddexp(log_plus, log_minus) - math.log(2)
+    return logs
+
+
+Pair = LinearPair | TablePair
+"""Laws P₊ and P₋ of a count with a common base Q, such that P₊/P₋ grows with the count."""
+
+Excess = LinearExcess | TableExcess
+"""w = (P₊ − e^ε·P₋)/Q of one ε as a function of the offset: negative, then positive."""

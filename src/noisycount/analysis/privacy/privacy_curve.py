@@ -1,7 +1,4 @@
-"""Several answers about one database: what is asked of it, and which divergences that has.
-
-How much can one record move the law of an answer?
-"""
+"""How much can one record move the law of an answer, or of several?"""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -11,12 +8,19 @@ from typing import NoReturn, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisycount.analysis.privacy.bounds import Bounded, checked_epsilons, shaped
-from noisycount.analysis.privacy.composition.repeated import is_precise, repeated_answers
-from noisycount.analysis.privacy.divergences import Divergences, Falling, OneAnswer, whole_price
-from noisycount.analysis.privacy.record_pairs import record_pairs
-from noisycount.analysis.privacy.workloads.listed import listed_answers
-from noisycount.analysis.privacy.workloads.lists import reduced_list
+from noisycount.analysis.privacy.bounds import (
+    Bounded,
+    Divergences,
+    MonotoneBounds,
+    checked_epsilons,
+    shaped,
+    whole_price,
+)
+from noisycount.analysis.privacy.composition import composed_answers, is_precise
+from noisycount.analysis.privacy.hockey_stick import OneAnswer
+from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
+from noisycount.analysis.privacy.workload import reduced_workload
+from noisycount.analysis.privacy.workload_answers import workload_answers
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.model.atoms import Atoms, Question
@@ -32,34 +36,16 @@ from noisycount.model.subsampling import Subsample
 
 __all__ = ["PrivacyCurve", "privacy_curve"]
 
-
 Answering = Exact | SymmetricNoise
-
-
 """A mechanism that can be one of several."""
 
 
-@frozen
-class Asked:
-    """Several answers about one database.
-
-    Attributes:
-        mechanisms: How each is made.
-        population: What the outsider knows.
-        questions: What each is about; None: all about the same count.
-    """
-
-    mechanisms: tuple[Answering, ...]
-    population: Population | Atoms | None
-    questions: tuple[Question, ...] | None
-
-
-def asked(
+def _checked(
     mechanism: Mechanism | Sequence[Mechanism],
     population: Population | Atoms | None,
     questions: Iterable[Iterable[int]] | None,
-) -> Asked:
-    """The arguments of a privacy curve of several answers, checked.
+) -> tuple[tuple[Answering, ...], tuple[Question, ...] | None]:
+    """How each of several answers is made, and what it is about; None: all about the same count.
 
     Raises:
         ValueError: If they do not fit each other.
@@ -70,8 +56,7 @@ def asked(
                 "population must be Atoms for a list of questions, whose counts depend on each "
                 f"other by the rates of the atoms, got {population!r}: give Atoms(size, rates)"
             )
-        told = mechanism if isinstance(mechanism, Sequence) else [mechanism]
-        return Asked(_mechanisms(told), population, None)
+        return _mechanisms(mechanism if isinstance(mechanism, Sequence) else [mechanism]), None
     sets = population.questions if questions is None else population.checked(questions)
     if not sets:
         raise ValueError("questions must hold one at least, got none: give sets of atoms")
@@ -81,27 +66,31 @@ def asked(
             f"questions must be as many as the {len(told)} mechanisms that answer them, "
             f"got {len(sets)}"
         )
-    return Asked(_mechanisms(told), population, sets)
+    return _mechanisms(told), sets
 
 
-def several_answers(told: Asked) -> Divergences:
+def _several_answers(
+    mechanisms: tuple[Answering, ...],
+    population: Population | Atoms | None,
+    questions: tuple[Question, ...] | None,
+) -> Divergences:
     """The divergences of several answers.
 
     Raises:
         ValueError: If a property is certain, or these mechanisms cannot be had together.
     """
-    population, questions = told.population, told.questions
+    whole = whole_price(mechanisms)
     if isinstance(population, Atoms):
-        listed = listed_answers(reduced_list(population, questions or (), told.mechanisms))
-        return Falling(listed, whole_price(told.mechanisms))
-    pairs = tuple(record_pairs(Exact(), population))
-    price = whole_price(told.mechanisms) if all(pair.is_shift for pair in pairs) else None
-    one = None if is_precise(told.mechanisms) else _as_one_question(population)
+        workload = reduced_workload(population, questions or (), mechanisms)
+        return MonotoneBounds(workload_answers(workload), whole)
+    pairs = tuple(neighbour_pairs(Exact(), population))
+    price = whole if all(pair.is_shift for pair in pairs) else None
+    one = None if is_precise(mechanisms) else _as_one_question(population)
     if one is None:
-        found = repeated_answers(pairs, told.mechanisms)
-        return Falling.of_one(found) if isinstance(found, OneAnswer) else Falling(found, price)
-    same = [Question([0])] * len(told.mechanisms)
-    return Falling(listed_answers(reduced_list(one, same, told.mechanisms)), price)
+        found = composed_answers(pairs, mechanisms)
+        return found.monotone if isinstance(found, OneAnswer) else MonotoneBounds(found, price)
+    same = [Question([0])] * len(mechanisms)
+    return MonotoneBounds(workload_answers(reduced_workload(one, same, mechanisms)), price)
 
 
 def _as_one_question(population: Population | None) -> Atoms | None:
@@ -138,20 +127,10 @@ def _answering(mechanism: Mechanism) -> Answering:
 
 
 _LEAST_EPSILON = 2.0**-30  # the first step of a search for ε, which doubles from there
-
-
 _LARGEST_EPSILON = 700.0  # whose exponential does not overflow
-
-
 _UNDERFLOW = 1e-305  # below every upper end but 0: a goal of 0 has a logarithm too
-
-
 _LIKELY = 0.5  # from which on 1 less a float is exact
-
-
 _SHOWN = (0.0, 0.01, 0.1, 0.5, 1.0)  # ε
-
-
 _NOT_COMPOSED = (
     "guarantees against an outsider who does not know the other records must not be composed over "
     "answers about one database, which share what hides a record; give privacy_curve the list of "
@@ -224,8 +203,9 @@ def privacy_curve(
         0.0374123
     """
     if isinstance(population, Atoms) or questions is not None or isinstance(mechanism, Sequence):
-        told = asked(mechanism, population, questions)
-        return PrivacyCurve(told.mechanisms, population, told.questions, several_answers(told))
+        mechanisms, asked = _checked(mechanism, population, questions)
+        found = _several_answers(mechanisms, population, asked)
+        return PrivacyCurve(mechanisms, population, asked, found)
     inner = mechanism.noise if isinstance(mechanism, Subsample) else mechanism
     if inner is None or isinstance(inner, Exact):
         errors = None
@@ -234,8 +214,8 @@ def privacy_curve(
         errors = inner.errors
     else:
         raise ValueError(f"mechanism must be one of noisycount's mechanisms, got {mechanism!r}")
-    pairs = tuple(record_pairs(mechanism, population))
-    return PrivacyCurve(mechanism, population, None, Falling.of_one(OneAnswer(pairs, errors)))
+    pairs = tuple(neighbour_pairs(mechanism, population))
+    return PrivacyCurve(mechanism, population, None, OneAnswer(pairs, errors).monotone)
 
 
 @frozen(eq=False, repr=False)
@@ -407,12 +387,7 @@ class PrivacyCurve(Shown):
         return {**facts, "questions": [sorted(question) for question in self.questions]}
 
     def _epsilon(self, goal: float, end: int) -> Bracket:
-        """Two ε next to each other: an end of the bracket of δ is above a goal, and is not.
-
-        Args:
-            goal: The goal.
-            end: 0 for the lower end, 1 for the upper one.
-        """
+        """Two ε next to each other: an end of the bracket of δ is above a goal, and is not."""
 
         def shortfall(epsilon: float) -> float:
             plus, minus = (one[0] for one in self._directions([epsilon]))

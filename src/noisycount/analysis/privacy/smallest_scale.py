@@ -1,9 +1,4 @@
-"""How little noise keeps a privacy guarantee?
-
-How much can one answer move what somebody believes?
-
-How much privacy does a sample gain over the count of a database of its own size?
-"""
+"""The least noise for a guarantee, the gain of a sample, and how far beliefs move."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -13,10 +8,10 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisycount.analysis.privacy.noisy import hockey_sticks
+from noisycount.analysis.privacy.hockey_stick import hockey_sticks
+from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
 from noisycount.analysis.privacy.pairs import Pair
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
-from noisycount.analysis.privacy.record_pairs import record_pairs
 from noisycount.model.exact import Exact
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.catalogue import NoiseClass, noise_class
@@ -28,31 +23,14 @@ from noisycount.validation import fraction_of_one, positive_number, real_number,
 
 __all__ = ["amplified_delta", "amplified_directions", "belief_bounds", "smallest_scale"]
 
-
 Function = Callable[[float], float]
-
-
 _SMALLEST, _LARGEST = 2.0**-50, 2.0**50  # records: all noises have scales so small and so large
-
-
 _FACTOR = 4.0  # the first step of the search; each is the square of the one before
-
-
 _MIXED = 14e12  # times q over the goal: a dip of less than 1e-12 of it does not count
-
-
 _STEPS = 8  # for each distance of two jumps, which is 1/ε of a squared scale or more
-
-
 _MOST_STEPS = 400
-
-
 _SECTIONS = 40  # each to 0.62 of the length before
-
-
 _GOLDEN = (math.sqrt(5) - 1) / 2
-
-
 _LEAST = 1e-305  # below every upper end but 0: a goal of 0 has a logarithm too
 
 
@@ -245,8 +223,6 @@ def belief_bounds(epsilon: float | Fraction, prior: float = 0.5) -> tuple[float,
 
 
 _LARGEST_EPSILON = 700.0  # as of a privacy curve
-
-
 _ROUNDING = 4e-15  # 18 roundings of 2^−52: more than the few operations that follow have
 
 
@@ -313,7 +289,7 @@ def amplified_directions(
     gap = (records - drawn) / drawn * -np.expm1(-asked)  # e^(ε″ − ε) − 1 = 1/β − 1
     larger: Reals = np.minimum(asked + np.log1p(gap), _LARGEST_EPSILON)  # a smaller one is safe
     larger *= 1 - _ROUNDING
-    pair = record_pairs(Exact(), Binomial(drawn, share))[0]
+    pair = neighbour_pairs(Exact(), Binomial(drawn, share))[0]
     plus, minus = _upper_ends(pair, larger), _upper_ends(pair.mirrored, larger)
     per_drawn = drawn / records / (1 + gap)
     per_drawn *= 1 + _ROUNDING

@@ -1,7 +1,4 @@
-"""The answer from which on a positive record is the better explanation.
-
-About where the threshold of one ε lies, from those of the ε before.
-"""
+"""The answer from which on a positive record explains more, and where it is expected."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -13,24 +10,13 @@ from noisycount.model.noises.errors import CertifiedErrorLaw
 from noisycount.model.searches import Bracket
 from noisycount.model.searches import first_whole as first_whole_of
 
-__all__ = ["CLOSE", "Forecast", "Passage", "Search", "extrapolated", "first_whole", "root"]
-
+__all__ = ["CLOSE", "Forecast", "Passage", "Search", "first_whole", "root"]
 
 _MOST_STEPS = 400  # enough to halve the range of all floats, and each part of it four times
-
-
 _GROWTH = 8.0  # of a step that has not met the other side
-
-
 CLOSE = 1e-12  # log-odds below 0 that are near enough
-
-
 _SLOWEST = 4  # steps in which a bracket or the log-odds must be halved
-
-
 _PLACES = 3  # that a parabola goes through
-
-
 _LINE = 2  # places that a line goes through
 
 
@@ -39,20 +25,16 @@ class Search:
     """Where to look for an answer.
 
     Attributes:
-        guess: An answer nearby.
-        step: About how far the guess is off, in records.
-        limit: An answer from which on the log-odds are constant, or inf.
-        lowest: An answer up to which they are constant, or −inf.
         margin: How far from the guess the log-odds are exact. What lies beyond is not searched:
             then the result does, too, and is not what was asked for.
         slope: About how fast the log-odds grow at the guess, per record; nan: not known.
     """
 
-    guess: float
-    step: float
-    limit: float = math.inf
+    guess: float  # an answer nearby
+    step: float  # about how far the guess is off, in records
+    limit: float = math.inf  # an answer from which on the log-odds are constant, or inf
     margin: float = math.inf
-    lowest: float = -math.inf
+    lowest: float = -math.inf  # an answer up to which they are constant, or −inf
     slope: float = math.nan
 
 
@@ -61,26 +43,19 @@ class Passage:
     """Where growing log-odds pass 0.
 
     Attributes:
-        answer: Where they are at most 0; of integers the first where they are not negative. inf if
-            they are negative at the limit, and −inf if they are not at the lowest answer.
-        log_odds: What they are there; of integers, at the one before.
-        next: An answer above where they are positive; of integers, the answer.
-        place: About where they are 0.
-        slope: About how fast they grow there, per record; nan: not known.
-        at_next: Of integers, what the log-odds are at the next answer.
+        answer: Where they are at most 0; of integers the first where they are not negative. inf
+            if they are negative at the limit, and −inf if they are not at the lowest answer.
     """
 
     answer: float
-    log_odds: float
-    next: float
-    place: float
-    slope: float = math.nan
-    at_next: float = math.nan
+    log_odds: float  # what they are there; of integers, at the one before
+    next: float  # an answer above where they are positive; of integers, the answer
+    place: float  # about where they are 0
+    slope: float = math.nan  # about how fast they grow there, per record; nan: not known
+    at_next: float = math.nan  # of integers, what the log-odds are at the next answer
 
 
 _NEVER = Passage(math.inf, -math.inf, math.inf, math.inf)
-
-
 _ALWAYS = Passage(-math.inf, math.inf, -math.inf, -math.inf)
 
 
@@ -88,10 +63,6 @@ def root(log_odds: Callable[[float], float], search: Search) -> Passage:
     """Where log-odds pass 0: they are above −1e-12 there, or two answers are as near as floats.
 
     Inverse parabolas; each step stays inside the bracket that is known, or near the last place.
-
-    Args:
-        log_odds: Grow with the answer; may be infinite.
-        search: Where to look.
     """
     low, high, at_low = -math.inf, math.inf, -math.inf
     here, step = min(search.guess, search.limit), search.step
@@ -147,12 +118,7 @@ def _is_slow(path: list[tuple[float, float]], widths: list[float]) -> bool:
 
 
 def _just_below(path: list[tuple[float, float]], slope: float) -> float:
-    """Where the inverse polynomial through up to three places is just below 0; nan if it is not.
-
-    Args:
-        path: Log-odds and where they are so large.
-        slope: That of the line through one place.
-    """
+    """Where the inverse polynomial through up to three places is just below 0; nan if it is not."""
     finite = [one for one in path if -math.inf < one[0] < math.inf]
     if len(path) == 1 and finite:
         return path[0][1] - (path[0][0] + CLOSE / 2) / slope if slope else math.nan
@@ -172,12 +138,7 @@ def _slope(path: list[tuple[float, float]], here: float, at_here: float) -> floa
 
 
 def first_whole(log_odds: Callable[[float], float], search: Search) -> Passage:
-    """The first integer at which growing log-odds are not negative.
-
-    Args:
-        log_odds: Grow with the answer; may be infinite.
-        search: Where to look.
-    """
+    """The first integer at which growing log-odds are not negative."""
     guess, limit = search.guess, search.limit
     start = float(math.ceil(min(guess, limit)))
     at_start = log_odds(start)
@@ -205,10 +166,6 @@ def extrapolated(path: Sequence[tuple[float, float]], place: float) -> tuple[flo
     """The value at a place of a polynomial through the last points, and its last correction.
 
     Of all degrees it is the one with the least correction, by Neville's scheme.
-
-    Args:
-        path: At least two points: places that differ, and the values there.
-        place: Where the value is asked for.
     """
     away = [place - one for one, _ in path]
     values = [value for _, value in path]
@@ -226,43 +183,26 @@ def extrapolated(path: Sequence[tuple[float, float]], place: float) -> tuple[flo
 
 
 _FEWEST, _MOST = 3, 5  # thresholds from which the next one is extrapolated
-
-
 _SHORTEST = 1e-3  # records, a step of a search
-
-
 _FIRST = 8.0  # steps that reach as far as a threshold is expected
 
 
 class Seen(NamedTuple):
-    """The threshold of one ε.
-
-    Attributes:
-        epsilon: ε.
-        place: About where it is.
-        beyond: How far it lies beyond what is expected of laws that are about normal.
-        slope: About how fast the log-odds grow there, per record; nan: not known.
-    """
+    """The threshold of one ε."""
 
     epsilon: float
-    place: float
-    beyond: float
-    slope: float
+    place: float  # about where it is
+    beyond: float  # how far it lies beyond what is expected of laws that are about normal
+    slope: float  # about how fast the log-odds grow there, per record; nan: not known
 
 
 @frozen
 class Forecast:
-    """Thresholds of rising ε, from which the next one is expected.
-
-    Attributes:
-        errors: The law of the noise.
-        deviation: The standard deviation of the count, in records.
-        path: The last thresholds that were found.
-    """
+    """Thresholds of rising ε, from which the next one is expected."""
 
     errors: CertifiedErrorLaw
-    deviation: float
-    path: tuple[Seen, ...] = ()
+    deviation: float  # the standard deviation of the count, in records
+    path: tuple[Seen, ...] = ()  # the last thresholds that were found
 
     def after(self, epsilon: float, excess: Excess, passage: Passage) -> "Forecast":
         """The forecast with one more threshold, if there is one."""

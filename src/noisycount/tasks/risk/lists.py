@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from noisycount.analysis.privacy.divergences import priced_delta
+from noisycount.analysis.privacy.bounds import priced_delta
 from noisycount.analysis.privacy.list_risk import ListRisk, list_risk
 from noisycount.config.config import Config
 from noisycount.display.texts import told_name

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import noisycount as nc
-from noisycount.analysis.privacy.divergences import priced_delta
+from noisycount.analysis.privacy.bounds import priced_delta
 from noisycount.display.numbers import at_most
 from noisycount.ledger.budget import Loss
 from noisycount.model.concentrated import delta_of_rho, epsilon_of_rho

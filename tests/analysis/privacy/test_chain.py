@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import noisycount as nc
-from noisycount.analysis.privacy.composition import geometric as chain
-from noisycount.analysis.privacy.composition.geometric import Chain
-from noisycount.analysis.privacy.composition.two_answers import Weighed, hidden_by_twos, weighed
-from noisycount.analysis.privacy.record_pairs import record_pairs
+from noisycount.analysis.privacy import geometric_answers as chain
+from noisycount.analysis.privacy.geometric_answers import Chain
+from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
+from noisycount.analysis.privacy.two_answers import Weighed, hidden_by_count_pairs, weighed
 from tests.layers import case_name
 
 PEOPLE = {
@@ -22,7 +22,7 @@ PEOPLE = {
 
 def windows(people: str, epsilon: float, reach: int) -> list[Weighed]:
     """Both directions around their thresholds."""
-    (pair,) = record_pairs(nc.Exact(), PEOPLE[people])
+    (pair,) = neighbour_pairs(nc.Exact(), PEOPLE[people])
     found = [weighed(one, [epsilon], reach)[0] for one in (pair, pair.mirrored)]
     return [one for one in found if one.is_hidden]
 
@@ -111,7 +111,7 @@ def test_two_counts_hide_less_than_all_and_pairs_more(noise: str, answers: int) 
     one_chain = Chain(answers, 1 / 3, 1, is_centred=is_discrete, width=0.1)
     found = windows("hundred", 0.1, 5)
     for one, (low, high) in zip(found, one_chain.hidden(found), strict=True):
-        least, most = hidden_by_twos(one, answers, 1 / 3, 1, is_centred=is_discrete)
+        least, most = hidden_by_count_pairs(one, answers, 1 / 3, 1, is_centred=is_discrete)
         assert least <= high
         assert low <= most
         assert answers < 100 or most - least < 1e-3 * most

@@ -1,7 +1,4 @@
-"""How far one record can move answers about samples of all records, whatever each is about.
-
-How far one record can move counts in several samples of all records.
-"""
+"""Answers about samples of all records, which do not know each other."""
 
 import math
 from collections import Counter
@@ -11,17 +8,11 @@ from itertools import product
 
 import numpy as np
 
-from noisycount.analysis.privacy.bounds import Between, Bounded
-from noisycount.analysis.privacy.divergences import Falling
-from noisycount.analysis.privacy.noisy import hockey_sticks
+from noisycount.analysis.privacy.bounds import Between, Bounded, MonotoneBounds
+from noisycount.analysis.privacy.cells import AnswerTable, answer_table, counts_within, positive_sum
+from noisycount.analysis.privacy.hockey_stick import hockey_sticks
+from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
-from noisycount.analysis.privacy.record_pairs import record_pairs
-from noisycount.analysis.privacy.workloads.cells import (
-    AnswerTable,
-    answer_table,
-    counts_within,
-    positive_sum,
-)
 from noisycount.frozen import frozen
 from noisycount.model.atoms import Atoms
 from noisycount.model.exact import Exact
@@ -31,10 +22,7 @@ from noisycount.model.subsampling import Subsample
 
 __all__ = ["samples_curve"]
 
-
 _MOST_SETS = 256  # of samples that hold the record, equal samples alike
-
-
 _ROUNDING = 1e-12  # of a sum of products of a few chances
 
 
@@ -44,16 +32,11 @@ class HeldSamples:
 
     δ is at most Σ_B P[B]·W_B(ε): B is the set of samples that hold the record, W_B the worst case
     of their answers. It is at least that of each sample alone. Both directions are the larger one.
-
-    Attributes:
-        samples: The samples, each with its noise.
-        size: The number of all records.
-        rates: The rate of the property that each sample counts.
     """
 
-    samples: tuple[Subsample, ...]
+    samples: tuple[Subsample, ...]  # the samples, each with its noise
     size: int
-    rates: tuple[float, ...]
+    rates: tuple[float, ...]  # the rate of the property that each sample counts
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """δ₊ and δ₋ for each ε."""
@@ -128,14 +111,8 @@ def _curve(held: Sequence[SymmetricNoise | None]) -> PrivacyCurve | None:
 
 
 _DEPTH = 34.0  # nepers: a count farther off has a probability below 1e-14
-
-
 _LOST = 1e-12  # of the probability of all counts that are not in a table
-
-
 _LARGEST = 512  # records of a sample whose law is tabulated
-
-
 _WIDEST = 1024  # counts of the whole in a table
 
 
@@ -185,8 +162,10 @@ def samples_curve(
     if questions is not None:
         raise ValueError("questions must be left out, as a Binomial has one: give Atoms for more")
     for one in samples:
-        record_pairs(one, population)
-    return PrivacyCurve(samples, population, None, Falling(_Samples(samples, population)))
+        neighbour_pairs(one, population)
+    return PrivacyCurve(
+        samples, population, None, MonotoneBounds(SamplesOfOneProperty(samples, population))
+    )
 
 
 def _of_atoms(
@@ -200,13 +179,13 @@ def _of_atoms(
         )
     rates = tuple(map(population.rate, asked))
     for one, rate in zip(samples, rates, strict=True):
-        record_pairs(one, Binomial(population.size, rate))
+        neighbour_pairs(one, Binomial(population.size, rate))
     held = HeldSamples(samples, population.size, rates)
-    return PrivacyCurve(samples, population, asked, Falling(held))
+    return PrivacyCurve(samples, population, asked, MonotoneBounds(held))
 
 
 @frozen(eq=False)
-class _Samples:
+class SamplesOfOneProperty:
     """The divergences of counts in several samples."""
 
     samples: tuple[Subsample, ...]
@@ -223,7 +202,7 @@ class _Samples:
         union = Subsample(min(drawn, population.size))
         if len(self.samples) == 1:
             union = self.samples[0]
-        (pair,) = record_pairs(union, population)
+        (pair,) = neighbour_pairs(union, population)
         errors = union.noise.errors if isinstance(union.noise, SymmetricNoise) else None
         sticks = hockey_sticks(pair, errors, epsilons)
         if len(self.samples) == 1:

@@ -1,11 +1,4 @@
-"""Pairs of laws that are known as tables: records of unequal rates, and samples of any records.
-
-Pairs of laws for a record that tells nothing about the others.
-
-Pairs of laws for records that can be exchanged: they are linear in the count.
-
-The pairs of laws between which an outsider has to tell, one for each kind of record.
-"""
+"""The pairs of laws between which an outsider has to tell, one for each kind of record."""
 
 import math
 from dataclasses import replace
@@ -17,8 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.privacy.pairs import LinearPair, Pair
-from noisycount.analysis.privacy.table_pairs import TablePair
+from noisycount.analysis.privacy.pairs import LinearPair, Pair, TablePair
 from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution, TableLaw
 from noisycount.model.laws.gamma import DIGITS, Reals
@@ -36,24 +28,13 @@ from noisycount.model.populations.population import (
 from noisycount.model.subsampling import DrawnPositives, Subsample
 from noisycount.validation import instance_of
 
-__all__ = ["record_pairs"]
-
+__all__ = ["neighbour_pairs"]
 
 _DEEPEST = 700.0  # nepers below its mode at which a table ends: e^−700 is next to the least double
-
-
 _FARTHEST = 40.0  # standard deviations: beyond, a hypergeometric law is below e^−700
-
-
 _RESOLVED = 2.0  # standard deviations by which a block of counts may move a sample
-
-
 _CHUNK = 1 << 20  # probabilities held at once: 8 MB
-
-
-_ROUNDING = 2e-12  # of a probability of a sample: measured, with a margin
-
-
+_ROUNDING_OF_SAMPLE = 2e-12  # of a probability of a sample: measured, with a margin
 _ROUNDING_OF_DIFFERENCES = 2e-13  # of a sum of |P₊ − P₋|: that of a weight of Q
 
 
@@ -71,10 +52,6 @@ def sampled_shift_pair(population: Binomial, share: Fraction) -> tuple[TablePair
 
     With the share λ = m/n the record is drawn, so that P₊ = (λ + (1 − λ)·p)·B(s − 1) +
     (1 − λ)·(1 − p)·B(s) for the law B of m − 1 records; P₋ likewise.
-
-    Args:
-        population: The others that are drawn with the record, whose law is B.
-        share: λ.
     """
     others, rate = population.law(), population.rate
     first, logs = _table(others)
@@ -150,33 +127,19 @@ def _drawn_or_not(
 
 
 def sampled_pair(pair: Pair, centre: int, size: int, sample_size: int) -> TablePair:
-    """The laws of the number of positive records in a sample: Σ_k P[k]·P[S = s | K = k].
-
-    Args:
-        pair: The laws of the count K.
-        centre: The count that is its offset 0.
-        size: The number n of records.
-        sample_size: The number m of records drawn.
-    """
+    """The laws of the number of positive records in a sample: Σ_k P[k]·P[S = s | K = k]."""
     sampling = Sampling(pair, centre, size, sample_size)
     return sampling.of_independent() if pair.is_shift else sampling.of_dependent()
 
 
 @frozen
 class Sampling:
-    """How a sample is drawn from records whose count has one of two laws.
-
-    Attributes:
-        pair: The laws of the count.
-        centre: The count that is its offset 0.
-        size: The number n of records.
-        sample_size: The number m of records drawn.
-    """
+    """How a sample is drawn from records whose count has one of two laws."""
 
     pair: Pair
-    centre: int
-    size: int
-    sample_size: int
+    centre: int  # the count that is its offset 0
+    size: int  # the number n of records
+    sample_size: int  # the number m of records drawn
 
     def of_independent(self) -> TablePair:
         """The pair if the others do not depend on the record: it is drawn, or only others are."""
@@ -217,7 +180,7 @@ class Sampling:
 
     @property
     def _rounding(self) -> float:
-        return _ROUNDING + self.pair.rounding
+        return _ROUNDING_OF_SAMPLE + self.pair.rounding
 
     @property
     def _share(self) -> float:
@@ -277,12 +240,6 @@ def _drawn(
 
     From P[s + 1]/P[s] = (k − s)·(m − s)/((s + 1)·(n − k − m + s + 1)), around the mean m·k/n.
 
-    Args:
-        counts: The counts k, real where they stand for many, shape (counts,).
-        size: The number n of records.
-        sample_size: The number m of records drawn.
-        reach: How far from the mean, in records, the laws are needed.
-
     Returns:
         The first number s of each law, and the laws, shape (counts, width).
     """
@@ -316,13 +273,7 @@ _ROUNDING_OF_HALF = 2.0**-51  # the exponential of its logarithm
 
 
 def independent_pair(neighbours: IndependentNeighbours, size: int, sample_size: int | None) -> Pair:
-    """The laws of the count of the others moved by one, and not; or of those in a sample.
-
-    Args:
-        neighbours: The record, beside what is known and what is not.
-        size: The number of all records.
-        sample_size: How many of them are drawn; None: all.
-    """
+    """The laws of the count of the others moved by one, and not; or of those in a sample."""
     law = neighbours.others.deep_law()
     if law.variance == 0:
         count = law.mode + neighbours.positives
@@ -364,24 +315,14 @@ def _known_sample_pair(size: int, count: int, sample_size: int) -> LinearPair:
 
 
 _RAREST = 1e-250  # a share of records of which the ratio of the laws overflows
-
-
 _RAREST_RATIO = 1e-200  # a share from which on that ratio is better not taken at all
-
-
 _NARROW = 64.0  # records², a variance below which a table is short
 
 
 def exchangeable_pair(
     neighbours: ExchangeableNeighbours, size: int, sample_size: int | None
 ) -> Pair:
-    """The laws of the count, P₊ ∝ k·P and P₋ ∝ (n − k)·P; or of those in a sample.
-
-    Args:
-        neighbours: The record, beside what is known and what is not.
-        size: The number of all records.
-        sample_size: How many of them are drawn; None: all.
-    """
+    """The laws of the count, P₊ ∝ k·P and P₋ ∝ (n − k)·P; or of those in a sample."""
     population = neighbours.population
     _refuse_rare(population)
     if sample_size is not None and not neighbours.known:
@@ -433,7 +374,7 @@ def _refuse_rare(population: Exchangeable) -> None:
         )
 
 
-def record_pairs(mechanism: Mechanism, population: Population | None) -> list[Pair]:
+def neighbour_pairs(mechanism: Mechanism, population: Population | None) -> list[Pair]:
     """The laws of what gets the noise, if one record is positive and if it is negative.
 
     Raises:

@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 
 import noisycount as nc
-from noisycount.analysis.privacy.workloads.listed import Listed
-from noisycount.analysis.privacy.workloads.lists import ReducedList
+from noisycount.analysis.privacy.workload import Workload
+from noisycount.analysis.privacy.workload_answers import WorkloadAnswers
 from tests.layers import case_name
 from tests.oracles.pairs import (
     Pair,
@@ -132,8 +132,8 @@ def test_less_noise_never_tells_less(answers: int) -> None:
 def test_a_chain_and_a_transform_agree() -> None:
     """Two answers about one count are a list whose patterns lie on a line."""
     for noise in (nc.Laplace(1.5), nc.DiscreteLaplace(Fraction(3, 2))):
-        told = ReducedList(30, {(1,): 0.3, (0,): 0.7}, ((noise, noise),))
-        plus, minus = Listed(told).directions([EPSILON])
+        told = Workload(30, {(1,): 0.3, (0,): 0.7}, ((noise, noise),))
+        plus, minus = WorkloadAnswers(told).directions([EPSILON])
         lower, upper = nc.privacy_curve([noise] * 2, nc.Binomial(30, 0.3)).bracket(EPSILON)
         found = max(plus[0].upper, minus[0].upper)
         assert lower <= found

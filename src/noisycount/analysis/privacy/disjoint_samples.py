@@ -1,9 +1,4 @@
-"""One question on its own random part of the records.
-
-The expected positive part of a sum of independent terms, from above and from below.
-
-How far one record can move the answers to questions that each have records of their own.
-"""
+"""Answers about random parts of the records, each question on its own part."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,12 +6,11 @@ from itertools import permutations
 
 import numpy as np
 
-from noisycount.analysis.privacy.bounds import Between, Bounded
-from noisycount.analysis.privacy.divergences import Falling
-from noisycount.analysis.privacy.noisy import hockey_sticks
+from noisycount.analysis.privacy.bounds import Between, Bounded, MonotoneBounds
+from noisycount.analysis.privacy.cells import answer_table, counts_within
+from noisycount.analysis.privacy.hockey_stick import hockey_sticks
+from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve
-from noisycount.analysis.privacy.record_pairs import record_pairs
-from noisycount.analysis.privacy.workloads.cells import answer_table, counts_within
 from noisycount.frozen import frozen
 from noisycount.model.atoms import Atoms, Question
 from noisycount.model.exact import Exact
@@ -27,42 +21,27 @@ from noisycount.model.subsampling import Subsample
 
 __all__ = ["parts_curve"]
 
-
 _DEPTH = 34.0  # nepers: a count farther off has a probability below 1e-14
 
 
 @frozen
 class Surprises:
-    """By how much the expected count of a part, given its answer, exceeds that without it.
+    """By how much the expected count of a part, given its answer, exceeds that without it."""
 
-    Attributes:
-        masses: The probabilities of bins of answers.
-        means: The mean excess in each bin.
-        lows: The least that the excess can be in each bin.
-        highs: The most that it can be.
-    """
-
-    masses: Reals
-    means: Reals
-    lows: Reals
-    highs: Reals
+    masses: Reals  # the probabilities of bins of answers
+    means: Reals  # the mean excess in each bin
+    lows: Reals  # the least that the excess can be in each bin
+    highs: Reals  # the most that it can be
 
 
 @frozen
 class Part:
-    """A part of the records, and the question that is answered about it.
+    """A part of the records, and the question that is answered about it."""
 
-    Attributes:
-        share: The probability that a record is in it.
-        size: Its number of records.
-        rate: The probability that a record satisfies the question, strictly between 0 and 1.
-        mechanism: How the count is answered.
-    """
-
-    share: float
-    size: int
-    rate: float
-    mechanism: Exact | SymmetricNoise
+    share: float  # the probability that a record is in it
+    size: int  # its number of records
+    rate: float  # the probability that a record satisfies the question, strictly between 0 and 1
+    mechanism: Exact | SymmetricNoise  # how the count is answered
 
     def surprises(self) -> Surprises:
         """The law of E[K | answer] − E[K], which grows with the answer.
@@ -113,22 +92,13 @@ class Part:
 
 
 _STEPS = 1 << 14  # of the sum: convolving as many takes a tenth of a second
-
-
 _WHOLE = 1e-7  # of a step: what rounding may move a value on the grid
-
-
 _LOST = 1e-12  # of the probability of what is in no bin, and of the rounding of sums
 
 
 @frozen
 class Term:
-    """A surprise times a number.
-
-    Attributes:
-        surprises: The surprise.
-        slope: The number.
-    """
+    """A surprise times a number."""
 
     surprises: Surprises
     slope: float
@@ -155,9 +125,9 @@ def positive_part(terms: Sequence[Term], constant: float) -> tuple[float, float]
     sum by √(Σ v)/2 at most, v the variances that this adds.
     """
     step = _step(terms)
-    spread = [_Gridded.of(*term.spread(), step) for term in terms]
+    spread = [Gridded.of(*term.spread(), step) for term in terms]
     most = _of_sum(spread, constant, step)
-    binned = [_Gridded.of(term.values, term.surprises.masses, step) for term in terms]
+    binned = [Gridded.of(term.values, term.surprises.masses, step) for term in terms]
     least = _of_sum(binned, constant, step)
     least -= math.sqrt(math.fsum(one.added for one in binned)) / 2
     scale = _LOST + _WHOLE * step * len(terms)
@@ -175,7 +145,7 @@ def _step(terms: Sequence[Term]) -> float:
 
 
 @frozen
-class _Gridded:
+class Gridded:
     """Probabilities at base, base + step, base + 2·step, …, and the variance that was added."""
 
     base: float
@@ -183,7 +153,7 @@ class _Gridded:
     added: float
 
     @classmethod
-    def of(cls, values: Reals, masses: Reals, step: float) -> "_Gridded":
+    def of(cls, values: Reals, masses: Reals, step: float) -> "Gridded":
         """Values spread to their neighbours on a grid, with their means."""
         base = float(values.min())
         places = (values - base) / step
@@ -197,7 +167,7 @@ class _Gridded:
         return cls(base, table, added)
 
 
-def _of_sum(parts: Sequence[_Gridded], constant: float, step: float) -> float:
+def _of_sum(parts: Sequence[Gridded], constant: float, step: float) -> float:
     """E[(constant + sum)₊] on the grid."""
     law, base = np.ones(1), constant
     for part in parts:
@@ -206,11 +176,7 @@ def _of_sum(parts: Sequence[_Gridded], constant: float, step: float) -> float:
 
 
 _STEEPEST = 1e150  # of a term: what its values are multiplied by does not overflow
-
-
 _MOST_PATTERNS = 32  # of answers that a record can give, between which it may move
-
-
 Pattern = tuple[int, ...]
 
 
@@ -253,8 +219,8 @@ def parts_curve(
     """
     known, asked = _asked(population, questions, len(mechanisms))
     parts = tuple(_parts(mechanisms, known, asked))
-    divergences = _Told(parts) if adaptive else _Untold(parts, _patterns(known, asked))
-    return PrivacyCurve(tuple(mechanisms), known, asked, Falling(divergences))
+    divergences = ToldParts(parts) if adaptive else SecretParts(parts, _patterns(known, asked))
+    return PrivacyCurve(tuple(mechanisms), known, asked, MonotoneBounds(divergences))
 
 
 def _asked(
@@ -321,7 +287,7 @@ def _patterns(known: Atoms, asked: Sequence[Question]) -> tuple[Pattern, ...]:
 
 
 @frozen(eq=False)
-class _Told:
+class ToldParts:
     """Σ_j λ_j·δ_j: the divergences if it is told which part holds the record."""
 
     parts: tuple[Part, ...]
@@ -338,7 +304,7 @@ class _Told:
 
 def _of_part(part: Part, epsilons: list[float]) -> list[tuple[float, float]]:
     """Below and above δ of the count of a part, the larger direction."""
-    (pair,) = record_pairs(part.mechanism, Binomial(part.size, part.rate))
+    (pair,) = neighbour_pairs(part.mechanism, Binomial(part.size, part.rate))
     errors = None if isinstance(part.mechanism, Exact) else part.mechanism.errors
     both = zip(
         hockey_sticks(pair, errors, epsilons),
@@ -349,7 +315,7 @@ def _of_part(part: Part, epsilons: list[float]) -> list[tuple[float, float]]:
 
 
 @frozen(eq=False)
-class _Untold:
+class SecretParts:
     """The divergences if who is in which part stays secret."""
 
     parts: tuple[Part, ...]
@@ -360,7 +326,7 @@ class _Untold:
         known = {part: part.surprises() for part in set(self.parts)}
         surprises = [known[part] for part in self.parts]
         moves = list(permutations(self.patterns, 2))
-        ceilings = [one.upper for one in _Told(self.parts).directions(epsilons)[0]]
+        ceilings = [one.upper for one in ToldParts(self.parts).directions(epsilons)[0]]
         plus, minus = list[Bounded](), list[Bounded]()
         for epsilon, ceiling in zip(epsilons, ceilings, strict=True):
             for side, chosen in (

@@ -1,11 +1,4 @@
-"""δ of one binomial count that is answered once, or twice with noise.
-
-δ of a move between two cells if the outsider is told how many records they hold together.
-
-δ of a move between two cells for an outsider who sees no answer but those about the two.
-
-δ of a table of disjoint cells: a record moves from one cell to another.
-"""
+"""δ of a table of disjoint cells: a record moves from one cell to another."""
 
 import math
 from collections import defaultdict
@@ -16,9 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from noisycount.analysis.privacy.bounds import Between, Bounded, Certified
-from noisycount.analysis.privacy.noisy import hockey_sticks
-from noisycount.analysis.privacy.record_pairs import record_pairs
-from noisycount.analysis.privacy.workloads.cells import (
+from noisycount.analysis.privacy.cells import (
     Cell,
     Move,
     Others,
@@ -27,6 +18,8 @@ from noisycount.analysis.privacy.workloads.cells import (
     positive_sum,
     runs_of_totals,
 )
+from noisycount.analysis.privacy.hockey_stick import hockey_sticks
+from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
 from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
 from noisycount.model.noises.additive import SymmetricNoise
@@ -34,35 +27,21 @@ from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.populations.binomial import Binomial
 
-__all__ = ["TableAnswers", "told_most", "worst_moves"]
-
+__all__ = ["TableAnswers"]
 
 Answer = Exact | SymmetricNoise
-
-
 """How a count is answered."""
-
-
 _DEPTH = 34.0  # nepers: a count farther off has a probability below 1e-14
-
-
 _LOST = 1e-12  # of the probability of all counts that are not in a table
-
-
 _REMEMBERED = 1 << 12  # curves, of a few numbers each
 
 
 @frozen
 class OneCount:
-    """How many of some records are in the rarer of two cells, one in a million billions perhaps.
+    """How many of some records are in the rarer of two cells, one in a million billions perhaps."""
 
-    Attributes:
-        population: The records of the two cells.
-        is_turned: Whether P₊ has the record in the other cell.
-    """
-
-    population: Binomial
-    is_turned: bool
+    population: Binomial  # the records of the two cells
+    is_turned: bool  # whether P₊ has the record in the other cell
 
     @classmethod
     def of(cls, move: Move, total: int) -> "OneCount":
@@ -111,7 +90,7 @@ def _known_sticks(
     count: OneCount, answer: Answer, epsilons: tuple[float, ...]
 ) -> tuple[Certified, ...]:
     """The same: both ends of a bracket ask for it, and so do tables of equal cells."""
-    (pair,) = record_pairs(answer, count.population)
+    (pair,) = neighbour_pairs(answer, count.population)
     errors = None if isinstance(answer, Exact) else answer.errors
     seen = pair.mirrored if count.is_turned else pair
     return tuple(hockey_sticks(seen, errors, list(epsilons)))
@@ -140,8 +119,6 @@ def _of_two(count: OneCount, answers: Sequence[Answer], epsilon: float) -> tuple
 
 
 _RUNS = 256  # of totals: a curve of one answer takes 2 ms
-
-
 _RUNS_OF_TWO = 128  # of totals: a table of two answers takes 15 ms
 
 
@@ -187,8 +164,6 @@ def _number(answers: Sequence[Answer]) -> int:
 
 
 _WIDEST = 2048  # counts of a cell: a table of 4 million probabilities takes half a second
-
-
 _DEVIATIONS = 20.0  # of a count that its table holds
 
 
@@ -252,7 +227,7 @@ def _of_answer(move: Move, cell: Cell, epsilons: list[float], *, in_first: bool)
     """The bound from the answer about a cell, in which the record is or is not in P₊."""
     if cell.mechanism is None:
         return [0.0] * len(epsilons)
-    (pair,) = record_pairs(cell.mechanism, Binomial(move.size, cell.rate))
+    (pair,) = neighbour_pairs(cell.mechanism, Binomial(move.size, cell.rate))
     errors = None if isinstance(cell.mechanism, Exact) else cell.mechanism.errors
     sticks = hockey_sticks(pair if in_first else pair.mirrored, errors, epsilons)
     return [stick.lower for stick in sticks]
@@ -265,14 +240,10 @@ class TableAnswers:
     Without noise the bracket is that of rounding; with noise its upper end is of an outsider who
     is told how many records the two cells hold together, its lower end of one who sees only the
     answers about the two.
-
-    Attributes:
-        size: The number of all records.
-        cells: The cells, whose rates add up to 1; at most one is not asked for.
     """
 
     size: int
-    cells: tuple[Cell, ...]
+    cells: tuple[Cell, ...]  # the cells, whose rates add up to 1; at most one is not asked for
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """δ₊ and δ₋ for each ε: the same, as a record may move either way."""

@@ -1,20 +1,14 @@
-"""A list of questions, without what tells nothing new.
-
-A list of disjoint questions as a table.
-
-Bounds of the divergences of more answers than can be had as a whole.
-"""
+"""A list of questions without what tells nothing new; as a table; and bounds of one too long."""
 
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from noisycount.analysis.privacy.bounds import Between, Bounded
-from noisycount.analysis.privacy.composition.repeated import merged, repeated_answers
-from noisycount.analysis.privacy.divergences import Divergences, largest
-from noisycount.analysis.privacy.record_pairs import record_pairs
-from noisycount.analysis.privacy.workloads.cells import Cell
-from noisycount.analysis.privacy.workloads.tables import TableAnswers
+from noisycount.analysis.privacy.bounds import Between, Bounded, Divergences, largest
+from noisycount.analysis.privacy.cells import Cell
+from noisycount.analysis.privacy.composition import composed_answers, merged_noises
+from noisycount.analysis.privacy.disjoint_cells import TableAnswers
+from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
 from noisycount.frozen import frozen
 from noisycount.model.atoms import Atoms, Question
 from noisycount.model.exact import Exact
@@ -23,35 +17,29 @@ from noisycount.model.populations.binomial import Binomial
 
 __all__ = [
     "MOST_MOVES",
-    "BoundedList",
+    "BoundedWorkload",
     "Pattern",
-    "ReducedList",
+    "Workload",
     "is_noiseless",
     "is_table",
     "moves_of_two",
-    "reduced_list",
     "table_answers",
 ]
 
-
 Pattern = tuple[int, ...]
-
-
 """Which of some questions a record satisfies: ones and zeros."""
 
 
 @frozen
-class ReducedList:
+class Workload:
     """Different questions, of each of which it is open whether a record satisfies it.
 
     Attributes:
-        size: The number of records.
-        rates: The rate of each pattern; none is 0.
         mechanisms: How each question is answered: once without noise, or by one or more noises.
     """
 
     size: int
-    rates: dict[Pattern, float]
+    rates: dict[Pattern, float]  # the rate of each pattern; none is 0
     mechanisms: tuple[tuple[Exact | SymmetricNoise, ...], ...]
 
     @property
@@ -63,27 +51,22 @@ class ReducedList:
         """The probability that a record satisfies a question."""
         return min(1.0, math.fsum(p for pattern, p in self.rates.items() if pattern[place]))
 
-    def of(self, places: Sequence[int]) -> "ReducedList":
+    def of(self, places: Sequence[int]) -> "Workload":
         """The list of some of the questions only."""
         rates: dict[Pattern, list[float]] = {}
         for pattern, rate in self.rates.items():
             rates.setdefault(tuple(pattern[place] for place in places), []).append(rate)
         summed = {pattern: min(1.0, math.fsum(parts)) for pattern, parts in rates.items()}
-        return ReducedList(self.size, summed, tuple(self.mechanisms[place] for place in places))
+        return Workload(self.size, summed, tuple(self.mechanisms[place] for place in places))
 
 
-def reduced_list(
+def reduced_workload(
     atoms: Atoms, questions: Sequence[Question], mechanisms: Sequence[Exact | SymmetricNoise]
-) -> ReducedList:
+) -> Workload:
     """The list without questions that are certain, and with equal ones as one.
 
     The answer to the complement of a question tells what one to the question would, as the size is
     public and noise is symmetric.
-
-    Args:
-        atoms: What the outsider knows.
-        questions: What each mechanism answers.
-        mechanisms: How.
 
     Raises:
         ValueError: If no record has a neighbour.
@@ -104,32 +87,32 @@ def reduced_list(
             groups.setdefault(same, (column, []))[1].append(mechanism)
     kept = [column for column, _ in groups.values()]
     rates = dict(zip(zip(*kept, strict=True), patterns.values(), strict=True))
-    return ReducedList(atoms.size, rates, tuple(_fewer(told) for _, told in groups.values()))
+    return Workload(atoms.size, rates, tuple(_fewer(told) for _, told in groups.values()))
 
 
 def _fewer(mechanisms: Sequence[Exact | SymmetricNoise]) -> tuple[Exact | SymmetricNoise, ...]:
     """The mechanisms of answers about one count, in as few as tell as much."""
     noises = [one for one in mechanisms if isinstance(one, SymmetricNoise)]
-    return tuple(merged(noises)) if len(noises) == len(mechanisms) else (Exact(),)
+    return tuple(merged_noises(noises)) if len(noises) == len(mechanisms) else (Exact(),)
 
 
-def is_table(told: ReducedList) -> bool:
+def is_table(told: Workload) -> bool:
     """Whether no record satisfies two of the questions, each of which is answered once."""
     disjoint = all(sum(pattern) <= 1 for pattern in told.rates)
     return disjoint and len(told.answers) == len(told.mechanisms)
 
 
-def is_noiseless(told: ReducedList) -> bool:
+def is_noiseless(told: Workload) -> bool:
     """Whether no answer has noise."""
     return all(isinstance(one, Exact) for _, one in told.answers)
 
 
-def table_answers(told: ReducedList) -> TableAnswers:
+def table_answers(told: Workload) -> TableAnswers:
     """The divergences of disjoint questions, and of what satisfies none of them."""
     return TableAnswers(told.size, tuple(_cells(told)))
 
 
-def _cells(told: ReducedList) -> Iterator[Cell]:
+def _cells(told: Workload) -> Iterator[Cell]:
     """The cells; the count of the last is known if those of all others are."""
     mechanisms, is_exact = [one for _, one in told.answers], is_noiseless(told)
     for pattern, rate in told.rates.items():
@@ -144,32 +127,19 @@ def _mechanism(
 
 
 MOST_MOVES = 600
-
-
 """The different pairs of patterns that are bounded one by one."""
-
-
 _LEVELS = (1e-9, 1e-6, 1e-3, 0.02, 0.2, 0.5)  # of the number of records in two patterns
-
-
 _ROUNDING = 1e-12  # relative: of a few probabilities, each known to 3e-13
 
 
 @frozen
-class OfTwo:
-    """A record in one of two patterns, beside an unknown number of others in these two.
-
-    Attributes:
-        size: The number of all records.
-        share: The probability of both patterns.
-        rate: That of the first, given both.
-        mechanisms: Those of the questions that tell the two apart.
-    """
+class PatternMove:
+    """A record in one of two patterns, beside an unknown number of others in these two."""
 
     size: int
-    share: float
-    rate: float
-    mechanisms: tuple[Exact | SymmetricNoise, ...]
+    share: float  # the probability of both patterns
+    rate: float  # that of the first, given both
+    mechanisms: tuple[Exact | SymmetricNoise, ...]  # those of the questions that tell the two apart
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """Bounds of δ₊ and δ₋ if all records in other patterns are told, and how many they are.
@@ -186,50 +156,45 @@ class OfTwo:
             for total, curve in zip(sums, self._among(low).directions(epsilons), strict=True):
                 for place, one in enumerate(curve):
                     total[place] += chance * one.upper
-        return _most(sums[0]), _most(sums[1])
+        return _upper_ends(sums[0]), _upper_ends(sums[1])
 
     def _among(self, others: int) -> Divergences:
         """The divergences beside so many others in the two patterns."""
-        pairs = record_pairs(Exact(), Binomial(others + 1, self.rate))
-        return repeated_answers(tuple(pairs), self.mechanisms)
+        pairs = neighbour_pairs(Exact(), Binomial(others + 1, self.rate))
+        return composed_answers(tuple(pairs), self.mechanisms)
 
 
 @frozen(eq=False)
-class BoundedList:
-    """At least what fewer questions show, and at most what is shown if others are told.
+class BoundedWorkload:
+    """At least what fewer questions show, and at most what is shown if others are told."""
 
-    Attributes:
-        fewer: The first of the questions, as many as can be had as a whole.
-        moves: Each pair of patterns, beside others of these alone.
-    """
-
-    fewer: Divergences
-    moves: tuple[OfTwo, ...]
+    fewer: Divergences  # the first of the questions, as many as can be had as a whole
+    moves: tuple[PatternMove, ...]  # each pair of patterns, beside others of these alone
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """Bounds of δ₊ and δ₋, whose value is the upper one."""
         lower = self.fewer.directions(epsilons)
         found = [move.directions(epsilons) for move in self.moves]
         upper = [largest(one[side] for one in found) for side in (0, 1)]
-        return _between(lower[0], upper[0]), _between(lower[1], upper[1])
+        return _between_ends(lower[0], upper[0]), _between_ends(lower[1], upper[1])
 
 
-def _most(totals: list[float]) -> list[Bounded]:
+def _upper_ends(totals: list[float]) -> list[Bounded]:
     """Numbers of which only the upper ends are known."""
     return [Between.of_bounds(0.0, total * (1 + _ROUNDING)) for total in totals]
 
 
-def _between(lower: list[Bounded], upper: list[Bounded]) -> list[Bounded]:
+def _between_ends(lower: list[Bounded], upper: list[Bounded]) -> list[Bounded]:
     """Numbers between the lower ends of some and the upper ones of others."""
     return [Between.of_bounds(a.lower, b.upper) for a, b in zip(lower, upper, strict=True)]
 
 
-def moves_of_two(told: ReducedList) -> tuple[OfTwo, ...]:
+def moves_of_two(told: Workload) -> tuple[PatternMove, ...]:
     """A record in each of two patterns, the first change upwards; equal ones once."""
-    return tuple(dict.fromkeys(_moves(told)))
+    return tuple(dict.fromkeys(_pattern_moves(told)))
 
 
-def _moves(told: ReducedList) -> Iterator[OfTwo]:
+def _pattern_moves(told: Workload) -> Iterator[PatternMove]:
     """A record in each of two patterns."""
     patterns: list[Pattern] = sorted(told.rates)
     for place, other in enumerate(patterns):
@@ -238,4 +203,4 @@ def _moves(told: ReducedList) -> Iterator[OfTwo]:
             noises = tuple(noise for k in changed for noise in told.mechanisms[k])
             share = min(1.0, told.rates[one] + told.rates[other])
             rate = told.rates[one] / (told.rates[one] + told.rates[other])
-            yield OfTwo(told.size, share, rate, noises)
+            yield PatternMove(told.size, share, rate, noises)

@@ -1,11 +1,4 @@
-"""A cell of a table: how often a record falls into it, and how its count is answered.
-
-The counts of two cells of a multinomial population, as a table of probabilities.
-
-How many records two cells hold together, in runs of numbers of like weight.
-
-What two noisy answers tell about a weight on pairs of counts.
-"""
+"""Disjoint cells that share all records, their counts, and what noisy answers tell about these."""
 
 import math
 from collections.abc import Iterator
@@ -32,30 +25,19 @@ __all__ = [
 
 @frozen
 class Cell:
-    """One of the disjoint cells among which the records are divided.
+    """One of the disjoint cells among which the records are divided."""
 
-    Attributes:
-        rate: The probability that a record falls into it, above 0.
-        mechanism: How its count is answered; None: nobody asks for it.
-    """
-
-    rate: float
-    mechanism: Exact | SymmetricNoise | None
+    rate: float  # the probability that a record falls into it, above 0
+    mechanism: Exact | SymmetricNoise | None  # how its count is answered; None: nobody asks for it
 
 
 @frozen
 class Move:
-    """A record that is in one cell or in another.
-
-    Attributes:
-        size: The number of all records.
-        first: The cell whose count it raises in P₊.
-        second: The cell whose count it raises in P₋.
-    """
+    """A record that is in one cell or in another."""
 
     size: int
-    first: Cell
-    second: Cell
+    first: Cell  # the cell whose count it raises in P₊
+    second: Cell  # the cell whose count it raises in P₋
 
     @property
     def rate(self) -> float:
@@ -73,19 +55,12 @@ _DEPTH = 42.0  # nepers: a count farther off has a probability below 1e-18
 
 @frozen
 class Others:
-    """The counts of two cells among all records, one of which is in the first or in the second.
+    """The counts of two cells among all records, one of which is in the first or in the second."""
 
-    Attributes:
-        firsts: The smallest and the largest count of the first cell.
-        seconds: The same of the second cell.
-        with_first: The probabilities if the record is in the first, shape (firsts, seconds).
-        with_second: The same if it is in the second.
-    """
-
-    firsts: tuple[int, int]
-    seconds: tuple[int, int]
-    with_first: Reals
-    with_second: Reals
+    firsts: tuple[int, int]  # the smallest and the largest count of the first cell
+    seconds: tuple[int, int]  # the same of the second cell
+    with_first: Reals  # the probabilities if the record is in the first, shape (firsts, seconds)
+    with_second: Reals  # the same if it is in the second
 
     @classmethod
     def of(cls, move: Move) -> "Others":
@@ -143,30 +118,18 @@ def _log_part(counts: Reals, centre: int, rate: float) -> Reals:
 
 
 _DEEPEST = 700.0  # nepers below its mode at which the law ends: e^−700 is next to the least double
-
-
 _LIKELY = 40.0  # nepers below its mode: what is left out weighs e^−40
-
-
 _OF_TAILS = 8  # runs of each tail beyond that
-
-
 _ROUNDING = 1e-12  # of a weight: that of a law is 3e-13
 
 
 @frozen
 class Run:
-    """Neighbouring numbers of records, the record itself among them.
+    """Neighbouring numbers of records, the record itself among them."""
 
-    Attributes:
-        low: The smallest.
-        high: The largest.
-        weight: The probability of the run.
-    """
-
-    low: int
-    high: int
-    weight: float
+    low: int  # the smallest
+    high: int  # the largest
+    weight: float  # the probability of the run
 
     @property
     def least(self) -> float:
@@ -180,13 +143,7 @@ class Run:
 
 
 def runs_of_totals(size: int, rate: float, number: int) -> Iterator[Run]:
-    """The law of 1 + Bin(size − 1, rate), in about so many runs.
-
-    Args:
-        size: The number of all records.
-        rate: The probability that another record is in one of the cells.
-        number: How many runs the likely part is divided into, at most.
-    """
+    """The law of 1 + Bin(size − 1, rate), in about so many runs."""
     others = Binomial(size - 1, rate)
     low, high = others.support
     if low == high:
@@ -221,14 +178,8 @@ def _edges(low: int, high: int, number: int) -> np.ndarray[tuple[int], np.dtype[
 
 
 _DEPTH_ANSWERS = 34.0  # nepers: an answer farther off has a probability below 1e-14
-
-
 _BINS = 6.0  # a standard deviation of continuous noise: what binning hides is a hundredth
-
-
 _WIDEST = 1024  # answers or counts: a product of tables takes 50 ms
-
-
 _ROUNDING_ANSWERS = 1e-11  # of a sum of products: 1,024 roundings and those of the noise
 
 
@@ -237,14 +188,12 @@ class AnswerTable:
     """The probabilities of binned answers for each count.
 
     Attributes:
-        rows: P[answer in bin i | count j], shape (bins, counts).
-        missed: The largest probability that an answer is in no bin.
-        edges: Where bins of continuous answers begin, and where the last one ends; None: a bin is
-            one answer.
+        edges: Where bins of continuous answers begin, and where the last one ends; None: a bin
+            is one answer.
     """
 
-    rows: Reals
-    missed: float
+    rows: Reals  # P[answer in bin i | count j], shape (bins, counts)
+    missed: float  # the largest probability that an answer is in no bin
     edges: Reals | None = None
 
 

@@ -1,7 +1,4 @@
-"""The noise of an answer on a grid: once as it is seen rounded, once as a part of it is told.
-
-The law of several counts of independent records, with noise, on a lattice.
-"""
+"""The law of several noisy counts on a lattice: answers seen rounded, or partly told."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,22 +18,11 @@ from noisycount.model.noises.noise_sum import NoiseSum
 
 __all__ = ["LOST", "Kernel", "Lattice", "is_continuous", "kernel", "span"]
 
-
 LOST = 1e-13
-
-
 """The mass of a law, on each side, that is left out."""
-
-
 _HALF_WAY = 0.5  # where only rounding parts the bounds
-
-
 _LEAST_BLUR = 1.0  # steps², of 1/(1/σ₁² + 1/τ²): then a grid is seen by 2·e^(−2π²) = 5e-9 at most
-
-
 _BLURRED = 1.1e-8  # twice that, and a tenth more for all the smaller terms
-
-
 _NARROW = 4.0  # times the blur: the least variance of noise that can be parted, in steps²
 
 
@@ -47,22 +33,14 @@ class Kernel:
     Rounding an answer to the grid is a function of it, so that it can only lower δ. And where the
     noise is a sum D + R of independent parts, D on the grid, an adversary who gets the answer with
     D alone can only know more.
-
-    Attributes:
-        reach: How far from 0 the noise can lie, in records.
-        steps: How many steps a record has.
-        seen: The law of the rounded noise, shape (2·reach·steps + 1,).
-        told: The law of D, same shape.
-        error: How far the sum D + R may be from the noise, relative to its density.
-        share: How much of what rounding and telling change of the variance rounding does.
     """
 
-    reach: int
-    steps: int
-    seen: Reals
-    told: Reals
-    error: float
-    share: float
+    reach: int  # how far from 0 the noise can lie, in records
+    steps: int  # how many steps a record has
+    seen: Reals  # the law of the rounded noise, shape (2·reach·steps + 1,)
+    told: Reals  # the law of D, same shape
+    error: float  # how far the sum D + R may be from the noise, relative to its density
+    share: float  # how much of what rounding and telling change of the variance rounding does
 
     def offsets(self) -> Iterator[tuple[Reals, Reals]]:
         """Both laws at whole numbers plus 0, 1, … steps, from −reach on, shape (2·reach + 1,)."""
@@ -82,10 +60,6 @@ def is_continuous(mechanism: Exact | SymmetricNoise) -> bool:
 
 def kernel(mechanism: Exact | SymmetricNoise, steps: int) -> Kernel:
     """The noise of a mechanism on a grid.
-
-    Args:
-        mechanism: No noise, or noise on the integers or of a density.
-        steps: How many steps a record has; noise on the integers has one.
 
     Raises:
         ValueError: If its density is not of a public kind.
@@ -163,23 +137,11 @@ def _blurred(scale: float, grid: Reals) -> tuple[Reals, float, float]:
 
 
 Complexes = NDArray[np.complex128]
-
-
 _UNIT = 2.0**-53
-
-
 _PER_RECORD = 8.0  # roundings that a power takes over for each record: of the sum, of its logarithm
-
-
 _PER_LEVEL = 16.0  # roundings of a transform for each doubling of its length, in the mean square
-
-
 _BEYOND = 1  # place on each side of the answers, so that a record can move
-
-
 _FAINT = 1e-18  # the size of a frequency that is left out; the largest has 1
-
-
 _SLAB = 2**21  # places that are made at once
 
 
@@ -191,14 +153,12 @@ class Lattice:
     frequencies of wide laws are so faint that they are left out.
 
     Attributes:
-        records: The number of records.
         rates: The rate of each pattern, a row of ones and zeros, one for each count.
-        kernels: The noise of each count.
     """
 
     records: int
     rates: Mapping[tuple[int, ...], float]
-    kernels: Sequence[Kernel]
+    kernels: Sequence[Kernel]  # the noise of each count
 
     def slabs(self) -> Iterator[tuple[Reals, Reals]]:
         """The law of the answers as seen, and as told, in slabs, at each offset from whole numbers.
@@ -341,10 +301,6 @@ def span(records: int, rate: float) -> tuple[int, int]:
     """The least and the greatest of the counts that independent records reach.
 
     What is left out on each side is at most `LOST`, by Bernstein's inequality.
-
-    Args:
-        records: The number of records.
-        rate: The probability of each.
     """
     mean, variance = records * rate, records * rate * (1 - rate)
     depth = -math.log(LOST)

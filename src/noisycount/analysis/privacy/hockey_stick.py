@@ -1,95 +1,66 @@
-"""δ of a count with noise, in one direction.
-
-How far one law of an answer can exceed e^ε times another: δ in one direction.
-"""
+"""δ of a count with noise in one direction: how far one law exceeds e^ε times another."""
 
 import math
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
-from noisycount.analysis.privacy.bounds import NOTHING, Certified
-from noisycount.analysis.privacy.largest_loss import BelowLargestLoss, Mesh
+from noisycount.analysis.privacy.answer_sums import (
+    LARGEST_EPSILON,
+    BelowLargestLoss,
+    Mesh,
+    Terms,
+    complement,
+)
+from noisycount.analysis.privacy.bounds import (
+    NOTHING,
+    ROUNDING_OF_RATIONAL,
+    Bounded,
+    Certified,
+    MonotoneBounds,
+    largest,
+)
 from noisycount.analysis.privacy.pairs import Excess, Pair
-from noisycount.analysis.privacy.terms import LARGEST_EPSILON, Terms, complement
 from noisycount.analysis.privacy.threshold import Forecast, Passage, Search, first_whole, root
 from noisycount.frozen import frozen
 from noisycount.model.noises.errors import CertifiedErrorLaw
 
-__all__ = ["hockey_sticks"]
-
+__all__ = ["OneAnswer", "hockey_sticks"]
 
 WIDEST_MESH = 2.0**13  # integers, up to which one mesh serves several ε
-
-
 _NEARBY = 40.0  # records around an answer in which a mesh is fine
-
-
 _MOST_MESHES = 20  # each reaches 4 times as far
-
-
 _SMOOTH = 48.0  # records, over which noise is as smooth as a block of a mesh
-
-
 _MOST_BLOCKS = 64  # in a standard deviation of the count, if no mesh is fine anywhere
-
-
 _TILTED = 13.0  # standard deviations about the threshold of w that an answer there leaves
-
-
 _FAR_OUT = 750.0  # nepers by which noise falls below 1e-300 of its peak
-
-
 _FLATTENING = 0.951  # of the largest loss, below which log-odds grow by far more than rounding
-
-
 _TELLING = 1e-8  # of δ, an error up to which the threshold is known to as many digits
-
-
 _OF_SUMS = 1e-10  # of δ under a sum of noises: measured, with a margin of 2
-
-
 _ROUNDED = 2e-12  # log-odds beyond which rounding does not change their sign
-
-
 _UNSURE = 0.01  # of δ, from which on an error moves the threshold by more than a little
-
-
 _LIKELY = 0.5  # from which on δ has more digits as 1 less its complement
-
-
 _UNDECIDED = 1e-11  # log-odds that may be 0, as they are rounded
-
-
-Asked = tuple[float, Excess]
+EpsilonExcess = tuple[float, Excess]
 
 
 @frozen
 class Threshold:
-    """Where the answers begin that a positive record makes likelier by more than e^ε.
+    """Where the answers begin that a positive record makes likelier by more than e^ε."""
 
-    Attributes:
-        passage: Where the log-odds pass 0.
-        terms: The terms of δ around it.
-    """
-
-    passage: Passage
-    terms: Terms
+    passage: Passage  # where the log-odds pass 0
+    terms: Terms  # the terms of δ around it
 
 
 @frozen(eq=False, slots=False)
 class NoisyPair:
-    """Two laws of a count and noise that is added to it.
-
-    Attributes:
-        pair: The laws of the count.
-        errors: The law of the noise.
-    """
+    """Two laws of a count and noise that is added to it."""
 
     pair: Pair
     errors: CertifiedErrorLaw
 
-    def hockey_sticks(self, asked: list[Asked]) -> list[Certified]:
+    def hockey_sticks(self, asked: list[EpsilonExcess]) -> list[Certified]:
         """sup_S P₊[Y in S] − e^ε·P₋[Y in S] for each ε of a rising list, given w of each.
 
         The supremum is reached by the answers from a threshold on, at which the densities have the
@@ -104,7 +75,9 @@ class NoisyPair:
             forecast = forecast.after(*one, threshold.passage)
         return values
 
-    def _common_mesh(self, asked: list[Asked], forecast: Forecast) -> tuple[Mesh | None, Forecast]:
+    def _common_mesh(
+        self, asked: list[EpsilonExcess], forecast: Forecast
+    ) -> tuple[Mesh | None, Forecast]:
         """Points for all ε, if the noise does not bend or all thresholds lie together."""
         threshold = asked[-1][1].threshold
         if self.errors.smooth_over >= max(_SMOOTH, self.pair.base.deviation / _MOST_BLOCKS):
@@ -121,15 +94,9 @@ class NoisyPair:
         return mesh, forecast.after(*asked[0], first.passage)
 
     def _threshold(
-        self, asked: Asked, expected: tuple[float, float, float], common: Mesh | None
+        self, asked: EpsilonExcess, expected: tuple[float, float, float], common: Mesh | None
     ) -> Threshold:
-        """The answer at which the densities have the ratio e^ε.
-
-        Args:
-            asked: ε, and w of it.
-            expected: About the answer, about how far off that is, and the slope of the log-odds.
-            common: Points for all ε.
-        """
+        """The answer at which the densities have the ratio e^ε."""
         epsilon, excess = asked
         around, step, slope = expected
         for again in range(_MOST_MESHES):
@@ -165,7 +132,7 @@ class NoisyPair:
                 search = self._search(place, search.step, slope, search.margin)
         return root(terms.log_odds, search)
 
-    def _below_largest_loss(self, asked: Asked, mesh: Mesh) -> BelowLargestLoss | None:
+    def _below_largest_loss(self, asked: EpsilonExcess, mesh: Mesh) -> BelowLargestLoss | None:
         """The sums next to the largest loss, if ε lies there."""
         epsilon, excess = asked
         largest, rounding = mesh.largest_near(epsilon), self.pair.rounding
@@ -182,12 +149,7 @@ class NoisyPair:
         return Mesh(points, self.pair, self.errors)
 
     def _missed(self, threshold: Threshold, gains: float) -> float:
-        """How much more than those from the threshold on other answers can gain.
-
-        Args:
-            threshold: About where the ratio is e^ε.
-            gains: What the positive terms gain from there on.
-        """
+        """How much more than those from the threshold on other answers can gain."""
         passage, terms = threshold.passage, threshold.terms
         is_discrete = self.errors.is_discrete
         if is_discrete and passage.log_odds < -_UNDECIDED and not terms.slack:
@@ -334,8 +296,6 @@ def _is_decided(passage: Passage) -> bool:
 
 
 _NEGLIGIBLE = -720.0  # the logarithm of a probability below the 1e-301 that brackets allow for
-
-
 _FAR = 25.0  # standard deviations within which nothing is negligible
 
 
@@ -345,11 +305,6 @@ def hockey_sticks(
     """sup_S P₊[Y in S] − e^ε·P₋[Y in S] for each ε, Y the count plus noise.
 
     It is at most P₊[K >= threshold], with any noise, as w is negative below the threshold.
-
-    Args:
-        pair: The laws of the count.
-        errors: The law of the noise; None: there is none.
-        epsilons: ε >= 0 in rising order.
     """
     if pair.base.deviation == 0:  # the count is certain, and tells nothing
         return [NOTHING] * len(epsilons)
@@ -377,7 +332,7 @@ def _nothing(pair: Pair, excesses: list[Excess]) -> list[Certified]:
     return [Certified.probability(0.0, gain) if gain else NOTHING for gain in gains]
 
 
-def _noisy(pair: Pair, errors: CertifiedErrorLaw, asked: list[Asked]) -> list[Certified]:
+def _noisy(pair: Pair, errors: CertifiedErrorLaw, asked: list[EpsilonExcess]) -> list[Certified]:
     """δ with noise, which is 0 from the bound of the noise on if the laws are moved by a record."""
     bound = errors.steepest if pair.is_shift else None
     below = [one for one in asked if bound is None or one[0] < bound]
@@ -385,7 +340,7 @@ def _noisy(pair: Pair, errors: CertifiedErrorLaw, asked: list[Asked]) -> list[Ce
     return found + [NOTHING] * (len(asked) - len(below))
 
 
-def _without_noise(pair: Pair, asked: list[Asked]) -> list[Certified]:
+def _without_noise(pair: Pair, asked: list[EpsilonExcess]) -> list[Certified]:
     """Σ Q·w over the counts from the threshold on: no term is negative."""
     values: list[Certified] = []
     while len(values) < len(asked):
@@ -407,3 +362,40 @@ def _without_noise(pair: Pair, asked: list[Asked]) -> list[Certified]:
                     continue
             values.append(Certified.probability(found.value, found.error))
     return values
+
+
+_FAR_ANCHORS = (300.0,)  # ε at which nothing of one answer is hidden by what underflows
+_LAST = 600.0  # ε up to which no threshold of one answer overflows
+
+
+@frozen(eq=False)
+class OneAnswer:
+    """Those of one answer about one count."""
+
+    pairs: tuple[Pair, ...]  # the laws of the count for each kind of record
+    errors: CertifiedErrorLaw | None  # the law of the noise; None: there is none
+
+    @property
+    def price(self) -> float | None:
+        """The ε of differential privacy, rounded up, if each record moves the count by one alone.
+
+        None: the noise has none, or a record may tell about others.
+        """
+        steepest = None if self.errors is None else self.errors.steepest
+        if steepest is None or not all(pair.is_shift for pair in self.pairs):
+            return None
+        return float(steepest) * (1 + ROUNDING_OF_RATIONAL)
+
+    @property
+    def monotone(self) -> MonotoneBounds:
+        """The same, none of which rises with ε: close bounds up to an ε of some hundreds."""
+        return MonotoneBounds(self, self.price, _FAR_ANCHORS, _LAST)
+
+    def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
+        """δ₊ and δ₋, for each ε."""
+        mirrored = [pair.mirrored for pair in self.pairs]
+        return self._largest(self.pairs, epsilons), self._largest(mirrored, epsilons)
+
+    def _largest(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[Bounded]:
+        """The largest δ of any pair in its first direction, for each ε."""
+        return largest(hockey_sticks(pair, self.errors, epsilons) for pair in pairs)

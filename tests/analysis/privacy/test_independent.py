@@ -6,9 +6,12 @@ from fractions import Fraction
 import pytest
 
 import noisycount as nc
-from noisycount.analysis.privacy.workloads.independent import IndependentList, is_of_independent
-from noisycount.analysis.privacy.workloads.listed import Listed
-from noisycount.analysis.privacy.workloads.lists import ReducedList, reduced_list
+from noisycount.analysis.privacy.workload import Workload, reduced_workload
+from noisycount.analysis.privacy.workload_answers import (
+    IndependentAnswers,
+    WorkloadAnswers,
+    is_independent,
+)
 from tests.layers import case_name
 from tests.oracles.several import of_atoms
 
@@ -22,10 +25,10 @@ DISCRETE: dict[str, list[nc.Mechanism]] = {
 }
 
 
-def listed(size: int, rates: Sequence[float], noises: Sequence[nc.Mechanism]) -> ReducedList:
+def listed(size: int, rates: Sequence[float], noises: Sequence[nc.Mechanism]) -> Workload:
     """Independent questions."""
     atoms = nc.Atoms.independent(size, rates)
-    return reduced_list(atoms, atoms.questions, noises)
+    return reduced_workload(atoms, atoms.questions, noises)
 
 
 @pytest.mark.few(4)
@@ -37,9 +40,9 @@ def test_independent_answers_are_those_of_all_databases(
 ) -> None:
     """Both directions, in brackets of 1e-6."""
     told = listed(size, RATES, DISCRETE[noises])
-    assert is_of_independent(told)
+    assert is_independent(told)
     true = of_atoms(nc.Atoms.independent(size, RATES), DISCRETE[noises], epsilon)
-    for (found,), exact in zip(IndependentList(told).directions([epsilon]), true, strict=True):
+    for (found,), exact in zip(IndependentAnswers(told).directions([epsilon]), true, strict=True):
         assert found.lower <= exact + 1e-15
         assert exact <= found.upper + 1e-15
         assert found.upper - found.lower < 1e-6
@@ -52,7 +55,9 @@ def test_independent_answers_are_those_of_all_databases(
 def test_sums_of_log_ratios_and_a_transform_agree(noise: nc.Mechanism) -> None:
     """Of three answers about 30 records; the sums are closer for noise with a density."""
     told = listed(30, RATES, [noise] * 3)
-    sums, whole = (way.directions([0.0, 0.3]) for way in (IndependentList(told), Listed(told)))
+    sums, whole = (
+        way.directions([0.0, 0.3]) for way in (IndependentAnswers(told), WorkloadAnswers(told))
+    )
     for ours, theirs in zip(sums, whole, strict=True):
         for one, other in zip(ours, theirs, strict=True):
             assert one.lower <= other.upper
@@ -77,6 +82,6 @@ def test_questions_that_depend_a_little_on_each_other_are_no_product() -> None:
     atoms = nc.Atoms.independent(100, RATES)
     moved = [*atoms.rates[:-2], atoms.rates[-2] + 1e-6, atoms.rates[-1] - 1e-6]
     noises = [nc.DiscreteGaussian(1)] * 3
-    assert is_of_independent(reduced_list(atoms, atoms.questions, noises))
+    assert is_independent(reduced_workload(atoms, atoms.questions, noises))
     other = nc.Atoms(100, moved, atoms.questions)
-    assert not is_of_independent(reduced_list(other, other.questions, noises))
+    assert not is_independent(reduced_workload(other, other.questions, noises))

@@ -1,7 +1,4 @@
-"""Laws of positive numbers, one for each of several cases, kept as a few values.
-
-Laws of a positive number, one for each of several cases, as the list of all its values.
-"""
+"""Laws of a positive number, one for each of several cases, as few values or as all of them."""
 
 import math
 from dataclasses import replace
@@ -16,16 +13,9 @@ from noisycount.model.laws.gamma import Reals
 
 __all__ = ["Clusters", "Paths"]
 
-
 _BELOW = 8.0  # a typical logarithm, down to which values are told apart
-
-
 _ABOVE = 5.0  # and up to which they are: of two sides of a threshold one is not above it
-
-
 _LARGEST = 600.0  # an exponent whose exponential does not overflow, nor its products
-
-
 _HIGHEST = 1e250  # of a moment: a mean that no minimum takes
 
 
@@ -40,19 +30,15 @@ class Clusters:
     most that of the latter (Jensen).
 
     Attributes:
-        tables: The masses and, where they are wanted, the moments over e^start; shape
-            (cases, numbers, 1 or 2, values).
-        starts: The logarithm of the least value but 0, for each number.
-        slope: A whole number of steps from one logarithm to the next.
-        steps: That number.
-        below: How far the least value but 0 lies below a typical one, as logarithms.
+        tables: The masses and, where they are wanted, the moments over e^start; shape (cases,
+            numbers, 1 or 2, values).
     """
 
     tables: Reals
-    starts: Reals
-    slope: float
-    steps: int
-    below: float
+    starts: Reals  # the logarithm of the least value but 0, for each number
+    slope: float  # a whole number of steps from one logarithm to the next
+    steps: int  # that number
+    below: float  # how far the least value but 0 lies below a typical one, as logarithms
 
     @classmethod
     def nothing(
@@ -198,19 +184,12 @@ def _from(masses: Reals) -> Reals:
 
 @frozen(eq=False, slots=False)
 class Paths:
-    """The laws of a number X >= 0 given each case: a value for each way in which cases followed.
+    """The laws of a number X >= 0 given each case: a value for each way in which cases followed."""
 
-    Attributes:
-        masses: Case after case.
-        values: Same shape.
-        sizes: How many each case has.
-        slope: That of the logarithm of X from one case to the next, where it grows.
-    """
-
-    masses: Reals
-    values: Reals
-    sizes: tuple[int, ...]
-    slope: float
+    masses: Reals  # case after case
+    values: Reals  # same shape
+    sizes: tuple[int, ...]  # how many each case has
+    slope: float  # that of the logarithm of X from one case to the next, where it grows
 
     @classmethod
     def nothing(cls, cases: int, slope: float) -> Self:

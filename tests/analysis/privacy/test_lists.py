@@ -7,9 +7,13 @@ import numpy as np
 import pytest
 
 import noisycount as nc
-from noisycount.analysis.privacy.workloads import lattice
-from noisycount.analysis.privacy.workloads.listed import listed_answers
-from noisycount.analysis.privacy.workloads.lists import BoundedList, moves_of_two, reduced_list
+from noisycount.analysis.privacy import lattice
+from noisycount.analysis.privacy.workload import (
+    BoundedWorkload,
+    moves_of_two,
+    reduced_workload,
+)
+from noisycount.analysis.privacy.workload_answers import workload_answers
 from tests.layers import case_name
 from tests.oracles.several import of_atoms
 
@@ -208,9 +212,11 @@ def test_a_list_of_one_question_is_a_count() -> None:
 def test_bounds_contain_what_is_exact(make: Callable[..., nc.Atoms], noise: nc.Mechanism) -> None:
     """Those of longer lists, for a list that can be had as a whole, in both directions."""
     atoms = make(80, [0.1, 0.2])
-    told = reduced_list(atoms, atoms.questions, [noise] * 2)
-    bounds = BoundedList(listed_answers(told.of([0])), moves_of_two(told)).directions([0.0, 0.5])
-    true = listed_answers(told).directions([0.0, 0.5])
+    told = reduced_workload(atoms, atoms.questions, [noise] * 2)
+    bounds = BoundedWorkload(workload_answers(told.of([0])), moves_of_two(told)).directions(
+        [0.0, 0.5]
+    )
+    true = workload_answers(told).directions([0.0, 0.5])
     for bounded, exact in zip(bounds, true, strict=True):
         for a, b in zip(bounded, exact, strict=True):
             assert a.lower <= b.upper

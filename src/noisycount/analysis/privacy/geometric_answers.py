@@ -1,7 +1,4 @@
-"""What two-sided geometric noise on a grid hides of a count that is answered several times.
-
-Answers about one count with Laplace noises, continuous or discrete, of one scale.
-"""
+"""Several answers about one count with Laplace noises, continuous or discrete, of one scale."""
 
 import math
 from collections.abc import Sequence
@@ -12,39 +9,26 @@ from typing import TypeVar
 import numpy as np
 
 from noisycount.analysis.privacy.bounds import Between, Bounded
-from noisycount.analysis.privacy.composition.clusters import Clusters, Paths
-from noisycount.analysis.privacy.composition.two_answers import (
+from noisycount.analysis.privacy.clusters import Clusters, Paths
+from noisycount.analysis.privacy.pairs import Pair
+from noisycount.analysis.privacy.two_answers import (
     Weighed,
-    hidden_by_twos,
-    two_hide,
+    hidden_by_count_pairs,
+    hidden_by_two_answers,
     weighed,
     window,
 )
-from noisycount.analysis.privacy.pairs import Pair
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
-__all__ = ["Chain", "GeometricAnswers"]
-
+__all__ = ["GeometricAnswers"]
 
 Law = TypeVar("Law", Clusters, Paths)
-
-
 _LARGEST = 600.0  # an exponent whose exponential does not overflow, nor its products
-
-
 _TWO = 2  # answers, which are summed directly
-
-
 _DEVIATIONS = 1.0  # of the growth of X over one record, by which values are told apart farther
-
-
 _MOST_PATHS = 6000  # values of X, in all cases, that are listed
-
-
 _UNIT = 2.0**-53
-
-
 _PER_PLACE = 64.0  # roundings beside those of a sum over the cases
 
 
@@ -61,19 +45,16 @@ class Chain:
     the threshold, on both sides of it; given C_0 the two sides are independent.
 
     Attributes:
-        answers: The number q of answers.
-        slope: s, of a step of the grid.
-        steps: How many steps a record has.
         is_centred: Whether answers may lie on the places, as those of noise on the grid; else
-            they lie between them, as the cells of a grid do in which noise with a density falls.
-        width: About how much neighbouring values of X may differ in their logarithms.
+            they lie between them, as the cells of a grid do in which noise with a density
+            falls.
     """
 
-    answers: int
-    slope: float
-    steps: int
+    answers: int  # the number q of answers
+    slope: float  # s, of a step of the grid
+    steps: int  # how many steps a record has
     is_centred: bool
-    width: float
+    width: float  # about how much neighbouring values of X may differ in their logarithms
 
     def hidden(
         self, windows: Sequence[Weighed], *, with_most: bool = True
@@ -86,7 +67,8 @@ class Chain:
         """
         if self.answers == _TWO:
             return [
-                two_hide(one, self.slope, self.steps, is_centred=self.is_centred) for one in windows
+                hidden_by_two_answers(one, self.slope, self.steps, is_centred=self.is_centred)
+                for one in windows
             ]
         if all(self._has_few_paths(one) for one in windows):
             return [self._listed(one) for one in windows]
@@ -211,62 +193,24 @@ def _binomials(rate: float, last: int) -> Reals:
 
 
 _MOST_ANSWERS = 256  # of which the chain keeps the number; of more, some tell less than all
-
-
 _WIDEST = 2000  # places of a window, on each side of the threshold
-
-
 _ROUNDING = 1e-13  # of δ without noise, beside that of what is hidden
-
-
 _LEFT_OUT = 3e-6  # of δ: what far counts weigh that are left out of a window
-
-
 _APART = -16.0  # e^−16 of what noise hides is less than the bounds are apart
-
-
 _CLOSER = -11.0  # is enough where few records lie beyond
-
-
 _GRID = 2e-4  # of δ: what grids are meant to change of it, that of values and that of answers
-
-
 _GRID_OF_TWO = 5e-6  # of two answers, whose sums have no grid of values
-
-
 _FEW = 32  # answers that leave more than a pair of counts open
-
-
 _STEPS_OF_TWOS = 4
-
-
 _MOST_PLACES = 1e5  # of the law of a likelihood ratio
-
-
 _NOTHING = 1e-8  # of δ: what is hidden, where it need not be found
-
-
 _OF_VALUES = 0.4  # times the square of a step of logarithms, about: what that changes of the hidden
-
-
 _OF_ANSWERS = 0.14  # times answers and the square of a step of a grid over the scale
-
-
 _GROWING = 0.3  # a power of their number
-
-
 _COARSEST = 0.4  # step of logarithms
-
-
 _FINEST = 0.01
-
-
 _LEAST_LEFT = 0.05  # of δ without noise, for which grids are made fine
-
-
 _MOST_STEPS = 64  # of a record
-
-
 _SHARE = 1 / 2  # of the way up, where the truth is about
 
 
@@ -277,24 +221,14 @@ class GeometricAnswers:
     Laplace noise of scale b is discrete Laplace noise of that scale on a grid, and a rest that is
     independent: an adversary who gets the answers without the rest can only know more. And in which
     cells of a grid the answers lie is a function of them: it can only tell less.
-
-    Attributes:
-        answers: The number q of answers.
-        scale: Of the noise, in records.
-        is_discrete: Whether it lives on the integers.
     """
 
-    answers: int
-    scale: float
-    is_discrete: bool
+    answers: int  # the number q of answers
+    scale: float  # of the noise, in records
+    is_discrete: bool  # whether it lives on the integers
 
     def hockey_sticks(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[list[Bounded]]:
-        """δ in one direction, for each pair of laws and each ε.
-
-        Args:
-            pairs: The laws of the count.
-            epsilons: ε >= 0, rising.
-        """
+        """δ in one direction, for each pair of laws and each ε."""
         reach, near = (window(self._closeness, _WIDEST, apart) for apart in (_APART, _CLOSER))
         found = [weighed(pair, epsilons, reach) for pair in pairs]
         windows = [[self._shortened(one, near) for one in each] for each in found]
@@ -338,11 +272,11 @@ class GeometricAnswers:
         if self.answers * places > _MOST_PLACES:
             return None
         seen = Chain(self.answers, 1 / (self.scale * steps), steps, self.is_discrete, _COARSEST)
-        least, most = hidden_by_twos(
+        least, most = hidden_by_count_pairs(
             one, self.answers, seen.slope, steps, is_centred=seen.is_centred
         )
         if not self.is_discrete:
-            least, _ = hidden_by_twos(one, self.answers, seen.slope, steps, is_centred=True)
+            least, _ = hidden_by_count_pairs(one, self.answers, seen.slope, steps, is_centred=True)
         if most - least > _GRID * one.known.upper:
             return None
         return _between(one, least, most, seen)
@@ -367,7 +301,7 @@ class GeometricAnswers:
         answers = min(self.answers, _MOST_ANSWERS)
         # Two answers tell about as much if their scale is as that of the mean.
         scale = self.scale * math.sqrt(_TWO / answers)
-        hidden = [two_hide(one, 1 / scale, 1, is_centred=True)[0] for one in windows]
+        hidden = [hidden_by_two_answers(one, 1 / scale, 1, is_centred=True)[0] for one in windows]
         share = max(
             max(some, _NOTHING * one.known.value)
             / max(one.known.value - some, _LEAST_LEFT * one.known.value)

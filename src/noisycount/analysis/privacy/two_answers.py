@@ -1,9 +1,4 @@
-"""The counts around the threshold, weighed by what they tell: v = P₊ − e^ε·P₋.
-
-What two answers with two-sided geometric noise hide of their count.
-
-What answers with two-sided geometric noise hide of a count, from each two of its values.
-"""
+"""What noisy answers hide of the counts around a threshold, two answers or each two counts."""
 
 import math
 from collections.abc import Callable
@@ -14,26 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.analysis.privacy.bounds import Certified
-from noisycount.analysis.privacy.noisy import hockey_sticks
+from noisycount.analysis.privacy.hockey_stick import hockey_sticks
 from noisycount.analysis.privacy.pairs import Pair
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
-__all__ = ["Weighed", "hidden_by_twos", "two_hide", "weighed", "window"]
-
+__all__ = ["Weighed", "hidden_by_count_pairs", "hidden_by_two_answers", "weighed", "window"]
 
 Closeness = Callable[[Reals], Reals]
-
-
 """The logarithm of Σ_y √(L_y(k)·L_y(k + d)) for distances d, L the law of all answers."""
-
-
 _OVERFLOW = 700.0  # ε whose exponential does not overflow
-
-
 _APART = -16.0  # e^−16 of what noise hides is less than the bounds are apart
-
-
 _UNDERFLOW = 1e-300  # below every weight but 0, so that ratios stay finite
 
 
@@ -43,20 +29,13 @@ class Weighed:
 
     With answers of the likelihood L_y(k), δ₊ = Σ_y (Σ_k v_k·L_y(k))₊ is Σ_{k >= t} v_k, δ₊ without
     noise, less Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)): what the noise hides.
-
-    Attributes:
-        known: δ₊ without noise.
-        factor: e^ε.
-        above: v_t, v_{t + 1}, … in the window.
-        below: −v_{t − 1}, −v_{t − 2}, … in it.
-        error: How far all of these may be off, added up.
     """
 
-    known: Certified
-    factor: float
-    above: Reals
-    below: Reals
-    error: float
+    known: Certified  # δ₊ without noise
+    factor: float  # e^ε
+    above: Reals  # v_t, v_{t + 1}, … in the window
+    below: Reals  # −v_{t − 1}, −v_{t − 2}, … in it
+    error: float  # how far all of these may be off, added up
 
     @property
     def scale(self) -> float:
@@ -69,12 +48,7 @@ class Weighed:
         return self.above.size > 0 and self.below.size > 0
 
     def shortened(self, most: int, weight: float) -> "Weighed":
-        """The same with fewer counts at the ends.
-
-        Args:
-            most: How many counts each side may keep.
-            weight: What all that are left out for it may weigh together, on each side.
-        """
+        """The same with fewer counts at the ends."""
         if not self.is_hidden:
             return self
         above = _without_end(self.above, weight - self._outside(self.above, 0.0))
@@ -132,25 +106,13 @@ def _misjudged(side: Reals, other: Reals, closeness: Closeness) -> float:
 
 
 def weighed(pair: Pair, epsilons: list[float], reach: int) -> list[Weighed]:
-    """The counts around each threshold.
-
-    Args:
-        pair: The laws of the count.
-        epsilons: ε >= 0, rising.
-        reach: How many counts a window has on each side.
-    """
+    """The counts around each threshold."""
     known = hockey_sticks(pair, None, epsilons)
     return [_weighed(pair, *one, reach) for one in zip(epsilons, known, strict=True)]
 
 
 def window(closeness: Closeness, most: int, apart: float = _APART) -> int:
-    """How many counts a window has on each side, so that no answers mix up its ends.
-
-    Args:
-        closeness: Of counts, by their distance.
-        most: The most that there may be.
-        apart: The logarithm of the closeness of counts that no answers mix up.
-    """
+    """How many counts a window has on each side, so that no answers mix up its ends."""
     mixed = np.flatnonzero(closeness(np.arange(1.0, most + 1)) > apart)
     return min(most, int(mixed[-1]) + 2) if mixed.size else 1
 
@@ -174,8 +136,6 @@ def _weighed(pair: Pair, epsilon: float, known: Certified, reach: int) -> Weighe
 
 
 _ROUNDINGS = 10.0  # of each of the sums of at most as many terms as there are distances
-
-
 _LARGEST = 600.0  # an exponent whose exponential does not overflow, nor its products
 
 
@@ -185,22 +145,14 @@ class _Side:
 
     With answers at distances d >= 0 on this side, each has the factor e^(s·(d − |i − d|)) in
     L(i)/L(0); on the other side it has e^(−s·i).
-
-    Attributes:
-        chances: Those of each distance of an answer that lies on this side.
-        neither: X if no answer does.
-        either: X if one does, for each distance.
-        rises: Σ w_i·e^(2·s·i) over i < d, for each distance.
-        sums: Σ w_i over i < d.
-        growths: e^(2·s·d).
     """
 
-    chances: Reals
-    neither: float
-    either: Reals
-    rises: Reals
-    sums: Reals
-    growths: Reals
+    chances: Reals  # those of each distance of an answer that lies on this side
+    neither: float  # x if no answer does
+    either: Reals  # x if one does, for each distance
+    rises: Reals  # σ w_i·e^(2·s·i) over i < d, for each distance
+    sums: Reals  # σ w_i over i < d
+    growths: Reals  # e^(2·s·d)
 
     @classmethod
     def of(cls, places: Reals, weights: Reals, slope: float, first: float) -> "_Side":
@@ -257,7 +209,7 @@ class _Side:
         return float(self.chances @ np.minimum(self.either, most))
 
 
-def two_hide(
+def hidden_by_two_answers(
     weighed: Weighed, slope: float, steps: int, *, is_centred: bool
 ) -> tuple[float, float]:
     """Bounds of Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)) for two answers.
@@ -300,12 +252,10 @@ def _exponential(logs: Reals) -> Reals:
 
 
 _UNIT = 2.0**-53
-
-
 _PER_LEVEL = 16.0  # roundings of a transform for each doubling of its length
 
 
-def hidden_by_twos(
+def hidden_by_count_pairs(
     weighed: Weighed, answers: int, slope: float, steps: int, *, is_centred: bool
 ) -> tuple[float, float]:
     """Bounds of Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)): the largest part, and all.
@@ -313,13 +263,6 @@ def hidden_by_twos(
     As min(a + a*, b) is at least min(a, b) and at most min(a, b) + min(a*, b), it is at least
     min(v_k·L, −v_l·L*) for each two counts, and at most the sum over these. That of two counts is
     a mean over the sum of q independent parts of ln(L(k)/L(l)).
-
-    Args:
-        weighed: v around the threshold t.
-        answers: The number q of answers.
-        slope: Of the noise, for a step of the grid.
-        steps: How many steps a record has.
-        is_centred: Whether answers lie on the places of the grid, or else between them.
     """
     hidden = np.zeros((weighed.above.size, weighed.below.size))
     error = 0.0

@@ -1,26 +1,17 @@
-"""Answers about one count with discrete Gaussian noises.
-
-Groups of answers about one count whose curves can be had.
-
-Several noisy answers about one count in fewer answers that tell as much.
-
-The divergences of one count that is answered several times.
-"""
+"""The divergences of one count that is answered several times."""
 
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
-from noisycount.analysis.privacy.bounds import Between, Bounded
-from noisycount.analysis.privacy.composition.geometric import GeometricAnswers
-from noisycount.analysis.privacy.composition.two_answers import Weighed, weighed, window
-from noisycount.analysis.privacy.divergences import Divergences, OneAnswer, largest
-from noisycount.analysis.privacy.noisy import hockey_sticks
+from noisycount.analysis.privacy.bounds import Between, Bounded, Divergences, largest
+from noisycount.analysis.privacy.geometric_answers import GeometricAnswers
+from noisycount.analysis.privacy.hockey_stick import OneAnswer, hockey_sticks
 from noisycount.analysis.privacy.pairs import Pair
+from noisycount.analysis.privacy.two_answers import Weighed, weighed, window
 from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
 from noisycount.model.laws.gamma import DIGITS, Reals, decimal_ratio
@@ -30,30 +21,15 @@ from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 
-__all__ = ["is_precise", "merged", "repeated_answers"]
-
+__all__ = ["composed_answers", "is_precise", "merged_noises"]
 
 _LONGEST = 2**21  # places of a sum of answers
-
-
 _WIDEST = 2**16  # counts of a window, on each side of the threshold
-
-
 _APART = -30.0  # the logarithm of the closeness of counts that no answers mix up
-
-
 _DEPTH = 37.0  # the sum of the noises exceeds √(2·37) of its scales with 2·e^−37 = 2e-16
-
-
 _OUTSIDE = 4e-16  # twice that
-
-
 _UNIT = 2.0**-53
-
-
 _PER_LEVEL = 64.0  # roundings of three transforms for each doubling of their length
-
-
 _HALF_WAY = 0.5  # where only rounding parts the bounds
 
 
@@ -63,12 +39,9 @@ class GaussianAnswers:
 
     The weights are 1/scale² times what makes them whole numbers without a common factor. Given the
     count k, T is k·Σ w and the sum of the weighted noises.
-
-    Attributes:
-        scales: Of the noises, in records.
     """
 
-    scales: tuple[Fraction, ...]
+    scales: tuple[Fraction, ...]  # of the noises, in records
 
     @classmethod
     def of(cls, noises: Sequence[DiscreteGaussian]) -> "GaussianAnswers":
@@ -81,12 +54,7 @@ class GaussianAnswers:
         return sum(self._weights) + 2 * self._reach < _LONGEST
 
     def hockey_sticks(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[list[Bounded]]:
-        """δ in one direction, for each pair of laws and each ε.
-
-        Args:
-            pairs: The laws of the count.
-            epsilons: ε >= 0, rising.
-        """
+        """δ in one direction, for each pair of laws and each ε."""
         total = sum(self._weights)
         most = min(_WIDEST, max(1, (_LONGEST - 2 * self._reach) // (2 * total)))
         reach = window(self._closeness, most, _APART)
@@ -152,27 +120,19 @@ class GaussianAnswers:
         return math.ceil(math.sqrt(2 * _DEPTH * variance)) + 1
 
 
-class Answers(Protocol):
-    """Answers about one count."""
-
-    def hockey_sticks(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[list[Bounded]]:
-        """δ in one direction, for each pair of laws and each ε in rising order."""
-        ...
-
-
 @frozen
 class SingleAnswer:
-    """One answer.
-
-    Attributes:
-        noise: Its noise.
-    """
+    """One answer."""
 
     noise: SymmetricNoise
 
     def hockey_sticks(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[list[Bounded]]:
         """δ in one direction, for each pair of laws and each ε."""
         return [list(hockey_sticks(pair, self.noise.errors, epsilons)) for pair in pairs]
+
+
+Answers = GaussianAnswers | GeometricAnswers | SingleAnswer
+"""Answers about one count, which give δ for each pair of laws and each ε."""
 
 
 def _alike(noises: Sequence[SymmetricNoise]) -> list[list[SymmetricNoise]]:
@@ -190,15 +150,12 @@ def _alike(noises: Sequence[SymmetricNoise]) -> list[list[SymmetricNoise]]:
     return list(found.values())
 
 
-def groups(noises: Sequence[SymmetricNoise]) -> tuple[list[Answers], Answers | None]:
+def answer_groups(noises: Sequence[SymmetricNoise]) -> tuple[list[Answers], Answers | None]:
     """Answers that tell less than all together do; and what all together tell, if it can be had.
 
     Leaving out answers tells less. Laplace noise, and discrete Laplace noise, of a larger scale is
     that of a smaller one and an independent rest: so many answers of the largest of some scales
     tell less than those.
-
-    Args:
-        noises: That of each answer.
     """
     kinds = _alike(noises)
     fewer = [answers for kind in kinds for answers in _together(kind)]
@@ -236,7 +193,7 @@ def _of_rising_scales(noises: Sequence[SymmetricNoise]) -> list[Laplace | Discre
     return sorted(found, key=lambda one: one.exact_scale)
 
 
-def merged(noises: Iterable[SymmetricNoise]) -> list[SymmetricNoise]:
+def merged_noises(noises: Iterable[SymmetricNoise]) -> list[SymmetricNoise]:
     """Noises whose answers tell of a count what those of the given ones tell.
 
     Of Gaussian noises the mean of the answers, weighted by 1/scale², is sufficient: its noise is
@@ -278,47 +235,37 @@ def _mean(variances: Sequence[Fraction]) -> list[SymmetricNoise]:
     return [Gaussian(float(DIGITS.sqrt(decimal_ratio(1 / precision))))]
 
 
-def repeated_answers(
+def composed_answers(
     pairs: tuple[Pair, ...], mechanisms: Sequence[Exact | SymmetricNoise]
 ) -> Divergences:
-    """Those of answers with independent noises about one count.
-
-    Args:
-        pairs: The laws of the count for each kind of record.
-        mechanisms: How each answer is made.
-    """
+    """Those of answers with independent noises about one count."""
     noises = [one for one in mechanisms if isinstance(one, SymmetricNoise)]
     if len(noises) < len(mechanisms):  # an answer without noise tells all that the others do
         return OneAnswer(pairs, None)
-    few = merged(noises)
+    few = merged_noises(noises)
     if len(few) == 1:
         return OneAnswer(pairs, few[0].errors)
-    return Repeated(pairs, tuple(few))
+    return ComposedAnswers(pairs, tuple(few))
 
 
 def is_precise(mechanisms: Sequence[Exact | SymmetricNoise]) -> bool:
     """Whether the bounds of δ are close: where noises are of one kind, and Laplace of one scale."""
     noises = [one for one in mechanisms if isinstance(one, SymmetricNoise)]
-    few = merged(noises)
-    return len(noises) < len(mechanisms) or len(few) == 1 or groups(few)[1] is not None
+    few = merged_noises(noises)
+    return len(noises) < len(mechanisms) or len(few) == 1 or answer_groups(few)[1] is not None
 
 
 @frozen(eq=False)
-class Repeated:
-    """Those of several noisy answers that cannot be had as one.
+class ComposedAnswers:
+    """Those of several noisy answers that cannot be had as one."""
 
-    Attributes:
-        pairs: The laws of the count for each kind of record.
-        noises: The noise of each answer.
-    """
-
-    pairs: tuple[Pair, ...]
+    pairs: tuple[Pair, ...]  # the laws of the count for each kind of record
     noises: tuple[SymmetricNoise, ...]
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """δ₊ and δ₋, for each ε."""
         pairs = [*self.pairs, *(pair.mirrored for pair in self.pairs)]
-        found = _sticks(pairs, *groups(self.noises), epsilons)
+        found = _sticks(pairs, *answer_groups(self.noises), epsilons)
         return largest(found[: len(self.pairs)]), largest(found[len(self.pairs) :])
 
 

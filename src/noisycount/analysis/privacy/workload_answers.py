@@ -1,0 +1,370 @@
+"""The divergences of answers to a list of questions, and which way leads to them."""
+
+import math
+from collections.abc import Sequence
+from functools import cached_property, reduce
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.analysis.privacy.bounds import Between, Bounded, Divergences, whole_price
+from noisycount.analysis.privacy.composition import composed_answers, is_precise
+from noisycount.analysis.privacy.lattice import LOST, Kernel, Lattice, is_continuous, kernel, span
+from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
+from noisycount.analysis.privacy.workload import (
+    MOST_MOVES,
+    BoundedWorkload,
+    Pattern,
+    Workload,
+    is_noiseless,
+    is_table,
+    moves_of_two,
+    table_answers,
+)
+from noisycount.frozen import frozen
+from noisycount.model.exact import Exact
+from noisycount.model.laws.gamma import Reals
+from noisycount.model.populations.binomial import Binomial
+
+MOST_ANSWERS = 3
+"""The answers whose law is found as a whole."""
+_MOST_PLACES = 1e9  # whole answers: some minutes
+_FEW_PLACES = 3e6  # some tenths of a second
+_MOST_FREQUENCIES = 3e7  # of a transform: 0.5 GB
+_PLACES = 1.6e7  # of all offsets together, of which there are as many as that allows
+_MOST_STEPS = 16  # of a record, each way
+_OVERFLOW = 700.0  # ε whose exponential does not overflow
+
+
+@frozen(eq=False, slots=False)
+class WorkloadAnswers:
+    """δ₊ and δ₋ of answers to up to three questions.
+
+    What tells two atoms apart is only the difference of their patterns, as the answers of the other
+    records are the same: δ = Σ_y (f(y − d) − e^ε·f(y))₊ of the law f of those, for d one of the
+    differences.
+    """
+
+    told: Workload
+
+    def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
+        """δ₊ and δ₋: the record moves to where the first question that changes holds, or back."""
+        moves = _moves(list(self._lattice.rates))
+        factors = [math.exp(min(epsilon, _OVERFLOW)) for epsilon in epsilons]
+        sums = np.zeros((2, 2, len(moves), len(epsilons)))
+        for seen, told in self._lattice.slabs():
+            added = _excesses(seen, moves, factors)
+            sums[0] += added
+            sums[1] += added if told is seen else _excesses(told, moves, factors)
+        lower, upper = sums.max(axis=2)
+        return self._bounded(lower[0], upper[0], factors), self._bounded(
+            lower[1], upper[1], factors
+        )
+
+    def _bounded(self, lower: Reals, upper: Reals, factors: list[float]) -> list[Bounded]:
+        """Bounds for each ε, with what laws may be off."""
+        kernels, error = self._lattice.kernels, self._lattice.error
+        relative = sum(kernel.error for kernel in kernels)
+        share = min(kernel.share for kernel in kernels)
+        found: list[Bounded] = []
+        for low, high, factor in zip(lower.tolist(), upper.tolist(), factors, strict=True):
+            off = (1 + factor) * error
+            found.append(Between.of_bounds(low - off, high + off + 2 * relative, share))
+        return found
+
+    @cached_property
+    def _lattice(self) -> Lattice:
+        """The law of the answers about all records but one."""
+        whole = _lattice_of(self.told, 1)
+        continuous = sum(is_continuous(one) for _, one in self.told.answers)
+        if not continuous:
+            return whole
+        offsets = max(1.0, _PLACES / whole.places)
+        return _lattice_of(self.told, min(_MOST_STEPS, 1 << int(math.log2(offsets) / continuous)))
+
+
+def is_within_reach(told: Workload) -> bool:
+    """Whether the law of the answers is found as a whole."""
+    if len(told.answers) > MOST_ANSWERS:
+        return False
+    lattice = _lattice_of(told, 1)
+    return lattice.places <= _MOST_PLACES and lattice.frequencies <= _MOST_FREQUENCIES
+
+
+def is_short(told: Workload) -> bool:
+    """Whether the law of the answers lies on the integers, and is found at once."""
+    if len(told.answers) > MOST_ANSWERS or any(is_continuous(one) for _, one in told.answers):
+        return False
+    return _lattice_of(told, 1).places <= _FEW_PLACES
+
+
+def _lattice_of(told: Workload, steps: int) -> Lattice:
+    """The law of the answers about all records but one, with so many steps a record."""
+    axes = told.answers
+    rates: dict[Pattern, float] = {
+        tuple(pattern[place] for place, _ in axes): rate for pattern, rate in told.rates.items()
+    }
+    kernels = [kernel(one, steps if is_continuous(one) else 1) for _, one in axes]
+    return Lattice(told.size - 1, rates, kernels)
+
+
+def _moves(patterns: Sequence[Pattern]) -> list[Pattern]:
+    """What a record can change of the counts, the first change upwards."""
+    moves = {
+        tuple(a - b for a, b in zip(one, other, strict=True))
+        for one in patterns
+        for other in patterns
+    }
+    return sorted(move for move in moves if move > (0,) * len(move))
+
+
+def _excesses(law: Reals, moves: Sequence[Pattern], factors: Sequence[float]) -> Reals:
+    """Σ_y (f(y − d) − e^ε·f(y))₊ for each move d and each ε, and for −d, shape (2, moves, ε)."""
+    sums = np.zeros((2, len(moves), len(factors)))
+    for place, move in enumerate(moves):
+        moved, stayed = _shifted(law, move), _shifted(law, [-step for step in move])
+        for column, factor in enumerate(factors):
+            sums[0, place, column] = _excess(moved, stayed, factor)
+            sums[1, place, column] = _excess(stayed, moved, factor)
+    return sums
+
+
+def _shifted(law: Reals, move: Sequence[int]) -> Reals:
+    """The law moved, where that and the law moved back overlap; but for the last row."""
+    parts = [
+        slice(max(0, -step), size - max(0, step))
+        for step, size in zip(move, law.shape, strict=True)
+    ]
+    return law[(slice(-1) if move[0] == 0 else parts[0], *parts[1:])]
+
+
+def _excess(law: Reals, other: Reals, factor: float) -> float:
+    """Σ (f − factor·g)₊."""
+    gains = law - factor * other
+    return float(np.maximum(gains, 0.0, out=gains).sum())
+
+
+_FEWEST = 3  # questions: two are had as a whole
+_MOST = 6  # whose 64 moves take seconds
+_STEPS = 32  # of a record, for noise with a density
+_POINTS = 2**15  # of the log ratio of one answer, on each side of 0
+_APART = 1e-10  # what the rates of all patterns together may differ from products
+_FAINT = 1e-15  # a mass whose log ratio may lie beyond the points
+_WIDEST = 60.0  # of a log ratio
+_ROUNDING = 1e-12  # of the masses of one law, relative
+_UNIT = 2.0**-53
+_PER_LEVEL = 32.0  # roundings of transforms for each doubling of their length
+Complexes = NDArray[np.complex128]
+_Moved = tuple[Reals, Reals]
+"""The law of an answer, moved by a record and not."""
+
+
+def is_independent(told: Workload) -> bool:
+    """Whether a list asks three or more questions that tell nothing of each other, each once."""
+    number = len(told.mechanisms)
+    if not _FEWEST <= number <= _MOST or len(told.answers) != number:
+        return False
+    return len(told.rates) == 2**number and told.size * _difference(told) <= _APART
+
+
+def _difference(told: Workload) -> float:
+    """How far the rates of patterns are from products, added up."""
+    ones = [told.question_rate(place) for place in range(len(told.mechanisms))]
+    return math.fsum(abs(rate - _product(ones, pattern)) for pattern, rate in told.rates.items())
+
+
+def _product(ones: list[float], pattern: Pattern) -> float:
+    """The rate of a pattern if questions are independent."""
+    return math.prod(p if bit else 1 - p for p, bit in zip(ones, pattern, strict=True))
+
+
+@frozen(eq=False, slots=False)
+class IndependentAnswers:
+    """δ₊ and δ₋ of answers to independent questions.
+
+    The answers about the other records have a product f of laws, and δ = E(Π r_i − e^ε)₊ under it,
+    r_i = f_i(y_i − d_i)/f_i(y_i). A coordinate that does not move tells nothing, so that all move.
+    Ratios are parted between their neighbours on a grid of logarithms, such that their means stay:
+    as x₊ is convex this raises δ (of what is told), and their means in each part lower it (of what
+    is seen).
+    """
+
+    told: Workload
+
+    def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
+        """δ₊ and δ₋: the record moves to where the first question holds, or from there."""
+        factors: Reals = np.exp(np.minimum(epsilons, _OVERFLOW))
+        lower, upper = np.zeros((2, 2, len(epsilons)))
+        for moves in product((0, 1), repeat=len(self._answers)):
+            moved = list(zip(self._answers, moves, strict=True))
+            for kind, found in enumerate((lower, upper)):
+                excesses = self._excesses([one.laws[kind][way] for one, way in moved], factors)
+                none = math.prod(1 - one.beyond[kind][way] for one, way in moved)
+                found[moves[0]] = np.maximum(found[moves[0]], excesses + (1 - none))
+        plus, minus = (self._bounded(lower[way], upper[way], factors) for way in (0, 1))
+        return plus, minus
+
+    def _excesses(self, laws: list[Complexes], factors: Reals) -> Reals:
+        """Σ (P − e^ε·R)₊ of the product of some laws, for each ε."""
+        masses, moments = np.fft.irfft(reduce(np.multiply, laws), self._length)
+        return np.array([np.maximum(moments - factor * masses, 0.0).sum() for factor in factors])
+
+    def _bounded(self, lower: Reals, upper: Reals, factors: Reals) -> list[Bounded]:
+        """Bounds for each ε, with what laws may be off."""
+        roundings = _PER_LEVEL * math.log2(self._length) * math.sqrt(self._length)
+        error = _UNIT * roundings * len(self._answers)
+        error += (self.told.size - 1) * _difference(self.told)
+        error += sum(6 * LOST + _ROUNDING for _ in self._answers)
+        relative = sum(one.kernel.error for one in self._answers)
+        found: list[Bounded] = []
+        for low, high, factor in zip(lower.tolist(), upper.tolist(), factors.tolist(), strict=True):
+            off = (1 + factor) * error
+            found.append(Between.of_bounds(low - off, high + off + 2 * relative, 0.5))
+        return found
+
+    @property
+    def _length(self) -> int:
+        """That of a transform, which holds the sum of all log ratios."""
+        return 1 << (2 * _POINTS * len(self.told.mechanisms)).bit_length()
+
+    @cached_property
+    def _answers(self) -> list["_Answer"]:
+        """Each answer, on a grid of log ratios that holds those of all."""
+        laws = [self._law(place) for place in range(len(self.told.mechanisms))]
+        most = max(_widest(*law) for _, pair in laws for law in pair)
+        return [_Answer.of(one, pair, most / _POINTS, self._length) for one, pair in laws]
+
+    def _law(self, place: int) -> tuple[Kernel, tuple[_Moved, _Moved]]:
+        """The law of an answer about the other records, moved and not: seen, and told."""
+        mechanism, rate = self.told.mechanisms[place][0], self.told.question_rate(place)
+        others = self.told.size - 1
+        noise = kernel(mechanism, _STEPS if is_continuous(mechanism) else 1)
+        low, high = span(others, rate)
+        reached = np.arange(low, high + 1.0)
+        counts = Binomial(others, rate).law().pmf(reached) if others else np.ones(1)
+        parts = [[np.convolve(counts, law) for law in both] for both in noise.offsets()]
+        seen, told = (
+            (
+                np.concatenate([[0.0, *part[kind]] for part in parts]),
+                np.concatenate([[*part[kind], 0.0] for part in parts]),
+            )
+            for kind in (0, 1)
+        )
+        return noise, (seen, told)
+
+
+@frozen(eq=False)
+class _Answer:
+    """One answer to a question, as a law of a log ratio.
+
+    Attributes:
+        laws: The transforms of the masses R and P at each log ratio ln(P/R), as seen and as
+            told, for a record that moves up and down.
+        beyond: The mass of P at infinite log ratios, as seen, and that beyond the grid, as
+            told.
+    """
+
+    kernel: Kernel
+    laws: Sequence[Sequence[Complexes]]
+    beyond: Sequence[Sequence[float]]
+
+    @classmethod
+    def of(
+        cls,
+        noise: Kernel,
+        pair: tuple[_Moved, _Moved],
+        step: float,
+        length: int,
+    ) -> "_Answer":
+        """An answer from its laws, moved by a record and not."""
+        (seen, told) = pair
+        lower = [_parted(one, other, step, is_told=False) for one, other in (seen, seen[::-1])]
+        upper = [_parted(one, other, step, is_told=True) for one, other in (told, told[::-1])]
+        laws = [[np.fft.rfft(table, length) for table, _ in both] for both in (lower, upper)]
+        return cls(noise, laws, [[beyond for _, beyond in both] for both in (lower, upper)])
+
+
+def _widest(law: Reals, other: Reals) -> float:
+    """The largest size of ln(P/R) of all but faint masses."""
+    is_both = (law > 0) & (other > 0) & (np.maximum(law, other) > _FAINT)
+    logs = np.abs(np.log(law[is_both]) - np.log(other[is_both]))
+    return min(_WIDEST, float(logs.max(initial=0.1)) * (1 + 1e-9))
+
+
+def _parted(law: Reals, other: Reals, step: float, *, is_told: bool) -> tuple[Reals, float]:
+    """R and P at log ratios on a grid, shape (2, points), and P beyond it.
+
+    What is told has the P that belongs to R at each point, what is seen the P that is there. Of
+    what is seen P is beyond the grid where there is no R; what else lies outside is left out.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ranks = (np.log(law) - np.log(other)) / step + _POINTS
+    is_beyond = (law > 0) & ~(ranks < 2 * _POINTS)
+    beyond = float(law[is_beyond if is_told else other == 0].sum())
+    is_inside = ~is_beyond & (ranks >= 0)
+    places = np.floor(ranks[is_inside]).astype(np.intp)
+    masses, moments = other[is_inside], law[is_inside]
+    shares = np.clip(np.expm1((ranks[is_inside] - places) * step) / math.expm1(step), 0.0, 1.0)
+    size = 2 * _POINTS + 1
+    table = [
+        np.bincount(places, mass * (1 - shares), size)
+        + np.bincount(places + 1, mass * shares, size)
+        for mass in (masses, moments)
+    ]
+    if is_told:
+        table[1] = table[0] * np.exp(step * (np.arange(size) - _POINTS))
+        beyond += float(law[~is_beyond & ~is_inside].sum())
+    return np.stack(table), beyond
+
+
+_MOST_PATTERNS = 100  # of which there are 4,950 pairs
+_FEWER = 2  # questions whose law is found soon
+
+
+def workload_answers(told: Workload) -> Divergences:
+    """Those of answers to a list of questions: a list of one is a count.
+
+    Args:
+        told: The list, without what tells nothing new. Of many answers about one count, with
+            noises of different kinds, the upper ends are those of the count; where all other
+            records are known, what the ε of all answers leaves.
+
+    Raises:
+        ValueError: If there are more answers than can be had or bounded.
+    """
+    is_one = len(told.mechanisms) == 1
+    if is_one and told.size == 1 and whole_price(told.mechanisms[0]) is None:
+        _require_precise(told)
+    if is_one and (is_precise(told.mechanisms[0]) or not is_within_reach(told)):
+        population = Binomial(told.size, told.question_rate(0))
+        return composed_answers(tuple(neighbour_pairs(Exact(), population)), told.mechanisms[0])
+    if is_table(told) and (is_noiseless(told) or not is_within_reach(told)):
+        return table_answers(told)
+    if is_independent(told) and not is_short(told):
+        return IndependentAnswers(told)
+    if is_within_reach(told):
+        return WorkloadAnswers(told)
+    moves = moves_of_two(told) if len(told.rates) <= _MOST_PATTERNS else ()
+    if not 0 < len(moves) <= MOST_MOVES:
+        raise ValueError(
+            f"questions must be at most {MOST_ANSWERS} for an exact curve, and part records into "
+            f"at most {MOST_MOVES} different pairs for bounds of it, got {len(told.mechanisms)} "
+            f"that make {len(told.rates)} atoms: ask fewer, or add up the ε of the worst case"
+        )
+    return BoundedWorkload(workload_answers(told.of(range(_least(told)))), moves)
+
+
+def _require_precise(told: Workload) -> None:
+    """The refusal of noises whose answers about one record nothing but the sum of ε bounds."""
+    if not is_precise(told.mechanisms[0]) and not is_within_reach(told):
+        raise ValueError(
+            f"mechanism must be at most {MOST_ANSWERS} noises where they are of different kinds, "
+            "one of which has no ε, and all other records are known, got "
+            f"{len(told.answers)}: add up their prices"
+        )
+
+
+def _least(told: Workload) -> int:
+    """How many of the first questions are had as a whole."""
+    return _FEWER if is_within_reach(told.of(range(_FEWER))) else 1
