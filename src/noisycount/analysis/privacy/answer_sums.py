@@ -16,7 +16,7 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.grids import MeshPoints
 from noisycount.model.noises.errors import CertifiedErrorLaw
 
-__all__ = ["LARGEST_EPSILON", "BelowLargestLoss", "Mesh", "Terms", "complement"]
+__all__ = ["LARGEST_EPSILON", "BelowLargestLoss", "Mesh", "Terms"]
 
 _NEAR_LARGEST = 1 / 8  # of the largest loss, within which other sums cancel
 _LARGEST_EXPONENT = 700.0  # exponents up to which nothing overflows
@@ -209,36 +209,12 @@ _FLAT = 0.5  # nepers over which a density is taken to be flat
 _MOST_CELLS = 4  # between counts that are tried before a general search
 _SMALL = 1e-250  # below which sums are added in logarithms
 _UNDERFLOWS = 1e-290  # below which a factor has lost digits that e^ε would bring back
-_TWICE = 2.0  # rounding of a weight, and of its ratio to it; of the tails on both sides
-_FEW = 2.0**-50  # 8 roundings: of e^ε, of 1 less a tail, of products and sums
-_NEXT_TO_1 = 2.0**-52  # what a float next to 1 can be off, and far more than underflows
 _LOST = 1e-305  # as much as thousands of masses that underflow, each below 1e-308
-
-
-def complement(
-    pair: Pair, points: MeshPoints, epsilon: float, missed: Reals, chances: Reals
-) -> Certified:
-    """P₊[no] + e^ε·P₋[yes] for an event: no term is negative.
-
-    A chance next to 1 is 1 less a tail, which alone can be off by more than a rounding.
-    """
-    plus, minus = pair.masses(points)
-    grown = math.exp(epsilon) * minus
-    found = math.fsum([*(plus * missed).tolist(), *(grown * chances).tolist()])
-    tails = Certified.probability(float((plus + grown) @ (missed * chances)), 0.0)
-    error = _TWICE * (pair.rounding * tails.value + tails.error)
-    if pair.precision is None:
-        return Certified(found, error + _TWICE * pair.rounding * found + _NEXT_TO_1)
-    return Certified(found, error + (pair.precision + _FEW) * found)
 
 
 @frozen(eq=False)
 class Terms:
-    """Sums Σ Q·w·f over counts, for answers about them with noise.
-
-    Attributes:
-        _leader: These, where their log-odds are the best.
-    """
+    """Sums Σ Q·w·f over counts, for answers about them with noise."""
 
     pair: Pair
     errors: CertifiedErrorLaw
@@ -248,7 +224,6 @@ class Terms:
     around: float  # about the answer that is asked for
     margin: float  # how far from there it may lie, in records
     below: BelowLargestLoss | None  # the sums just below the largest loss, if ε lies there
-    _leader: BelowLargestLoss | None = field(init=False, repr=False)
     _near: slice = field(init=False, repr=False)
     _offsets: Reals = field(init=False, repr=False)
     _values: Reals = field(init=False, repr=False)
@@ -258,9 +233,6 @@ class Terms:
     _flat_scale: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        below = self.below
-        is_best = below is not None and below.is_precise
-        object.__setattr__(self, "_leader", below if is_best else None)
         near = self._reached()
         offsets = self.points.offsets[near]
         values = self.excess.at(offsets)
@@ -281,9 +253,13 @@ class Terms:
         object.__setattr__(self, "_highest", highest)
         negative = int(values.searchsorted(0.0)) if highest > -math.inf else logs.size
         object.__setattr__(self, "_negative", negative)
-        object.__setattr__(
-            self, "_flat_scale", self._scale_of_flat() if self._leader is None else 0
-        )
+        flat_scale = self._scale_of_flat() if self._leader is None else 0
+        object.__setattr__(self, "_flat_scale", flat_scale)
+
+    @property
+    def _leader(self) -> BelowLargestLoss | None:
+        """The sums next to the largest loss, where their log-odds are the best."""
+        return self.below if self.below is not None and self.below.is_precise else None
 
     def _reached(self) -> slice:
         """The points that noise can bring to answers near `around`, but for e^−60 of the sums.
@@ -403,28 +379,14 @@ class Terms:
                 best = min(best, other(answer), key=lambda one: one.error)
         return best, gains
 
-    def complement(self, answer: float) -> Certified:
-        """P₊[Y < answer] + e^ε·P₋[Y >= answer], which is 1 less δ: no term is negative."""
-        if self.epsilon > LARGEST_EPSILON:
-            return Certified(0.0, math.inf)
-        errors = answer - self.points.offsets
-        missed = self.errors.exceedance(self.errors.first - errors)
-        chances = self.errors.exceedance(errors)
-        return complement(self.pair, self.points, self.epsilon, missed, chances)
-
     def missed(
         self, answer: float, log_odds: float, following: float, gains: float = math.nan
     ) -> float:
         """How much more than those from an answer on the answers from the threshold on can gain.
 
-        Between the two the log-odds are at least those of the answer, so that what is missed is at
-        most e^(−log-odds) − 1 of what the positive terms gain there.
-
-        Args:
-            answer: One below the threshold.
-            log_odds: The log-odds there, at most 0.
-            following: An answer above the threshold.
-            gains: What the positive terms gain from the answer on, if that is known.
+        One answer lies below the threshold, one above it. Between them the log-odds are at least
+        those of the first, at most 0: what is missed is at most e^(−log-odds) − 1 of what the
+        positive terms gain from there on, which may be known.
         """
         if self._flat_scale:
             return -log_odds * self._flat_scale * self._most_between(answer, following)

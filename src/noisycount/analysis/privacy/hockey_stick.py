@@ -11,7 +11,6 @@ from noisycount.analysis.privacy.answer_sums import (
     BelowLargestLoss,
     Mesh,
     Terms,
-    complement,
 )
 from noisycount.analysis.privacy.bounds import (
     NOTHING,
@@ -24,6 +23,8 @@ from noisycount.analysis.privacy.bounds import (
 from noisycount.analysis.privacy.pairs import Excess, Pair
 from noisycount.analysis.privacy.threshold import Forecast, Passage, Search, first_whole, root
 from noisycount.frozen import frozen
+from noisycount.model.laws.gamma import Reals
+from noisycount.model.laws.grids import MeshPoints
 from noisycount.model.noises.errors import CertifiedErrorLaw
 
 __all__ = ["OneAnswer", "hockey_sticks"]
@@ -283,11 +284,42 @@ class NoisyPair:
         complement there is at most e^|log-odds| times the least one.
         """
         passage, terms = threshold.passage, threshold.terms
-        rest = terms.complement(passage.answer)
+        rest = self._complement(terms, passage.answer)
         off = terms.slack + _ROUNDED - (0.0 if self.errors.is_discrete else passage.log_odds)
         if self.errors.is_discrete and not terms.slack and _is_decided(passage):
             off = 0.0
         return Certified(rest.value, rest.error - math.expm1(-off) * rest.value)
+
+    def _complement(self, terms: Terms, answer: float) -> Certified:
+        """P₊[Y < answer] + e^ε·P₋[Y >= answer], which is 1 less δ: no term is negative."""
+        if terms.epsilon > LARGEST_EPSILON:
+            return Certified(0.0, math.inf)
+        errors = answer - terms.points.offsets
+        missed = self.errors.exceedance(self.errors.first - errors)
+        chances = self.errors.exceedance(errors)
+        return _complement(self.pair, terms.points, terms.epsilon, missed, chances)
+
+
+_TWICE = 2.0  # rounding of a weight, and of its ratio to it; of the tails on both sides
+_FEW = 2.0**-50  # 8 roundings: of e^ε, of 1 less a tail, of products and sums
+_NEXT_TO_1 = 2.0**-52  # what a float next to 1 can be off, and far more than underflows
+
+
+def _complement(
+    pair: Pair, points: MeshPoints, epsilon: float, missed: Reals, chances: Reals
+) -> Certified:
+    """P₊[no] + e^ε·P₋[yes] for an event: no term is negative.
+
+    A chance next to 1 is 1 less a tail, which alone can be off by more than a rounding.
+    """
+    plus, minus = pair.masses(points)
+    grown = math.exp(epsilon) * minus
+    found = math.fsum([*(plus * missed).tolist(), *(grown * chances).tolist()])
+    tails = Certified.probability(float((plus + grown) @ (missed * chances)), 0.0)
+    error = _TWICE * (pair.rounding * tails.value + tails.error)
+    if pair.precision is None:
+        return Certified(found, error + _TWICE * pair.rounding * found + _NEXT_TO_1)
+    return Certified(found, error + (pair.precision + _FEW) * found)
 
 
 def _is_decided(passage: Passage) -> bool:
@@ -356,7 +388,7 @@ def _without_noise(pair: Pair, asked: list[EpsilonExcess]) -> list[Certified]:
             epsilon = asked[len(values)][0]
             if value > _LIKELY and epsilon <= LARGEST_EPSILON:
                 chances = (points.offsets >= excess.threshold).astype(np.float64)
-                rest = complement(pair, points, epsilon, 1 - chances, chances)
+                rest = _complement(pair, points, epsilon, 1 - chances, chances)
                 if rest.error < found.error:
                     values.append(Certified.all_but(rest))
                     continue
