@@ -3,6 +3,7 @@
 The command group; a command's module is imported only when the command runs.
 """
 
+import gc
 import os
 import sys
 from collections import Counter
@@ -84,6 +85,10 @@ COMMANDS = {
 }
 
 
+# More than imports make, which stay: to look for garbage among them takes a fifth of a command.
+_MANY_OBJECTS = 300_000
+
+
 class LazyGroup(CommandGroup):
     """A group that knows its commands' names and one-line helps without importing them."""
 
@@ -99,7 +104,11 @@ class LazyGroup(CommandGroup):
         """The command, from a module of its name."""
         if cmd_name not in COMMANDS:
             return None
+        if cmd_name != "serve":  # which lives long
+            gc.set_threshold(_MANY_OBJECTS)
         command: click.Command = import_module(f"noisycount.cli.commands.{cmd_name}").command
+        if "duckdb" not in sys.modules:  # which wants its own objects collected at the end
+            gc.freeze()
         return command
 
     def format_commands(

@@ -4,17 +4,15 @@ Results on a terminal, and as JSON for machines.
 """
 
 import json
-import os.path
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import click
 from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from noisycount.display.texts import printable
 from noisycount.engines.places import is_server
@@ -23,9 +21,10 @@ from noisycount.terminal.refusal import writable
 __all__ = [
     "Facts",
     "column_widths",
-    "console",
     "file_facts",
     "json_text",
+    "line_width",
+    "output_encoding",
     "print_drawing",
     "print_facts",
     "print_json",
@@ -34,17 +33,9 @@ __all__ = [
     "seen_from_here",
     "wrapped",
 ]
-
-
 _BETWEEN = 3  # what a table draws between two columns
-
-
 _BREAKABLE = 24  # a longer word may break over lines, unless it is a number
-
-
 _NUMBER = re.compile(r"[^\w\s]*\d.*", re.DOTALL)
-
-
 _WORD = re.compile(r"\S+\s*")
 
 
@@ -108,19 +99,31 @@ def _word_width(word: str) -> int:
 
 
 Facts = list[tuple[str, str]]
-
-
 _GAP = 2  # between a name and its value
 
 
+_USUAL, _WIDEST = 80, 100  # columns
+_DUMB = {"dumb", "unknown"}  # terminals
 _READABLE = 20  # columns that are enough for values whose words are longer
 
 
-def console() -> Console:
-    """Standard output, at most 100 columns wide."""
-    terminal = Console(highlight=False)
-    terminal.width = min(terminal.width, 100)
-    return terminal
+def line_width() -> int:
+    """How many columns wide lines may be: as wide as the terminal, at most 100."""
+    typed = os.environ.get("COLUMNS", "")
+    return min(int(typed) if typed.isdecimal() else _terminal_width(), _WIDEST) or _USUAL
+
+
+def _terminal_width() -> int:
+    """How wide the terminal is that any of the three streams is at."""
+    for stream in (0, 1, 2):
+        with suppress(OSError):
+            return os.get_terminal_size(stream).columns
+    return _USUAL
+
+
+def output_encoding() -> str:
+    """Of standard output."""
+    return getattr(sys.stdout, "encoding", None) or "utf-8"
 
 
 def print_json(value: object) -> None:
@@ -134,19 +137,17 @@ def json_text(value: object, indent: int | None = None) -> str:
     """A JSON value in characters that standard output can write; the others are escaped."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     try:
-        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+        text.encode(output_encoding())
     except UnicodeEncodeError:
         return json.dumps(value, indent=indent)
     return text
 
 
-def print_text(text: str = "", style: str = "") -> None:
-    """One paragraph; nothing in it is taken for markup."""
-    terminal = console()
+def print_text(text: str = "", *, bold: bool = False) -> None:
+    """One paragraph."""
     for line in text.split("\n"):
-        _print_lines(
-            terminal, [Text(each, style) for each in wrapped(_shown(line), terminal.width)]
-        )
+        for part in wrapped(_shown(line), line_width()):
+            click.echo(_bold(part) if bold else part)
 
 
 def seen_from_here(place: object) -> str:
@@ -164,25 +165,26 @@ def seen_from_here(place: object) -> str:
 
 def print_drawing(lines: Iterable[str]) -> None:
     """Lines of which every character has its place."""
-    terminal = console()
-    _print_lines(terminal, (Text(_shown(line)) for line in lines))
+    for line in lines:
+        click.echo(_shown(line).rstrip())
 
 
 def print_facts(facts: Iterable[tuple[str, str]]) -> None:
     """Names and values in two columns or, where numbers have no room there, below each other."""
-    shown, terminal = [(_shown(name), _shown(value)) for name, value in facts], console()
+    shown, room = [(_shown(name), _shown(value)) for name, value in facts], line_width()
     indent = max((cell_len(name) for name, _ in shown), default=0) + _GAP
     widest = max((cell_len(word) for _, value in shown for word in value.split()), default=0)
-    is_beside = indent + min(widest, _READABLE) <= terminal.width
+    is_beside = indent + min(widest, _READABLE) <= room
     for name, value in shown:
         margin = indent if is_beside else _GAP
-        first, *others = wrapped(value, terminal.width - margin)
-        if not is_beside and name:
-            _print_lines(terminal, [Text(name, "bold")])
-        start = (name, "bold") if is_beside else ""
+        first, *others = wrapped(value, room - margin)
+        if name and not is_beside:
+            click.echo(_bold(name))
+        start = _bold(name) if name and is_beside else ""
         gap = " " * (margin - cell_len(name) if is_beside else margin)
-        _print_lines(terminal, [Text.assemble(start, gap, first)])
-        _print_lines(terminal, [Text(" " * margin + line) for line in others])
+        click.echo(f"{start}{gap}{first}".rstrip())
+        for line in others:
+            click.echo(" " * margin + line)
 
 
 def file_facts(*files: Path | None) -> Facts:
@@ -197,27 +199,28 @@ def file_facts(*files: Path | None) -> Facts:
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Rows of cells below the names of their columns; names and values where they lack room."""
     names, shown = list(map(_shown, header)), [list(map(_shown, row)) for row in rows]
-    terminal = console()
-    widths = column_widths([names, *shown], terminal.width)
+    widths = column_widths([names, *shown], line_width())
     if widths is None:
         print_text()
         print_facts(as_records(names, shown))
         return
+    from rich.console import Console  # noqa: PLC0415  (takes longer to load than most answers)
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
     table = Table()
-    for name, width in zip(names, widths, strict=True):
-        table.add_column(Text(name), width=width, overflow="fold")
+    for name, each in zip(names, widths, strict=True):
+        table.add_column(Text(name), width=each, overflow="fold")
     for row in shown:
         table.add_row(*(Text(cell, overflow="fold") for cell in row))
-    terminal.print(table)
+    Console(highlight=False, width=line_width()).print(table)
+
+
+def _bold(text: str) -> str:
+    """The text in bold where standard output is a terminal that can."""
+    return text if os.environ.get("TERM", "").lower() in _DUMB else click.style(text, bold=True)
 
 
 def _shown(text: str) -> str:
     """A text in one line of characters that standard output has, none of which steers it."""
-    return writable(printable(text), console().encoding)
-
-
-def _print_lines(terminal: Console, lines: Iterable[Text]) -> None:
-    """Lines as they are, however narrow the terminal, without blanks at their ends."""
-    for line in lines:
-        line.rstrip()
-        terminal.print(line, no_wrap=True, overflow="ignore", crop=False)
+    return writable(printable(text), output_encoding())

@@ -22,7 +22,7 @@ from noisycount.tasks.check_display import (
 from noisycount.tasks.count import dataset_asked
 from noisycount.tasks.init import mending
 from noisycount.terminal.printing import (
-    console,
+    output_encoding,
     print_drawing,
     print_facts,
     print_json,
@@ -88,4 +88,4 @@ def _print(inspection: Inspection) -> None:
     if lines := mending(inspection):
         print_text(mending_words(inspection))
         print_text()
-        print_drawing(pasteable(line, console().encoding) for line in lines)
+        print_drawing(pasteable(line, output_encoding()) for line in lines)

@@ -66,12 +66,12 @@ def _tell_survey(file: Path, *, as_json: bool) -> None:
 
 def _print(shown: Demonstration) -> None:
     """What was asked, the steps, and what comes next."""
-    print_text(QUESTION, "bold")
+    print_text(QUESTION, bold=True)
     print_text(INTRODUCTION)
     for number, step in enumerate(steps(shown), start=1):
         print_text()
-        print_text(f"{number}  {step.title}", "bold")
+        print_text(f"{number}  {step.title}", bold=True)
         print_text(step.text)
     print_text()
-    print_text("Next, a question of your own:", "bold")
+    print_text("Next, a question of your own:", bold=True)
     print_text(f"  {NEXT}")

@@ -25,8 +25,8 @@ from noisycount.tasks.plan import Paying, Plan, plan_object, planned, planned_ep
 from noisycount.tasks.plan_display import plan_facts, preview, preview_heading
 from noisycount.tasks.table.forecast import Design
 from noisycount.terminal.printing import (
-    console,
     file_facts,
+    line_width,
     print_drawing,
     print_facts,
     print_json,
@@ -135,7 +135,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
         print_text()
         print_text(preview_heading(plan))
         print_text()
-        print_drawing(preview(plan, console().width))
+        print_drawing(preview(plan, line_width()))
 
 
 def _tell(

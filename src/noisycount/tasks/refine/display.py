@@ -5,6 +5,7 @@ The rows of a refined table as people read them, numbers below each other.
 A refined table in words: rows above, and what is to be known of all of them below.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from noisycount.display.numbers import percent, signed, to_one_place
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.tasks.refine.published import PublishedTable
 from noisycount.tasks.refine.refined import SELECTED, RefinedTable, Spread
-from noisycount.terminal.printing import Facts, console, file_facts, print_facts, print_table
+from noisycount.terminal.printing import Facts, file_facts, print_facts, print_table
 
 __all__ = ["print_refined", "prior_object", "prior_words", "told_sensitivity"]
 
@@ -188,7 +189,7 @@ def _print_rows(header: list[str], rows: list[list[str]], number: int) -> None:
 
 def _places(rows: int) -> list[int]:
     """Which rows are shown: all, or the first and the last where nobody reads them all."""
-    most = _ON_TERMINAL if console().is_terminal else _IN_FILE
+    most = _ON_TERMINAL if sys.stdout.isatty() else _IN_FILE
     if rows <= most:
         return list(range(rows))
     return [*range(most // 2), *range(rows - most // 2, rows)]

@@ -3,6 +3,7 @@
 A table in words: rows above, and what is to be known of all of them below.
 """
 
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -19,7 +20,6 @@ from noisycount.tasks.table.table import Table
 from noisycount.tasks.table.trial import TableTrial
 from noisycount.terminal.printing import (
     Facts,
-    console,
     file_facts,
     print_facts,
     print_table,
@@ -152,7 +152,7 @@ def _question(where: str | None, meaning: str | None, questions: int | None) -> 
 def _places(release: TableRelease) -> list[int]:
     """Which counts are shown: all, or the first and the last where nobody reads them all."""
     counts = _told(release)
-    most = _ON_TERMINAL if console().is_terminal else _IN_FILE
+    most = _ON_TERMINAL if sys.stdout.isatty() else _IN_FILE
     if counts <= most:
         return list(range(counts))
     return [*range(most // 2), *range(counts - most // 2, counts)]
