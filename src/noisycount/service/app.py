@@ -27,7 +27,7 @@ from noisycount.service.pages.layout import show_refusals_as_pages
 from noisycount.service.pages.login import router as login
 from noisycount.service.state import ServiceState
 
-__all__ = ["application"]
+__all__ = ["application", "late_routers"]
 
 _SPARE = 8  # threads for what does not wait
 
@@ -73,13 +73,17 @@ def application(state: ServiceState, write: Write = written) -> FastAPI:
     return made
 
 
-def _add_late(made: FastAPI) -> None:
-    """The routes that need laws, engines or the question language, and the document of all."""
-    from noisycount.service.api.analysis import router as meanings  # noqa: PLC0415 - loads all that
-    from noisycount.service.api.questions import router as questions  # noqa: PLC0415 - the same
-    from noisycount.service.pages.routes import router as pages  # noqa: PLC0415 - the same
+def late_routers() -> tuple[APIRouter, ...]:
+    """The routes that need laws, engines or the question language."""
+    from noisycount.service.api import analysis, questions  # noqa: PLC0415 - loads all that
+    from noisycount.service.pages import ask, explore, ledger  # noqa: PLC0415 - the same
 
-    for family in (questions, meanings, pages):
+    return questions.router, analysis.router, ask.router, explore.router, ledger.router
+
+
+def _add_late(made: FastAPI) -> None:
+    """All routes, and the document of them."""
+    for family in late_routers():
         made.include_router(family)
     made.openapi_url = "/openapi.json"
     made.setup()

@@ -9,8 +9,14 @@ from noisycount.query.parser import parse
 from noisycount.query.schema import Kind
 from noisycount.service.api.questions import Question
 from noisycount.service.pages.calls import calls_of
-from noisycount.service.pages.conditions import Condition, FormError, operators_of, where_of
-from noisycount.service.pages.form import AskForm, Price
+from noisycount.service.pages.form import (
+    AskForm,
+    Condition,
+    FormError,
+    Price,
+    operators_of,
+    where_of,
+)
 from noisycount.service.pages.picture import bar_picture, dots_picture
 from noisycount.tasks.plan import planned_epsilon
 

@@ -1,7 +1,4 @@
-"""The refined values beside the raw ones: what an answer says together with what is public.
-
-An answer as its page shows it: from the stored reply alone, so that it never changes.
-"""
+"""An answer as its page shows it: from the stored reply alone, with refined values beside it."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,18 +33,8 @@ from noisycount.terminal.printing import Facts
 __all__ = ["Released"]
 
 
-MOST_ROWS = 200
-
-
-"""So many rows are refined while somebody waits."""
-
-
-Row: TypeAlias = tuple[object, ...]
-
-
-"""The level of a row and its keys."""
-
-
+MOST_ROWS = 200  # that are refined while somebody waits
+Row: TypeAlias = tuple[object, ...]  # the level of a row and its keys
 _TOLD = {"assumed", "mean", "deviation"}  # the rest is said above them
 
 
@@ -67,12 +54,7 @@ class CountEstimate:
 
     @classmethod
     def of(cls, told: Mapping[str, Any], size: int | None) -> Self | None:
-        """The estimate from a stored reply; None where the number of units is not public.
-
-        Args:
-            told: The reply.
-            size: How many units there are, where everybody knows.
-        """
+        """The estimate from a stored reply; None where the number of units is not public."""
         if size is None or told.get("epsilon") is None:
             return None
         noise = DiscreteLaplace.for_epsilon(Fraction(told["epsilon"]))
@@ -133,10 +115,9 @@ class RowEstimates:
 
 
 def _shown_labels(entry: Entry, columns: Mapping[str, Kind]) -> dict[str, dict[object, Label]]:
-    """How ranges of whole numbers were told; a ledger does not keep that they are whole.
+    """For each column the labels of ranges of whole numbers as a ledger tells them, and as told.
 
-    Returns:
-        For the name of a column its labels as a ledger tells them, and as they were told.
+    A ledger does not keep that they are whole.
     """
     question = asked_of(entry)
     if "by" not in question["table"]:
@@ -153,14 +134,7 @@ def _shown_labels(entry: Entry, columns: Mapping[str, Kind]) -> dict[str, dict[o
 
 @frozen
 class ReleasedRow:
-    """A row of a table.
-
-    Attributes:
-        keys: What stands for each key.
-        answer: The noisy count with its error.
-        estimate: The refined count with its interval; empty where there is none.
-        picture: Both as a bar with lines.
-    """
+    """A row of a table: its keys, the noisy count, the refined one or nothing, and both drawn."""
 
     keys: Sequence[str]
     answer: str

@@ -12,7 +12,6 @@ from urllib.parse import quote
 
 import click
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
@@ -27,25 +26,18 @@ from noisycount.service.auth import Asking
 from noisycount.service.errors import InFlightError
 from noisycount.service.pages.answer import Released
 from noisycount.service.pages.calls import body_of, calls_of
-from noisycount.service.pages.conditions import FormError
-from noisycount.service.pages.form import AskForm
-from noisycount.service.pages.layout import PAGE_HEADERS, page
+from noisycount.service.pages.form import AskForm, FormError
+from noisycount.service.pages.layout import page, redirect
 from noisycount.service.pages.preview import Offer, Preview, RehearsedPanel
-from noisycount.service.state import ServiceState
+from noisycount.service.state import ServiceState, State
 from noisycount.tasks.rehearsal import rehearsal_of
 
 __all__ = ["router"]
 
 
 router = APIRouter(include_in_schema=False)
-
-
 _KEY = re.compile(r"[0-9a-f]{32}")
-
-
 _PURPOSE = "what the answer is for"
-
-
 _TRIES, _PAUSE = 40, 0.25  # seconds
 
 
@@ -71,42 +63,38 @@ class Shown:
 @router.get("/")
 def first_page() -> Response:
     """The way to what most people want."""
-    return _redirect("/ask")
+    return redirect("/ask")
 
 
 @router.get("/ask")
-def ask_list(request: Request, user: Asking) -> Response:
+def ask_list(request: Request, user: Asking, state: State) -> Response:
     """The data sets that are there for a user."""
-    state: ServiceState = request.app.state.service
     offers = state.reply(partial(_offers, state, user))
     return page(request, "ask_list.html", user, offers=offers)
 
 
 @router.get("/ask/{name}")
-def ask_page(request: Request, name: str, user: Asking) -> Response:
+def ask_page(request: Request, name: str, user: Asking, state: State) -> Response:
     """The empty form of a data set."""
-    state: ServiceState = request.app.state.service
     shown = state.reply(lambda: Shown(_offer(state, user, name), AskForm()))
-    return _page(request, user, shown)
+    return _page(request, state, user, shown)
 
 
 @router.post("/ask/{name}")
-async def ask_form(request: Request, name: str, user: Asking) -> Response:
+async def ask_form(request: Request, name: str, user: Asking, state: State) -> Response:
     """The form again: with a row more or less, a preview, or what is wrong with it."""
-    state: ServiceState = request.app.state.service
     sent = await request.form()
     work = partial(_shown, state, user, name, sent)
-    return _page(request, user, await run_in_threadpool(state.reply, work))
+    return _page(request, state, user, await run_in_threadpool(state.reply, work))
 
 
 @router.post("/ask/{name}/spend")
-async def spend(request: Request, name: str, user: Asking) -> Response:
+async def spend(request: Request, name: str, user: Asking, state: State) -> Response:
     """The way to an answer, once it is paid for: to load it again costs nothing."""
-    state: ServiceState = request.app.state.service
     sent = await request.form()
     paying = Spend(user, name, _key(sent), _question(sent))
     reply = await _paid(state, partial(paying.reply, state))
-    return _redirect(f"/releases/{quote(reply.name, safe='')}")
+    return redirect(f"/releases/{quote(reply.name, safe='')}")
 
 
 async def _paid(state: ServiceState, work: Callable[[], Reply]) -> Reply:
@@ -116,10 +104,6 @@ async def _paid(state: ServiceState, work: Callable[[], Reply]) -> Reply:
             return await run_in_threadpool(state.reply, work)
         await sleep(_PAUSE)
     return await run_in_threadpool(state.reply, work)
-
-
-def _redirect(path: str) -> Response:
-    return RedirectResponse(path, 303, headers=PAGE_HEADERS)
 
 
 def _offers(state: ServiceState, user: User) -> list[Offer]:
@@ -160,24 +144,26 @@ def _told(error: Exception) -> FormError:
     return FormError("where" if isinstance(error, PredicateError) else "", words)
 
 
-def _page(request: Request, user: User, shown: Shown) -> Response:
+def _page(request: Request, state: ServiceState, user: User, shown: Shown) -> Response:
     preview, name = shown.preview, shown.offer.name
     calls = []
     if preview is not None:
         body = _with_purpose(preview.body, shown)
-        calls = calls_of(name, body, _address(request), _named(request, user))
-    values: dict[str, Any] = {
-        "offer": shown.offer,
-        "columns": shown.offer.columns,
-        "form": shown.form,
-        "error": shown.error,
-        "preview": preview,
-        "rehearsal": shown.rehearsal,
-        "calls": calls,
-        "key": secrets.token_hex(16),
-    }
-    status = 200 if shown.error is None else 422
-    return page(request, "ask.html", user, status=status, **values)
+        calls = calls_of(name, body, _address(request), _named(state, user))
+    return page(
+        request,
+        "ask.html",
+        user,
+        status=200 if shown.error is None else 422,
+        offer=shown.offer,
+        columns=shown.offer.columns,
+        form=shown.form,
+        error=shown.error,
+        preview=preview,
+        rehearsal=shown.rehearsal,
+        calls=calls,
+        key=secrets.token_hex(16),
+    )
 
 
 def _with_purpose(body: Mapping[str, Any], shown: Shown) -> dict[str, Any]:
@@ -212,11 +198,10 @@ def _question(sent: FormData) -> Question:
 
 
 @router.get("/releases/{name}")
-def release_page(request: Request, name: str, user: Asking) -> Response:
+def release_page(request: Request, name: str, user: Asking, state: State) -> Response:
     """An answer, however often it is loaded."""
-    state: ServiceState = request.app.state.service
     shown, body = state.reply(partial(_released, state, user, name))
-    who = _named(request, user)
+    who = _named(state, user)
     calls = [] if body is None else calls_of(shown.dataset, body, _address(request), who)
     return page(request, "release.html", user, it=shown, calls=calls)
 
@@ -236,9 +221,8 @@ def _released(state: ServiceState, user: User, name: str) -> tuple[Released, dic
     return shown, {**body, "purpose": purpose} if purpose else body
 
 
-def _named(request: Request, user: User) -> str | None:
+def _named(state: ServiceState, user: User) -> str | None:
     """What a call without a key must say of its asker: a name, where the owner lists those."""
-    state: ServiceState = request.app.state.service
     return user.name if state.configuration.analysts else None
 
 

@@ -1,7 +1,4 @@
-"""What a ledger keeps of a question, as a program would send it again.
-
-The same question as a call of the command line, of Python and of curl, without any key.
-"""
+"""The same question as a call of the command line, of Python and of curl, without any key."""
 
 import json
 import re
@@ -26,13 +23,7 @@ __all__ = ["body_of", "calls_of"]
 def body_of(
     entry: Entry, columns: Mapping[str, Kind], confidence: float | None
 ) -> dict[str, Any] | None:
-    """The body of a request for the same answer; None for what no form asks.
-
-    Args:
-        entry: As the ledger has it.
-        columns: What questions may use.
-        confidence: With which errors were stated.
-    """
+    """The body of a request for the answer that the ledger has; None for what no form asks."""
     question, epsilon = asked_of(entry), entry.request.epsilon
     table = question.get("table")
     if epsilon is None or (table is not None and not _is_callable(table)):
@@ -98,11 +89,7 @@ def _label(part: Part, key: Any) -> Any:  # noqa: ANN401 - a key in the types of
 
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(?: [A-Za-z0-9_-]+)*")
-
-
 _WORDS = {"null", "true", "false"}
-
-
 _SHELL = re.compile(r'["$`\\!\n]')
 
 

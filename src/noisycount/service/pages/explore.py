@@ -1,9 +1,4 @@
-"""The form of the page Explore: sliders with boxes beside them, which need no script.
-
-A chart as a piece of a page, remembered by where all sliders stand.
-
-The page Explore and its charts, one by one; both are about no data set.
-"""
+"""The page Explore: sliders with boxes beside them, and charts about no data set, one by one."""
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -11,42 +6,30 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
 from noisycount.access.keys import User
-from noisycount.charts.svg import ChartView, chart_svg
+from noisycount.charts.svg import chart_svg
 from noisycount.display.numbers import exact_text
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.readers.population import NOISE_OPTIONS
 from noisycount.service.auth import Looking
-from noisycount.service.pages.layout import PAGE_HEADERS, page, piece
+from noisycount.service.pages.layout import PAGE_HEADERS, page, piece, redirect
 from noisycount.tasks.explore.quantity import QUANTITIES, Quantity
 from noisycount.tasks.explore.sliders import Sliders, view_object
 from noisycount.tasks.explore.views import VIEWS, view
 
 __all__ = ["boxes", "fragment", "moved", "router"]
 
-
-FROM = "from"
-
-
-"""The field that says where the sliders stood before."""
-
-
+FROM = "from"  # the field that says where the sliders stood before
 _SLIDER = "-slider"
 
 
 @frozen
 class Box:
-    """A slider and the box beside it.
-
-    Attributes:
-        quantity: What they say.
-        text: What stands in the box.
-        place: At which stop the slider stands.
-    """
+    """A slider at one of its stops, and the box beside it with a text."""
 
     quantity: Quantity
     text: str
@@ -69,27 +52,14 @@ class Box:
 
 
 def boxes(sliders: Sliders, typed: Mapping[str, str]) -> Iterator[Box]:
-    """Every slider, with what was typed where that was refused.
-
-    Args:
-        sliders: Where they stand.
-        typed: The texts of a form that was refused; empty if none was.
-    """
+    """Every slider, with what was typed in a form that was refused; empty if none was."""
     texts = sliders.texts | {name: text for name, text in typed.items() if name in QUANTITIES}
     for name, quantity in QUANTITIES.items():
         yield Box(quantity, texts[name], quantity.nearest(getattr(sliders, name)))
 
 
-def kinds() -> list[tuple[str, str]]:
-    """Each kind of noise by what is sent and what is read."""
-    return [(typed, str(kind.name)) for typed, kind in NOISE_OPTIONS.items()]
-
-
 def moved(given: Mapping[str, str]) -> dict[str, str]:
     """What a form says: of a slider that was moved while its box was left alone, the slider.
-
-    Args:
-        given: The fields, those of an address among them.
 
     Example:
         >>> moved({"from": "size=1000", "size": "1000", "size-slider": "0"})
@@ -129,10 +99,6 @@ _FRAGMENTS, _VIEWS = 512, 128  # some 30 kB each
 def fragment(name: str, sliders: Sliders) -> str:
     """The picture of a chart, the sentence that tells what it means, and its numbers.
 
-    Args:
-        name: Of the chart.
-        sliders: Where all sliders stand.
-
     Raises:
         NoisyCountError: There is no chart of that name.
     """
@@ -143,34 +109,23 @@ def fragment(name: str, sliders: Sliders) -> str:
         query=sliders.query,
         shown=shown,
         picture=Markup(chart_svg(shown, name)),  # noqa: S704  (which escapes its words)
-        rows=list(_rows(shown)),
+        rows=[
+            [cell if isinstance(cell, str) else _number(cell) for cell in row]
+            for row in shown.rows()
+        ],
     )
 
 
-@lru_cache(_VIEWS)
-def remembered_view(name: str, sliders: Sliders) -> ChartView:
-    """The same as `view`."""
-    return view(name, sliders)
-
-
-def _rows(shown: ChartView) -> Iterator[list[str]]:
-    """The rows of the table, with four digits of what is not whole."""
-    for row in shown.rows():
-        yield [cell if isinstance(cell, str) else _number(cell) for cell in row]
+remembered_view = lru_cache(_VIEWS)(view)
 
 
 def _number(value: float) -> str:
+    """A number with four digits where it is not whole."""
     is_whole = value == int(value) and abs(value) < 2**53
     return (f"{value:,.0f}" if is_whole else f"{value:,.4g}").replace("-", "−")
 
 
 router = APIRouter(include_in_schema=False)
-
-
-_CHART = "chart"
-
-
-_REFUSED = 422
 
 
 @router.get("/explore")
@@ -183,7 +138,7 @@ def explore_page(request: Request, user: Looking) -> Response:
     except NoisyCountError as error:
         return _page(request, user, Sliders(), typed=said, refusal=str(error))
     if given and (FROM in given or request.url.query != sliders.query):
-        return RedirectResponse(f"/explore?{sliders.query}", 303, headers=PAGE_HEADERS)
+        return redirect(f"/explore?{sliders.query}")
     return _page(request, user, sliders)
 
 
@@ -212,7 +167,7 @@ def explore_data(request: Request, user: Looking) -> dict[str, Any]:  # noqa: AR
 def _asked(request: Request) -> tuple[str, Sliders]:
     """A chart and where the sliders stand."""
     given = dict(request.query_params)
-    name = given.pop(_CHART, "")
+    name = given.pop("chart", "")
     if name not in VIEWS:
         raise NoisyCountError(f"chart must be {' or '.join(VIEWS)}, got {name[:20]!r}: choose one")
     return name, Sliders.of_query(given)
@@ -223,20 +178,19 @@ def _page(
     user: User,
     sliders: Sliders,
     *,
-    typed: dict[str, str] | None = None,
+    typed: Mapping[str, str] | None = None,
     refusal: str = "",
 ) -> Response:
     """The page, without charts where the form is refused."""
-    noise = (typed or {}).get("noise", sliders.noise)
     return page(
         request,
         "explore.html",
         user,
-        status=_REFUSED if refusal else 200,
+        status=422 if refusal else 200,
         query=sliders.query,
         boxes=list(boxes(sliders, typed or {})),
-        kinds=kinds(),
-        noise=noise,
+        kinds=[(written, str(kind.name)) for written, kind in NOISE_OPTIONS.items()],
+        noise=(typed or {}).get("noise", sliders.noise),
         refusal=refusal,
         charts={name: "" if refusal else fragment(name, sliders) for name in VIEWS},
     )

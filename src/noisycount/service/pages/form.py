@@ -1,23 +1,255 @@
-"""What a question of a form may cost, or how near its answer should be.
+"""The form of a question: its rows, its groups and its price, kept as typed and read once whole."""
 
-The form of a question, as it was sent: kept as typed, and read once it is whole.
-"""
-
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from enum import Enum
 from fractions import Fraction
 from typing import Any, Self
 
 from noisycount.display.numbers import exact_text
-from noisycount.errors import NoisyCountError
+from noisycount.errors import NoisyCountError, PredicateError
 from noisycount.frozen import frozen
 from noisycount.ledger.exact import exact_epsilon
 from noisycount.query.schema import Kind
+from noisycount.query.text import written_name, written_text
 from noisycount.readers.common import number, share, ungrouped
-from noisycount.service.pages.conditions import Condition, FormError, Grouping, where_of
 from noisycount.tasks.plan import planned_error
+from noisycount.tasks.table.asked import Value, items, keys_of_column, values_of
 
-__all__ = ["AskForm", "Price"]
+__all__ = [
+    "AskForm",
+    "Condition",
+    "FormError",
+    "Grouping",
+    "Operator",
+    "Price",
+    "operators_of",
+    "where_of",
+]
+
+
+class FormError(ValueError):
+    """A field of a form that cannot be read; `field` is its identifier on the page."""
+
+    def __init__(self, field: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.field = field
+
+
+class Shape(Enum):
+    """How the values of an operator stand in a question."""
+
+    NONE = 0
+    ONE = 1
+    TWO = 2
+    LIST = -1
+
+
+@frozen
+class Operator:
+    """One thing that can be said of a column.
+
+    Attributes:
+        name: As the form sends it, and as the language has it.
+        words: As people read it.
+        shape: How many values it needs.
+    """
+
+    name: str
+    words: str
+    shape: Shape = Shape.ONE
+
+    @property
+    def needs(self) -> int:
+        """How many fields of values it needs; a list is typed into one."""
+        return abs(self.shape.value)
+
+    def text(self, column: str, kind: Kind, values: tuple[str, str], field: str) -> str:
+        """What it says in the language of questions.
+
+        Args:
+            column: Its name.
+            kind: What it holds.
+            values: What was typed into the two fields.
+            field: The identifier of the first of them on the page.
+
+        Raises:
+            FormError: A value is missing, or of another kind.
+        """
+        name = written_name(column)
+        if self.shape is Shape.NONE:
+            return f"{name} {self.name}"
+        if self.shape is Shape.TWO:
+            low, high = (_value(column, kind, value, field) for value in values)
+            return f"{name} {self.name} {low} and {high}"
+        if self.shape is Shape.LIST:
+            listed = [each.strip() for each in values[0].split(",")]
+            written = ", ".join(_value(column, kind, each, field) for each in listed)
+            return f"{name} {self.name} ({written})"
+        return f"{name} {self.name} {_value(column, kind, values[0], field)}"
+
+
+_NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+
+
+def _value(column: str, kind: Kind, typed: str, field: str) -> str:
+    """A value as the language has it."""
+    value = typed.strip()
+    if not value:
+        raise FormError(field, f"{column} needs a value: {kind.example}")
+    if not kind.is_number:
+        return written_text(value)
+    number = value.replace("−", "-")
+    if _NUMBER.fullmatch(number) is None:
+        raise FormError(field, f"{column} is compared with {value!r}: give {kind.example}")
+    return number
+
+
+_EQUAL = (Operator("=", "is"), Operator("<>", "is not"))
+_BETWEEN = Operator("between", "is from … to …", Shape.TWO)
+_LISTED = (Operator("in", "is one of", Shape.LIST), Operator("not in", "is none of", Shape.LIST))
+_MISSING = (
+    Operator("is null", "is missing", Shape.NONE),
+    Operator("is not null", "is not missing", Shape.NONE),
+)
+_OF_NUMBERS = (
+    Operator(">=", "is at least"),
+    Operator("<=", "is at most"),
+    Operator(">", "is more than"),
+    Operator("<", "is less than"),
+    _BETWEEN,
+    *_EQUAL,
+    *_LISTED,
+    *_MISSING,
+)
+_OF_TIMES = (
+    Operator(">=", "is not before"),
+    Operator("<=", "is not after"),
+    Operator(">", "is after"),
+    Operator("<", "is before"),
+    _BETWEEN,
+    *_EQUAL,
+    *_MISSING,
+)
+_OF_TEXTS = (
+    *_EQUAL,
+    *_LISTED,
+    Operator("like", "is like (% stands for anything)"),
+    Operator("not like", "is not like (% stands for anything)"),
+    *_MISSING,
+)
+_OF_BOOLEANS = (
+    Operator("= true", "is true", Shape.NONE),
+    Operator("= false", "is false", Shape.NONE),
+    *_MISSING,
+)
+
+
+def operators_of(kind: Kind) -> tuple[Operator, ...]:
+    """What can be said of a column of this kind.
+
+    Example:
+        >>> [operator.words for operator in operators_of(Kind.BOOLEAN)]
+        ['is true', 'is false', 'is missing', 'is not missing']
+    """
+    if kind.is_number:
+        return _OF_NUMBERS
+    if kind.is_moment:
+        return _OF_TIMES
+    return _OF_BOOLEANS if kind is Kind.BOOLEAN else _OF_TEXTS
+
+
+@frozen
+class Condition:
+    """One row of the builder.
+
+    Attributes:
+        column: What it is about.
+        operator: The name of what it says; one that the column has not is its first.
+        values: What was typed.
+    """
+
+    column: str
+    operator: str = ""
+    values: tuple[str, str] = ("", "")
+
+    def chosen(self, kind: Kind) -> Operator:
+        """What it says."""
+        found = operators_of(kind)
+        return next((each for each in found if each.name == self.operator), found[0])
+
+    def text(self, columns: Mapping[str, Kind], place: int) -> str:
+        """The row at a place, from 0, in the language of questions.
+
+        Raises:
+            FormError: The column is none, or a value is missing or of another kind.
+        """
+        kind = columns.get(self.column)
+        if kind is None:
+            raise FormError("where", f"there is no column {self.column!r}: remove the row")
+        return self.chosen(kind).text(self.column, kind, self.values, f"value-{place}")
+
+
+def where_of(conditions: Sequence[Condition], text: str, columns: Mapping[str, Kind]) -> str | None:
+    """All rows and what was typed freely, joined by `and`; None where nothing is.
+
+    Raises:
+        FormError: A row cannot be read.
+
+    Example:
+        >>> rows = [Condition("age", ">=", ("65", ""))]
+        >>> where_of(rows, "health = 'poor' or year = 1", {"age": Kind.INTEGER})
+        "age >= 65 and (health = 'poor' or year = 1)"
+    """
+    parts = [row.text(columns, place) for place, row in enumerate(conditions)]
+    if text.strip():
+        parts.append(f"({text.strip()})" if parts else text.strip())
+    return " and ".join(parts) or None
+
+
+@frozen
+class Grouping:
+    """One column by which a table is grouped.
+
+    Attributes:
+        column: Its name.
+        split: Edges such as `0, 18, 65`, or `month`, `quarter`, `year`; empty: each value.
+        keys: Its keys as one types them; empty: they follow from the edges, or are hidden.
+    """
+
+    column: str
+    split: str = ""
+    keys: str = ""
+
+    def item(self, place: int) -> str:
+        """What the table is grouped by, as one types it; the row is at a place, from 0.
+
+        Raises:
+            FormError: The edges are none.
+        """
+        split = self.split.replace(" ", "")
+        try:
+            items(written := written_name(self.column) + (f":{split}" if split else ""))
+        except ValueError as error:
+            raise FormError(f"split-{place}", f"groups of {self.column}: {error}") from None
+        return written
+
+    def listed(self, place: int, columns: Mapping[str, Kind]) -> list[Value] | None:
+        """The keys, ranges of them written out; None where they follow, or are hidden.
+
+        Raises:
+            FormError: They cannot be read.
+        """
+        if not self.keys.strip():
+            return None
+        kind = columns.get(self.column, Kind.TEXT)
+        kind = Kind.TEXT if kind.is_number and self.split.strip() else kind
+        try:
+            words = keys_of_column(f"{written_name(self.column)}={self.keys}")[1]
+            return values_of(self.column, kind, words)
+        except (ValueError, PredicateError) as error:
+            raise FormError(f"keys-{place}", f"keys of {self.column}: {error}") from None
 
 
 _LARGEST = 2**53
@@ -25,7 +257,7 @@ _LARGEST = 2**53
 
 @frozen
 class Price:
-    """A goal or an ε, as typed.
+    """How near an answer should be, or what it may cost, as typed.
 
     Attributes:
         is_goal: Whether the goal decides; else ε does.
@@ -40,6 +272,33 @@ class Price:
     guess: str = ""
     confidence: str = "95%"
     epsilon: str = "0.1"
+
+    def of_count(self) -> dict[str, Any]:
+        """What one count may cost, as a program sends it.
+
+        Raises:
+            FormError: A field cannot be read, or no ledger keeps the price.
+        """
+        if not self.is_goal or self._is_share:
+            return self.of_rows()
+        try:
+            plan = planned_error(self._units(), self.sure)
+        except NoisyCountError as error:
+            raise FormError("within", str(error)) from None
+        return {"epsilon": exact_text(plan.epsilon), "confidence": self.confidence.strip()}
+
+    def of_rows(self) -> dict[str, Any]:
+        """The same of every row of a table.
+
+        Raises:
+            FormError: A field cannot be read.
+        """
+        sent = {"confidence": self.confidence.strip()}
+        if self.sure and not self.is_goal:
+            return {"epsilon": exact_text(self._exactly()), **sent}
+        if self._is_share:
+            return {"within": self._share(), "guess": self._of_guess(), **sent}
+        return {"within": "100%", "guess": float(self._units()), **sent}
 
     @property
     def sure(self) -> float:
@@ -70,33 +329,6 @@ class Price:
             return found
         raise FormError("guess", f"guess must be a number above 0, such as 100, got {self.guess!r}")
 
-    def of_count(self) -> dict[str, Any]:
-        """What one count may cost, as a program sends it.
-
-        Raises:
-            FormError: A field cannot be read, or no ledger keeps the price.
-        """
-        if not self.is_goal or self._is_share:
-            return self.of_rows()
-        try:
-            plan = planned_error(self._units(), self.sure)
-        except NoisyCountError as error:
-            raise FormError("within", str(error)) from None
-        return {"epsilon": exact_text(plan.epsilon), "confidence": self.confidence.strip()}
-
-    def of_rows(self) -> dict[str, Any]:
-        """The same of every row of a table.
-
-        Raises:
-            FormError: A field cannot be read.
-        """
-        sent = {"confidence": self.confidence.strip()}
-        if self.sure and not self.is_goal:
-            return {"epsilon": exact_text(self._exactly()), **sent}
-        if self._is_share:
-            return {"within": self._share(), "guess": self._of_guess(), **sent}
-        return {"within": "100%", "guess": float(self._units()), **sent}
-
     @property
     def _is_share(self) -> bool:
         return "%" in self.within
@@ -109,8 +341,7 @@ class Price:
 
     def _units(self) -> Fraction:
         text = ungrouped(self.within.strip().removeprefix("±").strip())
-        found = number(text)
-        if 0 < found <= _LARGEST:
+        if 0 < number(text) <= _LARGEST:
             return Fraction(text)
         raise FormError(
             "within", f"within must be a number above 0, such as 20 or 20%, got {self.within!r}"
@@ -132,8 +363,6 @@ class Price:
 
 
 _MOST_ROWS = 50
-
-
 _MOST_GROUPS = 10**9
 
 
@@ -165,11 +394,7 @@ class AskForm:
 
     @classmethod
     def of(cls, sent: Any) -> Self:  # noqa: ANN401 - a multi-dict, whose class is Starlette's
-        """The form that a browser sent; what it did not send is empty.
-
-        Args:
-            sent: The fields, of which several may have one name.
-        """
+        """The form that a browser sent; a field may come several times, and is else empty."""
 
         def text(name: str) -> str:
             return str(sent.get(name, ""))
@@ -201,9 +426,8 @@ class AskForm:
     def changed(self, sent: Any) -> Self | None:  # noqa: ANN401 - as in `of`
         """The form with a row more or less, if its sender pressed a button for that; else None."""
         if "add" in sent:
-            return replace(
-                self, conditions=(*self.conditions, Condition(str(sent.get("chosen", ""))))
-            )
+            row = Condition(str(sent.get("chosen", "")))
+            return replace(self, conditions=(*self.conditions, row))
         if "add_group" in sent:
             return replace(self, groups=(*self.groups, Grouping(str(sent.get("chosen_group", "")))))
         if "remove" in sent:
@@ -213,10 +437,7 @@ class AskForm:
         return None
 
     def body(self, columns: Mapping[str, Kind]) -> dict[str, Any]:
-        """What is asked, as a program sends it to `releases`.
-
-        Args:
-            columns: What questions may use.
+        """What is asked of these columns, as a program sends it to `releases`.
 
         Raises:
             FormError: A field cannot be read.

@@ -1,13 +1,4 @@
-"""What a browser is told of every page: to load nothing from elsewhere, and to keep nothing.
-
-The one style and the one script, at addresses that change with their content.
-
-The frame of every page: its head, the way around, and the templates that fill it.
-
-What people see in place of a page that they cannot have.
-
-Files that a page offers.
-"""
+"""The frame of every page, its style and script, and what people see in place of a refusal."""
 
 import json
 from collections.abc import Awaitable, Callable, Iterator
@@ -35,10 +26,10 @@ __all__ = [
     "page",
     "piece",
     "places",
+    "redirect",
     "router",
     "show_refusals_as_pages",
 ]
-
 
 _POLICY = (
     "default-src 'none'",
@@ -50,8 +41,6 @@ _POLICY = (
     "frame-ancestors 'none'",
     "base-uri 'none'",
 )
-
-
 _ALWAYS = {
     "Content-Security-Policy": "; ".join(_POLICY),
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -61,39 +50,26 @@ _ALWAYS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-
-
 PAGE_HEADERS = {**_ALWAYS, "Cache-Control": "no-store"}
-
-
 """For what may show a data set: no cache, a shared one least of all, has a copy."""
 
-
 STATIC_HEADERS = {**_ALWAYS, "Cache-Control": "public, max-age=31536000, immutable"}
-
-
 """For the style and the script, whose addresses change with their content."""
 
-
-_FOLDER = Path(__file__).parent / "static"
-
-
+_FOLDER = Path(__file__).parent
 _TYPES = {
     "noisycount.css": "text/css; charset=utf-8",
     "noisycount.js": "text/javascript; charset=utf-8",
     "noisycount.svg": "image/svg+xml",
 }
-
-
 _DIGITS = 12
-
 
 router = APIRouter(include_in_schema=False)
 
 
 @cache
 def _content(name: str) -> bytes:
-    return (_FOLDER / name).read_bytes()
+    return (_FOLDER / "static" / name).read_bytes()
 
 
 @cache
@@ -116,17 +92,9 @@ def static_file(name: str) -> Response:
     return Response(_content(name), headers=headers)
 
 
-_TEMPLATES = Path(__file__).parent / "templates"
-
-
 @frozen
 class Place:
-    """A page that the navigation leads to.
-
-    Attributes:
-        name: What people call it.
-        path: Where it is.
-    """
+    """A page that the navigation leads to."""
 
     name: str
     path: str
@@ -135,19 +103,12 @@ class Place:
 _PLACES = (Place("Ask", "/ask"), Place("Explore", "/explore"), Place("Ledger", "/ledger"))
 
 
-_REPORT = Place("Report", "/report")
-
-
 def places(user: User | None) -> Iterator[Place]:
-    """Where a user may go.
-
-    Args:
-        user: Who asks; None: nobody who is known.
-    """
+    """Where a user may go; None: nobody who is known."""
     if user is not None:
         yield from _PLACES
         if user.is_owner:
-            yield _REPORT
+            yield Place("Report", "/report")
 
 
 def page(
@@ -167,27 +128,19 @@ def page(
         status: Of the reply.
         values: What the template shows; all of it is escaped.
     """
-    text = (
-        _environment()
-        .get_template(template)
-        .render(
-            path=request.url.path,
-            user=user,
-            places=list(places(user)),
-            csrf=getattr(request.state, "csrf", ""),
-            **values,
-        )
+    text = piece(
+        template,
+        path=request.url.path,
+        user=user,
+        places=list(places(user)),
+        csrf=getattr(request.state, "csrf", ""),
+        **values,
     )
     return HTMLResponse(text, status_code=status, headers=PAGE_HEADERS)
 
 
 def piece(template: str, **values: object) -> str:
-    """A piece of a page, without its frame.
-
-    Args:
-        template: A file of the folder `templates`.
-        values: What the template shows; all of it is escaped.
-    """
+    """A template of a page without its frame, filled with values, all of which are escaped."""
     return _environment().get_template(template).render(**values)
 
 
@@ -195,7 +148,7 @@ def piece(template: str, **values: object) -> str:
 def _environment() -> Environment:
     """What fills the templates: it escapes everything, and refuses a name that nobody gave."""
     made = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
+        loader=FileSystemLoader(_FOLDER / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -206,27 +159,26 @@ def _environment() -> Environment:
     return made
 
 
+def redirect(path: str) -> Response:
+    """The way to a path of this server, which is loaded by GET."""
+    return RedirectResponse(path, 303, headers=PAGE_HEADERS)
+
+
+def download(text: str, media: str, name: str) -> Response:
+    """A text of a type such as `text/csv` as a file that a browser saves under a plain name."""
+    headers = {**PAGE_HEADERS, "Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(text, media_type=media, headers=headers)
+
+
 Handler = Callable[[Request, Exception], Awaitable[JSONResponse]]
-
-
 _REFUSALS = (NoisyCountError, ValueError, Exception, RequestValidationError, HTTPException)
-
-
 _PROGRAMS = ("/v1/", "/healthz", "/openapi.json")  # asked by no person
-
-
 _UNKNOWN = 401
-
-
-_TOLD = {"retry-after", "www-authenticate", "allow"}
+_KEPT = {"retry-after", "www-authenticate", "allow"}  # of the headers of a problem
 
 
 def show_refusals_as_pages(application: FastAPI) -> None:
-    """Let people see pages where programs are told problems, and the login where nobody is known.
-
-    Args:
-        application: Which tells problems already.
-    """
+    """Show people pages where an application tells programs problems, or the login."""
     for kind in _REFUSALS:
         told = cast("Handler", application.exception_handlers[kind])
         application.add_exception_handler(kind, _as_page(told))
@@ -235,16 +187,12 @@ def show_refusals_as_pages(application: FastAPI) -> None:
 def _as_page(told: Handler) -> Callable[[Request, Exception], Awaitable[Response]]:
     async def refused(request: Request, error: Exception) -> Response:
         problem = await told(request, error)
-        if not _is_for_people(request):
+        is_for_people = "text/html" in request.headers.get("accept", "")
+        if request.url.path.startswith(_PROGRAMS) or not is_for_people:
             return problem
         return _to_login(request) if problem.status_code == _UNKNOWN else _page(request, problem)
 
     return refused
-
-
-def _is_for_people(request: Request) -> bool:
-    path, accepted = request.url.path, request.headers.get("accept", "")
-    return not path.startswith(_PROGRAMS) and "text/html" in accepted
 
 
 def _page(request: Request, problem: JSONResponse) -> Response:
@@ -257,7 +205,7 @@ def _page(request: Request, problem: JSONResponse) -> Response:
         heading=said["title"],
         words=said["detail"],
     )
-    shown.headers.update({n: text for n, text in problem.headers.items() if n in _TOLD})
+    shown.headers.update({n: text for n, text in problem.headers.items() if n in _KEPT})
     return shown
 
 
@@ -265,16 +213,4 @@ def _to_login(request: Request) -> Response:
     """The form that takes a key, and that leads back to the page that was asked for."""
     address = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     back = f"?next={quote(address, safe='')}" if request.method == "GET" and address != "/" else ""
-    return RedirectResponse(f"/login{back}", 303, headers=PAGE_HEADERS)
-
-
-def download(text: str, media: str, name: str) -> Response:
-    """A text as a file that a browser saves.
-
-    Args:
-        text: What is in it.
-        media: Its type, such as `text/csv`.
-        name: Of plain letters.
-    """
-    headers = {**PAGE_HEADERS, "Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(text, media_type=media, headers=headers)
+    return redirect(f"/login{back}")

@@ -1,9 +1,4 @@
-"""Which entries somebody wants to see, from the address of the page.
-
-What the page of the ledger shows to a user.
-
-The page of the ledger, and its entries as files.
-"""
+"""The page of the ledger with its entries as files, and the report for owners."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,10 +6,11 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial
 from json import dumps
-from typing import Literal, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
+from markupsafe import Markup
 
 from noisycount.access.keys import User
 from noisycount.display.texts import told_name
@@ -22,14 +18,21 @@ from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.replies import Found, Selection, selected
-from noisycount.service.auth import Asking
+from noisycount.service.auth import Asking, owner_of
 from noisycount.service.pages.layout import download, page
 from noisycount.service.state import ServiceState, State
 from noisycount.tasks.ledger import Account
-from noisycount.tasks.report.forms import release_object, releases_sheet
-from noisycount.tasks.report.report import ReportedRelease, releases_of
+from noisycount.tasks.report.forms import (
+    MEDIA,
+    release_object,
+    releases_sheet,
+    report_fragment,
+    written_report,
+)
+from noisycount.tasks.report.report import ReportedRelease, releases_of, report_on
 from noisycount.tasks.report.words import (
     HEADER,
+    TITLE,
     account_cells,
     notice_kind,
     release_cells,
@@ -38,13 +41,7 @@ from noisycount.tasks.report.words import (
 
 __all__ = ["AT_ONCE", "Filters", "router"]
 
-
-AT_ONCE = 50
-
-
-"""How many entries are on a page."""
-
-
+AT_ONCE = 50  # entries on a page
 _PAGE = re.compile(r"[1-9][0-9]{0,5}")
 
 
@@ -57,8 +54,8 @@ class Filters:
         analyst: Empty: everybody.
         since: A day; empty: from the beginning.
         until: A day; empty: to the end.
-        wrong_days: What was given for a day and is none; it is left out.
         page: 1 for the newest entries.
+        wrong_days: What was given for a day and is none; it is left out.
     """
 
     dataset: str = ""
@@ -124,7 +121,7 @@ Rows = list[tuple[str, ...]]
 
 
 @frozen
-class LedgerShown:
+class LedgerPage:
     """A page of entries, and the accounts.
 
     Attributes:
@@ -148,30 +145,26 @@ class LedgerShown:
     kind: str = "note"
 
     @classmethod
-    def of(
-        cls, state: ServiceState, user: User, filters: Filters, *, checks: bool
-    ) -> "LedgerShown":
-        """What a user may see.
+    def of(cls, state: ServiceState, user: User, filters: Filters, *, checks: bool) -> Self:
+        """What a user may see; an analyst sees their own entries alone.
 
         Args:
             state: Has the ledger.
-            user: Who asks; an analyst sees their own entries alone.
+            user: Who asks.
             filters: What is wanted.
             checks: Whether an owner wants every row checked now.
 
         Raises:
             LedgerError: The ledger cannot be read, or a row is not as it was written.
         """
-        selection = _selection(state, user, filters)
-        found = selected(state.ledger, selection, filters.first, AT_ONCE)
+        found = selected(state.ledger, _selection(state, user, filters), filters.first, AT_ONCE)
         rows = [_row(each) for each in _newest_first(found, user)]
         if not user.is_owner:
             names = tuple(sorted(_visible(state, user)))
             accounts = [*_datasets(state, found, names), _own(state, user)]
-            cells: Rows = [account_cells(each) for each in accounts]
-            return cls(rows, found.total, _told(names), (), cells)
+            return cls(rows, found.total, _told(names), (), [account_cells(a) for a in accounts])
         names = tuple(dict.fromkeys([*_configured(state), *found.datasets]))
-        shown = [*_datasets(state, found, names), *_analysts(state, found)]
+        accounts = [*_datasets(state, found, names), *_analysts(state, found)]
         known_head = state.configuration.known_head
         checked = state.ledger.verify(known_head) if checks else None
         return cls(
@@ -179,21 +172,11 @@ class LedgerShown:
             total=found.total,
             datasets=_told(names),
             analysts=tuple(found.analysts),
-            accounts=[account_cells(each) for each in shown],
+            accounts=[account_cells(each) for each in accounts],
             head=str(found.head),
             verified="" if checked is None else verified_words(checked, known_head),
             kind="note" if checked is None else notice_kind(checked, known_head),
         )
-
-
-def releases_for(state: ServiceState, user: User, filters: Filters) -> list[ReportedRelease]:
-    """All that the filters let through and a user may see, the newest first.
-
-    Raises:
-        LedgerError: The ledger cannot be read, or a row is not as it was written.
-    """
-    found = selected(state.ledger, _selection(state, user, filters), 0, None)
-    return _newest_first(found, user)
 
 
 def _newest_first(found: Found, user: User) -> list[ReportedRelease]:
@@ -221,10 +204,9 @@ def _configured(state: ServiceState) -> Iterator[str]:
 
 def _datasets(state: ServiceState, found: Found, names: tuple[str, ...]) -> Iterator[Account]:
     budgets = {each.account: each.budget for each in state.configuration.datasets.values()}
-    return (
-        Account(told_name(name), budgets.get(name), found.datasets.get(name, Loss()))
-        for name in names
-    )
+    for name in names:
+        spent = found.datasets.get(name, Loss())
+        yield Account(told_name(name), budgets.get(name), spent)
 
 
 def _told(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -233,8 +215,7 @@ def _told(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _analysts(state: ServiceState, found: Found) -> Iterator[Account]:
     configured = state.configuration.analysts
-    names = dict.fromkeys([*configured, *found.analysts])
-    for name in names:
+    for name in dict.fromkeys([*configured, *found.analysts]):
         budget = configured[name].budget if name in configured else None
         yield Account(f"{name} (analyst)", budget, found.analysts.get(name, Loss()))
 
@@ -251,15 +232,9 @@ def _row(released: ReportedRelease) -> tuple[str, ...]:
 
 
 router = APIRouter(include_in_schema=False)
-
-
 Result = TypeVar("Result")
-
-
 _HEADER = (HEADER[0], "data set", *HEADER[1:])
-
-
-_NOTHING = LedgerShown([], 0, (), (), [])
+_NOTHING = LedgerPage([], 0, (), (), [])
 
 
 @router.get("/ledger")
@@ -267,10 +242,9 @@ def ledger_page(request: Request, user: Asking, state: State) -> Response:
     """Who asked what, when, for what and at what price, and what is left."""
     filters = Filters.of(request.query_params)
     checks = user.is_owner and "check" in request.query_params
-    work = partial(LedgerShown.of, state, user, filters, checks=checks)
     broken = ""
     try:
-        shown = _reply(state, user, work)
+        shown = _reply(state, user, partial(LedgerPage.of, state, user, filters, checks=checks))
     except LedgerError as error:
         if not user.is_owner:
             raise
@@ -293,7 +267,12 @@ def export(
 ) -> Response:
     """What the filters let through, as a file."""
     filters = Filters.of(request.query_params)
-    releases = _reply(state, user, partial(releases_for, state, user, filters))
+
+    def found() -> list[ReportedRelease]:
+        selection = _selection(state, user, filters)
+        return _newest_first(selected(state.ledger, selection, 0, None), user)
+
+    releases = _reply(state, user, found)
     name = f"noisycount-ledger-{datetime.now(UTC):%Y-%m-%d}.{form}"
     if form == "csv":
         return download(releases_sheet(releases), "text/csv", name)
@@ -307,3 +286,27 @@ def export(
 def _reply(state: ServiceState, user: User, work: Callable[[], Result]) -> Result:
     """What an owner may have at once, and an outsider when replies leave."""
     return work() if user.is_owner else state.reply(work)
+
+
+Owner = Annotated[User, Depends(owner_of)]
+
+
+@router.get("/report")
+def report_page(request: Request, user: Owner, state: State) -> Response:
+    """The report in the frame of the pages."""
+    report = report_on(state.ledger, state.configuration)
+    fragment = report_fragment(report, state.configuration)
+    told = Markup(fragment)  # noqa: S704 - all of it was escaped
+    return page(request, "report.html", user, title=TITLE, told=told)
+
+
+@router.get("/report/file")
+def report_file(
+    _: Owner, state: State, form: Literal["html", "csv", "md", "json", "registry"] = "html"
+) -> Response:
+    """The report as a file."""
+    report = report_on(state.ledger, state.configuration)
+    text = written_report(report, state.configuration, form)
+    kind, ending = ("registry", "json") if form == "registry" else ("report", form)
+    name = f"noisycount-{kind}-{report.made:%Y-%m-%d}.{ending}"
+    return download(text, MEDIA[form], name)

@@ -4,42 +4,34 @@ from math import ceil
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
-from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
 from noisycount.access.keys import User
 from noisycount.service.auth import FIELD, auth_of, check_origin, field_of, user_of
 from noisycount.service.errors import ForgedError
-from noisycount.service.pages.layout import PAGE_HEADERS, page
+from noisycount.service.pages.layout import page, redirect
 from noisycount.service.sessions import FORM, SESSION, cookie_of, drop_cookie, set_cookie
 
 __all__ = ["router"]
 
-
 router = APIRouter(include_in_schema=False)
-
-
 _WRONG = "The key opens nothing: it was mistyped, has expired, or was revoked."
-
-
 _AGAIN = "The form was too old, or not from here: give your key again."
-
-
 _HOME = "/"
 
 
 @router.get("/login")
 def login_page(request: Request, next: str = _HOME) -> Response:  # noqa: A002  (as addresses say)
-    """The form that takes a key; whoever is logged in goes on."""
+    """The form that takes a key; who is logged in goes on."""
     said = cookie_of(request, SESSION)
     if said is not None and auth_of(request).session(said) is not None:
-        return _onwards(next)
+        return redirect(_inside(next))
     return _form(request, next)
 
 
 @router.post("/login")
 async def log_in(request: Request) -> Response:
-    """A session for whoever has a key; the same page again for others."""
+    """A session for the holder of a key; the same page again for others."""
     auth, host = auth_of(request), request.client.host if request.client else ""
     onwards, key = await field_of(request, "next"), (await field_of(request, "key")).strip()
     if wait := auth.attempts.seconds_left(host):
@@ -58,7 +50,7 @@ async def log_in(request: Request) -> Response:
         auth.attempts.fail(host)
         return _form(request, onwards, _WRONG, 403)
     _end(request)
-    reply = _onwards(onwards)
+    reply = redirect(_inside(onwards))
     set_cookie(request, reply, SESSION, begun[0])
     drop_cookie(request, reply, FORM)
     return reply
@@ -71,7 +63,7 @@ async def log_out(
 ) -> Response:
     """The end of a session."""
     _end(request)
-    reply = _redirect("/login")
+    reply = redirect("/login")
     drop_cookie(request, reply, SESSION)
     return reply
 
@@ -91,14 +83,6 @@ def _form(request: Request, onwards: str, refusal: str = "", status: int = 200) 
     reply = page(request, "login.html", None, status=status, **values)
     set_cookie(request, reply, FORM, said)
     return reply
-
-
-def _onwards(path: str) -> Response:
-    return _redirect(_inside(path))
-
-
-def _redirect(path: str) -> Response:
-    return RedirectResponse(path, 303, headers=PAGE_HEADERS)
 
 
 def _inside(path: str) -> str:

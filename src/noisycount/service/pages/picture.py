@@ -12,23 +12,13 @@ __all__ = ["bar_picture", "dots_picture"]
 
 
 _WIDTH, _SIDE, _TOP, _BOTTOM = 440.0, 14.0, 8.0, 26.0
-
-
 _COLUMNS, _MARKS = 31, 4
-
-
-_LARGEST = 7.0
-
-
-_SCALE = 1000.0
+_LARGEST = 7.0  # radius of a dot
+_SCALE = 1000.0  # of a bar from end to end
 
 
 def dots_picture(plan: Plan) -> Markup:
-    """Fifty possible answers, each as likely as the others, over the band that the goal allows.
-
-    Args:
-        plan: The noise, the guess if there is one, and the band.
-    """
+    """Fifty possible answers, each as likely as the others, over the band that the goal allows."""
     dots = Dots.of(plan.possible_errors, plan.centre, _COLUMNS)
     reach = max((dots.reach + 0.5) * dots.step, plan.width + 1)
     step = (_WIDTH - 2 * _SIDE) / (2 * reach)

@@ -1,9 +1,4 @@
-"""What a data set offers to whoever may ask: its columns, its unit, what is left.
-
-What a question would cost and give, as its page shows it; nothing is counted or charged.
-
-A rehearsal as its page shows it.
-"""
+"""What a data set offers, what a question would cost and give, and its rehearsal, for the page."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,7 +16,7 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.schema import Kind
 from noisycount.query.text import written_name
 from noisycount.service.api.questions import Question
-from noisycount.service.pages.conditions import Operator, operators_of
+from noisycount.service.pages.form import Operator, operators_of
 from noisycount.service.pages.picture import dots_picture
 from noisycount.tasks.count_display import Trial
 from noisycount.tasks.count_display import trial_facts as count_facts
@@ -40,12 +35,7 @@ __all__ = ["Offer", "Preview", "RehearsedPanel"]
 
 @frozen
 class OfferedColumn:
-    """A column that questions may use.
-
-    Attributes:
-        name: Its name.
-        kind: What it holds.
-    """
+    """A column that questions may use."""
 
     name: str
     kind: Kind
@@ -118,8 +108,6 @@ class Offer:
 
 
 _HEAD = ("question", "data set")
-
-
 _SAID_ELSEWHERE = ("answer",)
 
 
@@ -204,26 +192,15 @@ class Preview:
 
     @property
     def picture(self) -> Markup | None:
-        """Fifty possible answers, or errors."""
-        return None if self.plan is None else dots_picture(self.plan)
-
-    @property
-    def caption(self) -> str:
-        """What the dots are."""
+        """Fifty possible answers, or errors, over a band, and what they are."""
         if self.plan is None:
-            return ""
-        heading = preview_heading(self.plan)
-        return heading if self.levels is None else f"{heading}, of one row"
-
-    @property
-    def error(self) -> int:
-        """The half-width of the band."""
-        return 0 if self.plan is None else self.plan.width
-
-    @property
-    def sure(self) -> str:
-        """How many answers are in the band."""
-        return "" if self.plan is None else _tied(percent(self.plan.confidence))
+            return None
+        heading = preview_heading(self.plan) + ("" if self.levels is None else ", of one row")
+        caption = (
+            f"{heading}. The band is ±{self.plan.width:,}: at least"
+            f" {_tied(percent(self.plan.confidence))} of all answers are in it."
+        )
+        return Markup("<figcaption>{}</figcaption>\n{}").format(caption, dots_picture(self.plan))
 
     @property
     def leaves(self) -> str:
