@@ -14,7 +14,7 @@ from noisycount.catalog.record import ROW, Written, make_private
 from noisycount.catalog.register import Statement
 from noisycount.catalog.sources import DescribedSource
 from noisycount.engines.interface import CheckedSource
-from noisycount.engines.opening import found, of_copy, served
+from noisycount.engines.opening import files, served
 from noisycount.engines.places import ServedTable, files_of
 from noisycount.errors import ConfigError, SourceError
 from noisycount.frozen import frozen
@@ -94,7 +94,7 @@ class Holding:
     def _opened(self, written: Written) -> CheckedSource:
         """The records, from the copy of their texts where there is one."""
         if written.form is None:
-            return found(
+            return files().found(
                 self.place,
                 unit=written.unit,
                 columns=self.stated.columns,
@@ -105,7 +105,7 @@ class Holding:
         copy = None if self._copies is None else self._copies.place(self.name, written.reading)
         if copy is not None and copy.is_file():
             try:
-                return of_copy(
+                return files().of_copy(
                     copy, written.columns, unit=written.unit, columns=self.stated.columns
                 )
             except SourceError:
@@ -134,7 +134,7 @@ class Holding:
         self, unit: str | None, written: Written | None, draft: Path | None
     ) -> CheckedSource:
         """The records, read from where they are; a copy of their texts is left as a draft."""
-        return found(
+        return files().found(
             self.place,
             unit=unit,
             columns=self.stated.columns,

@@ -8,7 +8,7 @@ from noisycount.catalog.register import Register, Statement
 from noisycount.catalog.sources import require_described
 from noisycount.display.texts import told_name
 from noisycount.engines.interface import CheckedSource
-from noisycount.engines.opening import opened_frame
+from noisycount.engines.opening import frames
 from noisycount.errors import SourceError
 from noisycount.ledger.ledger import Ledger
 from noisycount.release.dataset import Dataset, LateDataset
@@ -42,7 +42,7 @@ def desk_of_frame(
     """
     known = register if stated.name else Register()
     unit = known.unit(stated.name or _SHOWN, stated.unit)
-    source = opened_frame(frame, unit=unit, columns=stated.columns)
+    source = frames().open(frame, unit=unit, columns=stated.columns)
     named = LateDataset(
         lambda: _described(source, unit, stated, register, ledger),
         paying.budget,

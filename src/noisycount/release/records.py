@@ -24,7 +24,7 @@ from noisycount.engines.check import Check, Closing, ColumnCheck
 from noisycount.engines.conformance.certificate import Certificate
 from noisycount.engines.conformance.suite import Examination, examined
 from noisycount.engines.forms import ColumnForm, FileForm
-from noisycount.engines.opening import bench_of, checked, served
+from noisycount.engines.opening import bench_of, files, served
 from noisycount.engines.places import ServedTable, ServerPlace, files_of
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
@@ -335,7 +335,7 @@ def checked_records(  # noqa: PLR0913 - one argument a property of the records
     Raises:
         SourceError: The records cannot be read, or a column is unknown.
     """
-    look = partial(checked, place, unit=unit, columns=columns, table=table, kinds=kinds)
+    look = partial(files().checked, place, unit=unit, columns=columns, table=table, kinds=kinds)
     try:
         return look(form=form)
     except SourceError:

@@ -7,7 +7,6 @@ import duckdb
 import pytest
 
 from noisycount.engines.duckdb.source import DuckDBSource
-from noisycount.engines.opening import found
 from noisycount.errors import SourceError
 from noisycount.query.parser import parse
 from noisycount.query.schema import Kind
@@ -52,7 +51,7 @@ def test_files_of_a_place_count_as_one_table(folder: Path, named: Callable[[Path
     write(folder / "3.parquet", "SELECT 3 AS person, 29 AS age, NULL::VARCHAR AS note LIMIT 0")
     assert dict(zip(QUESTIONS, counts(named(folder), *QUESTIONS), strict=True)) == QUESTIONS
     assert counts(named(folder), "true", unit="person") == [2]
-    with found(named(folder)) as source:
+    with DuckDBSource.found(named(folder)) as source:
         assert dict(source.schema)["cost"] is Kind.REAL
 
 
@@ -101,7 +100,7 @@ def test_a_place_without_parquet_files_is_refused(tmp_path: Path, path: str, wor
     (tmp_path / "nothing").mkdir()
     (tmp_path / "x.csv").write_text("a\n1\n")
     with pytest.raises(SourceError) as caught:
-        found(tmp_path / path)
+        DuckDBSource.found(tmp_path / path)
     assert words in str(caught.value)
 
 

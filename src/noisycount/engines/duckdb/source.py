@@ -170,24 +170,28 @@ class DuckDBSource(Closing):
         return cls._read(LAKE, Lake.found(place), Description(unit, columns), seconds)
 
     @classmethod
-    def checked(
+    def checked(  # noqa: PLR0913 - one argument a property of the file
         cls,
         path: Path | str,
         *,
+        unit: str | None = None,
+        columns: Sequence[str] | None = None,
         table: str | None = None,
         kinds: Mapping[str, Kind | ColumnForm] | None = None,
         form: FileForm = FileForm(),  # noqa: B008 - frozen
-        unit: str | None = None,
     ) -> Check:
         """What is in a file, for its owner, whether or not its cells fit; as `found` takes it.
 
         Raises:
-            SourceError: The file cannot be read.
+            SourceError: The file cannot be read, or a column is unknown.
         """
         told = Description(unit, None, table, stated_forms(kinds), form, is_for_check=True)
         source = cls._read(format_of(Path(path), told), Path(path), told)
         with source, source.cursors.one() as cursor:
-            return with_values(cursor, source.check(), unit)
+            check = with_values(cursor, source.check(), unit)
+        types = {column.name: column.type for column in check.columns}
+        Schema({}, types).for_questions(unit, columns)  # which refuses names of no column
+        return check
 
     @classmethod
     def _read(
