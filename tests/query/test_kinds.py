@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 
+from noisycount.display.values import plain
 from noisycount.engines.duckdb import cells
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.forms import ColumnForm
@@ -95,6 +96,7 @@ def test_each_kind_has_one_instance_also_in_copies() -> None:
     for name, kind in KINDS.items():
         assert copy.deepcopy(kind) is kind
         assert pickle.loads(pickle.dumps(kind)) is kind  # noqa: S301 - our own
+        assert plain(kind) == name
         assert repr(kind) == f"<Kind.{name.upper()}: '{name}'>"
 
 

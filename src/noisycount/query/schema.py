@@ -99,6 +99,10 @@ class Kind:
     grouping: ClassVar[str | None] = None
     implied: ClassVar[tuple[bool, ...] | None] = None
 
+    def to_dict(self) -> str:
+        """What JSON has of it."""
+        return self.value
+
     def __repr__(self) -> str:
         return f"<Kind.{self.value.upper()}: {self.value!r}>"
 
