@@ -71,11 +71,7 @@ class Auth:
 
     @classmethod
     def of(cls, configuration: Config) -> Self:
-        """What an owner configured.
-
-        Raises:
-            ConfigError: There is no place for keys, or OpenID Connect is not configured right.
-        """
+        """What an owner configured."""
         keyring = Keyring.of(configuration)
         if configuration.service.oidc is None:
             return cls(keyring)
@@ -84,11 +80,7 @@ class Auth:
         return cls(keyring, Tokens.of(configuration))
 
     def bearer(self, shown: str) -> User | None:
-        """Who comes with the key or the token behind `Bearer`; None: nobody.
-
-        Raises:
-            UncheckedError: Keys cannot be read.
-        """
+        """Who comes with the key or the token behind `Bearer`; None: nobody."""
         with _checking():
             if self.tokens is not None and self.is_token(shown):
                 return self.tokens.user(shown)
@@ -100,21 +92,13 @@ class Auth:
         return self.tokens is not None and not shown.startswith(_KEY)
 
     def login(self, shown: str) -> tuple[str, IssuedKey] | None:
-        """What the cookie of a new session says, and for whom; None: the key opens nothing.
-
-        Raises:
-            UncheckedError: Keys cannot be read.
-        """
+        """What the cookie of a new session says, and for whom; None: the key opens nothing."""
         with _checking():
             holder = self.keyring.holder(shown)
         return None if holder is None else (self.sessions.begin(holder.id), holder)
 
     def session(self, cookie: str) -> tuple[Session, User] | None:
-        """The session of a cookie, and who is logged in; None where its key opens nothing more.
-
-        Raises:
-            UncheckedError: Keys cannot be read.
-        """
+        """The session of a cookie, and who is logged in; None where its key opens nothing more."""
         session = self.sessions.session(cookie)
         if session is None:
             return None
@@ -146,11 +130,6 @@ async def user_of(request: Request) -> User:
 
     A session may change something only by a form of its own. `request.state` has the user, and for
     a session `csrf`, which each of its forms carries.
-
-    Raises:
-        UnauthenticatedError: Nobody who is known.
-        ForgedError: A form from elsewhere.
-        UncheckedError: Keys cannot be read.
     """
     shown = request.headers.getlist("authorization")
     user = await (_by_header(request, shown) if shown else _by_session(request))
@@ -159,11 +138,7 @@ async def user_of(request: Request) -> User:
 
 
 async def owner_of(user: Annotated[User, Depends(user_of)]) -> User:
-    """An owner who asks.
-
-    Raises:
-        ForbiddenError: It is an analyst.
-    """
+    """An owner who asks."""
     if not user.is_owner:
         raise ForbiddenError
     return user
@@ -201,9 +176,6 @@ def check_origin(request: Request) -> None:
     """Refuse what a page of another server sends.
 
     Browsers say with every form where it was filled in; who says nothing is refused.
-
-    Raises:
-        ForgedError: It comes from elsewhere, or nobody knows where from.
     """
     origin = request.headers.get("origin")
     if origin is None or origin == "null":
@@ -243,21 +215,13 @@ _GLANCE = 0.1  # of a token: a slider that is moved asks for four charts
 
 
 async def asking(user: Annotated[User, Depends(user_of)], state: State) -> User:
-    """Who asks, not too often.
-
-    Raises:
-        RateError: Too often.
-    """
+    """Who asks, not too often."""
     state.rates.take(user.name)
     return user
 
 
 async def looking(user: Annotated[User, Depends(user_of)], state: State) -> User:
-    """Who looks at what is about no data set, not all too often.
-
-    Raises:
-        RateError: Too often.
-    """
+    """Who looks at what is about no data set, not all too often."""
     state.rates.take(user.name, _GLANCE)
     return user
 

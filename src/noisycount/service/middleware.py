@@ -121,14 +121,7 @@ class BodyLimit:
         await self.application(scope, receive, send)
 
     async def _whole(self, scope: Scope, receive: Receive) -> Receive:
-        """What gives a request that is here.
-
-        Raises:
-            DoubledError: It says something twice.
-            SlowError: It did not arrive in time, or not to its end.
-            LargeError: It has too many bytes.
-            DepthError: Its JSON is too deep.
-        """
+        """What gives a request that is here."""
         names = Counter(name.decode("latin-1").lower() for name, _ in scope["headers"])
         for name, times in names.items():
             if times > 1 and name in SINGLE:
@@ -296,11 +289,7 @@ class _JsonRequest(Request):
     """A request whose body has one meaning."""
 
     async def json(self) -> Any:  # noqa: ANN401  (as the class above has it)
-        """What the body says.
-
-        Raises:
-            JSONDecodeError: Nothing, or two things.
-        """
+        """What the body says."""
         try:
             return exact_json(await self.body())
         except JSONDecodeError:

@@ -55,11 +55,7 @@ class Tokens:
 
     @classmethod
     def of(cls, configuration: Config) -> Self | None:
-        """The tokens that an owner takes; None: none.
-
-        Raises:
-            ConfigError: One of those who may come is no analyst, or may ask what is not there.
-        """
+        """The tokens that an owner takes; None: none."""
         config = configuration.service.oidc
         if config is None:
             return None
@@ -76,9 +72,6 @@ class Tokens:
         """Who comes with a signed JSON Web Token.
 
         None: it is not the issuer's, not for us, over, or nobody's.
-
-        Raises:
-            ConfigError: The keys of the issuer cannot be had.
         """
         if len(token) > _LONGEST_TOKEN:
             return None
@@ -125,9 +118,6 @@ def json_object(content: bytes) -> dict[str, Any]:
 
     RFC 7515, section 4, and RFC 7519, section 4, let a reader refuse such members or take the last:
     two readers may then see two tokens.
-
-    Raises:
-        ValueError: It is no such object.
     """
     found = exact_json(content)
     if not isinstance(found, dict):

@@ -218,11 +218,7 @@ def _open_all(state: ServiceState) -> None:
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that takes connections from now on; port 0 is any that is free.
-
-    Raises:
-        NoisyCountError: The address cannot be used.
-    """
+    """A socket that takes connections from now on; port 0 is any that is free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=_WAITING)

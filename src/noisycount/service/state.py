@@ -55,11 +55,7 @@ class RateLimiter:
     _lock: Lock = field(default_factory=Lock)
 
     def take(self, name: str, tokens: float = 1.0) -> None:
-        """Take some tokens of a bucket, or a part of one.
-
-        Raises:
-            RateError: It has not so many; the error says when it will.
-        """
+        """Take some tokens of a bucket, or a part of one, or tell when it has so many."""
         with self._lock:
             now = self.clock()
             level, then = self._levels.get(name, (float(self.rate), now))
@@ -86,11 +82,7 @@ class InFlight:
 
     @contextmanager
     def of(self, name: str) -> Iterator[None]:
-        """The time in which a request is worked on.
-
-        Raises:
-            InFlightError: It is already.
-        """
+        """The time in which a request is worked on, at most one of a name."""
         with self._lock:
             if name in self._names:
                 raise InFlightError
@@ -119,11 +111,7 @@ class WorkQueue:
     _change: Condition = field(default_factory=Condition)
 
     def admitted(self, work: Callable[[], Result]) -> Callable[[], Result]:
-        """Work that waits for its turn, and for whose end the service waits.
-
-        Raises:
-            StoppingError: No more is taken.
-        """
+        """Work that waits for its turn, and for whose end the service waits."""
         with self._change:
             if self._is_stopping:
                 raise StoppingError
@@ -170,11 +158,7 @@ class OpenSources:
         self._locks = {name: Lock() for name in self.configuration.datasets}
 
     def records(self, dataset: DatasetConfig) -> "Records":
-        """The open records of a data set, as they are now.
-
-        Raises:
-            NoisyCountError: They cannot be opened.
-        """
+        """The open records of a data set, as they are now."""
         opened = self._opened.get(dataset.name)
         if opened is not None and opened.is_current(self.ledger):
             return opened  # nobody waits for another's look into the ledger
@@ -233,9 +217,6 @@ class ServiceState:
         Args:
             configuration: What the owner wrote.
             slots: Whether replies leave at ticks alone.
-
-        Raises:
-            NoisyCountError: The ledger cannot be opened or made.
         """
         known_head, service = configuration.known_head, configuration.service
         tick = ReplyTick(service.slot) if slots else None
@@ -273,11 +254,7 @@ class ServiceState:
         return [each for each in self.configuration.datasets.values() if user.may_see(each.name)]
 
     def dataset(self, user: User, name: str) -> DatasetConfig:
-        """One of them.
-
-        Raises:
-            UnknownError: There is none of that name, or not for this user.
-        """
+        """One of them; one that is not there is refused as one that the user may not see."""
         if name not in self.configuration.datasets or not user.may_see(name):
             raise UnknownError
         return self.configuration.datasets[name]
@@ -288,12 +265,7 @@ class ServiceState:
         return next((each.name for each in found if each.account == account), account)
 
     def counter(self, user: User, name: str) -> "Counter":
-        """The open records and the ledger of a data set.
-
-        Raises:
-            UnknownError: There is none of that name, or not for this user.
-            NoisyCountError: The records cannot be opened.
-        """
+        """The open records and the ledger of a data set."""
         from noisycount.tasks.opening import Counter  # noqa: PLC0415 - loads the laws
 
         dataset = self.dataset(user, name)

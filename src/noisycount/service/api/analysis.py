@@ -41,9 +41,6 @@ def stated_noise(
         noise: The kind.
         scale: In records.
 
-    Raises:
-        NoisyCountError: There is no such noise.
-
     Example:
         >>> stated_noise("price", "0.5", None, None).name
         'discrete Laplace'
@@ -96,12 +93,7 @@ class Refining(BaseModel):
     )
 
     def refinement(self) -> "Refinement":
-        """The estimate.
-
-        Raises:
-            NoisyCountError: A member cannot be read.
-            ValueError: The noise cannot give one of the answers.
-        """
+        """The estimate."""
         from noisycount.readers.assumption import Assumed  # noqa: PLC0415 - loads the laws
         from noisycount.tasks.refine.estimate import Refinement  # noqa: PLC0415 - the same
 
@@ -161,12 +153,7 @@ class Revealing(BaseModel):
     ] = None
 
     def risks(self) -> "Risks":
-        """What the answer reveals.
-
-        Raises:
-            NoisyCountError: A member cannot be read, or they do not go together.
-            ValueError: The property is certain.
-        """
+        """What the answer reveals."""
         from noisycount.readers.assumption import Assumed  # noqa: PLC0415 - loads the laws
         from noisycount.tasks.risk.risk import Risks, RiskScenario  # noqa: PLC0415 - the same
 

@@ -84,9 +84,6 @@ class RowEstimates:
             entry: As the ledger has it.
             level: The probability of the intervals.
             columns: What questions may use.
-
-        Raises:
-            NoisyCountError: There is no such column any more, or no such table.
         """
         from noisycount.tasks.refine.display import prior_words  # noqa: PLC0415 - laws
         from noisycount.tasks.refine.refined import refined_table  # noqa: PLC0415 - the same
@@ -160,11 +157,7 @@ class Released:
 
     @classmethod
     def of(cls, state: ServiceState, user: User, name: str) -> Self:
-        """The answer under a key.
-
-        Raises:
-            UnknownReleaseError: There is none, or not for this user.
-        """
+        """The answer under a key."""
         told = json.loads(found(name, user, state))
         entry = entry_of_key(state.ledger, told.get("first") or name)
         purpose = "" if entry is None else entry.purpose or ""

@@ -5,7 +5,6 @@ import secrets
 from asyncio import sleep
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -18,7 +17,6 @@ from starlette.datastructures import FormData
 
 from noisycount.access.keys import User
 from noisycount.errors import BudgetError, NoisyCountError, PredicateError
-from noisycount.frozen import frozen
 from noisycount.ledger.replies import entry_of_key
 from noisycount.ledger.reply import Reply
 from noisycount.service.api.questions import Question, Spend
@@ -41,25 +39,6 @@ _PURPOSE = "what the answer is for"
 _TRIES, _PAUSE = 40, 0.25  # seconds
 
 
-@frozen
-class Shown:
-    """What the page of a data set shows.
-
-    Attributes:
-        offer: The data set.
-        form: What was typed.
-        error: What cannot be read, or was refused.
-        preview: What an answer would cost and give.
-        rehearsal: The same on made-up records.
-    """
-
-    offer: Offer
-    form: AskForm
-    error: FormError | None = None
-    preview: Preview | None = None
-    rehearsal: RehearsedPanel | None = None
-
-
 @router.get("/")
 def first_page() -> Response:
     """The way to what most people want."""
@@ -76,8 +55,8 @@ def ask_list(request: Request, user: Asking, state: State) -> Response:
 @router.get("/ask/{name}")
 def ask_page(request: Request, name: str, user: Asking, state: State) -> Response:
     """The empty form of a data set."""
-    shown = state.reply(lambda: Shown(_offer(state, user, name), AskForm()))
-    return _page(request, state, user, shown)
+    offer = state.reply(partial(_offer, state, user, name))
+    return _page(request, state, user, {"offer": offer, "form": AskForm()})
 
 
 @router.post("/ask/{name}")
@@ -114,23 +93,23 @@ def _offer(state: ServiceState, user: User, name: str) -> Offer:
     return Offer.of(state.counter(user, name), state.analyst(user))
 
 
-def _shown(state: ServiceState, user: User, name: str, sent: FormData) -> Shown:
-    """The page that answers a form."""
+def _shown(state: ServiceState, user: User, name: str, sent: FormData) -> dict[str, Any]:
+    """What the page shows that answers a form."""
     counter, analyst = state.counter(user, name), state.analyst(user)
     offer, form = Offer.of(counter, analyst), AskForm.of(sent)
     if (changed := form.changed(sent)) is not None:
-        return Shown(offer, changed)
+        return {"offer": offer, "form": changed}
+    shown: dict[str, Any] = {"offer": offer, "form": form}
     try:
         body = form.body(offer.kinds)
-        preview = Preview.of(counter, analyst, body)
-        shown = Shown(offer, form, preview=preview)
+        answered = {"preview": Preview.of(counter, analyst, body)}
         if "rehearse" not in sent:
-            return shown
+            return shown | answered
         question = Question.model_validate(body)
         told = rehearsal_of(counter, question.asked(), question.pay)
-        return replace(shown, rehearsal=RehearsedPanel.of(told))
+        return shown | answered | {"rehearsal": RehearsedPanel.of(told)}
     except (FormError, PredicateError, BudgetError, ValueError, click.ClickException) as error:
-        return Shown(offer, form, _told(error))
+        return shown | {"error": _told(error)}
 
 
 def _told(error: Exception) -> FormError:
@@ -144,32 +123,39 @@ def _told(error: Exception) -> FormError:
     return FormError("where" if isinstance(error, PredicateError) else "", words)
 
 
-def _page(request: Request, state: ServiceState, user: User, shown: Shown) -> Response:
-    preview, name = shown.preview, shown.offer.name
+def _page(request: Request, state: ServiceState, user: User, shown: dict[str, Any]) -> Response:
+    offer, form, preview = shown["offer"], shown["form"], shown.get("preview")
     calls = []
     if preview is not None:
-        body = _with_purpose(preview.body, shown)
-        calls = calls_of(name, body, _address(request), _named(state, user))
+        body, wants = preview.body, offer.wants_purpose
+        calls = _calls(request, state, user, offer.name, _with_purpose(body, form.purpose, wants))
     return page(
         request,
         "ask.html",
         user,
-        status=200 if shown.error is None else 422,
-        offer=shown.offer,
-        columns=shown.offer.columns,
-        form=shown.form,
-        error=shown.error,
-        preview=preview,
-        rehearsal=shown.rehearsal,
+        status=422 if "error" in shown else 200,
+        **{"error": None, "preview": None, "rehearsal": None, **shown},
+        columns=offer.columns,
         calls=calls,
         key=secrets.token_hex(16),
     )
 
 
-def _with_purpose(body: Mapping[str, Any], shown: Shown) -> dict[str, Any]:
+def _with_purpose(body: Mapping[str, Any], purpose: str, wants: bool) -> dict[str, Any]:  # noqa: FBT001
     """What a program sends, with what the answer is for where it must say so."""
-    purpose = shown.form.purpose or (_PURPOSE if shown.offer.wants_purpose else "")
-    return {**body, "purpose": purpose} if purpose else dict(body)
+    said = purpose or (_PURPOSE if wants else "")
+    return {**body, "purpose": said} if said else dict(body)
+
+
+def _calls(
+    request: Request, state: ServiceState, user: User, dataset: str, body: Mapping[str, Any]
+) -> list[tuple[str, str]]:
+    """The calls, at the address by which users reach the service.
+
+    A call without a key must name its asker, where the owner lists those.
+    """
+    who = user.name if state.configuration.analysts else None
+    return calls_of(dataset, body, str(request.base_url).rstrip("/"), who)
 
 
 def _key(sent: FormData) -> str:
@@ -179,11 +165,7 @@ def _key(sent: FormData) -> str:
 
 
 def _question(sent: FormData) -> Question:
-    """The question that was confirmed, with what its answer is for.
-
-    Raises:
-        NoisyCountError: It is none.
-    """
+    """The question that was confirmed, with what its answer is for."""
     try:
         question = Question.model_validate_json(str(sent.get("question", "")))
         purpose = str(sent.get("purpose", "")).strip()
@@ -201,8 +183,7 @@ def _question(sent: FormData) -> Question:
 def release_page(request: Request, name: str, user: Asking, state: State) -> Response:
     """An answer, however often it is loaded."""
     shown, body = state.reply(partial(_released, state, user, name))
-    who = _named(state, user)
-    calls = [] if body is None else calls_of(shown.dataset, body, _address(request), who)
+    calls = [] if body is None else _calls(request, state, user, shown.dataset, body)
     return page(request, "release.html", user, it=shown, calls=calls)
 
 
@@ -215,17 +196,4 @@ def _released(state: ServiceState, user: User, name: str) -> tuple[Released, dic
         wants = counter.dataset.needs_purpose
         if entry is not None:
             body = body_of(entry, counter.records.schema, shown.told.get("confidence"))
-    if body is None:
-        return shown, None
-    purpose = shown.purpose or (_PURPOSE if wants else "")
-    return shown, {**body, "purpose": purpose} if purpose else body
-
-
-def _named(state: ServiceState, user: User) -> str | None:
-    """What a call without a key must say of its asker: a name, where the owner lists those."""
-    return user.name if state.configuration.analysts else None
-
-
-def _address(request: Request) -> str:
-    """Where the service is, as its users reach it."""
-    return str(request.base_url).rstrip("/")
+    return shown, None if body is None else _with_purpose(body, shown.purpose, wants)

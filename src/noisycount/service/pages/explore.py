@@ -97,11 +97,7 @@ _FRAGMENTS, _VIEWS = 512, 128  # some 30 kB each
 
 @lru_cache(_FRAGMENTS)
 def fragment(name: str, sliders: Sliders) -> str:
-    """The picture of a chart, the sentence that tells what it means, and its numbers.
-
-    Raises:
-        NoisyCountError: There is no chart of that name.
-    """
+    """The picture of a chart, the sentence that tells what it means, and its numbers."""
     shown = remembered_view(name, sliders)
     return piece(
         "explore_chart.html",
@@ -144,22 +140,14 @@ def explore_page(request: Request, user: Looking) -> Response:
 
 @router.get("/explore/fragment")
 def explore_fragment(request: Request, user: Looking) -> Response:  # noqa: ARG001  (somebody known)
-    """One chart as a piece of the page.
-
-    Raises:
-        NoisyCountError: No such chart, or a value that no slider reaches.
-    """
+    """One chart as a piece of the page."""
     name, sliders = _asked(request)
     return HTMLResponse(fragment(name, sliders), headers=PAGE_HEADERS)
 
 
 @router.get("/explore/data")
 def explore_data(request: Request, user: Looking) -> dict[str, Any]:  # noqa: ARG001  (somebody known)
-    """The numbers of one chart as JSON.
-
-    Raises:
-        NoisyCountError: No such chart, or a value that no slider reaches.
-    """
+    """The numbers of one chart as JSON."""
     name, sliders = _asked(request)
     return view_object(name, sliders, remembered_view(name, sliders))
 

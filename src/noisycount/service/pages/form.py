@@ -73,9 +73,6 @@ class Operator:
             kind: What it holds.
             values: What was typed into the two fields.
             field: The identifier of the first of them on the page.
-
-        Raises:
-            FormError: A value is missing, or of another kind.
         """
         name = written_name(column)
         if self.shape is Shape.NONE:
@@ -180,11 +177,7 @@ class Condition:
         return next((each for each in found if each.name == self.operator), found[0])
 
     def text(self, columns: Mapping[str, Kind], place: int) -> str:
-        """The row at a place, from 0, in the language of questions.
-
-        Raises:
-            FormError: The column is none, or a value is missing or of another kind.
-        """
+        """The row at a place, from 0, in the language of questions."""
         kind = columns.get(self.column)
         if kind is None:
             raise FormError("where", f"there is no column {self.column!r}: remove the row")
@@ -193,9 +186,6 @@ class Condition:
 
 def where_of(conditions: Sequence[Condition], text: str, columns: Mapping[str, Kind]) -> str | None:
     """All rows and what was typed freely, joined by `and`; None where nothing is.
-
-    Raises:
-        FormError: A row cannot be read.
 
     Example:
         >>> rows = [Condition("age", ">=", ("65", ""))]
@@ -223,11 +213,7 @@ class Grouping:
     keys: str = ""
 
     def item(self, place: int) -> str:
-        """What the table is grouped by, as one types it; the row is at a place, from 0.
-
-        Raises:
-            FormError: The edges are none.
-        """
+        """What the table is grouped by, as one types it; the row is at a place, from 0."""
         split = self.split.replace(" ", "")
         try:
             items(written := written_name(self.column) + (f":{split}" if split else ""))
@@ -236,11 +222,7 @@ class Grouping:
         return written
 
     def listed(self, place: int, columns: Mapping[str, Kind]) -> list[Value] | None:
-        """The keys, ranges of them written out; None where they follow, or are hidden.
-
-        Raises:
-            FormError: They cannot be read.
-        """
+        """The keys, ranges of them written out; None where they follow, or are hidden."""
         if not self.keys.strip():
             return None
         kind = columns.get(self.column, Kind.TEXT)
@@ -274,11 +256,7 @@ class Price:
     epsilon: str = "0.1"
 
     def of_count(self) -> dict[str, Any]:
-        """What one count may cost, as a program sends it.
-
-        Raises:
-            FormError: A field cannot be read, or no ledger keeps the price.
-        """
+        """What one count may cost, as a program sends it."""
         if not self.is_goal or self._is_share:
             return self.of_rows()
         try:
@@ -288,11 +266,7 @@ class Price:
         return {"epsilon": exact_text(plan.epsilon), "confidence": self.confidence.strip()}
 
     def of_rows(self) -> dict[str, Any]:
-        """The same of every row of a table.
-
-        Raises:
-            FormError: A field cannot be read.
-        """
+        """The same of every row of a table."""
         sent = {"confidence": self.confidence.strip()}
         if self.sure and not self.is_goal:
             return {"epsilon": exact_text(self._exactly()), **sent}
@@ -302,11 +276,7 @@ class Price:
 
     @property
     def sure(self) -> float:
-        """The confidence.
-
-        Raises:
-            FormError: It is none.
-        """
+        """The confidence."""
         found = share(self.confidence.strip())
         if 0 < found < 1:
             return found
@@ -317,11 +287,7 @@ class Price:
 
     @property
     def guessed(self) -> float | None:
-        """The guess, if there is one.
-
-        Raises:
-            FormError: It is none.
-        """
+        """The guess, if there is one."""
         if not self.guess.strip():
             return None
         found = number(self.guess.strip())
@@ -437,11 +403,7 @@ class AskForm:
         return None
 
     def body(self, columns: Mapping[str, Kind]) -> dict[str, Any]:
-        """What is asked of these columns, as a program sends it to `releases`.
-
-        Raises:
-            FormError: A field cannot be read.
-        """
+        """What is asked of these columns, as a program sends it to `releases`."""
         where = where_of(self.conditions, self.text, columns)
         if where is None and not self.groups:
             raise FormError("where", "there is no question: add a condition, or group by a column")

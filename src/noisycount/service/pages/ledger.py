@@ -153,9 +153,6 @@ class LedgerPage:
             user: Who asks.
             filters: What is wanted.
             checks: Whether an owner wants every row checked now.
-
-        Raises:
-            LedgerError: The ledger cannot be read, or a row is not as it was written.
         """
         found = selected(state.ledger, _selection(state, user, filters), filters.first, AT_ONCE)
         rows = [_row(each) for each in _newest_first(found, user)]

@@ -71,11 +71,7 @@ class Offer:
 
     @classmethod
     def of(cls, counter: Counter, analyst: Analyst) -> Self:
-        """The offer of open records to an analyst.
-
-        Raises:
-            LedgerError: The ledger cannot be read.
-        """
+        """The offer of open records to an analyst."""
         view = View.at(counter, analyst)
         counts = "rows" if view.unit is None else f"persons: distinct values of {view.unit}"
         size = counter.dataset.size
@@ -139,11 +135,7 @@ class Preview:
 
     @classmethod
     def of(cls, counter: Counter, analyst: Analyst, body: Mapping[str, Any]) -> Self:
-        """The preview of what somebody wants to ask of open records.
-
-        Raises:
-            NoisyCountError: The question or the ledger refuses it.
-        """
+        """The preview of what somebody wants to ask of open records."""
         question = Question.model_validate(body)
         asked, pay = question.asked(), question.pay
         if asked.is_table:
