@@ -33,14 +33,8 @@ def l1_sensitivity(counts: int, of_a_record: int, *, replaced: bool) -> int:
 
 
 _DIGITS = 6  # of the largest ρ, rounded down
-
-
 _SEARCHED, _CERTIFIED = 30, 150  # digits in which an order is searched, and its bound computed
-
-
 _LOWEST, _HIGHEST = -70.0, 140.0  # logarithms of orders less 1; no bound gains beyond them
-
-
 _HALVINGS = 50  # to 2e-13 in the logarithm, of which a bound at its optimum feels the square
 
 

@@ -79,13 +79,9 @@ class Exact(Mechanism):
 
 @frozen
 class ExactLikelihood(BaseFactor):
-    """The factor that is positive at one count alone.
+    """The factor that is positive at one count alone."""
 
-    Attributes:
-        answer: That count, in records.
-    """
-
-    answer: int
+    answer: int  # that count, in records
 
     @property
     def support(self) -> tuple[float, float]:
@@ -103,13 +99,9 @@ class ExactLikelihood(BaseFactor):
 
 @frozen
 class Below(Shown):
-    """The answer was less than a threshold.
+    """The answer was less than a threshold."""
 
-    Attributes:
-        threshold: In records.
-    """
-
-    threshold: float
+    threshold: float  # in records
 
     def last(self, mechanism: Mechanism) -> float:
         """The largest answer below the threshold: of noise that is continuous the threshold."""

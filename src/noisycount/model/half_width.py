@@ -4,14 +4,12 @@ import math
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 
-from noisycount.model.noises.additive import DiscreteNoise
-from noisycount.model.noises.errors import log_one_minus_exp
+from noisycount.model.noises.additive import DiscreteNoise, log_one_minus_exp
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scales import as_written
 from noisycount.validation import fraction_of_one, positive_number, whole_number
 
 __all__ = ["epsilon_within", "error_within", "readable_epsilon_within"]
-
 
 _READABLE = Context(prec=2, rounding=ROUND_CEILING)  # up, so that the promise is kept
 

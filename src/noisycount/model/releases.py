@@ -19,10 +19,7 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 
 __all__ = ["PageViews", "census_2020", "wikimedia"]
 
-
 _GLOBAL_SCALE = Fraction(339, 542)
-
-
 _LEVELS = {
     "US": 104,
     "State": 1440,
@@ -31,11 +28,7 @@ _LEVELS = {
     "Block group": 1256,
     "Block": 165,
 }
-
-
 _OF_LEVELS = 4099
-
-
 _QUERIES = (
     "total",
     "cenrace",
@@ -49,8 +42,6 @@ _QUERIES = (
     "votingage * hispanic * cenrace",
     "detailed",
 )
-
-
 _SHARES: dict[str, tuple[int, tuple[int, ...]]] = {  # a denominator, and a numerator a query
     "US": (4097, (0, 52, 26, 26, 26, 26, 130, 130, 26, 442, 3213)),
     "State": (4097, (3773, 6, 6, 6, 6, 6, 12, 12, 6, 34, 230)),
@@ -138,28 +129,14 @@ def _parts(name: str) -> str:
 
 
 _FIRST = date(2015, 7, 1)
-
-
 _HISTORICAL = date(2017, 2, 9)
-
-
 _CURRENT = date(2023, 2, 6)
-
-
 _TIERS = date(2024, 2, 15)  # from which on countries of medium and higher risk are published
-
-
 _LAST_GAP = date(2023, 9, 19)  # of the days on which rows of the United States were lost
-
-
 _REPAIRED = frozenset(
     {date(2023, 6, 19), date(2023, 10, 25)} | {date(2023, 11, day) for day in (13, 17, 19, 23, 27)}
 )
-
-
 _VIEWS = 10  # that a device adds to a day: one to each of ten pages
-
-
 _PRICES = {  # ρ and the threshold of each tier of countries
     "lower": (Fraction("0.01505"), 90),
     "medium": (Fraction("0.0006166"), 550),
@@ -169,15 +146,10 @@ _PRICES = {  # ρ and the threshold of each tier of countries
 
 @frozen
 class PageViews(Shown):
-    """How counts of page views were published.
+    """How counts of page views were published."""
 
-    Attributes:
-        mechanism: The noise of each count.
-        threshold: In views: rows with a noisy count of at least this are published.
-    """
-
-    mechanism: Mechanism
-    threshold: int
+    mechanism: Mechanism  # the noise of each count
+    threshold: int  # in views: rows with a noisy count of at least this are published
 
     @property
     def suppressed(self) -> Below:

@@ -20,28 +20,13 @@ __all__ = [
     "roots",
 ]
 
-
 Reals = NDArray[np.float64]
-
-
 Function = Callable[[float], float]
-
-
 Number = TypeVar("Number", float, Reals)
-
-
 _PRECISE = 1e-12  # relative: far below every promise that rests on a root
-
-
 _MOST_STEPS = 5000  # more than the widest bracket of doubles takes
-
-
 _POSITIVE = 2.0**-1022, 2.0**1023  # the powers of 2 among the normal doubles
-
-
 _ROUNDS = 200  # more than Chandrupatla's method takes from any bracket of doubles
-
-
 _FEWEST_UNITS = 4  # in the last place: a bracket so narrow has no use for another step
 
 
@@ -50,18 +35,12 @@ class Bracket:
     """Two arguments between which a rising function ceases to be negative.
 
     Each end is the safe side of one question: `low` keeps the function negative, `high` does not.
-
-    Attributes:
-        low: Where it is negative; −inf if it is not at the lowest argument that is allowed.
-        high: Where it is not; inf if it is negative at the highest argument that is allowed.
-        at_low: Its value at low; −inf if unknown.
-        at_high: Its value at high; inf if unknown.
     """
 
-    low: float
-    high: float
-    at_low: float = -math.inf
-    at_high: float = math.inf
+    low: float  # where it is negative; −inf if it is not at the lowest argument that is allowed
+    high: float  # where it is not; inf if it is negative at the highest argument that is allowed
+    at_low: float = -math.inf  # its value at low; −inf if unknown
+    at_high: float = math.inf  # its value at high; inf if unknown
 
     @property
     def is_open(self) -> bool:

@@ -20,9 +20,10 @@ from noisycount.model.laws.factors import (
     Moved,
     Product,
     ValuedFactor,
+    mode_and_turns,
 )
 from noisycount.model.laws.gamma import Expansion, Reals, log_gamma_bends
-from noisycount.model.laws.smooth_law import mode_and_turns, smooth_law
+from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.sampling.scalar import RandomIntegers
@@ -30,10 +31,7 @@ from noisycount.validation import real_number, whole_number
 
 __all__ = ["Subsample", "sample_likelihood"]
 
-
 _LARGEST_TABLE = 1 << 13  # records: the terms of a larger sample are fewer as a smooth law
-
-
 _ENTRIES = 1 << 19  # terms held at once: 4 MB
 
 
@@ -169,19 +167,13 @@ def sample_likelihood(positives: int, sample_size: int, size: int) -> Moved:
 
 @frozen(slots=False)
 class NoisySampleLikelihood(ValuedFactor):
-    """The factor E[f(Y − S) | K = k] of a count k, S the positives in the sample.
-
-    Attributes:
-        noisy: The likelihood f of the answer as a factor of S.
-        sample_size: The number m of records in the sample.
-        size: The number n of records.
-    """
+    """The factor E[f(Y − S) | K = k] of a count k, S the positives in the sample."""
 
     is_log_concave: ClassVar[bool] = False
 
-    noisy: Factor
-    sample_size: int
-    size: int
+    noisy: Factor  # the likelihood f of the answer as a factor of S
+    sample_size: int  # the number m of records in the sample
+    size: int  # the number n of records
 
     @property
     def support(self) -> tuple[float, float]:
@@ -253,17 +245,11 @@ class NoisySampleLikelihood(ValuedFactor):
 
 @frozen
 class DrawnPositives(BaseFactor):
-    """The hypergeometric law of the positives S in a sample, as a factor of S.
+    """The hypergeometric law of the positives S in a sample, as a factor of S."""
 
-    Attributes:
-        count: The number k of positive records; real between integers for smooth sums.
-        sample_size: The number m of records in the sample.
-        size: The number n of records.
-    """
-
-    count: float
-    sample_size: int
-    size: int
+    count: float  # the number k of positive records; real between integers for smooth sums
+    sample_size: int  # the number m of records in the sample
+    size: int  # the number n of records
 
     @property
     def support(self) -> tuple[float, float]:

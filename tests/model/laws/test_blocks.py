@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.laws.grids import POINTS, Blocks, LogWeight, blocks_between
+from noisycount.model.laws.gram import POINTS
+from noisycount.model.laws.smooth_law import Blocks, LogWeight, blocks_between
 from tests.layers import examples
 from tests.oracles.posterior import Law
 

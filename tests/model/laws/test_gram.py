@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.model.laws.grids import POINTS, gram_rule
+from noisycount.model.laws.gram import POINTS, gram_rule
 
 
 @given(length=st.integers(1, 10**15))

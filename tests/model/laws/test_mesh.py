@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import noisycount as nc
-from noisycount.model.laws.grids import mesh_points
+from noisycount.model.laws.smooth_law import mesh_points
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.model.laws.factors import Factor, LogStep, Product
+from noisycount.model.laws.factors import Factor, LogStep, Product, mode_and_turns
 from noisycount.model.laws.gamma import Expansion, Reals
-from noisycount.model.laws.smooth_law import mode_and_turns
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.noises.noise_sum import NoiseSum

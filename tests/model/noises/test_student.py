@@ -9,8 +9,7 @@ import pytest
 import noisycount as nc
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.noises.additive import ContinuousNoise
-from noisycount.model.noises.errors import ClosedForm
+from noisycount.model.noises.additive import ClosedForm, ContinuousNoise
 from noisycount.validation import whole_number
 from tests.model.noises.contract import NoiseCase, NoiseContract
 from tests.oracles.noise_definition import Definition

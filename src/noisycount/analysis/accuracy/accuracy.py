@@ -9,8 +9,7 @@ import math
 from collections.abc import Sequence
 
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.additive import SymmetricNoise
-from noisycount.model.noises.errors import log_one_minus_exp
+from noisycount.model.noises.additive import SymmetricNoise, log_one_minus_exp
 from noisycount.model.noises.laplace import Laplace, LaplaceKernel
 from noisycount.model.searches import bracketed_by_factors, root
 from noisycount.validation import fraction_of_one, positive_number, real_number, whole_number
@@ -24,7 +23,6 @@ __all__ = [
     "out_of_range_bounds",
     "out_of_range_probability",
 ]
-
 
 _NO_LOSS = 1e-290  # below, 1 − (1 − b)^k is k·b to the last digit, and b/k may underflow
 
@@ -221,8 +219,6 @@ def negative_probability(count: float, noise: Mechanism) -> float:
 
 
 _PRECISE = 1e-14  # relative; 1e-10 is promised
-
-
 _FACTOR = 1.1  # by which the ε of continuous noise is about off
 
 

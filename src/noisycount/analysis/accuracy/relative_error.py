@@ -38,10 +38,7 @@ __all__ = [
     "relative_error",
 ]
 
-
 Reals = NDArray[np.float64]
-
-
 Values = float | Sequence[float] | Reals
 
 

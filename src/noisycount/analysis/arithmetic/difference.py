@@ -63,8 +63,6 @@ def window(law: CountDistribution, depth: float) -> tuple[int, int]:
 
 
 _BLOCK = 512  # numbers: a matrix of 4 MB for each block of the second row
-
-
 _SHORT = 1 << 27  # products that take less than many products of small matrices
 
 
@@ -100,17 +98,11 @@ _POINTS = 12  # whose polynomial tells a smooth logarithm over an eighth of a de
 
 @frozen(eq=False)
 class Interpolated:
-    """The polynomial through the twelve points around each place.
+    """The polynomial through the twelve points around each place."""
 
-    Attributes:
-        first: The place of the first value.
-        stride: From one place to the next.
-        values: At least twelve.
-    """
-
-    first: float
-    stride: float
-    values: Reals
+    first: float  # the place of the first value
+    stride: float  # from one place to the next
+    values: Reals  # at least twelve
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -133,49 +125,26 @@ class Interpolated:
 
 
 WIDEST = 1 << 27
-
-
 """Counts of the narrower law that matter: standard deviations of some millions."""
 
-
 _DIRECT = 1 << 15  # counts that are summed one by one
-
-
 _NODES = 16  # of a cell of a sixteenth of a deviation, over which logarithms change by 2.5 at most
-
-
 _CELLS_A_DEVIATION = 16
-
-
 _SHORTEST, _LONGEST = 128, 1 << 14  # counts of a cell: of fewer nodes coincide; more cost memory
-
-
 _SMOOTH = 1e-11  # of the largest of a cell: how well a polynomial tells the counts between nodes
-
-
 _LEAST = 1e-290  # smaller probabilities have lost their digits, and matter to no sum
-
-
 _MOST_KINKED = 64  # cells that are summed count by count
 
 
 @frozen(eq=False)
 class Rule:
-    """How sums over a cell of consecutive counts follow from the values at some of them.
+    """How sums over a cell of consecutive counts follow from the values at some of them."""
 
-    Attributes:
-        offsets: Those counts, from the first one of the cell, shape (nodes,).
-        whole: What each value adds to the sum over the cell, same shape.
-        before: What it adds to the sum over the counts before each node, shape (nodes, nodes).
-        between: What it adds to the values at `checks`, shape (checks, nodes).
-        checks: Counts between the nodes.
-    """
-
-    offsets: Reals
-    whole: Reals
-    before: Reals
-    between: Reals
-    checks: Reals
+    offsets: Reals  # those counts, from the first one of the cell, shape (nodes,)
+    whole: Reals  # what each value adds to the sum over the cell, same shape
+    before: Reals  # what it adds to the sum over the counts before each node, shape (nodes, nodes)
+    between: Reals  # what it adds to the values at `checks`, shape (checks, nodes)
+    checks: Reals  # counts between the nodes
 
 
 @lru_cache(maxsize=8)  # lengths, which are powers of 2
@@ -273,17 +242,9 @@ def _direct(
 
 
 _DEPTH = 50.0  # nats below the top of each law to which the products reach
-
-
 _FEW_PRODUCTS = 1 << 26  # they take some milliseconds
-
-
 _MOST_PRODUCTS = 1 << 30  # they take about a second
-
-
 _MOST_COUNTS = 1 << 24  # of one law: 128 MB
-
-
 _POINTS_A_DEVIATION = 8  # sums of a smooth law with this stride err by less than e^−1000
 
 
@@ -292,12 +253,9 @@ class Difference(Shown, Estimates):
     """The law of A − B of two independent counts, which may be negative.
 
     It has the estimates of a posterior and answers to the names of the laws in scipy.stats.
-
-    Attributes:
-        law: The distribution of the difference.
     """
 
-    law: CountDistribution
+    law: CountDistribution  # the distribution of the difference
 
     def _facts(self) -> dict[str, object]:
         """The estimates."""
@@ -399,14 +357,8 @@ def _is_smooth(law: CountDistribution, ends: tuple[int, int], stride: int) -> bo
 
 
 _DEPTH_GREATER = 60.0  # nats of the narrower law: enough for every probability that is not tiny
-
-
 _DEEPEST = 750.0  # below e^−745 there is no double
-
-
 _LEFT_OUT = 34.0  # nats: e^−34 of a sum is 2e-15 of it
-
-
 _ROUNDS = 3  # the third is as deep as any: what is found only grows, so that no depth is met again
 
 

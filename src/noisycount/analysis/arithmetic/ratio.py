@@ -16,16 +16,9 @@ from noisycount.validation import fraction_of_one, not_nan
 
 __all__ = ["ratio"]
 
-
 _DEPTH = 45.0  # nats: what lies farther below the top of a law is beyond a double
-
-
 _WIDEST = 1 << 21  # counts of a law, of which every one is summed
-
-
 _NARROWEST = 1e-9  # of a first bracket, relative
-
-
 _ROUNDING = 1e-15  # of a product of a ratio and a count, which may be meant to be a count
 
 
@@ -34,16 +27,11 @@ class Ratio(Shown):
     """The law of A/B of two independent counts.
 
     Where B is 0 the ratio counts as infinite, whatever A is: it is above every number.
-
-    Attributes:
-        numerator: The law of A.
-        denominator: The law of B.
-        infinite: P[B = 0].
     """
 
-    numerator: CountDistribution
-    denominator: CountDistribution
-    infinite: float
+    numerator: CountDistribution  # the law of A
+    denominator: CountDistribution  # the law of B
+    infinite: float  # P[B = 0]
     _first: int = field(init=False, repr=False)
     _below: Reals = field(init=False, repr=False)
     _counts: Reals = field(init=False, repr=False)

@@ -13,24 +13,16 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 
 __all__ = ["unbiased"]
 
-
 OfCount = Callable[[Reals], Reals]
-
-
 """A function of counts as arrays, such as `numpy.square`: of all integers, negative ones too."""
 
 
 @frozen
 class Unbiased:
-    """The estimate g(y) with E[g(Y)] = f(k) for every count k.
+    """The estimate g(y) with E[g(Y)] = f(k) for every count k."""
 
-    Attributes:
-        function: The function f of a count.
-        noise: The noise of the answer.
-    """
-
-    function: OfCount
-    noise: DiscreteLaplace
+    function: OfCount  # the function f of a count
+    noise: DiscreteLaplace  # the noise of the answer
 
     def __call__(self, answers: ArrayLike) -> Reals:
         """The estimate for each answer, shape as given; nan for nan.

@@ -13,20 +13,15 @@ from noisycount.analysis.posterior.law import DEPTH, CountTable, bulk_end
 from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.laws.grids import POINTS, gram_points
+from noisycount.model.laws.gram import POINTS, gram_points
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.additive import SymmetricNoise
-from noisycount.model.noises.errors import ErrorLaw
+from noisycount.model.noises.additive import ErrorLaw, SymmetricNoise
 from noisycount.model.populations.population import Population
 
 __all__ = ["FAR", "Case", "RawAnswer", "RoundedAnswer", "believed_table", "case_of", "table_of"]
 
-
 FAR = 1e100
-
-
 """An answer beyond all others; in the narrowest scales, and squared, it is a double still."""
-
 
 _WIDEST = 4_000_000  # counts, for which tables take some hundred megabytes
 
@@ -36,20 +31,17 @@ class Case:
     """A count, its answer, and what the estimator believes.
 
     Attributes:
-        size: The number of records.
-        truth: The counts of the true law on each side of an answer.
-        belief: Those of the law that the estimator believes in; the same object if it is the true.
-        errors: The law of the noise.
-        reach: How far the noise reaches, in records, whole.
+        belief: Those of the law that the estimator believes in; the same object if it is the
+            true.
         span: The smallest and the largest answer that matter, whole; for Laplace noise those
             between which all counts lie, as the estimate is constant beyond.
     """
 
     size: int
-    truth: Sides
+    truth: Sides  # the counts of the true law on each side of an answer
     belief: Sides
     errors: ErrorLaw
-    reach: float
+    reach: float  # how far the noise reaches, in records, whole
     span: tuple[float, float]
 
     @property
@@ -149,28 +141,18 @@ _LONGEST = 1 << 24  # records of spread, beyond which runs grow no longer
 
 @frozen
 class RawAnswer:
-    """The answer as the estimate.
+    """The answer as the estimate."""
 
-    Attributes:
-        error: E|Z|, in records.
-        improvement: 0, as the answer is never nearer than itself.
-        tie: 1, as it is always as near.
-    """
-
-    error: float
-    improvement: float = 0.0
-    tie: float = 1.0
+    error: float  # E|Z|, in records
+    improvement: float = 0.0  # 0, as the answer is never nearer than itself
+    tie: float = 1.0  # 1, as it is always as near
 
 
 @frozen(eq=False)
 class RoundedAnswer:
-    """The integer of 0..size that is nearest to the answer.
+    """The integer of 0..size that is nearest to the answer."""
 
-    Attributes:
-        case: The law of the count and of the noise.
-    """
-
-    case: Case
+    case: Case  # the law of the count and of the noise
 
     @property
     def error(self) -> float:

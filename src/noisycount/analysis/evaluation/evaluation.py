@@ -32,10 +32,7 @@ __all__ = [
     "tie_probability",
 ]
 
-
 Estimated = Literal["answer", "rounded", "mean", "median", "mode"]
-
-
 ESTIMATES: tuple[Estimated, ...] = get_args(Estimated)
 
 
@@ -211,8 +208,6 @@ def tie_probability(
 
 
 _PRECISION = 1e-11  # of the distance from the true rate: far below the 1e-9 that is promised
-
-
 _FIRST_STEP = 1e-3  # estimates fail at rates that are off by 0.001 to 0.1
 
 

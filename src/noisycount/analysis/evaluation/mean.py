@@ -14,22 +14,15 @@ from noisycount.analysis.evaluation.case import FAR, Case
 from noisycount.analysis.posterior.laplace_cells import Side, mean_of
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.laws.grids import POINTS, gram_points
+from noisycount.model.laws.gram import POINTS, gram_points
 from noisycount.model.searches import first_wholes, roots
 
 __all__ = ["MeanEstimate"]
 
-
 _NODES, _WEIGHTS = leggauss(8)  # few points: a piece that they do not tell is halved
-
-
 # from values at the nodes to the series through them
 _TO_SERIES = np.linalg.inv(legvander(_NODES, 7))
-
-
 _SMOOTH = 1e-7  # of the whole in the last two terms of a series: the terms left out are far smaller
-
-
 _HALVINGS = 40  # after which a piece is narrower than any bend of a double
 
 
@@ -145,29 +138,17 @@ def _sum_over_answers(case: Case) -> float:
 
 
 _ROWS = 64  # counts that are averaged at once
-
-
 _ZOOMS = 12  # each by 4: to 1e-7 of a piece, where the excess is below rounding
-
-
 _ZOOM = np.linspace(0, 1, 9)  # eight steps, of which the two around the lowest point are kept
-
-
 _EQUAL = 1e-11  # of both sides: what rounding moves their weighted distances, and more
-
-
 _NEAR = 1e-13  # of a record, or relative: what rounding moves a mean, and more
 
 
 @frozen(eq=False)
 class MeanEstimate:
-    """The posterior mean.
+    """The posterior mean."""
 
-    Attributes:
-        case: The count and its answer.
-    """
-
-    case: Case
+    case: Case  # the count and its answer
 
     @property
     def error(self) -> float:

@@ -8,7 +8,8 @@ from noisycount.analysis.evaluation.case import believed_table, table_of
 from noisycount.analysis.posterior.law import DEPTH, CountTable
 from noisycount.analysis.posterior.refine import refined
 from noisycount.frozen import frozen
-from noisycount.model.laws.count_law import LOG_TIE, TIE
+from noisycount.model.laws.count_law import TIE
+from noisycount.model.laws.factors import LOG_TIE
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.noises.additive import SymmetricNoise
@@ -17,33 +18,20 @@ from noisycount.model.subsampling import DrawnPositives, Subsample
 
 __all__ = ["sampled_estimate"]
 
-
 _ENTRIES = 20_000_000  # pairs, whose tables take some hundred megabytes
-
-
 _EQUAL = 1e-11  # what rounding moves a posterior mean, in mean absolute deviations, and more
-
-
 _ROUNDING = 4 * float(np.finfo(float).eps)  # of a distance between two numbers that are rounded
 
 
 @frozen(eq=False)
 class SampledEstimate:
-    """An estimate from each answer, beside the answer scaled up to the database.
+    """An estimate from each answer, beside the answer scaled up to the database."""
 
-    Attributes:
-        counts: The counts, shape (counts,).
-        joint: P[Y = y, K = k], shape (answers, counts).
-        scaled: y·size/sample size, shape (answers,).
-        estimates: Shape (answers,).
-        unsure: How far rounding may have moved each of them, shape (answers,).
-    """
-
-    counts: Reals
-    joint: Reals
-    scaled: Reals
-    estimates: Reals
-    unsure: Reals
+    counts: Reals  # the counts, shape (counts,)
+    joint: Reals  # P[Y = y, K = k], shape (answers, counts)
+    scaled: Reals  # y·size/sample size, shape (answers,)
+    estimates: Reals  # shape (answers,)
+    unsure: Reals  # how far rounding may have moved each of them, shape (answers,)
     _away: Reals = field(init=False, repr=False)
     _gain: Reals = field(init=False, repr=False)
 

@@ -8,36 +8,25 @@ from noisycount.analysis.evaluation.case import FAR, Case
 from noisycount.analysis.posterior.laplace_cells import mean_of
 from noisycount.analysis.posterior.law import CountTable
 from noisycount.frozen import frozen
-from noisycount.model.laws.count_law import LOG_TIE
+from noisycount.model.laws.factors import LOG_TIE
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.noises.errors import ErrorLaw
+from noisycount.model.noises.additive import ErrorLaw
 from noisycount.model.searches import first_wholes, roots
 
 __all__ = ["median_estimate", "mode_estimate"]
 
-
 _TIE = 1e-13  # of a probability: what rounding moves a sum of weights, and more
-
-
 _ENTRIES = 1 << 19  # terms held at once: 4 MB
-
-
 _ROWS = 64  # counts that are averaged at once
 
 
 @frozen(eq=False)
 class WholeEstimate:
-    """An estimate that is a whole number.
+    """An estimate that is a whole number."""
 
-    Attributes:
-        case: The count and its answer.
-        values: The estimates, in rising order, shape (steps,).
-        starts: The answers from which on each of them but the first holds, shape (steps − 1,).
-    """
-
-    case: Case
-    values: Reals
-    starts: Reals
+    case: Case  # the count and its answer
+    values: Reals  # the estimates, in rising order, shape (steps,)
+    starts: Reals  # the answers from which on each of them but the first holds, shape (steps − 1,)
 
     @property
     def error(self) -> float:

@@ -19,8 +19,7 @@ from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.factors import Factor
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.smooth_law import smooth_law
-from noisycount.model.noises.additive import SymmetricNoise
-from noisycount.model.noises.errors import ErrorLaw
+from noisycount.model.noises.additive import ErrorLaw, SymmetricNoise
 from noisycount.model.populations.population import Population
 
 __all__ = [

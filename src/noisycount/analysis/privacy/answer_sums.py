@@ -12,9 +12,9 @@ from noisycount.analysis.privacy.bounds import Certified, difference, log_sum
 from noisycount.analysis.privacy.pairs import Excess, Pair
 from noisycount.analysis.privacy.threshold import CLOSE
 from noisycount.frozen import frozen
+from noisycount.model.laws.count_law import MeshPoints
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.laws.grids import MeshPoints
-from noisycount.model.noises.errors import CertifiedErrorLaw
+from noisycount.model.noises.additive import CertifiedErrorLaw
 
 __all__ = ["LARGEST_EPSILON", "BelowLargestLoss", "Mesh", "Terms"]
 

@@ -23,9 +23,9 @@ from noisycount.analysis.privacy.bounds import (
 from noisycount.analysis.privacy.pairs import Excess, Pair
 from noisycount.analysis.privacy.threshold import Forecast, Passage, Search, first_whole, root
 from noisycount.frozen import frozen
+from noisycount.model.laws.count_law import MeshPoints
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.laws.grids import MeshPoints
-from noisycount.model.noises.errors import CertifiedErrorLaw
+from noisycount.model.noises.additive import CertifiedErrorLaw
 
 __all__ = ["OneAnswer", "hockey_sticks"]
 

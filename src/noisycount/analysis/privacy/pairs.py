@@ -10,9 +10,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from noisycount.frozen import frozen
-from noisycount.model.laws.count_law import CountDistribution, TableLaw
+from noisycount.model.laws.count_law import CountDistribution, MeshPoints, TableLaw
 from noisycount.model.laws.gamma import DIGITS, Reals
-from noisycount.model.laws.grids import MeshPoints
 
 __all__ = ["LinearPair", "TablePair"]
 

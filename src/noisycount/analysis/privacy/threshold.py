@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from noisycount.analysis.privacy.pairs import Excess
 from noisycount.frozen import frozen
-from noisycount.model.noises.errors import CertifiedErrorLaw
+from noisycount.model.noises.additive import CertifiedErrorLaw
 from noisycount.model.searches import Bracket
 from noisycount.model.searches import first_whole as first_whole_of
 

@@ -15,8 +15,7 @@ from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.additive import SymmetricNoise
-from noisycount.model.noises.errors import ErrorLaw
+from noisycount.model.noises.additive import ErrorLaw, SymmetricNoise
 from noisycount.model.populations.population import Population
 from noisycount.model.searches import first_true
 from noisycount.model.tables.tree import Tree

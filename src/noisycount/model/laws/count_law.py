@@ -1,16 +1,9 @@
-"""The law of a count: what every representation answers.
-
-The law of a count as a table of the probabilities on a run of integers.
-
-The law of a count that is known as a table, given answers.
-
-The law of a count as a table of the counts that matter, and the whole law for the others.
-"""
+"""The law of a count: what every representation answers, a table, and a part of a whole law."""
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Self
 
@@ -18,24 +11,45 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noisycount.frozen import frozen
-from noisycount.model.laws.factors import IMPOSSIBLE, Factor, Product
+from noisycount.model.laws.factors import IMPOSSIBLE, LOG_TIE, Factor, Product
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.laws.grids import MeshPoints
 from noisycount.validation import fraction_of_one, not_nan
 
-__all__ = ["LOG_TIE", "TIE", "CountDistribution", "TableLaw", "WindowedLaw", "weighted_table"]
+__all__ = [
+    "TIE",
+    "CountDistribution",
+    "MeshPoints",
+    "TableLaw",
+    "WindowedLaw",
+    "weighted_table",
+]
+
+
+@frozen(eq=False)
+class MeshPoints:
+    """Points that sum a weight times any function that is smooth outside the fine places."""
+
+    offsets: Reals  # in rising order, shape (points,)
+    log_weights: Reals  # the logarithm of what each point adds to a sum, shape (points,)
+    weights: Reals = field(init=False, repr=False)  # what it adds
+    highest_log_weight: float = field(init=False, repr=False)  # the largest of the logarithms
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", np.exp(self.log_weights))
+        object.__setattr__(self, "highest_log_weight", float(self.log_weights.max()))
+
+    def moved(self, by: int) -> "MeshPoints":
+        """The points of the weight, moved."""
+        return MeshPoints(self.offsets + by, self.log_weights)
+
+    @property
+    def is_every_integer(self) -> bool:
+        """Whether no integer between the first and the last point is left out."""
+        return bool(self.offsets.size == self.offsets[-1] - self.offsets[0] + 1)
 
 
 TIE = 1e-14
-
-
 """A quantile's level counts as reached within this of it, so that symmetric ties hold."""
-
-
-LOG_TIE = 1e-12
-
-
-"""In nats: what rounding moves a difference of log-weights, and more."""
 
 
 class CountDistribution(ABC):

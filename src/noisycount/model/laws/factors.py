@@ -1,9 +1,4 @@
-"""Functions of a count that are multiplied to make its law: a prior, likelihoods of answers.
-
-Factors whose logarithms are known at any counts, such as the tails of answers.
-
-The beta-binomial law as a function of a count.
-"""
+"""Functions of a count that are multiplied to make its law: a prior, likelihoods of answers."""
 
 import math
 import sys
@@ -12,6 +7,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
+from itertools import pairwise
 from operator import add
 from typing import Protocol
 
@@ -26,9 +22,11 @@ from noisycount.model.laws.gamma import (
     decimal_ratio,
     gamma_ratio_expansion,
 )
+from noisycount.model.searches import Bracket, first_whole
 
 __all__ = [
     "IMPOSSIBLE",
+    "LOG_TIE",
     "BaseFactor",
     "BetaBinomialFactor",
     "Factor",
@@ -37,35 +35,27 @@ __all__ = [
     "Moved",
     "Product",
     "ValuedFactor",
+    "mode_and_turns",
 ]
-
 
 IMPOSSIBLE = (
     "answer is impossible: no count can have it under this population, "
     "so check the answer, the size and the rate"
 )
-
-
 """What is said where factors leave no count."""
-
+LOG_TIE = 1e-12
+"""In nats: what rounding moves a difference of log-weights, and more."""
 
 _CENTRES = 4  # of the first the largest is known up to rounding; of those near it, exactly
-
-
 _CERTAIN = 1e-9  # of the largest step: more than rounding moves a sum of steps
 
 
 @frozen
 class LogStep:
-    """The exact change of a logarithm from one count to the next: ln(ratio) + shift.
+    """The exact change of a logarithm from one count to the next: ln(ratio) + shift."""
 
-    Attributes:
-        ratio: A positive rational.
-        shift: A rational number of nats.
-    """
-
-    ratio: Fraction = Fraction(1)
-    shift: Fraction = Fraction(0)
+    ratio: Fraction = Fraction(1)  # a positive rational
+    shift: Fraction = Fraction(0)  # a rational number of nats
 
     def __add__(self, other: "LogStep") -> "LogStep":
         """The step of a product."""
@@ -153,13 +143,9 @@ class BaseFactor(ABC):
 
 @frozen
 class Product:
-    """A product of factors.
+    """A product of factors."""
 
-    Attributes:
-        factors: The factors; without any it is 1 everywhere.
-    """
-
-    factors: tuple[Factor, ...]
+    factors: tuple[Factor, ...]  # the factors; without any it is 1 everywhere
 
     @property
     def support(self) -> tuple[float, float]:
@@ -235,15 +221,10 @@ class Product:
 
 @frozen
 class Moved:
-    """A factor of `count + by`, seen as a factor of the count.
+    """A factor of `count + by`, seen as a factor of the count."""
 
-    Attributes:
-        factor: The factor.
-        by: How much larger its own count is.
-    """
-
-    factor: Factor
-    by: int
+    factor: Factor  # the factor
+    by: int  # how much larger its own count is
 
     @property
     def support(self) -> tuple[float, float]:
@@ -279,15 +260,11 @@ class Moved:
 
 
 class ValuedFactor(BaseFactor):
-    """A factor whose logarithm is known at any counts.
-
-    Attributes:
-        log_values: Its logarithm at an array of counts, of the shape given.
-    """
+    """A factor whose logarithm is known at any counts."""
 
     __slots__ = ()
 
-    log_values: Callable[[Reals], Reals]
+    log_values: Callable[[Reals], Reals]  # its logarithm at an array of counts, of the shape given
 
     def log_value(self, count: float) -> float:
         """The logarithm of its value at a count."""
@@ -319,16 +296,15 @@ class LogFactor(ValuedFactor):
     """A factor that is given by its logarithm, with its absolute size.
 
     Attributes:
-        log_values: Its logarithm at counts; at real ones between integers where it is smooth there.
-        kinks: The counts at which its logarithm is not smooth.
+        log_values: Its logarithm at counts; at real ones between integers where it is smooth
+            there.
         support: The smallest and the largest count at which it is positive.
-        is_log_concave: Whether its logarithm is concave.
     """
 
     log_values: Callable[[Reals], Reals]
-    kinks: tuple[float, ...] = ()
+    kinks: tuple[float, ...] = ()  # the counts at which its logarithm is not smooth
     support: tuple[float, float] = (-math.inf, math.inf)
-    is_log_concave: bool = True
+    is_log_concave: bool = True  # whether its logarithm is concave
 
 
 @frozen
@@ -336,16 +312,11 @@ class BetaBinomialFactor(BaseFactor):
     """The factor C(size, k)·B(k + alpha, size − k + beta) of a count k.
 
     That is Γ(k + alpha)/Γ(k + 1) · Γ(size − k + beta)/Γ(size − k + 1) up to a constant.
-
-    Attributes:
-        size: The number of records.
-        alpha: The first shape, positive.
-        beta: The second shape, positive.
     """
 
     size: int
-    alpha: float
-    beta: float
+    alpha: float  # the first shape, positive
+    beta: float  # the second shape, positive
 
     @property
     def support(self) -> tuple[int, int]:
@@ -373,3 +344,53 @@ class BetaBinomialFactor(BaseFactor):
         left = self.size - count
         rising = (count + Fraction(self.alpha)) / (count + 1)
         return LogStep(rising * left / (left - 1 + Fraction(self.beta)))
+
+
+_GROWTH = 1.3  # of distances between which the logarithm of a product turns at most once
+
+
+def mode_and_turns(product: Product, support: tuple[int, int]) -> tuple[int, list[int]]:
+    """The smallest count of the largest value, and the counts at which the function turns.
+
+    A log-concave product turns once. Of any other, the signs of the steps are taken at counts
+    whose distances to the ends and to the kinks grow by a factor of 1.3.
+
+    Args:
+        product: The function.
+        support: The smallest and the largest count.
+    """
+    smallest, largest = support
+    if product.is_log_concave:
+        mode = _turn(product, smallest, largest, rising=True)
+        return mode, [mode]
+    grid = _grid(product, support)
+    rises = (product.rises_after(grid) > 0).tolist()
+    turns = [
+        _turn(product, low + 1, high, rising=before)
+        for (low, before), (high, after) in pairwise(zip(grid, rises, strict=True))
+        if before != after
+    ]
+    candidates = np.array(sorted({smallest, largest, *turns}))
+    changes = product.logs_around_largest(candidates.astype(np.float64), np.zeros(candidates.size))
+    return int(candidates[changes >= changes.max() - LOG_TIE][0]), turns
+
+
+def _turn(product: Product, smallest: int, largest: int, *, rising: bool) -> int:
+    """The first count in smallest..largest − 1 whose step has the other sign, else largest."""
+
+    def turned(count: float) -> float:
+        rise = product.rise_after(int(count))
+        return -rise if rising else rise or -sys.float_info.min
+
+    return int(first_whole(turned, Bracket(smallest - 1, largest)).high)
+
+
+def _grid(product: Product, support: tuple[int, int]) -> list[int]:
+    """Counts below the largest, close together near the ends of the support and the kinks."""
+    smallest, largest = support
+    anchors = {smallest, largest, *(round(kink) for kink in product.kinks)}
+    distances = [0]
+    while distances[-1] < largest - smallest:
+        distances.append(int(distances[-1] * _GROWTH) + 1)
+    counts = {anchor + side * step for anchor in anchors for step in distances for side in (-1, 1)}
+    return sorted(count for count in counts if smallest <= count < largest)

@@ -28,13 +28,8 @@ __all__ = [
     "stirling_error",
 ]
 
-
 Reals = NDArray[np.float64]
-
-
 DIGITS = Context(prec=60)
-
-
 """Slopes are summed in 60 digits: near a mode they cancel, and are multiplied by wide offsets."""
 
 
@@ -44,23 +39,15 @@ def decimal_ratio(value: Fraction) -> Decimal:
 
 
 _LARGE = 64.0  # nats: twenty digits of a double are lost where terms so large cancel
-
-
 _KEPT = 8.0  # terms have not cancelled where that share of them is left
 
 
 class Kink(NamedTuple):
-    """A line that bends: weight·max(side·(d − place), 0).
+    """A line that bends: weight·max(side·(d − place), 0)."""
 
-    Attributes:
-        place: The offset at which it bends, in 60 digits.
-        side: 1 if it changes above, −1 if it changes below.
-        weight: The change per record, in 60 digits.
-    """
-
-    place: Decimal
-    side: int
-    weight: Decimal
+    place: Decimal  # the offset at which it bends, in 60 digits
+    side: int  # 1 if it changes above, −1 if it changes below
+    weight: Decimal  # the change per record, in 60 digits
 
     @property
     def mirrored(self) -> "Kink":
@@ -86,16 +73,14 @@ class Expansion:
     may be 10^31 nats and cancel to what was known before: there it is summed in 60 digits.
 
     Attributes:
-        slope: Per record, in 60 digits.
-        bend: The rest as a function of offsets d in records; it does not lose digits near d = 0.
-        curvature: Per squared record, in 60 digits.
-        kinks: Lines that bend.
+        bend: The rest as a function of offsets d in records; it does not lose digits near d =
+            0.
     """
 
-    slope: Decimal
+    slope: Decimal  # per record, in 60 digits
     bend: Callable[[Reals], Reals]
-    curvature: Decimal = Decimal(0)
-    kinks: tuple[Kink, ...] = ()
+    curvature: Decimal = Decimal(0)  # per squared record, in 60 digits
+    kinks: tuple[Kink, ...] = ()  # lines that bend
 
     @classmethod
     def of_product(cls, factors: Sequence["Expansion"]) -> "Expansion":
@@ -152,30 +137,15 @@ class Expansion:
 
 
 FLAT = Expansion(Decimal(0), np.zeros_like)
-
-
 """No change."""
 
-
 _SHIFT = 16  # from which on the series below has the digits of a double
-
-
 _STEPS = np.arange(float(_SHIFT))
-
-
 # Bernoulli's B_2k/(2k·(2k − 1)), the coefficients of x^(1−2k) in Stirling's error
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
-
-
 _SMALLEST = 2.0**-1022  # the smallest double of full precision
-
-
 _SMALL = 0.1  # up to which the series below has the digits of a double
-
-
 _LEAST_RATIO = 2.0**-53 - 1  # a ratio of −1 comes from rounding alone
-
-
 # of u^18 to u^2 in (1 + u)·ln(1 + u) − u; the next term is below 1e-19 of u²/2
 _SERIES = tuple((-1.0) ** k / (k * (k - 1)) for k in range(18, 1, -1))
 

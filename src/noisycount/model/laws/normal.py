@@ -8,28 +8,13 @@ from noisycount.model.laws.gamma import Reals
 
 __all__ = ["erfcx", "log_two_sided", "normal_tail", "two_sided_quantile"]
 
-
 _STEP = 0.5  # of the sum below, whose error is about e^(−(π/step)²) = 7e-18
-
-
 _NODES = (np.arange(13) + 0.5) * _STEP  # e^(−node²) is 1e-17 at the last
-
-
 _WEIGHTS = 2 * _STEP / math.pi * np.exp(-_NODES * _NODES)
-
-
 _POLE = math.pi / _STEP  # from here on what the sum passes by is nothing
-
-
 _LARGEST = 1e100  # whose square is a float
-
-
 _UNDERFLOW = 40.0  # standard deviations: e^(−z²/2) is 0 from there on
-
-
 _SIXTEENTHS = 16  # whose squares are exact, and which leave an exponent below 1.25
-
-
 _STEPS = 60  # more than Newton's method takes from either start
 
 

@@ -1,83 +1,260 @@
-"""Where a function of a count is largest, and where it turns.
-
-The law of a count whose logarithm is smooth, summed in few terms at any width.
-"""
+"""The law of a count whose logarithm is smooth, summed over blocks of integers in few terms."""
 
 import math
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
-from itertools import pairwise
-from typing import Self
+from functools import cached_property, lru_cache
+from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from noisycount.frozen import frozen
-from noisycount.model.laws.count_law import LOG_TIE, TIE, CountDistribution
-from noisycount.model.laws.factors import IMPOSSIBLE, Factor, Product
+from noisycount.model.laws.count_law import TIE, CountDistribution, MeshPoints
+from noisycount.model.laws.factors import IMPOSSIBLE, Factor, Product, mode_and_turns
 from noisycount.model.laws.gamma import Expansion, Reals
-from noisycount.model.laws.grids import POINTS, Blocks, MeshPoints, blocks_between, mesh_points
+from noisycount.model.laws.gram import POINTS, gram_rule
 from noisycount.model.searches import Bracket, first_whole
 from noisycount.validation import fraction_of_one, not_nan
 
-__all__ = ["mode_and_turns", "smooth_law"]
+__all__ = ["Blocks", "LogWeight", "blocks_between", "mesh_points", "smooth_law"]
+
+_LEVELS = 50  # of blocks: the longest has 24·2^49 integers, more than any number of records
+_HALVINGS = 6  # of a steep block at once: most parts of a steeper one are left out later
+LogWeight = Callable[[Reals], Reals]
+Levels = NDArray[np.int_]
+Flags = NDArray[np.bool_]
 
 
-_GROWTH = 1.3  # of distances between which the logarithm of a product turns at most once
+@frozen(eq=False)
+class Grid:
+    """Blocks of 24·2^level consecutive integers, aligned to multiples of their length.
+
+    Attributes:
+        support: The first and the last integer of the sum: what lies outside is no part of a
+            block.
+    """
+
+    starts: Reals  # the first integer of each block, in rising order, shape (blocks,)
+    levels: Levels  # the level of each block, same shape
+    support: tuple[float, float]
+
+    @property
+    def firsts(self) -> Reals:
+        """The first integer of each block inside the support, shape (blocks,)."""
+        return np.maximum(self.starts, self.support[0])
+
+    @property
+    def lasts(self) -> Reals:
+        """The last integer of each block inside the support, shape (blocks,)."""
+        ends: Reals = self.starts + POINTS * 2.0**self.levels
+        return np.minimum(ends - 1, self.support[1])
+
+    def points(self) -> tuple[Reals, Reals, Flags]:
+        """The points of each block, the logarithms of their weights, and which to use.
+
+        Blocks of 24 integers are summed term by term, longer ones by Gauss's rule for the counting
+        measure. All of shape (blocks, POINTS).
+        """
+        nodes, logs = _rules()
+        offsets = self.starts[:, None] + nodes[self.levels]
+        inside = (offsets >= self.support[0]) & (offsets <= self.support[1])
+        return offsets, logs[self.levels], inside
+
+    def split(self, times: Levels) -> "Grid":
+        """Each block halved so many times."""
+        copies = 2**times
+        levels = np.repeat(self.levels - times, copies)
+        within = np.arange(levels.size) - np.repeat(np.cumsum(copies) - copies, copies)
+        starts = np.repeat(self.starts, copies) + within * POINTS * 2.0**levels
+        return Grid(starts, levels, self.support).inside
+
+    def within(self, kept: Flags) -> "Grid":
+        """Some of the blocks."""
+        return Grid(self.starts[kept], self.levels[kept], self.support)
+
+    @property
+    def inside(self) -> "Grid":
+        """The blocks that hold an integer of the support."""
+        return self.within(self.firsts <= self.lasts)
 
 
-def mode_and_turns(product: Product, support: tuple[int, int]) -> tuple[int, list[int]]:
-    """The smallest count of the largest value, and the counts at which the function turns.
+class Limits(NamedTuple):
+    """How long and how steep a block may be.
 
-    A log-concave product turns once. Of any other, the signs of the steps are taken at counts
-    whose distances to the ends and to the kinks grow by a factor of 1.3.
+    Attributes:
+        negligible: How far below the largest log-weight a block is left out, but for those next
+            to 0, in nats.
+    """
+
+    steepest: float  # the most that the log-weight may change over it, in nats
+    longest: float = math.inf  # the most integers in it
+    negligible: float = math.inf
+
+
+def grid_between(
+    log_weight: LogWeight,
+    ends: tuple[float, float],
+    support: tuple[float, float],
+    fine: Sequence[tuple[float, float]],
+    limits: Limits,
+) -> Grid:
+    """The blocks for sums of e^log_weight times other functions over the integers.
+
+    A block of more than 24 integers is shorter than its distance to each fine place and to the
+    ends of the support.
 
     Args:
-        product: The function.
-        support: The smallest and the largest count.
+        log_weight: The logarithm of the weight at real offsets.
+        ends: The first and the last integer of the sum; wider by up to a block.
+        support: The first and the last integer at which the weight is positive.
+        fine: Runs of integers, first and last, in which the sum may bend.
+        limits: How long and how steep a block may be.
     """
-    smallest, largest = support
-    if product.is_log_concave:
-        mode = _turn(product, smallest, largest, rising=True)
-        return mode, [mode]
-    grid = _grid(product, support)
-    rises = (product.rises_after(grid) > 0).tolist()
-    turns = [
-        _turn(product, low + 1, high, rising=before)
-        for (low, before), (high, after) in pairwise(zip(grid, rises, strict=True))
-        if before != after
-    ]
-    candidates = np.array(sorted({smallest, largest, *turns}))
-    changes = product.logs_around_largest(candidates.astype(np.float64), np.zeros(candidates.size))
-    return int(candidates[changes >= changes.max() - LOG_TIE][0]), turns
+    level = int(np.ceil(np.log2(max((ends[1] - ends[0] + 1) / POINTS, 1))))
+    if limits.longest < math.inf:
+        level = min(level, max(0, int(np.log2(max(limits.longest / POINTS, 1)))))
+    places = {*support, *(end for run in fine for end in run)}
+    grid = _graded(ends, support, places, level)
+    for first, last in fine:
+        if last > first:
+            grid = grid.split(grid.levels * ((grid.starts <= last) & (grid.lasts >= first)))
+    while True:
+        logs = log_weight(np.concatenate([grid.firsts, grid.lasts])).reshape(2, -1)
+        kept = logs.max(axis=0) >= logs.max() - limits.negligible
+        kept |= (grid.firsts <= 1) & (grid.lasts >= -1)
+        if not kept.all():
+            grid, logs = grid.within(kept), logs[:, kept]
+        changes = np.abs(logs[0] - logs[1]) / limits.steepest
+        steep = (changes > 1) & (grid.levels > 0)
+        if not steep.any():
+            return grid
+        times = np.ceil(np.log2(np.clip(np.where(steep, changes, 1), 1, 2**_HALVINGS)))
+        grid = grid.split(np.minimum(times.astype(np.int_), grid.levels))
 
 
-def _turn(product: Product, smallest: int, largest: int, *, rising: bool) -> int:
-    """The first count in smallest..largest − 1 whose step has the other sign, else largest."""
+def _graded(
+    ends: tuple[float, float], support: tuple[float, float], places: set[float], level: int
+) -> Grid:
+    """Blocks of that level, halved until all but the shortest are shorter than their distances.
 
-    def turned(count: float) -> float:
-        rise = product.rise_after(int(count))
-        return -rise if rising else rise or -sys.float_info.min
+    On the grid of its length a block that holds a place and its two neighbours are too near.
+    """
+    size = POINTS * 2.0**level
+    blocks: list[tuple[float, int]] = []
+    indices: Iterable[int] = range(math.floor(ends[0] / size), math.floor(ends[1] / size) + 1)
+    for shorter in range(level, 0, -1):
+        near = {math.floor(place / size) + side for place in places for side in (-1, 0, 1)}
+        blocks += [(index * size, shorter) for index in indices if index not in near]
+        indices = [2 * index + half for index in indices if index in near for half in (0, 1)]
+        size /= 2
+    blocks += [(index * size, 0) for index in indices]
+    starts, levels = np.array(sorted(blocks)).T
+    return Grid(starts, levels.astype(np.int_), support).inside
 
-    return int(first_whole(turned, Bracket(smallest - 1, largest)).high)
+
+@lru_cache(maxsize=1)
+def _rules() -> tuple[Reals, Reals]:
+    """The nodes and the logarithms of the weights of the rules of all levels."""
+    rules = [gram_rule(POINTS * 2**level) for level in range(_LEVELS)]
+    return np.array([nodes for nodes, _ in rules]), np.log([weights for _, weights in rules])
 
 
-def _grid(product: Product, support: tuple[int, int]) -> list[int]:
-    """Counts below the largest, close together near the ends of the support and the kinks."""
-    smallest, largest = support
-    anchors = {smallest, largest, *(round(kink) for kink in product.kinks)}
-    distances = [0]
-    while distances[-1] < largest - smallest:
-        distances.append(int(distances[-1] * _GROWTH) + 1)
-    counts = {anchor + side * step for anchor in anchors for step in distances for side in (-1, 1)}
-    return sorted(count for count in counts if smallest <= count < largest)
+_LIMITS = Limits(
+    steepest=4.0,  # nats over which the rule keeps the digits of a double
+    negligible=50.0,  # nats: e^−50 of a sum is beyond a double
+)
+
+
+@frozen
+class Blocks:
+    """Blocks of consecutive integer offsets in rising order, and the points that sum over them."""
+
+    starts: Reals  # the first offset of each block, shape (blocks,)
+    lengths: Reals  # the number of integers in each block, shape (blocks,)
+    peak: float  # the logarithm of the largest weight at a point
+    offsets: Reals  # the points of each block, shape (blocks, POINTS)
+    weights: Reals  # what each point adds to the sum, divided by e^peak, shape (blocks, POINTS)
+
+    @property
+    def mass(self) -> float:
+        """Σ w over all blocks, divided by e^peak."""
+        return float(self.weights.sum())
+
+    @property
+    def mean(self) -> float:
+        """The mean offset."""
+        return float((self.weights * self.offsets).sum()) / self.mass
+
+    @property
+    def variance(self) -> float:
+        """The variance of the offset."""
+        return float((self.weights * (self.offsets - self.mean) ** 2).sum()) / self.mass
+
+    @property
+    def mirrored(self) -> "Blocks":
+        """The blocks of the negative offsets."""
+        return Blocks(
+            (1 - self.starts - self.lengths)[::-1],
+            self.lengths[::-1],
+            self.peak,
+            -self.offsets[::-1, ::-1],
+            self.weights[::-1, ::-1],
+        )
+
+
+def blocks_between(
+    log_weight: LogWeight, low: float, high: float, cuts: Sequence[float] = ()
+) -> Blocks:
+    """Blocks for the sum of e^log_weight over the integer offsets low..high, low <= high.
+
+    Blocks that lie e^50 below the largest weight are left out, but for those next to offset 0; in
+    the others the weight changes by at most e^4. Relative error of a sum: 1e-14.
+
+    Args:
+        log_weight: The logarithm of the weight at real offsets: smooth and monotone between cuts.
+        low: The smallest offset.
+        high: The largest offset.
+        cuts: Integer offsets at which the log-weight bends or turns.
+    """
+    ends = float(low), float(high)
+    fine = [(float(cut), float(cut)) for cut in sorted({*cuts}) if low <= cut <= high]
+    grid = grid_between(log_weight, ends, ends, fine, _LIMITS)
+    offsets, rules, inside = grid.points()
+    logs = np.full_like(offsets, -np.inf)
+    logs[inside] = log_weight(offsets[inside])
+    peak = float(logs.max())
+    firsts, weights = grid.firsts, np.exp(logs - peak + rules)
+    return Blocks(firsts, grid.lasts - firsts + 1, peak, offsets, weights)
+
+
+_STEEPEST = 16.0  # nats: the rule is exact to 1e-13 of e^(−s·k) over a block of s·L <= 16
+
+
+def mesh_points(
+    log_weight: LogWeight,
+    ends: tuple[float, float],
+    support: tuple[float, float],
+    fine: Sequence[tuple[float, float]],
+    coarsest: float,
+) -> MeshPoints:
+    """The points for sums of e^log_weight times other functions over the integer offsets.
+
+    Args:
+        log_weight: The logarithm of the weight at real offsets.
+        ends: The first and the last integer offset of the sum; wider by up to a block.
+        support: The first and the last integer offset at which the weight is positive.
+        fine: Runs of offsets, first and last, in which the sum may bend.
+        coarsest: The longest block, in integers.
+    """
+    limits = Limits(_STEEPEST, coarsest)
+    grid = grid_between(log_weight, ends, support, fine, limits)
+    offsets, rules, inside = grid.points()
+    held = offsets[inside]
+    return MeshPoints(held, log_weight(held) + rules[inside])
 
 
 _LEFT_OUT = 80.0  # nats: e^−80 of a sum is beyond its rounding, also where much of it cancels
-
-
 _STRIDES = 1.25 ** np.arange(20)  # of a search for where a law has fallen, in one evaluation
 
 

@@ -7,12 +7,8 @@ from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 
 __all__ = ["NOISES", "NoiseClass", "noise_class"]
 
-
 NoiseClass = type[AdditiveNoise]
-
-
 """A class of noise, which makes noise of a scale."""
-
 
 NOISES: tuple[NoiseClass, ...] = (Laplace, Gaussian, DiscreteLaplace, DiscreteGaussian)
 

@@ -21,16 +21,9 @@ from noisycount.model.sampling.vectors import discrete_gaussian_array
 
 __all__ = ["DiscreteGaussian"]
 
-
 _NEGLIGIBLE = 50.0  # nats: e^−50 is far below a double's rounding of the sum
-
-
 _FLAT = 1 / 32  # nats a record up to which the next derivative of a wide sum is below 1e-17
-
-
 WIDE = 64.0
-
-
 """Records of a scale from which on sums over the integers are integrals with few corrections."""
 
 
@@ -87,20 +80,10 @@ def sum_of_distances(scale: float) -> float:
 
 
 _ROUNDING = 3e-16  # of the exponent 1/(2·scale²) as a float, which multiplies it by 1/scale²
-
-
 _FARTHEST = 40.0  # scales, beyond which a tail is below 1e-340
-
-
 _DEGREE = 90  # of the Chebyshev series that holds ln Σ f(z + j)/f(z) over these scales to 1e-14
-
-
 _PER_SCALE = 512.0  # values a scale, between which cubics keep 1e-13
-
-
 _FEW = 16  # errors up to which sums of their own are faster than the table
-
-
 _NODES, _WEIGHTS = leggauss(12)  # for windows of a quarter of a scale
 
 

@@ -14,14 +14,12 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.factors import BaseFactor, LogStep
 from noisycount.model.laws.gamma import FLAT, Expansion, Reals, decimal_ratio
 from noisycount.model.laws.normal import log_two_sided, normal_tail, two_sided_quantile
-from noisycount.model.noises.additive import AdditiveNoise, ContinuousNoise
-from noisycount.model.noises.errors import ClosedForm
+from noisycount.model.noises.additive import AdditiveNoise, ClosedForm, ContinuousNoise
 from noisycount.model.noises.sum_transforms import Summand
 from noisycount.model.sampling.scalar import discrete_gaussian
 from noisycount.model.sampling.scales import check_range
 
 __all__ = ["Gaussian", "GaussianErrors", "GaussianKernel", "GaussianLikelihood", "GaussianShape"]
-
 
 _FARTHEST_ANSWER = 2.0**600  # beyond, slopes of the narrowest noise would overflow
 
@@ -47,16 +45,12 @@ class GaussianKernel(AdditiveNoise):
 class GaussianLikelihood(BaseFactor):
     """The factor e^(−(answer − k)²/(2·scale²)) of a count k: a parabola in its logarithm.
 
-    Attributes:
-        answer: The answer, in records, within ±2^600.
-        scale: In records, between 2^−52 and 2^52.
-
     Raises:
         ValueError: If the answer is so far away that its slopes would overflow.
     """
 
-    answer: float
-    scale: Fraction
+    answer: float  # the answer, in records, within ±2^600
+    scale: Fraction  # in records, between 2^−52 and 2^52
 
     def __post_init__(self) -> None:
         if abs(self.answer) > _FARTHEST_ANSWER:
@@ -79,15 +73,11 @@ class GaussianLikelihood(BaseFactor):
 
 @frozen
 class GaussianShape(ClosedForm):
-    """The law at many errors, up to what tells continuous noise from discrete one.
-
-    Attributes:
-        scale: In records.
-    """
+    """The law at many errors, up to what tells continuous noise from discrete one."""
 
     steepest: ClassVar[None] = None  # the slope grows without end
 
-    scale: float
+    scale: float  # in records
 
     @property
     def spread(self) -> float:
@@ -116,11 +106,7 @@ class GaussianShape(ClosedForm):
 
 
 _NEAR = 1.0  # standard deviations over which these nodes hold a normal density, up to _FAR
-
-
 _FAR = 16.0  # standard deviations: farther out it falls so fast that tails do not cancel
-
-
 _NODES, _WEIGHTS = leggauss(16)  # see _NEAR
 
 

@@ -16,8 +16,13 @@ import numpy as np
 from noisycount.frozen import frozen
 from noisycount.model.laws.factors import BaseFactor, LogStep
 from noisycount.model.laws.gamma import FLAT, Expansion, Kink, Reals, decimal_ratio
-from noisycount.model.noises.additive import AdditiveNoise, ContinuousNoise, DiscreteNoise, Sampler
-from noisycount.model.noises.errors import ClosedForm
+from noisycount.model.noises.additive import (
+    AdditiveNoise,
+    ClosedForm,
+    ContinuousNoise,
+    DiscreteNoise,
+    Sampler,
+)
 from noisycount.model.noises.sum_transforms import Summand
 from noisycount.model.sampling.scalar import discrete_laplace, rounded_laplace
 from noisycount.model.sampling.scales import price_as_written
@@ -26,7 +31,6 @@ from noisycount.model.searches import bracketed, first_whole
 from noisycount.validation import Exactly
 
 __all__ = ["DiscreteLaplace", "Laplace", "LaplaceKernel", "LaplaceLikelihood"]
-
 
 _STEEPEST = 1e280  # noise that narrow changes no integer
 
@@ -55,15 +59,10 @@ class LaplaceKernel(AdditiveNoise):
 
 @frozen
 class LaplaceLikelihood(BaseFactor):
-    """The factor e^(−|answer − k|/scale) of a count k: two straight lines in its logarithm.
+    """The factor e^(−|answer − k|/scale) of a count k: two straight lines in its logarithm."""
 
-    Attributes:
-        answer: The answer, in records.
-        scale: In records.
-    """
-
-    answer: float
-    scale: Fraction
+    answer: float  # the answer, in records
+    scale: Fraction  # in records
 
     @property
     def kinks(self) -> tuple[float, ...]:
@@ -90,16 +89,12 @@ class LaplaceLikelihood(BaseFactor):
 
 @frozen
 class LaplaceShape(ClosedForm):
-    """The law at many errors, up to what tells continuous noise from discrete one.
-
-    Attributes:
-        scale: In records.
-    """
+    """The law at many errors, up to what tells continuous noise from discrete one."""
 
     smooth_over: ClassVar[float] = 0.0  # it has a kink
     is_geometric: ClassVar[bool] = True
 
-    scale: float | Fraction
+    scale: float | Fraction  # in records
     _rate: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

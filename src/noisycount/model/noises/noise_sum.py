@@ -11,8 +11,7 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.factors import Factor, LogFactor, Product
 from noisycount.model.laws.gamma import DIGITS, Reals, decimal_ratio
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.additive import AdditiveNoise, SymmetricNoise
-from noisycount.model.noises.errors import CertifiedErrorLaw
+from noisycount.model.noises.additive import AdditiveNoise, CertifiedErrorLaw, SymmetricNoise
 from noisycount.model.noises.gaussian import GaussianErrors, GaussianLikelihood
 from noisycount.model.noises.laplace import LaplaceLikelihood
 from noisycount.model.noises.sum_law import SumLaw, SummedErrors
@@ -22,10 +21,7 @@ from noisycount.validation import real_number, whole_number
 
 __all__ = ["NoiseSum"]
 
-
 _FARTHEST_ANSWER = 2.0**56  # records: a count of 2^53 and 14 of the widest scales, 2^52
-
-
 _DEEP = 1e4  # nats, below which plain differences of the logarithm keep 1e-11
 
 

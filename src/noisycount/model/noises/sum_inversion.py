@@ -10,46 +10,19 @@ from noisycount.model.noises.sum_transforms import Complexes, Part, Path, Tilt, 
 
 __all__ = ["along_line", "around_all_poles", "around_period", "log_density"]
 
-
 _BEND = 0.38  # radians by which the ends of a hyperbola lean to the right, away from the vertical
-
-
 _SPACING = 0.08  # of nodes: towards vertical ends the rule errs by e^(−2π·0.38/0.08) = 1e-13
-
-
 _PANEL = 16  # nodes at once, before it is asked whether they added anything
-
-
 _LAST_PANEL = 120  # a stop, with its nodes at cosh(154) = 1e66 widths
-
-
 _CHUNK = 256  # distances at once: arrays of 64 kB a panel
-
-
 _NEGLIGIBLE = 1e-15  # of the sum: a few of a double's roundings, and later terms are smaller
-
-
 _NEAR_SADDLE = 0.05  # widths: the path may cross anywhere near the saddle point
-
-
 _TRIALS = 120  # at least 54 of them halve the bracket, from 600 to 3e-14
-
-
 _QUICK = 12  # trials for Newton's steps alone, which need few where the slope is not flat
-
-
 _FARTHEST_LOGIT = 300.0  # e^±300 are doubles, so that θ and pole − θ keep their digits
-
-
 _TINY = 1e-290  # instead of 0 in a quotient or a logarithm: quotients by it do not overflow
-
-
 _WIDEST_ON_LATTICE = 2.0  # the courses on a lattice have their branch points at |z| = 2
-
-
 Course = Callable[[Complexes], tuple[Path, Complexes]]
-
-
 """From the variable z of a hyperbola to the steps σ from its vertex, and dσ/dz."""
 
 

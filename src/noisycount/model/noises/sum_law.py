@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.noises.errors import CertifiedErrorLaw, ErrorLaw
+from noisycount.model.noises.additive import CertifiedErrorLaw, ErrorLaw
 from noisycount.model.noises.sum_inversion import (
     along_line,
     around_all_poles,
@@ -35,37 +35,22 @@ from noisycount.model.noises.sum_transforms import NORMAL, Above, Comb, Normal, 
 
 __all__ = ["SumLaw", "SummedErrors"]
 
-
 Flags = NDArray[np.bool_]
-
-
 # records²: at ±iπ, the ends of a period, a transform is down by e^(−π²·7/2) = 1e-15
 _WIDE_VARIANCE = 7.0
-
-
 _WIDE_SCALE = 4.0  # records of the widest Laplace scale, as `log_density` promises
-
-
 # records: nine deviations of Gaussian noise of that variance, e^−41 below its top
 _OUT_OF_REACH = 24
-
-
 _STRIDES = 1.25 ** np.arange(40)  # of a search for where a law has fallen, in one evaluation
 
 
 @frozen
 class SumLaw:
-    """The law of the sum Z of Laplace and Gaussian noises, all discrete or all continuous.
+    """The law of the sum Z of Laplace and Gaussian noises, all discrete or all continuous."""
 
-    Attributes:
-        laplace: The scales of the Laplace noises, in records.
-        gaussian: Those of the Gaussian noises.
-        is_discrete: Whether the noises live on the integers.
-    """
-
-    laplace: tuple[float, ...]
-    gaussian: tuple[float, ...]
-    is_discrete: bool
+    laplace: tuple[float, ...]  # the scales of the Laplace noises, in records
+    gaussian: tuple[float, ...]  # those of the Gaussian noises
+    is_discrete: bool  # whether the noises live on the integers
 
     @property
     def is_kinked(self) -> bool:
@@ -257,29 +242,19 @@ def _table(law: SumLaw) -> LatticeTable | None:
 
 
 _ROUNDING = 5e-13  # of a tail: twice what was ever found against closed forms
-
-
 # over half the narrowest scale, where a law of noise is close to a polynomial
 _NODES = chebpts2(16)
-
-
 _SHORTEST = 256.0  # records over which nodes on the lattice are about where they should be
-
-
 _CANCELLED = 4.0  # a difference of tails is taken where it keeps this share of them
 
 
 @frozen
 class SummedErrors(CertifiedErrorLaw):
-    """A sum of independent noises.
-
-    Attributes:
-        law: The law of the sum.
-    """
+    """A sum of independent noises."""
 
     smooth_over: ClassVar[float] = 0.0  # taken for kinked, as sums of Laplace noises are
 
-    law: SumLaw
+    law: SumLaw  # the law of the sum
 
     @property
     def is_discrete(self) -> bool:

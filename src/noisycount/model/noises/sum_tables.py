@@ -15,40 +15,26 @@ from numpy.typing import NDArray
 
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.noises.errors import ErrorLaw
+from noisycount.model.noises.additive import ErrorLaw
 
 __all__ = ["DEEPEST", "LONGEST", "LatticeTable", "lattice_table", "sum_table"]
 
-
 LONGEST = 4096
-
-
 """Integers on each side: the products of two parts of that length take some 20 milliseconds."""
 
-
 DEEPEST = 240.0
-
-
 """Nats to which a sum is told, and 40 more than posteriors look at for any number of records."""
 
-
 _LEFT_OUT = 40.0  # nats: what parts that end there leave out of the others is beyond a double
-
-
 _LEAST = 1e-200  # smaller masses of very narrow noise may be of products that underflow
 
 
 @frozen(eq=False)
 class LatticeTable:
-    """P[Z = z] and P[Z >= z] for z = 0, 1 and so on, each to 1e-14 relative.
+    """P[Z = z] and P[Z >= z] for z = 0, 1 and so on, each to 1e-14 relative."""
 
-    Attributes:
-        log_masses: The logarithms of P[Z = z], shape (distances,).
-        log_tails: Those of P[Z >= z], same shape.
-    """
-
-    log_masses: Reals
-    log_tails: Reals
+    log_masses: Reals  # the logarithms of P[Z = z], shape (distances,)
+    log_tails: Reals  # those of P[Z >= z], same shape
 
     def holds(self, distances: Reals) -> NDArray[np.bool_]:
         """Which distances from 0 the table tells."""
@@ -81,37 +67,20 @@ def lattice_table(laplace: Sequence[float], gaussian: Sequence[float], end: int)
 
 
 _POINTS = 14  # nodes of a piece: more make pieces longer, and each value takes longer
-
-
 _RUN = 8.0  # integers of the shortest pieces, in which each has its own node
-
-
 _LONG = 128.0  # integers over which rounded nodes are about where they should be
-
-
 _EXACT = 1e-12  # of a logarithm: the last coefficients of a series that is taken for the law
-
-
 _FINEST = 2.0**-6  # of the smallest scale: no piece is halved further, whatever its series
-
-
 _NODES = chebyshev.chebpts1(_POINTS)
-
-
 Curve = Callable[[Reals], Reals]
 
 
 @frozen(eq=False)
 class Pieces:
-    """A function of a distance from 0, as a Chebyshev series in each of several pieces.
+    """A function of a distance from 0, as a Chebyshev series in each of several pieces."""
 
-    Attributes:
-        edges: Where the pieces begin, and where the last one ends.
-        series: The coefficients, shape (points, pieces).
-    """
-
-    edges: Reals
-    series: Reals
+    edges: Reals  # where the pieces begin, and where the last one ends
+    series: Reals  # the coefficients, shape (points, pieces)
 
     def __call__(self, distances: Reals) -> Reals:
         """The values, shape as given; beyond the end along the line through it."""
@@ -137,18 +106,16 @@ class SumTable(ErrorLaw):
 
     Attributes:
         spread: The smallest of the scales, in records: the law is smooth over it, but at 0.
-        is_discrete: Whether Z is an integer.
         log_densities: The logarithm of the density, or of the probability, at distances from 0.
-        log_tails: That of P[|Z| >= z].
     """
 
     steepest: ClassVar[None] = None  # not told
     smooth_over: ClassVar[float] = 0.0  # derivatives may jump at 0
 
     spread: float = field()  # without, the properties of the base would be their defaults
-    is_discrete: bool = field()
+    is_discrete: bool = field()  # whether Z is an integer
     log_densities: Pieces
-    log_tails: Pieces
+    log_tails: Pieces  # that of P[|Z| >= z]
 
     @property
     def peak(self) -> float:

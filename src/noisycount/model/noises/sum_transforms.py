@@ -35,51 +35,32 @@ __all__ = [
 
 @frozen
 class Summand:
-    """A noise whose transform E[e^(s·Z)] is that of Laplace or that of Gaussian noise.
+    """A noise whose transform E[e^(s·Z)] is that of Laplace or that of Gaussian noise."""
 
-    Attributes:
-        laplace: The scale of Laplace noise, in records; 0 if it is Gaussian.
-        gaussian: The scale of Gaussian noise, in records; 0 if it is Laplace.
-    """
-
-    laplace: float = 0.0
-    gaussian: float = 0.0
+    laplace: float = 0.0  # the scale of Laplace noise, in records; 0 if it is Gaussian
+    gaussian: float = 0.0  # the scale of Gaussian noise, in records; 0 if it is Laplace
 
 
 Complexes = NDArray[np.complex128]
-
-
 _GROUP = 32  # rates whose factors are multiplied before a logarithm is taken
 
 
 @frozen
 class Tilt:
-    """Real points θ in [0, pole), shape (points,) each.
+    """Real points θ in [0, pole), shape (points,) each."""
 
-    Attributes:
-        point: θ.
-        gap: pole − θ, to full relative precision.
-        pole: The singularity of the transform that is nearest to 0.
-    """
-
-    point: Reals
-    gap: Reals
-    pole: Reals
+    point: Reals  # θ
+    gap: Reals  # pole − θ, to full relative precision
+    pole: Reals  # the singularity of the transform that is nearest to 0
 
 
 @frozen
 class Path:
-    """Complex steps σ from the points of a tilt, all of shape (points, nodes).
+    """Complex steps σ from the points of a tilt, all of shape (points, nodes)."""
 
-    Attributes:
-        step: σ.
-        half_sine: sinh(σ/2).
-        half_cosine: cosh(σ/2).
-    """
-
-    step: Complexes
-    half_sine: Complexes
-    half_cosine: Complexes
+    step: Complexes  # σ
+    half_sine: Complexes  # sinh(σ/2)
+    half_cosine: Complexes  # cosh(σ/2)
 
 
 @frozen
@@ -87,15 +68,12 @@ class Tilted:
     """A transform around θ: ln M(θ + σ) = logarithm + drift·σ + variance·σ²/2 + rest.
 
     Attributes:
-        logarithm: ln M(θ), shape (points,).
-        drift: In records, shape (points,) or one for all.
-        variance: In records².
         rest: The rest along a path, up to multiples of 2πi, shape (points, nodes); None: 0.
     """
 
-    logarithm: Reals
-    drift: Reals | float = 0.0
-    variance: float = 0.0
+    logarithm: Reals  # ln M(θ), shape (points,)
+    drift: Reals | float = 0.0  # in records, shape (points,) or one for all
+    variance: float = 0.0  # in records²
     rest: Callable[[Path], Complexes] | None = None
 
 
@@ -113,13 +91,9 @@ class Part(Protocol):
 
 @frozen
 class Normal:
-    """The transform e^(variance·s²/2) of Gaussian noise.
+    """The transform e^(variance·s²/2) of Gaussian noise."""
 
-    Attributes:
-        variance: In records².
-    """
-
-    variance: float
+    variance: float  # in records²
 
     def slopes(self, tilt: Tilt) -> tuple[Reals, Reals]:
         """The mean and the variance of the tilted law."""
@@ -137,16 +111,11 @@ class Poles:
 
     M(s) = Π (1 − s²/r²)^−n, and for noise on the integers
     M(s) = Π ((cosh r − 1)/(cosh r − cosh s))^n.
-
-    Attributes:
-        rates: The different r = 1/scale, per record, shape (rates,).
-        counts: How many noises n have each of them, shape (rates,).
-        is_discrete: Whether the noises live on the integers.
     """
 
-    rates: Reals
-    counts: Reals
-    is_discrete: bool
+    rates: Reals  # the different r = 1/scale, per record, shape (rates,)
+    counts: Reals  # how many noises n have each of them, shape (rates,)
+    is_discrete: bool  # whether the noises live on the integers
 
     def slopes(self, tilt: Tilt) -> tuple[Reals, Reals]:
         """The mean and the variance of the tilted law."""
@@ -203,12 +172,9 @@ class Above:
     """What turns the transform of a law into that of its tail P[Z >= x], for s > 0.
 
     It is 1/s on the line and 1/(1 − e^−s) on a lattice.
-
-    Attributes:
-        is_discrete: Whether the tail is that on a lattice.
     """
 
-    is_discrete: bool
+    is_discrete: bool  # whether the tail is that on a lattice
 
     def in_units(self, unit: float) -> "Above":  # noqa: ARG002  (as of every end)
         """The same in other units of records: a probability has none."""
@@ -239,14 +205,8 @@ def _odds(point: Reals) -> Reals:
 
 
 _NEGLIGIBLE = 40.0  # nats: e^−40 is below a double's rounding of the sum
-
-
 _WIDE = 0.5  # records of a scale: from there on Poisson's sum has fewer terms than the plain one
-
-
 NORMAL = 8.0  # the variance in records² from which on Poisson's images are below e^−157
-
-
 _ORIGIN = np.zeros(1)  # θ = 0
 
 
@@ -256,14 +216,10 @@ class Comb:
 
     It is proportional to e^(v·s²/2)·Σ e^(−2π²n²v + 2πi·n·v·s) over the integers n by Poisson's
     formula. The first sum serves narrow noise, the second wide noise.
-
-    Attributes:
-        variance: v, the squared scale in records².
-        copies: How many such noises are added.
     """
 
-    variance: float
-    copies: int
+    variance: float  # v, the squared scale in records²
+    copies: int  # how many such noises are added
 
     def slopes(self, tilt: Tilt) -> tuple[Reals, Reals]:
         """The mean and the variance of the tilted law."""
@@ -345,8 +301,6 @@ def _polynomial(coefficients: Reals | Complexes, base: Complexes) -> Complexes:
 
 
 _SMALL = 1e-3  # below, the first terms of both series are within 2e-7 of the whole
-
-
 _FAR = 300.0  # whose squared hyperbolic sine, e^600/4, is a double still
 
 
@@ -358,14 +312,10 @@ class Window:
     sinh(s·w/2)/sinh(s/2) over w points with gaps of 1. So the density of the noise that is joined
     by it is, at w/2 or at (w + 1)/2, the mass of the noise in [0, w) or on 1..w: a sum of positive
     terms, to full relative precision also where it is tiny.
-
-    Attributes:
-        width: w, in records or in points.
-        is_discrete: Whether the window is that of a lattice.
     """
 
-    width: float
-    is_discrete: bool
+    width: float  # w, in records or in points
+    is_discrete: bool  # whether the window is that of a lattice
 
     @property
     def centre(self) -> float:

@@ -16,25 +16,13 @@ from noisycount.model.laws.gamma import Reals, binomial_expansion
 
 __all__ = ["WIDE", "Kinds", "deep_sum_of_binomials", "sum_of_binomials"]
 
-
 WIDE = 5.0
-
-
 """From this standard deviation on, in records, a law is found by its frequencies."""
 
-
 _REACH = 9.0  # standard deviations: farther out a normal law is e^−40 below its top
-
-
 _VANISHING = 1e-300  # of the largest probability: smaller products of doubles lose their digits
-
-
 _BATCH = 64  # single records convolved in pairs: their law is still short
-
-
 _NEGLIGIBLE = 45.0  # nats: frequencies at which a normal law has less than e^−45 are left out
-
-
 _CHUNK = 1 << 16  # frequencies times kinds at once: arrays of 512 kB
 
 
@@ -147,11 +135,7 @@ def _trimmed(first: int, law: Reals) -> tuple[int, Reals]:
 
 
 _PANEL = 2.0  # log-odds: logarithms of transforms are analytic within π of them, seen from each
-
-
 _NODES = 16  # of a rule for a panel, which leaves 1e-17 of what a panel adds to such a logarithm
-
-
 _NOTHING = 1e-13  # of a vector of length 1: rounding is all that is left of it
 
 
@@ -163,13 +147,11 @@ class Kinds:
     rules for the records in each panel of log-odds have those sums to all digits.
 
     Attributes:
-        sizes: The number of records of each kind, positive, shape (kinds,).
-        log_odds: The log-odds of their rates, rising, shape (kinds,).
         few: The sizes and the log-odds of the kinds that stand for them, shape (2, few).
     """
 
-    sizes: Reals
-    log_odds: Reals
+    sizes: Reals  # the number of records of each kind, positive, shape (kinds,)
+    log_odds: Reals  # the log-odds of their rates, rising, shape (kinds,)
     few: Reals = field(init=False)
 
     def __post_init__(self) -> None:
@@ -246,11 +228,7 @@ def _gauss_rule(weights: Reals, places: Reals) -> Reals:
 
 
 _STEP = 3.0  # standard deviations: each tilted law serves half of them on either side of its mean
-
-
 _NEWTON_STEPS = 20  # a stop: each comes nearer by at most 2
-
-
 _NEAR_GOAL = 0.1  # standard deviations: the law is exact under any tilt, and likely near it
 
 

@@ -8,8 +8,5 @@ from noisycount.model.populations.tabulated import Tabulated
 
 __all__ = ["POPULATIONS"]
 
-
 POPULATIONS: tuple[type[Population], ...] = (BetaBinomial, Binomial, Known, Strata, Tabulated)
-
-
 """What public names and the tests of every population are made from."""

@@ -14,7 +14,6 @@ from noisycount.validation import whole_number
 
 __all__ = ["Known"]
 
-
 _NO_LAW = (
     "population must give the count a law, but Known assumes nothing about the last "
     "record: use Binomial(size, rate).given(known, positives)"

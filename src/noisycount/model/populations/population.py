@@ -42,16 +42,11 @@ class Moments:
     """Means of a count K among n records, without the cancellation of n·E[K] − E[K²].
 
     Numerical error: 1e-14 relative; 1e-12 for tables.
-
-    Attributes:
-        positives: E[K].
-        negatives: E[n − K].
-        discordant: E[K(n − K)], the pairs of a positive and a negative record.
     """
 
-    positives: float
-    negatives: float
-    discordant: float
+    positives: float  # E[K]
+    negatives: float  # E[n − K]
+    discordant: float  # E[K(n − K)], the pairs of a positive and a negative record
 
     @classmethod
     def of_count(cls, size: int, count: int) -> "Moments":
@@ -178,14 +173,10 @@ class Neighbours(ABC):
     It unpacks into the two. There are two kinds: `ExchangeableNeighbours`, where the record can be
     exchanged with all that are not known, and `IndependentNeighbours`, where it tells nothing about
     the others. In both the ratio of the laws of the count rises with the count.
-
-    Attributes:
-        known: How many other records are known.
-        positives: How many of them are positive.
     """
 
-    known: int = field(default=0, kw_only=True)
-    positives: int = field(default=0, kw_only=True)
+    known: int = field(default=0, kw_only=True)  # how many other records are known
+    positives: int = field(default=0, kw_only=True)  # how many of them are positive
 
     @property
     @abstractmethod
@@ -214,17 +205,11 @@ class Neighbours(ABC):
 
 @frozen(repr=False)
 class Informed(Population):
-    """A population some of whose records are known: `given` makes it.
+    """A population some of whose records are known: `given` makes it."""
 
-    Attributes:
-        rest: The population of the other records.
-        known: How many records are known.
-        positives: How many of them satisfy the predicate.
-    """
-
-    rest: Population
-    known: int
-    positives: int
+    rest: Population  # the population of the other records
+    known: int  # how many records are known
+    positives: int  # how many of them satisfy the predicate
 
     @property
     def size(self) -> int:
@@ -279,13 +264,9 @@ def known_records(known: int, positives: int, records: int) -> tuple[int, int]:
 
 @frozen
 class IndependentNeighbours(Neighbours):
-    """A record beside others that do not depend on it: it moves their count by one, or not.
+    """A record beside others that do not depend on it: it moves their count by one, or not."""
 
-    Attributes:
-        others: The population of the other records that are not known.
-    """
-
-    others: Population
+    others: Population  # the population of the other records that are not known
 
     @property
     def positive(self) -> Population:
@@ -320,15 +301,10 @@ class ExchangeableNeighbours(Neighbours):
 
 
 class Sample(NamedTuple):
-    """Some records of a population, chosen at random.
+    """Some records of a population, chosen at random."""
 
-    Attributes:
-        population: The law of the positives S among them.
-        gain: By how much E[K | S = s] grows with s, exactly.
-    """
-
-    population: "Exchangeable"
-    gain: Fraction
+    population: "Exchangeable"  # the law of the positives S among them
+    gain: Fraction  # by how much E[K | S = s] grows with s, exactly
 
 
 class Exchangeable(Population):

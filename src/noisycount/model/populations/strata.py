@@ -26,19 +26,10 @@ from noisycount.validation import LARGEST_WHOLE
 
 __all__ = ["Strata"]
 
-
 _STEEPEST = 740.0  # a tilt beyond which rates are 0 or 1 as floats
-
-
 _GRAIN = 2.0**-26  # to which a tilt is found: far less than moves a mean by a deviation
-
-
 _DEPTH = 70.0  # nats: what is left out of a law is beyond its doubles, posteriors are tilted
-
-
 _ROUNDING_OF_SUMS = 2e-12  # of a probability found by frequencies and stitched from tilted laws
-
-
 _DEEPEST = 700.0  # nats: the depth of the smallest floats
 
 
@@ -184,13 +175,9 @@ class Strata(Population):
 
 @frozen
 class Exponential(BaseFactor):
-    """The factor e^(steepness·k) of a count k.
+    """The factor e^(steepness·k) of a count k."""
 
-    Attributes:
-        steepness: The logarithm's change a record.
-    """
-
-    steepness: float
+    steepness: float  # the logarithm's change a record
 
     def expansion(self, _: int) -> Expansion:
         """A straight line."""

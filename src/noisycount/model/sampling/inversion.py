@@ -30,12 +30,8 @@ __all__ = [
     "laplace_by_inversion",
 ]
 
-
 Enclosed = tuple[int, int]
-
-
 """A number times 2^bits: an integer that is not above it, and one that is not below."""
-
 
 _GUARD = 64  # binary digits beyond those that are asked for
 
@@ -179,26 +175,12 @@ def _products(first: Enclosed, factor: Enclosed, bits: int) -> Iterator[Enclosed
 
 
 _FIRST, _SECOND = 31, 63  # binary digits of the first and the second look
-
-
 _MORE = 192  # of each one after these, which one in 2^50 draws takes
-
-
 _GUIDE = 14  # digits that tell most draws
-
-
 _OPEN = -1
-
-
 _DIGIT = 1 << 10  # values of one digit of a geometric number
-
-
 _WIDEST = 16  # scale of its last one, which has no end
-
-
 Integers = NDArray[np.int64]
-
-
 Flags = NDArray[np.bool_]
 
 

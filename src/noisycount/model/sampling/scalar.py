@@ -18,10 +18,7 @@ __all__ = [
     "rounded_laplace",
 ]
 
-
 Entropy = Callable[[int], bytes]
-
-
 _BLOCK = 64  # bytes at once: a draw takes several integers, and each call of the system costs time
 
 
