@@ -141,10 +141,6 @@ def _at_best_order(
     At fixed ρ and ε the logarithm of δ is convex in the order α, with the derivative
     (2α − 1)ρ − ε + log(1 − 1/α), so that a bound on any of the three has one optimum, at which
     this is 0.
-
-    Args:
-        bound: Of α − 1.
-        pair: The ρ and the ε at α − 1.
     """
     low, high = _LOWEST, _HIGHEST
     with localcontext(prec=_SEARCHED):

@@ -110,12 +110,7 @@ class Below(Shown):
         return self.threshold if is_continuous else math.ceil(self.threshold) - 1
 
     def likelihood(self, mechanism: Mechanism, size: int) -> ValuedFactor:
-        """P[Y < t | K = k] as a function of the count k.
-
-        Args:
-            mechanism: The law of the answer given the count.
-            size: The number of records of the database.
-        """
+        """P[Y < t | K = k] as a function of the count k."""
         return mechanism.tail(self.last(mechanism), size, upper=False)
 
 

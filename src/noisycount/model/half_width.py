@@ -56,15 +56,11 @@ def epsilon_within(error: float | Fraction, confidence: float, queries: int = 1)
 
     ε = −ln(1 − confidence^(1/k))/error.
 
-    Args:
-        error: The half-width of the interval, in records, positive.
-        confidence: The probability that all answers lie inside, in (0, 1).
-        queries: The number k of answers, at least 1.
-
     Raises:
         ValueError: As for `readable_epsilon_within`.
 
     Source: Naldi and D'Acquisto (2015), eq. (10), for several answers.
+
     Numerical error: 4 units in the last place.
 
     Example:
@@ -76,11 +72,6 @@ def epsilon_within(error: float | Fraction, confidence: float, queries: int = 1)
 
 def error_within(noise: DiscreteNoise, confidence: float, queries: int = 1) -> int:
     """The smallest m such that all answers lie within ±m with that confidence, in records.
-
-    Args:
-        noise: The noise of each answer.
-        confidence: The probability that all answers lie inside, in (0, 1).
-        queries: The number of answers, at least 1.
 
     Raises:
         ValueError: If the confidence is not in (0, 1), or queries is not a positive whole number.

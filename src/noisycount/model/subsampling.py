@@ -153,13 +153,7 @@ class Subsample(Mechanism):
 
 
 def sample_likelihood(positives: int, sample_size: int, size: int) -> Moved:
-    """The factor C(k, s)·C(n − k, m − s) of a count k, a beta-binomial law of k − s.
-
-    Args:
-        positives: The number s of positive records in the sample.
-        sample_size: The number m of records in the sample.
-        size: The number n of records.
-    """
+    """The factor C(k, s)·C(n − k, m − s) of a count k, a beta-binomial law of k − s."""
     negatives = sample_size - positives
     others = BetaBinomialFactor(size - sample_size, positives + 1, negatives + 1)
     return Moved(others, -positives)

@@ -156,19 +156,12 @@ class CountDistribution(ABC):
 
 @frozen(eq=False, slots=False)
 class TableLaw(CountDistribution):
-    """A law that is known up to a factor on first, first + 1, and so on.
+    """A law that is known up to a factor on first, first + 1, and so on."""
 
-    Args:
-        first: The first count of the table.
-        log_weights: The logarithm of the weight of each count; −inf where it is 0.
-        depth: How far below the largest the log-weights keep their digits, in nats.
-        rounding: A bound of the relative error of a weight within that depth.
-    """
-
-    first: int
-    log_weights: Reals
-    depth: float = 640.0
-    rounding: float = 3e-13
+    first: int  # the first count of the table
+    log_weights: Reals  # the logarithm of the weight of each count; −inf where it is 0
+    depth: float = 640.0  # how far below the largest the log-weights keep their digits, in nats
+    rounding: float = 3e-13  # a bound of the relative error of a weight within that depth
 
     @cached_property
     def _weights(self) -> Reals:
@@ -311,17 +304,15 @@ _DOUBLE = 40.0  # nats: e^−40 of a sum is beyond a double
 class WindowedLaw(CountDistribution):
     """A law of which a run of counts has nearly all probability.
 
-    Args:
-        table: The law on that run.
-        log_rest: A bound of the logarithm of the probability outside, and of that times the squared
-            distance from the run.
-        limits: The smallest and the largest count with a positive probability.
+    Attributes:
+        log_rest: A bound of the logarithm of the probability outside, and of that times the
+            squared distance from the run.
         make_whole: Makes the law of all counts, for what is asked far out in a tail.
     """
 
-    table: TableLaw
+    table: TableLaw  # the law on that run
     log_rest: float
-    limits: tuple[int, int]
+    limits: tuple[int, int]  # the smallest and the largest count with a positive probability
     make_whole: Callable[[], CountDistribution]
 
     @cached_property

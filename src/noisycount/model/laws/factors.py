@@ -354,10 +354,6 @@ def mode_and_turns(product: Product, support: tuple[int, int]) -> tuple[int, lis
 
     A log-concave product turns once. Of any other, the signs of the steps are taken at counts
     whose distances to the ends and to the kinks grow by a factor of 1.3.
-
-    Args:
-        product: The function.
-        support: The smallest and the largest count.
     """
     smallest, largest = support
     if product.is_log_concave:

@@ -114,12 +114,7 @@ class Expansion:
         return change + self.bend(offsets)
 
     def _bent(self, offsets: Reals, straight: Reals) -> Reals:
-        """The change but for the rest; in 60 digits where doubles cancel.
-
-        Args:
-            offsets: The offsets d.
-            straight: The slope times d, rounded.
-        """
+        """The change but for the rest; in 60 digits where doubles cancel."""
         terms = [straight, float(self.curvature) * offsets * offsets]
         terms.extend(kink.change(offsets) for kink in self.kinks)
         change = np.asarray(reduce(np.add, terms))
@@ -238,10 +233,6 @@ def gamma_ratio_expansion(count: int, shape: float) -> Expansion:
     """How ln Γ(k + shape)/Γ(k + 1) changes from k = count to count + d.
 
     Where the two gamma functions have little in common each is expanded on its own.
-
-    Args:
-        count: The count, at least 0.
-        shape: The shape, positive.
     """
     if shape <= count + 2:
         return Expansion(Decimal(0), lambda offsets: _gamma_ratio_change(count, shape, offsets))

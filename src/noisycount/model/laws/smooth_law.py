@@ -238,15 +238,7 @@ def mesh_points(
     fine: Sequence[tuple[float, float]],
     coarsest: float,
 ) -> MeshPoints:
-    """The points for sums of e^log_weight times other functions over the integer offsets.
-
-    Args:
-        log_weight: The logarithm of the weight at real offsets.
-        ends: The first and the last integer offset of the sum; wider by up to a block.
-        support: The first and the last integer offset at which the weight is positive.
-        fine: Runs of offsets, first and last, in which the sum may bend.
-        coarsest: The longest block, in integers.
-    """
+    """The points for sums of e^log_weight times other functions over the integer offsets."""
     limits = Limits(_STEEPEST, coarsest)
     grid = grid_between(log_weight, ends, support, fine, limits)
     offsets, rules, inside = grid.points()
@@ -262,18 +254,14 @@ _STRIDES = 1.25 ** np.arange(20)  # of a search for where a law has fallen, in o
 class SmoothLaw(CountDistribution):
     """A law that is known up to a factor around its centre.
 
-    Args:
-        limits: The smallest and the largest count with a positive probability.
-        centre: The smallest count of the largest probability.
-        log_weight: ln P[K = centre + d] − ln P[K = centre] for offsets d.
-        cuts: Offsets between which the log-weight is smooth and monotone.
+    Attributes:
         rarity: The logarithm of the least factor by which sums over points multiply a weight.
     """
 
-    limits: tuple[int, int]
-    centre: int
-    log_weight: Expansion
-    cuts: tuple[int, ...]
+    limits: tuple[int, int]  # the smallest and the largest count with a positive probability
+    centre: int  # the smallest count of the largest probability
+    log_weight: Expansion  # ln P[K = centre + d] − ln P[K = centre] for offsets d
+    cuts: tuple[int, ...]  # offsets between which the log-weight is smooth and monotone
     rarity: float = 0.0
 
     @property

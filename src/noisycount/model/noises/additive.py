@@ -393,12 +393,7 @@ class AdditiveNoise(SymmetricNoise):
 
 
 def require_log_concave(noise: SymmetricNoise, what: str) -> None:
-    """Refuse, with a ValueError, noise under which several runs of answers can mean the same.
-
-    Args:
-        noise: The noise.
-        what: What rests on a single threshold.
-    """
+    """Refuse, with a ValueError, noise under which several runs of answers can mean the same."""
     if not noise.is_log_concave:
         raise ValueError(
             f"mechanism must have a log-concave density for {what}, which rests on a single "
@@ -415,7 +410,7 @@ def _reach(errors: ErrorLaw, alpha: float) -> float:
 class ContinuousNoise(AdditiveNoise):
     """Noise on the real numbers, of any positive scale.
 
-    Args:
+    Attributes:
         scale: In records, positive and finite.
 
     Raises:

@@ -189,12 +189,7 @@ class Neighbours(ABC):
         """The population if the record is negative."""
 
     def beside(self, known: int, positives: int) -> Self:
-        """The neighbours to somebody who holds more records, which tell nothing about the others.
-
-        Args:
-            known: How many.
-            positives: How many of them are positive.
-        """
+        """The neighbours to somebody who holds more records that tell nothing about the others."""
         return replace(self, known=self.known + known, positives=self.positives + positives)
 
     def __iter__(self) -> Iterator[Population]:

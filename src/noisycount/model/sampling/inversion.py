@@ -77,15 +77,10 @@ class Law(ABC):
 
 @frozen
 class Geometric(Law):
-    """P[X = x] ∝ e^(−x/scale), below a limit if there is one.
+    """P[X = x] ∝ e^(−x/scale), below a limit if there is one."""
 
-    Args:
-        scale: Positive.
-        limit: How many values there are, at least 2; None: all.
-    """
-
-    scale: Fraction
-    limit: int | None = None
+    scale: Fraction  # positive
+    limit: int | None = None  # how many values there are, at least 2; None: all
 
     def weights(self, bits: int) -> Iterator[Enclosed]:
         """Each is the one before times e^(−1/scale)."""
@@ -105,13 +100,9 @@ class Geometric(Law):
 
 @frozen
 class HalfGaussian(Law):
-    """The absolute value of a discrete Gaussian: weights 1, and 2·e^(−x²/(2·scale²)) from 1 on.
+    """The absolute value of a discrete Gaussian: weights 1, and 2·e^(−x²/(2·scale²)) from 1 on."""
 
-    Args:
-        scale: Positive.
-    """
-
-    scale: Fraction
+    scale: Fraction  # positive
 
     def weights(self, bits: int) -> Iterator[Enclosed]:
         """Each is the one before times e^(−(2x + 1)/(2·scale²)), which is a product, too."""
@@ -192,16 +183,13 @@ class Inversion:
     it lies unless v is ⌊2^n·P[X < m]⌋ itself; then more digits are drawn. So the law is exact, as
     if U had all its digits.
 
-    Args:
-        law: What is drawn.
-        first: Its edges in 31 digits.
-        second: Its edges in 63 digits.
+    Attributes:
         guide: For each value of the first 14 digits the draw, or −1 where edges lie among them.
     """
 
-    law: Law
-    first: Integers = field(repr=False)
-    second: Integers = field(repr=False)
+    law: Law  # what is drawn
+    first: Integers = field(repr=False)  # its edges in 31 digits
+    second: Integers = field(repr=False)  # its edges in 63 digits
     guide: NDArray[np.int32] = field(repr=False)
 
     @classmethod

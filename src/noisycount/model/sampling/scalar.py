@@ -27,7 +27,7 @@ class RandomIntegers:
 
     An instance serves one release: nothing is shared between threads or forked processes.
 
-    Args:
+    Attributes:
         entropy: Gives that many random bytes; the operating system's unless a test replaces it.
     """
 
