@@ -22,9 +22,11 @@ from noisycount.ledger.budget import Loss
 from noisycount.model.half_width import error_within
 from noisycount.model.tables.combined import prefix_errors
 from noisycount.model.tables.levels import cell_level, range_levels, shares
+from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.release.answer import affordable
-from noisycount.release.wishes import TableWish
+from noisycount.release.dataset import affordable
+from noisycount.release.query_plan import TableQueryPlan
+from noisycount.release.table_queries import plan_of
 from tests.transcripts import (
     BUILT,
     PROJECT,
@@ -327,15 +329,11 @@ def test_the_answers_that_a_budget_pays_for_are_those_of_the_product() -> None:
 
 def test_the_noise_beside_hidden_keys_is_that_of_the_page() -> None:
     """It is g / ε where a person comes or goes; twice as much where their number is public."""
-    wish = TableWish(by="town", epsilon=Fraction(1, 2), delta=Fraction(1, 10**6), groups_per_unit=3)
-    scales = [
-        level.mechanism.exact_scale
-        for is_replacement in (False, True)
-        for level in wish.asked(
-            {"town": Kind.TEXT}, "person", is_replacement=is_replacement
-        ).plan.levels
-    ]
-    assert scales == [6, 12]
+    query = Query(by="town", epsilon=Fraction(1, 2), delta=Fraction(1, 10**6), groups_per_unit=3)
+    for is_replacement, scale in ((False, 6), (True, 12)):
+        plan = plan_of(query, {"town": Kind.TEXT}, "person", is_replacement=is_replacement)
+        assert isinstance(plan, TableQueryPlan)
+        assert [level.mechanism.exact_scale for level in plan.noise.levels] == [scale]
     assert "the scale $g/\\varepsilon$, or $2g/\\varepsilon$ where their number is public" in (
         read_page("mathematics/trees.md")
     )

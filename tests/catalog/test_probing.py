@@ -14,6 +14,7 @@ from noisycount.engines.places import files_of
 from noisycount.errors import NoisyCountError
 from noisycount.ledger.budget import budget_of
 from noisycount.ledger.ledger import Ledger
+from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
@@ -48,7 +49,8 @@ def written(place: Path) -> Written:
 def parsed(records: Records, where: str) -> str:
     """What the question means, or why it is refused."""
     try:
-        return records.meaning(where)
+        query = Query(wheres=[where], epsilon=1)
+        return str(records.plan(query, is_replacement=False).meaning)
     except NoisyCountError as error:
         return f"refused: {error}"
 

@@ -8,7 +8,7 @@ import pytest
 
 import noisycount as nc
 from noisycount.charts.bars import RefinementCurves
-from noisycount.release.answer import Release
+from noisycount.release.results import Release
 from tests.papers.test_papers import figure
 
 LAW = nc.Binomial(5912, 0.017)

@@ -5,23 +5,24 @@ import pytest
 from mpmath import mp, mpf
 
 from noisycount.engines.memory import MemorySource
-from noisycount.release.asked import AskedCells, AskedKeys
-from noisycount.release.wishes import TableWish
+from noisycount.query.query import Query
+from noisycount.release.query_plan import QueryPlan
+from noisycount.release.table_queries import CellsPlan, HiddenKeysPlan, plan_of
 from tests.release.neighbours import DELTA, HIDDEN, PAIRS, SCHEMA, Pair, mutated
 
 QUESTIONS = {"town": SCHEMA["town"]}
 
 
-def asked(pair: Pair) -> object:
+def asked(pair: Pair) -> QueryPlan:
     """The table as a desk understands it."""
-    wish = TableWish(**pair.question)
-    return wish.asked(QUESTIONS, "person", is_replacement=pair.is_replacement)
+    query = Query(**pair.question)
+    return plan_of(query, QUESTIONS, "person", is_replacement=pair.is_replacement)
 
 
 def loss(pair: Pair) -> Fraction:
     """The largest log-ratio of the laws of all answers, whose noises are independent."""
     table = asked(pair)
-    assert isinstance(table, AskedCells)
+    assert isinstance(table, CellsPlan)
     counts = []
     for records in pair.worlds:
         with MemorySource(records, SCHEMA, unit="person") as source:
@@ -30,7 +31,7 @@ def loss(pair: Pair) -> Fraction:
     return sum(
         (
             Fraction(int(np.abs(one - other).sum())) / level.mechanism.exact_scale
-            for level, one, other in zip(table.plan.levels, *counts, strict=True)
+            for level, one, other in zip(table.noise.levels, *counts, strict=True)
         ),
         Fraction(0),
     )
@@ -39,7 +40,7 @@ def loss(pair: Pair) -> Fraction:
 def shown(pair: Pair) -> mpf:
     """The larger probability, of the two data sets, that a key is shown that the other lacks."""
     table = asked(pair)
-    assert isinstance(table, AskedKeys)
+    assert isinstance(table, HiddenKeysPlan)
     counts: list[dict[object, int]] = []
     for records in pair.worlds:
         with MemorySource(records, SCHEMA, unit="person") as source:
@@ -53,9 +54,9 @@ def shown(pair: Pair) -> mpf:
     )
 
 
-def reached(table: AskedKeys, count: int) -> mpf:
+def reached(table: HiddenKeysPlan, count: int) -> mpf:
     """P[count + Z >= T] by the definition of discrete Laplace noise."""
-    plan = table.plan
+    plan = table.noise
     assert plan.threshold is not None
     scale, far = plan.levels[0].mechanism.exact_scale, plan.threshold - count
     x = mp.exp(-mpf(scale.denominator) / scale.numerator)

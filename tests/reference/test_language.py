@@ -9,12 +9,13 @@ from noisycount.engines.memory import MemorySource
 from noisycount.errors import PredicateError
 from noisycount.query import tokens as words
 from noisycount.query.grouping import OUTSIDE, Part
+from noisycount.query.key_sets import key_set
 from noisycount.query.normal_form import normal_form
 from noisycount.query.parser import parse
 from noisycount.query.parts import MOST_PARTS, parts_of
 from noisycount.query.schema import KINDS, Kind, Schema
 from noisycount.query.text import canonical_text, english
-from noisycount.tasks.table.asked import items, keys_of_column, values_of_part
+from noisycount.tasks.table.options import items, keys_of_column
 from tests.reference.ebnf import Grammar, Token
 from tests.reference.pages import blocks, rows, section, text
 
@@ -252,8 +253,8 @@ def test_groups_are_those_of_the_page(by: str, groups: str, known: str) -> None:
 def test_keys_are_those_of_the_page(by: str, keys: str, meant: str) -> None:
     """What is typed for keys stands for these."""
     (part,) = grouped(by)
-    values = values_of_part(part, keys_of_column(keys)[1])
-    assert ", ".join(shown(part.label(part.checked(value))) for value in values) == meant
+    found = key_set([part], {part.column.name: keys_of_column(keys)[1]})
+    assert ", ".join(shown(part.label(key)) for key in found.values[0]) == meant
 
 
 @pytest.mark.parametrize(

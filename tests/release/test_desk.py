@@ -28,9 +28,9 @@ from noisycount.ledger.ledger import Ledger
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.predicate import Predicate
 from noisycount.query.schema import Kind
-from noisycount.release.answer import Release
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
+from noisycount.release.results import Release
 from tests.release.workers import CountedSource
 
 SCHEMA = {"age": Kind.INTEGER, "person": Kind.INTEGER}

@@ -21,7 +21,7 @@ from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
-from noisycount.release.table_answer import TableRelease
+from noisycount.release.results import TableRelease
 
 SCHEMA = {
     "person": Kind.INTEGER,

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.release.plan import Goal
+from noisycount.query.query import Query
+from noisycount.release.query_plan import count_price
 from noisycount.tasks.plan import planned, planned_error
 
 
@@ -25,9 +26,9 @@ def test_the_price_is_that_of_the_plan(guess: int, percent: int, confidence: flo
         Fraction(percent, 100),
     )
     for within in texts:
-        assert Goal(within=within, guess=guess, confidence=confidence).price == price
+        assert count_price(Query(within=within, guess=guess, confidence=confidence)) == price
     error = Fraction(percent * guess, 100)
-    assert Goal(error=error, confidence=confidence).price == price
+    assert count_price(Query(error=error, confidence=confidence)) == price
     assert planned_error(error, confidence).epsilon == price
 
 
@@ -54,4 +55,4 @@ def test_the_price_is_that_of_the_plan(guess: int, percent: int, confidence: flo
 def test_a_goal_that_cannot_be_is_refused_by_name(goal: dict[str, Any], message: str) -> None:
     """One line that tells what was asked, and what would do."""
     with pytest.raises(ValueError, match=message):
-        _ = Goal(**goal).price
+        count_price(Query(**goal))

@@ -6,9 +6,11 @@ from hypothesis import strategies as st
 
 from noisycount.errors import PredicateError
 from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.release.rehearsal import MOST_UNITS, made_up, rehearsed_count, rehearsed_table
-from noisycount.release.wishes import ManyWish, TableWish
+from noisycount.release.rehearsal import MOST_UNITS, Rehearsed, made_up, rehearsed
+from noisycount.release.results import Release, TableRelease
+from noisycount.release.table_queries import plan_of
 
 COLUMNS = {
     "age": Kind.INTEGER,
@@ -31,34 +33,50 @@ WHERES = [
 ]
 
 
+def made_of(query: Query, unit: str | None, size: int | None = None) -> Rehearsed:
+    """Give the rehearsal of a question."""
+    return rehearsed(plan_of(query, COLUMNS, unit, is_replacement=False), unit, size)
+
+
+def count_of(where: str, unit: str | None, epsilon: int, size: int | None) -> Rehearsed:
+    """Give that of one count."""
+    return made_of(Query(wheres=[where], epsilon=epsilon), unit, size)
+
+
 @pytest.mark.parametrize("where", WHERES)
 @pytest.mark.parametrize("unit", [None, "person"])
 def test_every_question_has_a_rehearsal(where: str, unit: str | None) -> None:
     """Records can be made up for every kind of column and every literal, for rows and persons."""
-    made = rehearsed_count(where, COLUMNS, unit, Fraction(1), 300)
+    made = count_of(where, unit, 1, 300)
     assert made.units == 300
-    assert 0 <= made.count <= 300
+    assert made.counts is not None
+    assert 0 <= made.counts[0] <= 300
 
 
 def test_some_match_and_some_do_not() -> None:
     """A rehearsal shows a shape: its values lie on both sides of those that the question names."""
     for where in ("age >= 65", "town = 'Bern'", "smokes", "born < '1960-01-01'", "income < 1.5"):
-        made = rehearsed_count(where, COLUMNS, None, Fraction(1), 500)
-        assert 0 < made.count < 500, where
+        made = count_of(where, None, 1, 500)
+        assert made.counts is not None
+        assert 0 < made.counts[0] < 500, where
 
 
 def test_same_question_has_same_records() -> None:
     """Who rehearses again learns nothing new but the noise."""
-    first, again = (rehearsed_count("age >= 65", COLUMNS, None, Fraction(9), 500) for _ in "12")
-    assert first.count == again.count
+    first, again = (count_of("age >= 65", None, 9, 500) for _ in "12")
+    assert first.counts == again.counts
 
 
 def test_noise_is_that_of_the_price() -> None:
     """The answer is off as far as real ones are: so far with a probability of one in 1e12."""
-    made = [rehearsed_count("age >= 65", COLUMNS, None, Fraction(2), 50) for _ in range(20)]
-    far = DiscreteLaplace.for_epsilon(Fraction(2)).smallest_error(1e-12)
-    assert all(abs(each.answer - each.count) < far for each in made)
-    assert len({each.answer - each.count for each in made}) > 1
+    errors = []
+    for _ in range(20):
+        made = count_of("age >= 65", None, 2, 50)
+        assert isinstance(made.release, Release)
+        assert made.counts is not None
+        errors.append(abs(made.release.answer - made.counts[0]))
+    assert max(errors) < DiscreteLaplace.for_epsilon(Fraction(2)).smallest_error(1e-12)
+    assert len(set(errors)) > 1
 
 
 @given(st.integers(1, 10**12))
@@ -66,20 +84,20 @@ def test_size_is_bounded(size: int) -> None:
     """However large a public size is, a rehearsal stays quick."""
     with made_up({}, None, {}, 1) as source:
         assert source.check().rows == 1
-    assert rehearsed_count("true", COLUMNS, None, Fraction(1), size).units <= MOST_UNITS
+    assert count_of("true", None, 1, size).units <= MOST_UNITS
 
 
 def test_question_outside_the_language_is_refused() -> None:
     """What the desk refuses is refused here in the same words."""
     with pytest.raises(PredicateError, match="wage"):
-        rehearsed_count("wage > 3", COLUMNS, None, Fraction(1))
+        count_of("wage > 3", None, 1, None)
 
 
 @pytest.mark.parametrize("unit", [None, "person"])
 def test_table_has_its_shape(unit: str | None) -> None:
     """Every cell and margin that would be answered is there, with the counts behind them."""
     keys = {"town": ["Bern", "Biel", None]}
-    wish = TableWish(
+    query = Query(
         by=["town", "age:0,18,65", "smokes"],
         keys=keys,
         epsilon=Fraction(1),
@@ -87,7 +105,8 @@ def test_table_has_its_shape(unit: str | None) -> None:
         other=True,
         groups_per_unit=None if unit is None else 1,
     )
-    made = rehearsed_table(wish.asked(COLUMNS, unit, is_replacement=False), unit, 200)
+    made = made_of(query, unit, 200)
+    assert isinstance(made.release, TableRelease)
     assert len(made.release) == 3 * 3 * 2 + 1 + 1
     assert made.counts is not None
     assert len(made.counts) == len(made.release)
@@ -96,23 +115,24 @@ def test_table_has_its_shape(unit: str | None) -> None:
 
 def test_periods_are_filled() -> None:
     """Months that are asked for have made-up visits."""
-    wish = TableWish(by=["born:month"], keys={"born": ["2026-01", "2026-02"]}, epsilon=Fraction(1))
-    made = rehearsed_table(wish.asked(COLUMNS, None, is_replacement=False), None, 500)
+    query = Query(by=["born:month"], keys={"born": ["2026-01", "2026-02"]}, epsilon=Fraction(1))
+    made = made_of(query, None, 500)
     assert made.counts is not None
     assert min(made.counts) > 0
 
 
 def test_hidden_keys_stay_hidden() -> None:
     """Nobody listed the keys, so those of made-up records are shown from the threshold on alone."""
-    wish = TableWish(by=["town"], epsilon=Fraction(1), delta=Fraction(1, 10**6))
-    made = rehearsed_table(wish.asked(COLUMNS, None, is_replacement=False), None, 900)
+    query = Query(by=["town"], epsilon=Fraction(1), delta=Fraction(1, 10**6))
+    made = made_of(query, None, 900)
     assert made.counts is None
+    assert isinstance(made.release, TableRelease)
     assert len(made.release) >= 1
 
 
 def test_several_questions_have_counts() -> None:
     """Each question has its own count, in the order in which they were asked."""
-    wish = ManyWish(wheres=["age >= 65", "true"], epsilon=Fraction(1))
-    made = rehearsed_table(wish.asked(COLUMNS, None, is_replacement=False), None, 100)
+    query = Query(wheres=["age >= 65", "true"], is_list=True, epsilon=Fraction(1))
+    made = made_of(query, None, 100)
     assert made.counts is not None
     assert made.counts[0] < made.counts[1] == 100

@@ -8,9 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from noisycount.engines.memory import MemorySource
+from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.release.asked import AskedCells, AskedKeys
-from noisycount.release.wishes import TableWish
+from noisycount.release.table_queries import CellsPlan, HiddenKeysPlan, plan_of
 
 SCHEMA_OF_QUESTIONS = {"town": Kind.TEXT, "age": Kind.INTEGER}
 SCHEMA = {"person": Kind.INTEGER, **SCHEMA_OF_QUESTIONS}
@@ -62,22 +62,22 @@ def test_one_person_moves_no_level_by_more_than_its_noise_hides(
 ) -> None:
     """Whatever rows a person has, and whoever stands in their place; each count moves by one."""
     wish = {**wish, "keys": wish["keys"] if "town" in wish["by"] else None}
-    asked = TableWish(epsilon=1, **wish).asked(
-        SCHEMA_OF_QUESTIONS, "person", is_replacement=is_replacement
-    )
-    assert isinstance(asked, AskedCells)
+    where = wish.pop("where")
+    query = Query(epsilon=1, wheres=[] if where is None else [where], **wish)
+    asked = plan_of(query, SCHEMA_OF_QUESTIONS, "person", is_replacement=is_replacement)
+    assert isinstance(asked, CellsPlan)
     rest = dict(enumerate(others))
     first, second = (
         counts(asked, records({**rest, 99: mine})),
         counts(asked, records({**rest, 99: instead} if is_replacement else rest)),
     )
-    for level, one, other in zip(asked.plan.levels, first, second, strict=True):
+    for level, one, other in zip(asked.noise.levels, first, second, strict=True):
         moved = np.abs(one - other)
         assert moved.sum() <= level.sensitivity
         assert moved.max(initial=0) <= 1
 
 
-def counts(asked: AskedCells, rows: Rows) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
+def counts(asked: CellsPlan, rows: Rows) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
     """The true counts of each level."""
     question = asked.question.cell_question(asked.canonical)
     with MemorySource(rows, SCHEMA, unit="person") as source:
@@ -96,9 +96,9 @@ def test_one_person_has_no_more_hidden_keys_than_the_threshold_hides(  # noqa: P
     others: list[Rows], mine: Rows, instead: Rows, most: int, by: str, *, is_replacement: bool
 ) -> None:
     """Keys that only one of two neighbours has are as many as groups, of one person each."""
-    wish = TableWish(by=by, epsilon=1, delta="1e-6", groups_per_unit=most)
-    asked = wish.asked(SCHEMA_OF_QUESTIONS, "person", is_replacement=is_replacement)
-    assert isinstance(asked, AskedKeys)
+    query = Query(by=by, epsilon=1, delta="1e-6", groups_per_unit=most)
+    asked = plan_of(query, SCHEMA_OF_QUESTIONS, "person", is_replacement=is_replacement)
+    assert isinstance(asked, HiddenKeysPlan)
     rest = dict(enumerate(others))
     first, second = (
         hidden(asked, records({**rest, 99: mine})),
@@ -109,10 +109,10 @@ def test_one_person_has_no_more_hidden_keys_than_the_threshold_hides(  # noqa: P
         assert len(alone) <= most
         assert set(alone) <= {1}
     moved = sum(abs(first[key] - second[key]) for key in first | second)
-    assert moved <= asked.plan.levels[0].sensitivity
+    assert moved <= asked.noise.levels[0].sensitivity
 
 
-def hidden(asked: AskedKeys, rows: Rows) -> Counter[tuple[object, ...]]:
+def hidden(asked: HiddenKeysPlan, rows: Rows) -> Counter[tuple[object, ...]]:
     """The true count of each key."""
     found: Counter[tuple[object, ...]] = Counter()
     with MemorySource(rows, SCHEMA, unit="person") as source:

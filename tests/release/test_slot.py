@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from noisycount.errors import BudgetError, OverrunError, PredicateError, SourceError
 from noisycount.ledger.ledger import Ledger
-from noisycount.release.answer import Release
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from noisycount.release.reply_tick import ReplyTick
+from noisycount.release.results import Release
 from tests.release.test_desk import (
     CANARY,
     HALF,

@@ -10,7 +10,7 @@ from noisycount.ledger.budget import Loss
 from noisycount.ledger.price import TablePrice, odds_of
 from noisycount.model.tables.levels import cell_level, margin_levels
 from noisycount.release.plan import table_plan
-from noisycount.release.table_answer import TableRelease
+from noisycount.release.results import TableRelease
 
 _CELLS = cell_level(np.arange(3, dtype=np.int32)[:, np.newaxis], ("town",))
 

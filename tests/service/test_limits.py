@@ -11,7 +11,6 @@ from fastapi import FastAPI
 from starlette.types import Message, Receive, Scope, Send
 
 from noisycount import service
-from noisycount.release.answer import Release
 from noisycount.release.desk import Desk
 from noisycount.service.app import application
 from noisycount.service.auth import user_of
@@ -29,14 +28,14 @@ class Gate:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.counting, self.goes_on = Event(), Event()
-        release = Desk.release
+        answer = Desk.answer
 
-        def waiting(desk: Desk, *said: object, **named: object) -> Release:
+        def waiting(desk: Desk, *said: object, **named: object) -> object:
             self.counting.set()
             assert self.goes_on.wait(PATIENCE)
-            return release(desk, *said, **named)
+            return answer(desk, *said, **named)
 
-        monkeypatch.setattr(Desk, "release", waiting)
+        monkeypatch.setattr(Desk, "answer", waiting)
 
 
 @pytest.fixture
@@ -359,7 +358,7 @@ def test_an_error_of_the_service_tells_nothing(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("a canary of 815 persons")
 
-    monkeypatch.setattr(Desk, "release", fail)
+    monkeypatch.setattr(Desk, "answer", fail)
     with serving(configured(tmp_path)) as state:
         made = application(state, lines.append)
         made.dependency_overrides[user_of] = lambda: ANA

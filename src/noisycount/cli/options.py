@@ -29,9 +29,14 @@ from noisycount.readers.population import (
     noise_of_options,
 )
 from noisycount.tasks.refine.published import RefineQuery
-from noisycount.tasks.table.asked import margin_names
 from noisycount.tasks.table.forecast import Design
-from noisycount.tasks.table.options import as_delta, as_groups, as_margins, as_rho
+from noisycount.tasks.table.options import (
+    as_delta,
+    as_groups,
+    as_margins,
+    as_rho,
+    margin_names,
+)
 
 __all__ = [
     "Columns",

@@ -1,38 +1,141 @@
-"""Keys that somebody lists as the rows of a table of pandas, Polars or Arrow.
+"""The cells of a table, from the keys that an asker lists: typed, in Python, or as a data frame."""
 
-The cells of a table, from the keys that an asker lists.
-
-What a reader sees of the keys of a table.
-"""
-
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
-from datetime import date
+from datetime import date, timedelta
 from itertools import islice
 from math import prod
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.display.texts import ALL_KEYS, OTHER_KEYS, label_text, listed_text, summed_texts
 from noisycount.display.values import short
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
-from noisycount.model.tables.levels import Codes, Level, range_bounds
-from noisycount.query.grouping import MOST_CELLS, Key, KeySet, Part
+from noisycount.model.tables.table_labels import Label, TableLabels
+from noisycount.query.grouping import MOST_CELLS, Edges, Key, KeySet, Part
+from noisycount.query.schema import Kind
 
 __all__ = [
     "Keys",
-    "Label",
-    "TableLabels",
+    "Listed",
+    "Word",
     "found_keys",
     "in_one_order",
     "key_set",
+    "labels_of",
+    "values_of",
     "written_key",
     "written_keys",
 ]
+
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
+_RANGE = re.compile(r"(.+?)\.\.(.+)")
+_PERIODS = (
+    (re.compile(r"([0-9]{4})-?Q([1-4])"), 4, "{0:04d}-Q{1}"),
+    (re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])"), 12, "{0:04d}-{1:02d}"),
+)
+_TRUTHS = {"true": True, "false": False}
+
+
+@frozen
+class Word:
+    """A key as it was typed.
+
+    Attributes:
+        text: What it says; None: the missing value.
+        is_quoted: Whether it stands for itself, whatever it looks like.
+    """
+
+    text: str | None
+    is_quoted: bool = False
+
+
+Listed: TypeAlias = Sequence[Word]
+"""The keys of one column."""
+
+
+def values_of(column: str, kind: Kind, words: Listed) -> list[Label]:
+    """The values of a column that words stand for, ranges written out.
+
+    Args:
+        column: The name of the column.
+        kind: What it holds.
+        words: The keys.
+
+    Raises:
+        PredicateError: A word stands for no value of that kind, or there are too many.
+
+    Example:
+        >>> values_of("year", Kind.INTEGER, [Word("1..3"), Word(None)])
+        [1, 2, 3, None]
+    """
+    values: list[Label] = []
+    for word in words:
+        values.extend(islice(_values_of_word(column, kind, word), MOST_CELLS + 1 - len(values)))
+        if len(values) > MOST_CELLS:
+            raise PredicateError(f"keys of {column} are more than {MOST_CELLS:,}: list fewer")
+    return values
+
+
+def _spelled(part: Part, key: object) -> Iterable[object]:
+    """A key in Python's own types; of a range as it was typed, each of its keys."""
+    if not isinstance(key, Word):
+        return [key.item() if isinstance(key, np.generic) else key]
+    kind = Kind.TEXT if isinstance(part, Edges) else part.column.kind  # ranges go by their words
+    return values_of(part.column.name, kind, [key])
+
+
+def _values_of_word(column: str, kind: Kind, word: Word) -> Iterator[Label]:
+    if word.text is None:
+        yield None
+        return
+    ends = _RANGE.fullmatch(word.text)
+    if ends is None or word.is_quoted or kind in {Kind.TEXT, Kind.BOOLEAN}:
+        yield _value(kind, word.text)
+        return
+    low, high = ends.groups()
+    steps = _between(low, high)
+    if steps is None:
+        raise PredicateError(
+            f"keys of {column} have {word.text!r}: a range is of whole numbers, days, months, "
+            "quarters or years, and rises: 1..5, 2026-01..2026-12"
+        )
+    yield from steps
+
+
+def _value(kind: Kind, text: str) -> Label:
+    """One value; what does not fit stays text, which the table refuses in its own words."""
+    if kind.is_number and _WHOLE.fullmatch(text):
+        return int(text)
+    if kind is Kind.BOOLEAN:
+        return _TRUTHS.get(text.lower(), text)
+    return text
+
+
+def _between(low: str, high: str) -> Iterator[Label] | None:
+    """All values from one to another; None where they are of different kinds or do not rise."""
+    if _WHOLE.fullmatch(low) and _WHOLE.fullmatch(high):
+        return _rising(int(low), int(high))
+    for pattern, periods, shape in _PERIODS:
+        ends = [pattern.fullmatch(end) for end in (low, high)]
+        if all(ends):
+            first, last = (int(end[1]) * periods + int(end[2]) - 1 for end in ends if end)
+            steps = _rising(first, last)
+            return steps and (shape.format(step // periods, step % periods + 1) for step in steps)
+    try:
+        first_day, last_day = date.fromisoformat(low), date.fromisoformat(high)
+    except ValueError:
+        return None
+    days = _rising(0, (last_day - first_day).days)
+    return days and ((first_day + timedelta(day)).isoformat() for day in days)
+
+
+def _rising(first: int, last: int) -> Iterator[int] | None:
+    return iter(range(first, last + 1)) if first <= last else None
 
 
 def is_frame(keys: object) -> bool:
@@ -134,7 +237,14 @@ def _values_key_sets(part: Part, listed: Iterable[object] | None) -> tuple[Key, 
             f"keys of {part.text} are missing: list them, --keys {part.column.name}=a,b,c (in "
             "Python keys=)"
         )
-    values = [part.checked(_plain(key)) for key in listed]
+    spelled: list[object] = []
+    for key in listed:
+        spelled.extend(_spelled(part, key))
+        if isinstance(key, Word) and len(spelled) > MOST_CELLS:
+            raise PredicateError(
+                f"keys of {part.column.name} are more than {MOST_CELLS:,}: list fewer"
+            )
+    values = [part.checked(key) for key in spelled]
     if values == [None] and part.implied is not None:
         return (*part.implied, None)
     if not values:
@@ -148,9 +258,7 @@ def _listed(parts: Sequence[Part], keys: Sequence[object]) -> KeySet:
     _require_few(len(keys))
     if not keys:
         raise PredicateError("keys are none: list at least one cell")
-    cells = _coded(
-        parts, [_row(parts, key) for key in keys], lambda part, key: part.checked(_plain(key))
-    )
+    cells = _coded(parts, [_row(parts, key) for key in keys], _checked)
     first = np.unique(cells.codes, axis=0, return_index=True)[1]
     if len(first) < len(keys):
         twice = min(set(range(len(keys))) - set(first.tolist()))
@@ -158,9 +266,10 @@ def _listed(parts: Sequence[Part], keys: Sequence[object]) -> KeySet:
     return cells
 
 
-def _plain(key: object) -> object:
-    """A key in Python's own types."""
-    return key.item() if isinstance(key, np.generic) else key
+def _checked(part: Part, key: object) -> Key:
+    """The one key that is meant."""
+    (one,) = _spelled(part, key)
+    return part.checked(one)
 
 
 def _row(parts: Sequence[Part], key: object) -> Sequence[object]:
@@ -224,7 +333,7 @@ def in_one_order(keys: KeySet) -> tuple[KeySet, NDArray[np.int64]]:
         tuple(each[place] for place in np.argsort(rank))
         for each, rank in zip(keys.values, ranks, strict=True)
     )
-    codes: Codes = np.stack(
+    codes = np.stack(
         [rank[keys.codes[:, place]] for place, rank in enumerate(ranks)], axis=1
     ).astype(np.int32)
     order = np.lexsort(codes.T[::-1])
@@ -270,110 +379,14 @@ def _read(part: Part, key: object) -> Key:
     return date.fromisoformat(key) if is_day else key  # type: ignore[arg-type, return-value]
 
 
-Label: TypeAlias = int | str | bool | None
-
-
-@frozen
-class TableLabels:
-    """What a reader sees of the keys of a table.
-
-    Attributes:
-        names: What the table is grouped by.
-        values: The labels of the keys of each part.
-        cells: The places of each cell's keys among them, shape (cells, parts); None: there are no
-            sums over parts.
-        is_hidden: Whether only the records know the keys, so that the total is of them all.
-    """
-
-    names: tuple[str, ...]
-    values: tuple[tuple[Label, ...], ...]
-    cells: Codes | None = field(default=None, repr=False, compare=False)
-    is_hidden: bool = False
-
-    @classmethod
-    def of_keys(cls, keys: KeySet, *, is_hidden: bool = False) -> Self:
-        """The labels of the keys of a table."""
-        return cls(
-            tuple(part.column.name for part in keys.parts),
-            tuple(
-                tuple(part.label(key) for key in values)
-                for part, values in zip(keys.parts, keys.values, strict=True)
-            ),
-            keys.codes,
-            is_hidden,
-        )
-
-    def of(self, level: Level) -> Iterator[tuple[Label, ...]]:
-        """The labels of each node; None where a part is summed over, and for missing values."""
-        if level.codes is None:
-            (values,) = self.values
-            for first, last in range_bounds(level).tolist():
-                yield (f"{values[first]} … {values[last]}",)
-            return
-        for codes in level.codes.tolist():
-            yield tuple(
-                None if code < 0 else values[code]
-                for values, code in zip(self.values, codes, strict=True)
-            )
-        for _ in range(level.size - len(level.codes)):
-            yield (None,) * len(self.names)
-
-    def texts(self, level: Level, node: int) -> tuple[str, ...]:
-        """What people read for the keys of one node; where a part is summed over, of which keys."""
-        if level.codes is None:
-            return tuple(map(str, next(islice(self.of(level), node, None))))
-        return self._texts(level, level.codes, [node])[0]
-
-    def all_texts(self, level: Level) -> list[tuple[str, ...]]:
-        """The same of each node."""
-        if level.codes is None:
-            return [tuple(map(str, labels)) for labels in self.of(level)]
-        return self._texts(level, level.codes, range(level.size))
-
-    def sums(self, level: Level) -> list[str | None]:
-        """Of whom each node of a level is the sum; None of cells, and of ranges, which say it."""
-        if level.codes is None or not _summed(level.codes):
-            return [None] * level.size
-        told = self.all_texts(level)
-        return [ALL_KEYS if set(texts) == {ALL_KEYS} else "; ".join(texts) for texts in told]
-
-    def _texts(self, level: Level, codes: Codes, nodes: Sequence[int]) -> list[tuple[str, ...]]:
-        """What people read for the keys of some nodes."""
-        found = []
-        for node, sums in zip(nodes, self._sums(level, _summed(codes), nodes), strict=True):
-            summed = iter(sums)
-            listed = codes[node].tolist() if node < len(codes) else []
-            found.append(
-                tuple(
-                    next(summed) if code < 0 else label_text(values[code])
-                    for values, code in zip(self.values, listed, strict=True)
-                )
-                if listed
-                else (OTHER_KEYS,) * len(self.names)
-            )
-        return found
-
-    def _sums(
-        self, level: Level, summed: Sequence[int], nodes: Sequence[int]
-    ) -> list[tuple[str, ...]]:
-        """What stands for the parts over which nodes of a level sum."""
-        cells = self.cells
-        if not summed or cells is None:
-            return [()] * len(nodes)
-        if self.is_hidden or (level.of_cell[len(cells) :] >= 0).any():
-            return [(ALL_KEYS,) * len(summed)] * len(nodes)
-        if len(cells) == prod(map(len, self.values)):
-            return [tuple(listed_text(self.values[part]) for part in summed)] * len(nodes)
-        own = level.of_cell[: len(cells)]
-        rows = np.flatnonzero(own == nodes[0]) if len(nodes) == 1 else np.arange(len(cells))
-        keys = zip(own[rows].tolist(), cells[rows][:, summed].tolist(), strict=True)
-        found = summed_texts(
-            (node, [self.values[part][code] for part, code in zip(summed, codes, strict=True)])
-            for node, codes in keys
-        )
-        return [found[node] for node in nodes]
-
-
-def _summed(codes: Codes) -> list[int]:
-    """The parts over which a level sums."""
-    return np.flatnonzero((codes < 0).all(axis=0)).tolist() if len(codes) else []
+def labels_of(keys: KeySet, *, is_hidden: bool = False) -> TableLabels:
+    """What a reader sees of the keys of a table."""
+    return TableLabels(
+        tuple(part.column.name for part in keys.parts),
+        tuple(
+            tuple(part.label(key) for key in values)
+            for part, values in zip(keys.parts, keys.values, strict=True)
+        ),
+        keys.codes,
+        is_hidden,
+    )

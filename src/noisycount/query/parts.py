@@ -4,27 +4,42 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from noisycount.errors import PredicateError
+from noisycount.frozen import frozen
 from noisycount.query.grouping import Edges, Part, Period, Plain, Span
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind, Schema, close_names
 
-__all__ = ["MOST_PARTS", "parts_of"]
+__all__ = ["MOST_PARTS", "Item", "parts_of"]
 
 
 MOST_PARTS = 8
-
-
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 
-
 _REAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
-
 
 _SPANS = {span.name.lower(): span for span in Span}
 
 
+@frozen
+class Item:
+    """One of the things that a table is grouped by.
+
+    Attributes:
+        column: The name of the column.
+        grouping: Edges such as `0,18,65`, or `month`, `quarter`, `year`; empty: each value.
+    """
+
+    column: str
+    grouping: str = ""
+
+    @property
+    def text(self) -> str:
+        """The item as one types it."""
+        return f"{self.column}:{self.grouping}" if self.grouping else self.column
+
+
 def parts_of(
-    by: str | Sequence[str], schema: Mapping[str, Kind], unit: str | None
+    by: str | Sequence[str | Item], schema: Mapping[str, Kind], unit: str | None
 ) -> tuple[Part, ...]:
     """The parts of a table.
 
@@ -43,7 +58,8 @@ def parts_of(
         >>> [part.text for part in parts_of("age:0,18,65,town", schema, None)]
         ['age:0,18,65', 'town']
     """
-    written = [by] if isinstance(by, str) else list(by)
+    listed = [by] if isinstance(by, str) else by
+    written = [each.text if isinstance(each, Item) else each for each in listed]
     if not all(isinstance(each, str) for each in written):
         raise PredicateError(f"by must be names of columns, got {str(by)[:80]!r}")
     items = [item for each in written for item in items_of(each, schema)]

@@ -1,15 +1,30 @@
-"""Whose records are counted, and what they may pay."""
+"""Whose records are counted, what they may pay, and what is left of that."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
 
+from noisycount.display.numbers import approximately, exact_text, rounded_down
 from noisycount.display.texts import told_name
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
-from noisycount.ledger.budget import Budget, budget_of
-from noisycount.ledger.entries import check_text
+from noisycount.ledger.budget import Budget, Loss, budget_of
+from noisycount.ledger.entries import Analyst, check_text
+from noisycount.model.searches import first_true
 
-__all__ = ["Dataset", "LateDataset"]
+__all__ = [
+    "Dataset",
+    "LateDataset",
+    "RemainingBudget",
+    "affordable",
+    "left_words",
+    "next_words",
+]
+
+
+_MOST = 10**25  # more answers than any budget pays for: 1e6 over half the square of 1e-9
+_CHEAP = Fraction(1, 10**9)  # the least price
 
 
 @frozen
@@ -75,3 +90,112 @@ class LateDataset(Shown):
     def told(self) -> str:
         """What it is called to whoever reads an answer."""
         return told_name(self.name)
+
+
+@frozen
+class RemainingBudget:
+    """Two budgets that must both pay for one more answer, and what is left of each.
+
+    Attributes:
+        dataset_budget: That of the data set.
+        of_dataset: The largest ε that it still pays for.
+        quota: That of whoever asks, over all data sets; None: there is none.
+        of_quota: The largest ε that it still pays for; None where there is none.
+
+    Example:
+        >>> from noisycount.ledger.budget import PureBudget
+        >>> dataset, quota = PureBudget(Fraction(2)), PureBudget(Fraction(1, 5))
+        >>> RemainingBudget(dataset, Fraction(1), quota, Fraction(1, 10)).object["budget"]
+        '0.2'
+    """
+
+    dataset_budget: Budget
+    of_dataset: Fraction
+    quota: Budget | None = None
+    of_quota: Fraction | None = None
+
+    @classmethod
+    def of(cls, budget: Budget, spent: Loss, analyst: Analyst, own: Loss) -> "RemainingBudget":
+        """What two budgets leave, where the analyst has one.
+
+        Args:
+            budget: That of the data set.
+            spent: What its answers have cost.
+            analyst: Who asks.
+            own: What the analyst's questions have cost.
+        """
+        quota = analyst.budget
+        return cls(budget, budget.left(spent), quota, None if quota is None else quota.left(own))
+
+    @property
+    def remaining(self) -> Fraction:
+        """The largest ε at which one more question may be asked."""
+        return self.of_dataset if self.of_quota is None else min(self.of_dataset, self.of_quota)
+
+    @property
+    def budget(self) -> Budget:
+        """The budget of which that is left."""
+        if self.quota is None or self.of_quota is None or self.of_dataset <= self.of_quota:
+            return self.dataset_budget
+        return self.quota
+
+    @property
+    def is_a_sum(self) -> bool:
+        """Whether prices in ε add up in either budget."""
+        return self.dataset_budget.is_a_sum and (self.quota is None or self.quota.is_a_sum)
+
+    @property
+    def object(self) -> dict[str, Any]:
+        """All of it as JSON; sums are exact texts."""
+        return {
+            "remaining": exact_text(self.remaining),
+            "budget": self.budget.written,
+            "dataset_remaining": exact_text(self.of_dataset),
+            "dataset_budget": self.dataset_budget.written,
+            "quota_remaining": None if self.of_quota is None else exact_text(self.of_quota),
+            "quota": None if self.quota is None else self.quota.written,
+        }
+
+
+def affordable(budget: Budget, spent: Loss, epsilon: Fraction) -> int:
+    """How many answers at an ε a budget pays for, on top of what was spent."""
+
+    def is_refused(answers: int) -> bool:
+        more = Loss(answers * epsilon, answers * epsilon**2 / 2)
+        return not budget.admits(spent + more)
+
+    return first_true(lambda answers: is_refused(answers + 1), 0, _MOST)
+
+
+def left_words(budget: Budget, spent: Loss) -> str:
+    """What is left of a budget: the largest price of one answer, and how many cheap ones it pays.
+
+    Example:
+        >>> from noisycount.ledger.budget import ConcentratedBudget, PureBudget
+        >>> left_words(PureBudget(Fraction(2)), Loss.of(Fraction("1.55")))
+        'ε = 0.45 for one answer, or 45 answers at ε = 0.01'
+        >>> left_words(ConcentratedBudget(Fraction("0.1")), Loss())
+        'ε = 0.447 for one answer, or 2,000 answers at ε = 0.01'
+    """
+    largest = budget.left(spent)
+    if not largest:
+        return "nothing"
+    one, cheap = f"ε = {rounded_down(largest)} for one answer", _cheap(largest)
+    if cheap < _CHEAP:
+        return one
+    return f"{one}, or {affordable(budget, spent, cheap):,} answers at ε = {exact_text(cheap)}"
+
+
+def next_words(largest: Fraction) -> str:
+    """What the next answer may cost; of prices that do not add up nothing else is left over."""
+    return f"the next may cost up to {approximately(largest)}"
+
+
+def _cheap(largest: Fraction) -> Fraction:
+    """A price of one digit, from a hundredth to a tenth of the largest."""
+    power = Fraction(10)
+    while power * 10 <= largest:
+        power *= 10
+    while power > largest:
+        power /= 10
+    return power / 10

@@ -1,48 +1,47 @@
 """From a question to a published answer: reserve, count, add noise, store, reply."""
 
+import secrets
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, cast
 
 from noisycount.display.values import Shown
 from noisycount.engines.check import Check, Closing
 from noisycount.engines.interface import Source
+from noisycount.errors import (
+    LedgerError,
+    NoisyCountError,
+    PurposeError,
+    SourceError,
+    without_traceback,
+)
 from noisycount.frozen import frozen
 from noisycount.ledger.approximate import NeighbourRelation, neighbours_of_size
-from noisycount.ledger.entries import Analyst, Request
+from noisycount.ledger.budget import Loss
+from noisycount.ledger.entries import Analyst, Entry, TableAnswer, asks_for_table
 from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.replies import entry_of_request
 from noisycount.ledger.transactions import Enclosure
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.key_sets import Keys
-from noisycount.query.predicate import columns
-from noisycount.query.reading import read
+from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.release.answer import Release
-from noisycount.release.asked import OneCount
-from noisycount.release.dataset import Dataset, LateDataset
-from noisycount.release.draw import unreadable_as_missing
-from noisycount.release.plan import Goal
-from noisycount.release.purchase import Bought, Draw, Purchase, remaining
+from noisycount.release.dataset import Dataset, LateDataset, RemainingBudget
+from noisycount.release.query_plan import Forms, Published, QueryPlan
 from noisycount.release.reply_tick import ReplyTick
-from noisycount.release.table_answer import TableRelease
-from noisycount.release.wishes import ManyWish, TableWish, Wish
-from noisycount.validation import Exactly, fraction_of_one
+from noisycount.release.results import Release, TableRelease
+from noisycount.release.table_queries import plan_of
+from noisycount.validation import Exactly
 
 __all__ = ["Desk", "Enclose"]
 
 
-Result = TypeVar("Result")
-
-
-Told = TypeVar("Told", Release, TableRelease)
-
-
-Enclose = Callable[[Any], Enclosure]
-
-
+Enclose: TypeAlias = Callable[[Any], Enclosure]
 """Gives what is written with a release, which is of the class that was asked for."""
+_PAID = "the debit stays, and to ask the same again costs nothing more"
 
 
 @frozen(repr=False)
@@ -116,7 +115,7 @@ class Desk(Shown, Closing):
         Raises:
             LedgerError: The ledger cannot be read.
         """
-        return remaining(self.ledger, self.dataset, self.analyst)
+        return self._remains_now.remaining
 
     def release(  # noqa: PLR0913 - each stands for a whole goal
         self,
@@ -160,8 +159,15 @@ class Desk(Shown, Closing):
                 could not be counted, and the debit stays.
             OverrunError: There was no answer when replies left the slot; a debit made stays.
         """
-        goal = Goal(epsilon, within, error, guess, confidence)
-        return self._at_slot(partial(self._reply, where, goal, key, purpose))
+        query = Query(
+            wheres=[where],
+            epsilon=epsilon,
+            within=within,
+            error=error,
+            guess=guess,
+            confidence=confidence,
+        )
+        return cast("Release", self.answer(query, key, purpose))
 
     def release_many(  # noqa: PLR0913 - each says something of its own
         self,
@@ -197,8 +203,16 @@ class Desk(Shown, Closing):
         Source: C. Canonne, G. Kamath and T. Steinke, The Discrete Gaussian for Differential Privacy
         (2020), Theorem 14; the ρ of (ε, δ) by Corollary 13.
         """
-        wish = ManyWish(wheres=wheres, epsilon=epsilon, rho=rho, delta=delta, noise=noise)
-        return self._at_slot(partial(self._table, wish, confidence, key, purpose))
+        query = Query(
+            wheres=wheres,
+            is_list=True,
+            epsilon=epsilon,
+            rho=rho,
+            delta=delta,
+            noise=noise,
+            confidence=confidence,
+        )
+        return cast("TableRelease", self.answer(query, key, purpose))
 
     def release_table(  # noqa: PLR0913, PLR0917 - each says something of its own
         self,
@@ -265,10 +279,10 @@ class Desk(Shown, Closing):
             >>> [row.labels for row in table.rows], table.errors, table.remaining
             ([('Bern',), ('Chur',)], (3,), Fraction(1, 1))
         """
-        wish = TableWish(
+        query = Query(
+            wheres=() if where is None else [where],
             by=by,
             keys=keys,
-            where=where,
             epsilon=epsilon,
             delta=delta,
             margins=margins,
@@ -277,8 +291,27 @@ class Desk(Shown, Closing):
             other=other,
             groups_per_unit=groups_per_unit,
             cumulative=cumulative,
+            confidence=confidence,
         )
-        return self._at_slot(partial(self._table, wish, confidence, key, purpose))
+        return cast("TableRelease", self.answer(query, key, purpose))
+
+    def answer(
+        self,
+        query: Query,
+        key: str | None = None,
+        purpose: str | None = None,
+        plan: QueryPlan | None = None,
+    ) -> Published:
+        """What a question asks: a table, or of one question alone a count; as `release` tells.
+
+        Args:
+            query: The question.
+            key: As for `release`, like `purpose`.
+            purpose: What the answer is for.
+            plan: What the question means for these records, where that is known.
+        """
+        reply = partial(self._answer, query, key, purpose, plan)
+        return reply() if self.slot is None else self.slot.reply(reply)
 
     def _facts(self) -> dict[str, object]:
         """What may be asked, and what is left."""
@@ -295,85 +328,120 @@ class Desk(Shown, Closing):
         }
 
     @property
-    def _purchase(self) -> Purchase:
-        return Purchase(self.source, self.ledger, self.dataset, self.analyst)
+    def _remains_now(self) -> RemainingBudget:
+        """What is left of the two budgets now."""
+        analyst, spent = self.analyst, self.ledger.paid(self.dataset.name)
+        own = Loss() if analyst.budget is None else self.ledger.paid_by(analyst.name)
+        return RemainingBudget.of(self.dataset.budget, spent, analyst, own)
 
-    def _at_slot(self, reply: Callable[[], Result]) -> Result:
-        """A reply when its slot ends, or as soon as it is there."""
-        return reply() if self.slot is None else self.slot.reply(reply)
+    def _remains_of(self, entry: Entry) -> RemainingBudget:
+        """The same after a debit that was just made, whose totals say so."""
+        budget, own = self.dataset.budget, entry.analyst_spent
+        return RemainingBudget.of(budget, entry.spent, self.analyst, own)
 
-    def _reply(self, where: str, goal: Goal, key: str | None, purpose: str | None) -> Release:
-        """Reserve, count, add noise, store; give what is told of it."""
-        found = read(where, self.source.schema)
-        predicate, price = found.normal, goal.price
-        count = OneCount.of(found, price)
-        mechanism, where = count.mechanism, count.text
-        request, formers = count.requests(self.dataset.name, self.source)
+    def _answer(
+        self, query: Query, key: str | None, purpose: str | None, plan: QueryPlan | None
+    ) -> Published:
+        """The one answer to a question, drawn now or found in the ledger.
 
-        def draw() -> int:
-            return mechanism.release(*self.source.count([predicate]))
+        A key is random where nobody names one, not the digest, which depends on the version: that
+        tells the content of the records.
+        """
+        source, dataset = self.source, self.dataset
+        if plan is None:
+            is_replacement = neighbours_of_size(dataset.size) is NeighbourRelation.REPLACEMENT
+            plan = plan_of(query, source.schema, source.unit, is_replacement=is_replacement)
+        request, formers = forms = plan.requests(dataset.name, source)
+        source.require_unchanged()
+        if purpose is None and dataset.needs_purpose:
+            self._require_asked(forms)
+        if not self.ledger.has_answer(request, formers):
+            source.prepare()
+        key = secrets.token_hex(16) if key is None else key
+        entry, charged = self.ledger.reserve(
+            key, request, dataset.budget, self.analyst, formers, purpose=purpose
+        )
+        remains = self._remains_now if not charged else self._remains_of(entry)
+        told = partial(
+            plan.published,
+            charged=charged,
+            remains=remains,
+            source=source,
+            confidence=query.confidence,
+        )
+        return told(entry) if entry.answer is not None else self._stored(entry, plan, told)
 
-        def told(bought: Bought) -> Release:
-            return Release(
-                answer=count.answer(bought.entry),
-                epsilon=price,
-                charged=bought.charged.epsilon or Fraction(0),
-                remaining=bought.remains.remaining,
-                remains=bought.remains,
-                dataset=bought.dataset,
-                where=where,
-                mechanism=mechanism,
-                key=bought.entry.key,
-                unit=self.source.unit,
-                confidence=goal.confidence,
-                unreadable_as_missing=unreadable_as_missing(columns(predicate), self.source),
+    def _require_asked(self, forms: Forms) -> None:
+        """The refusal of a spend without a purpose; who has the answer already asks for it again.
+
+        Whether somebody else has it makes no difference: nobody could else find out for nothing.
+        """
+        entry = entry_of_request(self.ledger, *forms)
+        if entry is None or entry.answer is None or not self.analyst.may_see(entry):
+            raise PurposeError(
+                "purpose is missing: say what the answer is for, such as 'quarterly report', as the"
+                f" owner of data set {self.dataset.told!r} wants to know; nothing was charged"
             )
 
-        return self._bought(request, formers, draw, key, purpose, told)
+    def _stored(
+        self, entry: Entry, plan: QueryPlan, told: Callable[[Entry], Published]
+    ) -> Published:
+        """The entry with its stored answer, and what is left then.
 
-    def _table(
-        self, wish: Wish, confidence: float, key: str | None, purpose: str | None
-    ) -> TableRelease:
-        """The same as `_reply` for many counts."""
-        fraction_of_one(confidence, "confidence")
-        is_replacement = neighbours_of_size(self.dataset.size) is NeighbourRelation.REPLACEMENT
-        asked = wish.asked(self.source.schema, self.source.unit, is_replacement=is_replacement)
-        request, formers = asked.requests(self.dataset.name, self.source)
-        draw = partial(asked.drawn, self.source)
-
-        def told(bought: Bought) -> TableRelease:
-            shown = asked.shown(bought.entry)
-            return TableRelease(
-                answers=shown.answers,
-                plan=asked.plan,
-                levels=shown.levels,
-                labels=shown.labels,
-                charged=bought.charged,
-                remaining=bought.remains.remaining,
-                remains=bought.remains,
-                dataset=bought.dataset,
-                key=bought.entry.key,
-                where=asked.where,
-                unit=self.source.unit,
-                has_other=asked.has_other,
-                is_additive=asked.plan.groups == 1 and asked.plan.threshold is None,
-                is_cumulative=asked.is_cumulative,
-                confidence=confidence,
-                unreadable_as_missing=unreadable_as_missing(asked.read, self.source),
+        An answer that could not be stored goes no further: whoever asked could else collect one
+        from each failure, all of them for one price.
+        """
+        try:
+            return self._enclosed(entry, self._drawn(plan), told)
+        except SourceError as error:
+            refusal: NoisyCountError = without_traceback(error)
+        except LedgerError as error:
+            refusal = LedgerError(f"{error}; {_PAID}")
+        except Exception:  # noqa: BLE001 - its text, whatever it is, could hold the answer
+            refusal = LedgerError(
+                "the answer could not be stored, and why is withheld, as it may hold the answer;"
+                f" {_PAID}"
             )
+        except BaseException as interruption:
+            without_traceback(interruption)
+            raise
+        raise refusal
 
-        return self._bought(request, formers, draw, key, purpose, told)
+    def _enclosed(
+        self, entry: Entry, answer: int | TableAnswer, told: Callable[[Entry], Published]
+    ) -> Published:
+        """The same where nothing fails; its frame holds the answer, and no refusal may hold it."""
+        answer, enclosure = _as_asked(entry, answer), None
+        if self.enclose is not None:
+            enclosure = self.enclose(told(replace(entry, answer=answer)))
+        return told(self.ledger.store(entry, answer, enclosure))
 
-    def _bought(  # noqa: PLR0913, PLR0917 - all that decides an answer and its charge
-        self,
-        request: Request,
-        formers: Sequence[Request],
-        draw: Draw,
-        key: str | None,
-        purpose: str | None,
-        told: Callable[[Bought], Told],
-    ) -> Told:
-        """What is told of the answer to a request, and of a new one what is written with it."""
-        enclose = self.enclose
-        enclosed = None if enclose is None else lambda bought: enclose(told(bought))
-        return told(self._purchase.bought(request, formers, draw, key, purpose, enclosed))
+    def _drawn(self, plan: QueryPlan) -> int | TableAnswer:
+        """The noisy answer; what goes wrong could tell the true one, so it ends in `_unless`."""
+        answer = _unless_it_fails(partial(plan.drawn, self.source))
+        if answer is None:
+            raise SourceError(
+                f"data set {self.dataset.told!r} could not be counted, and why is withheld, as it"
+                " may quote a record; the debit stays: check that the records can be read, and in"
+                " time, then ask again, which costs nothing more unless they have changed"
+            )
+        return answer
+
+
+def _as_asked(entry: Entry, answer: int | TableAnswer) -> int | TableAnswer:
+    """An answer in the form of the debit: one question may have been asked alone, or as a list."""
+    if isinstance(answer, int):
+        return TableAnswer.of([[answer]]) if asks_for_table(entry) else answer
+    is_one = [len(level) for level in answer.levels] == [1]
+    return int(answer.levels[0][0]) if is_one and not asks_for_table(entry) else answer
+
+
+def _unless_it_fails(draw: Callable[[], int | TableAnswer]) -> int | TableAnswer | None:
+    """The noisy answer, or None: no error, of whatever class, may leave with what it knows."""
+    try:
+        return draw()
+    except Exception:  # noqa: BLE001 - its text could hold a count
+        return None
+    except BaseException as interruption:
+        without_traceback(interruption)
+        raise

@@ -7,7 +7,6 @@ Whether an engine gives every answer as it should, for whoever owns the records 
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -28,17 +27,15 @@ from noisycount.engines.opening import bench_of, files, served
 from noisycount.engines.places import ServedTable, ServerPlace, files_of
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
-from noisycount.ledger.entries import Analyst, Entry, Request, asked_of, asked_part
+from noisycount.ledger.entries import Analyst, Entry, asked_of, asked_part
 from noisycount.ledger.ledger import Ledger
-from noisycount.query.predicate import columns
-from noisycount.query.reading import read
+from noisycount.query.query import Query
 from noisycount.query.schema import Kind, Schema
-from noisycount.query.text import canonical_text, english
-from noisycount.release.asked import AskedTable, OneCount
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk, Enclose
-from noisycount.release.draw import unreadable_as_missing
+from noisycount.release.query_plan import Forms, QueryPlan, unreadable_as_missing
 from noisycount.release.reply_tick import ReplyTick
+from noisycount.release.table_queries import plan_of
 
 __all__ = ["UTF", "Records", "checked_records", "checked_table", "examined_engine"]
 
@@ -56,8 +53,8 @@ class Records(Shown, Closing):
         ...     path = Path(folder, "survey.csv")
         ...     _ = path.write_text("person,age\n1,31\n1,32\n2,29\n")
         ...     with Records.open(path, Statement("survey", unit="person")) as records:
-        ...         records.meaning("age >= 30")
-        'age is at least 30'
+        ...         list(records.columns)
+        ['age']
     """
 
     name: str
@@ -146,50 +143,13 @@ class Records(Shown, Closing):
         written = self._source.written.columns
         return {name: written[name] for name in self._source.schema}
 
-    def unreadable_as_missing(self, where: str) -> tuple[str, ...]:
-        """The columns of a question whose cells, where they could not be read, count as missing.
-
-        Raises:
-            PredicateError: the question is outside the language.
-        """
-        return unreadable_as_missing(columns(read(where, self._source.schema).asked), self._source)
-
-    def meaning(self, where: str) -> str:
-        """A question in plain English, to follow "records where"; it depends on no record.
-
-        Raises:
-            PredicateError: the question is outside the language.
-        """
-        return english(read(where, self._source.schema).normal)
-
-    def text(self, where: str) -> str:
-        """The canonical text of a question, as an answer tells it; it depends on no record.
-
-        Raises:
-            PredicateError: the question is outside the language.
-        """
-        return canonical_text(read(where, self._source.schema).normal)
-
-    def wordings(self, where: str) -> set[str]:
-        """The texts under which a ledger may hold a question: in normal form, and as it is asked.
-
-        Raises:
-            PredicateError: the question is outside the language.
-        """
-        found = read(where, self._source.schema)
-        return {canonical_text(found.asked), canonical_text(found.normal)}
-
-    def earlier(self, where: str, entries: Iterable[Entry]) -> list[Entry]:
+    def earlier(self, texts: Collection[str], entries: Iterable[Entry]) -> list[Entry]:
         """Those of a ledger's entries that ask the same count of these very records, at any price.
 
         Args:
-            where: the question in the predicate language.
+            texts: the wordings under which a ledger may hold it.
             entries: of the ledger.
-
-        Raises:
-            PredicateError: the question is outside the language.
         """
-        texts = self.wordings(where)
         versions = {self._source.version, *self._source.former_versions}
         return [
             entry
@@ -213,23 +173,22 @@ class Records(Shown, Closing):
             if entry.request.dataset == self.name
         )
 
-    def requests(self, table: AskedTable) -> tuple[Request, Sequence[Request]]:
-        """What asks a ledger for a table, and what it may hold in its place."""
-        return table.requests(self.name, self._source)
-
-    def count_requests(self, where: str, epsilon: Fraction) -> tuple[Request, Sequence[Request]]:
-        """The same for one count at a price.
+    def plan(self, query: Query, *, is_replacement: bool) -> QueryPlan:
+        """What a question means for these records; it depends on no record.
 
         Raises:
-            PredicateError: the question is outside the language.
+            ValueError: a price is out of range.
+            PredicateError: it cannot be asked of them.
         """
-        return OneCount.of(read(where, self._source.schema), epsilon).requests(
-            self.name, self._source
-        )
+        return plan_of(query, self._source.schema, self.unit, is_replacement=is_replacement)
 
-    def unreadable_in(self, table: AskedTable) -> tuple[str, ...]:
-        """The columns of a table whose cells, where they could not be read, count as missing."""
-        return unreadable_as_missing(table.read, self._source)
+    def requests(self, plan: QueryPlan) -> Forms:
+        """What asks a ledger for an answer, and what it may hold in its place."""
+        return plan.requests(self.name, self._source)
+
+    def unreadable_in(self, plan: QueryPlan) -> tuple[str, ...]:
+        """The columns of a question whose cells, where they could not be read, count as missing."""
+        return unreadable_as_missing(plan.read, self._source)
 
     def desk(
         self,

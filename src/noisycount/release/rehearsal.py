@@ -1,25 +1,18 @@
-"""The values that a question itself names: all that made-up records are made of.
+"""The same question asked of records that nobody has: counted and noised as real ones would be.
 
-Records that nobody has: made from the names and kinds of columns, and from the question.
-
-The same question asked of made-up records: counted and noised as the real one would be.
+They are made from the names and kinds of columns, and from the values that the question names.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 from random import Random
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from noisycount.engines.interface import Source
 from noisycount.engines.memory import MemorySource
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.entries import TableAnswer
-from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.grouping import Edges, Key, KeySet, Part, Period
 from noisycount.query.predicate import (
     And,
@@ -32,23 +25,19 @@ from noisycount.query.predicate import (
     Pattern,
     Predicate,
     Range,
-    columns,
 )
-from noisycount.query.reading import read
 from noisycount.query.schema import Kind
-from noisycount.release.asked import AskedCells, AskedKeys, AskedQuestions, AskedTable
-from noisycount.release.table_answer import TableRelease
+from noisycount.release.query_plan import Published, QueryPlan, TableQueryPlan
+from noisycount.release.table_queries import CellsPlan, HiddenKeysPlan
 
 if TYPE_CHECKING:
     from noisycount.engines.truth import Record
 
 __all__ = [
     "MOST_UNITS",
-    "RehearsedCount",
-    "RehearsedTable",
+    "Rehearsed",
     "made_up",
-    "rehearsed_count",
-    "rehearsed_table",
+    "rehearsed",
 ]
 
 
@@ -205,138 +194,60 @@ _UNITS = 1000  # where nobody knows how many there are
 
 
 @frozen
-class RehearsedCount:
-    """A count of made-up records.
+class Rehearsed:
+    """A question that was asked of made-up records.
 
     Attributes:
         units: How many persons or rows were made up.
-        count: How many of them match; it says nothing of real ones.
-        answer: The same with noise.
-    """
-
-    units: int
-    count: int
-    answer: int
-
-
-@frozen
-class RehearsedTable:
-    """A table of made-up records.
-
-    Attributes:
-        units: How many persons or rows were made up.
-        counts: Without noise, row by row; None where keys are hidden.
+        counts: Without noise, row by row, which say nothing of real ones; None where keys are
+            hidden.
         release: With noise; it is in no ledger.
     """
 
     units: int
     counts: tuple[int, ...] | None
-    release: TableRelease
+    release: Published
 
 
-def rehearsed_count(
-    where: str,
-    schema: Mapping[str, Kind],
-    unit: str | None,
-    epsilon: Fraction,
-    size: int | None = None,
-) -> RehearsedCount:
-    """The count of made-up units, and one answer about it.
+def rehearsed(
+    plan: QueryPlan, unit: str | None, size: int | None = None, confidence: float = 0.95
+) -> Rehearsed:
+    """The counts of made-up units, with the noise that real ones would have.
 
     Args:
-        where: The question.
-        schema: The columns that questions may use.
-        unit: The column that names the person; None: rows are counted.
-        epsilon: The price that a real answer would have.
-        size: How many units there are, where that is public.
-
-    Raises:
-        PredicateError: The question is outside the language.
-
-    Example:
-        >>> made = rehearsed_count("age >= 65", {"age": Kind.INTEGER}, None, Fraction(1), 500)
-        >>> made.units, 0 < made.count < 500
-        (500, True)
-    """
-    predicate = read(where, schema).normal
-    units, names = _units(size), set(columns(predicate))
-    with made_up(_kinds(names), unit, _gathered(examples_of_where(predicate)), units) as source:
-        (count,) = source.count([predicate])
-    return RehearsedCount(units, count, DiscreteLaplace.for_epsilon(epsilon).release(count))
-
-
-def rehearsed_table(
-    asked: AskedTable, unit: str | None, size: int | None = None, confidence: float = 0.95
-) -> RehearsedTable:
-    """A table of made-up units.
-
-    Args:
-        asked: The table, understood and priced.
+        plan: The question, understood and priced.
         unit: The column that names the person; None: rows are counted.
         size: How many units there are, where that is public.
         confidence: With which errors are stated.
+
+    Example:
+        >>> from noisycount.query.query import Query
+        >>> from noisycount.release.table_queries import plan_of
+        >>> asked = Query(wheres=["age >= 65"], epsilon=1)
+        >>> plan = plan_of(asked, {"age": Kind.INTEGER}, None, is_replacement=False)
+        >>> made = rehearsed(plan, None, 500)
+        >>> made.units, 0 < made.counts[0] < 500
+        (500, True)
     """
-    units = _units(size)
-    with made_up(_kinds(asked.read), unit, _examples(asked), units) as source:
-        answer = asked.drawn(source)
-        exact = _exact(asked, source)
-    shown = asked.published(answer)
-    release = TableRelease(
-        answers=shown.answers,
-        plan=asked.plan,
-        levels=shown.levels,
-        labels=shown.labels,
-        charged=Loss(),
-        remaining=Fraction(0),
-        dataset=MADE_UP,
-        key="",
-        where=asked.where,
-        unit=unit,
-        has_other=asked.has_other,
-        is_additive=asked.plan.groups == 1 and asked.plan.threshold is None,
-        is_cumulative=asked.is_cumulative,
-        confidence=confidence,
-    )
-    levels = None if exact is None else asked.published(exact).answers
-    counts = None if levels is None else tuple(int(each) for level in levels for each in level)
-    return RehearsedTable(units, counts, release)
+    units = min(size or _UNITS, MOST_UNITS)
+    kinds = {column.name: column.kind for column in sorted(plan.read, key=lambda each: each.name)}
+    told = {"remaining": Fraction(0), "dataset": MADE_UP, "key": "", "unit": unit}
+    with made_up(kinds, unit, _examples(plan), units) as source:
+        release = plan.result(plan.drawn(source), Loss(), confidence=confidence, **told)
+        exact = plan.counted(source)
+    if exact is None or isinstance(exact, int):
+        return Rehearsed(units, exact if exact is None else (exact,), release)
+    assert isinstance(plan, TableQueryPlan)  # noqa: S101 - others have one count
+    levels = plan.shown(exact)["answers"]
+    return Rehearsed(units, tuple(int(each) for level in levels for each in level), release)
 
 
-def _exact(asked: AskedTable, source: Source) -> TableAnswer | None:
-    """The counts without noise, as they are kept; None for hidden keys."""
-    if isinstance(asked, AskedCells):
-        question = asked.question.cell_question(asked.canonical)
-        return TableAnswer.of(source.count_cells(question))
-    if isinstance(asked, AskedQuestions):
-        ordered = [asked.questions.predicates[place] for place in asked.questions.order]
-        return TableAnswer.of([np.array(source.count(ordered), dtype=np.int64)])
-    return None
-
-
-def _examples(asked: AskedTable) -> Examples:
-    """The values that a table names."""
-    found: list[tuple[Column, object]] = []
-    if isinstance(asked, AskedQuestions):
-        for predicate in asked.questions.predicates:
-            found += examples_of_where(predicate)
-    elif isinstance(asked, AskedCells | AskedKeys):
-        question = asked.question
-        found += examples_of_keys(question.parts, question.keys)
-        if question.where is not None:
-            found += examples_of_where(question.where)
-    return _gathered(found)
-
-
-def _gathered(pairs: Iterable[tuple[Column, object]]) -> Examples:
+def _examples(plan: QueryPlan) -> Examples:
+    """The values that a question names."""
+    found = [pair for each in plan.predicates for pair in examples_of_where(each)]
+    if isinstance(plan, CellsPlan | HiddenKeysPlan):
+        found = [*examples_of_keys(plan.question.parts, plan.question.keys), *found]
     gathered: defaultdict[str, list[object]] = defaultdict(list)
-    for column, value in pairs:
+    for column, value in found:
         gathered[column.name].append(value)
     return gathered
-
-
-def _kinds(read: Iterable[Column]) -> dict[str, Kind]:
-    return {column.name: column.kind for column in sorted(read, key=lambda each: each.name)}
-
-
-def _units(size: int | None) -> int:
-    return min(size or _UNITS, MOST_UNITS)

@@ -20,9 +20,10 @@ from noisycount.display.numbers import approximately, exact_text, percent, signe
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import PureBudget
-from noisycount.release.answer import Release
-from noisycount.tasks.count import Answer, answer_to
-from noisycount.tasks.count_display import answer_object
+from noisycount.query.query import Query
+from noisycount.release.results import Release
+from noisycount.tasks.answer import Answer, answer_to
+from noisycount.tasks.answer_display import answer_object
 from noisycount.tasks.plan import Plan, plan_object, planned
 from noisycount.tasks.refine.estimate import Refinement, refined, refinement_object
 from noisycount.terminal.files import new_file
@@ -95,7 +96,7 @@ class Demonstration:
         check_charts()
         plan = planned(GUESS, WITHIN, CONFIDENCE)
         answer = _answer(plan, folder)
-        release = answer.release
+        release = answer.count
         refinement = refined(release.answer, SIZE, RATE, release.epsilon)
         with status("drawing"):
             pictures = _save(refinement, folder)
@@ -114,7 +115,8 @@ def _answer(plan: Plan, folder: Path) -> Answer:
         name="rand_hie", source=survey_path(), unit="person", size=SIZE, budget=_BUDGET
     )
     configuration = Config(None, sqlite_url((folder / "ledger.db").absolute()), {})
-    return answer_to(WHERE, survey, configuration, plan.epsilon, CONFIDENCE)
+    query = Query(wheres=[WHERE], epsilon=plan.epsilon, confidence=CONFIDENCE)
+    return answer_to(query, survey, configuration)
 
 
 def _save(refinement: Refinement, folder: Path) -> tuple[Path, ...]:
@@ -146,7 +148,7 @@ class Step(NamedTuple):
 
 def steps(shown: Demonstration) -> list[Step]:
     """The five steps in plain words."""
-    release = shown.answer.release
+    release = shown.answer.count
     return [*_asked(shown.plan, release), *_answered(shown)]
 
 
@@ -169,7 +171,7 @@ def _asked(plan: Plan, release: Release) -> Iterator[Step]:
 def _answered(shown: Demonstration) -> Iterator[Step]:
     """The steps from the answer on."""
     answer, refinement = shown.answer, shown.refinement
-    release, told, (low, high) = answer.release, refinement.told, refinement.interval
+    release, told, (low, high) = answer.count, refinement.told, refinement.interval
     paid = (
         "It was paid for before, so it cost nothing now and is the same answer"
         if release.repeated
@@ -179,7 +181,7 @@ def _answered(shown: Demonstration) -> Iterator[Step]:
         f"The answer: {signed(release.answer)} ±{answer.error} persons",
         f"With {percent(CONFIDENCE)} confidence the true count lies within ±{answer.error} of "
         f"{signed(release.answer)}. {paid}; {exact_text(release.remaining)} of the budget of "
-        f"{answer.budget.text} is left. What anybody can learn from it: "
+        f"{answer.dataset.budget.text} is left. What anybody can learn from it: "
         f"{answer.odds}.",
     )
     yield Step(

@@ -21,8 +21,8 @@ from noisycount.readers.dataset import of_table
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from noisycount.release.frames import desk_of_frame
-from noisycount.tasks.count import dataset_asked
 from noisycount.tasks.opening import as_configured, records_of
+from noisycount.tasks.question import dataset_asked
 
 __all__ = ["Wish"]
 

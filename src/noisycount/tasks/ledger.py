@@ -21,7 +21,7 @@ from noisycount.ledger.chain import Head
 from noisycount.ledger.entries import Entry, TableAnswer, asked_of
 from noisycount.ledger.exact import optional_text
 from noisycount.ledger.state import Verification
-from noisycount.release.answer import left_words
+from noisycount.release.dataset import left_words
 from noisycount.terminal.printing import seen_from_here
 
 __all__ = [

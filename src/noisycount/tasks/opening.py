@@ -8,7 +8,7 @@ What was spent of the two budgets that pay for an answer.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,14 +21,14 @@ from noisycount.frozen import frozen
 from noisycount.ledger.address import Address
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import Head
-from noisycount.ledger.entries import Analyst, Entry, Request
+from noisycount.ledger.entries import Analyst, Entry
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.replies import entry_of_request
 from noisycount.ledger.state import Verification
 from noisycount.ledger.storage import require_no_row
-from noisycount.release.answer import Remains
+from noisycount.release.dataset import RemainingBudget
 from noisycount.release.desk import Desk, Enclose
-from noisycount.release.purchase import remains_of
+from noisycount.release.query_plan import CountPlan, Forms
 from noisycount.release.records import Records
 from noisycount.release.reply_tick import ReplyTick
 
@@ -191,23 +191,24 @@ class Counter:
         """The file of the ledger; None for a server."""
         return self.configuration.ledger_file
 
-    def earlier(self, where: str, analyst: Analyst) -> list[Entry]:
+    def earlier(self, plan: CountPlan, analyst: Analyst) -> list[Entry]:
         """The debits that asked the same count of these very records, at any price.
 
         Args:
-            where: The question in the predicate language.
+            plan: The question.
             analyst: Who looks; what only others asked is left out.
 
         Raises:
-            NoisyCountError: It is outside the language, or the ledger cannot be read.
+            LedgerError: The ledger cannot be read.
         """
         if self.ledger is None:
             return []
-        texts = map(json.dumps, self.records.wordings(where))  # as questions hold them
+        wordings = plan.wordings
+        texts = map(json.dumps, wordings)  # as questions hold them
         asked = [entry for text in texts for entry in self.ledger.asking(self.records.name, text)]
-        return [each for each in self.records.earlier(where, asked) if analyst.may_see(each)]
+        return [each for each in self.records.earlier(wordings, asked) if analyst.may_see(each)]
 
-    def is_free(self, analyst: Analyst, requests: tuple[Request, Sequence[Request]]) -> bool:
+    def is_free(self, analyst: Analyst, requests: Forms) -> bool:
         """Whether an analyst asked for the same before, and so may know that it is free.
 
         Args:
@@ -306,9 +307,11 @@ class Spent:
         return cls(dataset, analyst, ledger.paid(dataset.account), ledger.paid_by(analyst.name))
 
     @property
-    def remains(self) -> Remains:
+    def remains(self) -> RemainingBudget:
         """What is left of both budgets."""
-        return remains_of(self.dataset.budget, self.of_dataset, self.analyst, self.of_analyst)
+        return RemainingBudget.of(
+            self.dataset.budget, self.of_dataset, self.analyst, self.of_analyst
+        )
 
     def with_more(self, price: Loss) -> Self:
         """What was spent after one more answer."""

@@ -22,7 +22,7 @@ from noisycount.ledger.exact import is_in_range, optional_text
 from noisycount.model.half_width import epsilon_within, error_within, readable_epsilon_within
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scales import as_written
-from noisycount.release.answer import affordable, next_words
+from noisycount.release.dataset import affordable, next_words
 from noisycount.release.plan import TablePlan
 
 __all__ = [

@@ -19,7 +19,7 @@ from noisycount.display.numbers import (
     signed,
 )
 from noisycount.frozen import frozen
-from noisycount.release.answer import next_words
+from noisycount.release.dataset import next_words
 from noisycount.tasks.plan import Plan
 
 __all__ = ["Dots", "goal_words", "plan_facts", "preview", "preview_heading"]

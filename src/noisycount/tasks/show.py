@@ -17,10 +17,10 @@ from noisycount.engines.forms import ColumnForm
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer
-from noisycount.release.answer import Remains, next_words
+from noisycount.release.dataset import RemainingBudget, next_words
+from noisycount.tasks.answer import StoredCount
 from noisycount.tasks.backup import SHORTEST_KEY
 from noisycount.tasks.check_display import value_words
-from noisycount.tasks.count import StoredCount
 from noisycount.tasks.ledger import (
     answer_object,
     answer_words,
@@ -78,7 +78,7 @@ class View:
     unit: str | None
     is_said: bool
     columns: Mapping[str, ColumnForm]
-    remains: Remains
+    remains: RemainingBudget
     entries: tuple[Entry, ...] = ()
     usual: Fraction = _USUAL
 
@@ -98,7 +98,7 @@ class View:
                 name, unit, columns = records.name, records.unit, records.forms
             entries = tuple(ledger.entries(name)) if ledger else ()
         spent = entries[-1].spent if entries else Loss()
-        remains = Remains(dataset.budget, dataset.budget.left(spent))
+        remains = RemainingBudget(dataset.budget, dataset.budget.left(spent))
         return cls(dataset, unit, is_said, columns, remains, entries)
 
     @classmethod

@@ -11,7 +11,6 @@ from sqlalchemy import event, insert
 from noisycount.ledger.chain import Head, chained
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.storage import LEDGER
-from noisycount.release.answer import Release
 from noisycount.release.desk import Desk
 from noisycount.service.api.questions import owner_of_name
 from noisycount.service.state import ServiceState
@@ -182,14 +181,14 @@ def test_two_requests_of_one_key_that_meet(
 ) -> None:
     """The second is told to wait while the first is counted, and gets its bytes afterwards."""
     counting, goes_on, told = Event(), Event(), []
-    release = Desk.release
+    answer = Desk.answer
 
-    def waiting(self: Desk, *said: object, **named: object) -> Release:
+    def waiting(self: Desk, *said: object, **named: object) -> object:
         counting.set()
         assert goes_on.wait(60)
-        return release(self, *said, **named)
+        return answer(self, *said, **named)
 
-    monkeypatch.setattr(Desk, "release", waiting)
+    monkeypatch.setattr(Desk, "answer", waiting)
     caller = calling(state)
     first = Thread(target=lambda: told.append(caller.ask(COUNT, "one")))
     first.start()
@@ -208,15 +207,15 @@ def test_a_request_waits_for_no_request_of_another(
 ) -> None:
     """While a key of one analyst is worked on, the same key of another is answered."""
     counting, goes_on, told = Event(), Event(), []
-    release = Desk.release
+    answer = Desk.answer
 
-    def waiting(self: Desk, *said: object, **named: object) -> Release:
+    def waiting(self: Desk, *said: object, **named: object) -> object:
         if not counting.is_set():
             counting.set()
             assert goes_on.wait(60)
-        return release(self, *said, **named)
+        return answer(self, *said, **named)
 
-    monkeypatch.setattr(Desk, "release", waiting)
+    monkeypatch.setattr(Desk, "answer", waiting)
     first = Thread(target=lambda: told.append(calling(state).ask(COUNT, "one")))
     first.start()
     assert counting.wait(60)

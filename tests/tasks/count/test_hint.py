@@ -5,29 +5,37 @@ from typing import Any
 
 import pytest
 
-from noisycount.ledger.approximate import NeighbourRelation
-from noisycount.ledger.budget import budget_of
+from noisycount.config.config import DatasetConfig
 from noisycount.ledger.entries import Analyst
-from noisycount.tasks.count import Answer, hints
+from noisycount.query.query import Query
+from noisycount.tasks.answer import Answer
 from tests.commands import Run, configure
 
 
-def answer_of(
-    number: int, error: int, size: int | None = None, epsilon: Fraction = Fraction(1, 100)
+def answer_of(  # noqa: PLR0913, PLR0917 - all that a hint rests on
+    number: int,
+    error: int,
+    size: int | None = None,
+    epsilon: Fraction = Fraction(1, 100),
+    guess: float | None = None,
+    within: float | None = None,
 ) -> Answer:
     """An answer of which no more is asked than its number, its error and its price."""
-    release: Any = SimpleNamespace(answer=number, epsilon=epsilon)
-    return Answer(
-        release=release,
-        meaning="",
+
+    class Stated(Answer):
+        count: Any = SimpleNamespace(answer=number, epsilon=epsilon)
+        error: Any = property(lambda _: error)
+
+    unused: Any = None
+    return Stated(
+        query=Query(wheres=["true"], guess=guess, within=within),
+        plan=unused,
+        dataset=DatasetConfig(name="survey", source=Path("/survey.csv"), size=size),
         unit=None,
-        neighbours=NeighbourRelation.ADD_REMOVE,
-        budget=budget_of(2),
         analyst=Analyst(),
-        error=error,
-        confidence=0.95,
         ledger=None,
-        size=size,
+        remains=unused,
+        release=Stated.count,
     )
 
 
@@ -60,25 +68,25 @@ def test_an_interval_holds_what_a_count_can_be(
 def test_a_guess_that_was_far_off_is_told(number: int, guess: float, told: str) -> None:
     """With the ε that the goal needs for this answer."""
     price = Fraction(15, 1000) if number < guess else Fraction(15, 100)
-    answer = answer_of(number, 20 if number == 310 else 300, epsilon=price)
-    (hint,) = hints(answer, guess, 0.2)
+    error = 20 if number == 310 else 300
+    (hint,) = answer_of(number, error, None, price, guess, 0.2).hints
     assert told in hint
 
 
 def test_a_goal_that_is_missed_is_told() -> None:
     """Where the error is more than the share of all that the count may be."""
-    (hint,) = hints(answer_of(65, 18, epsilon=Fraction(17, 100)), 120, 0.15)
+    (hint,) = answer_of(65, 18, None, Fraction(17, 100), 120, 0.15).hints
     assert hint == (
         "the guess of 120 was too large, and the goal is missed: ±15 % of 65 needs ε = 0.32"
     )
-    assert hints(answer_of(102, 18), 120, 0.15) == []  # it may be 120
+    assert answer_of(102, 18, guess=120, within=0.15).hints == []  # it may be 120
 
 
 @pytest.mark.parametrize(("number", "guess"), [(80, 100), (100, 100), (150, 100)])
 def test_a_guess_that_was_near_needs_no_hint(number: int, guess: float) -> None:
     """Up to twice or half of what the count may be."""
-    assert hints(answer_of(number, 20), guess, 0.2) == []
-    assert hints(answer_of(number, 20)) == []
+    assert answer_of(number, 20, guess=guess, within=0.2).hints == []
+    assert answer_of(number, 20).hints == []
 
 
 def test_a_better_answer_is_not_overlooked(run: Run, here: Path) -> None:

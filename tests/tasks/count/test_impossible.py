@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
+from noisycount.query.reading import read
 from noisycount.query.schema import Kind
-from noisycount.tasks import count as question
-from noisycount.tasks.count import impossible_hints
-from noisycount.tasks.table import table as tables
+from noisycount.tasks import question
+from noisycount.tasks.question import impossible_hints
 from tests.commands import Refused, Run, configure
 
 COLUMNS = {"age": Kind.INTEGER, "health": Kind.TEXT}
@@ -17,7 +17,7 @@ BY_HEALTH = ("--by", "health", "--keys", "health=good,poor", "--groups-per-unit"
 
 def test_what_a_part_asks_of_one_record_at_once_may_be_meant_otherwise() -> None:
     """A person has many rows, but each of them is one record."""
-    (told,) = impossible_hints(["health = 'poor' and health = 'good'"], COLUMNS)
+    (told,) = impossible_hints([read("health = 'poor' and health = 'good'", COLUMNS).normal])
     assert told == (
         "no record can satisfy health = 'good' and health = 'poor', all of it at once: write or "
         "between its parts where one of them is enough"
@@ -27,7 +27,7 @@ def test_what_a_part_asks_of_one_record_at_once_may_be_meant_otherwise() -> None
 def test_few_of_many_questions_are_told() -> None:
     """Each once, and how many more there are."""
     wheres = [f"age > {age} and age < 3" for age in (4, 4, 5, 6, 7, 8)]
-    *told, more = impossible_hints(wheres, COLUMNS)
+    *told, more = impossible_hints(read(where, COLUMNS).normal for where in wheres)
     assert [hint.partition(", ")[0] for hint in told] == [
         f"no record can satisfy age < 3 and age > {age}" for age in (4, 5, 6)
     ]
@@ -53,8 +53,7 @@ def test_a_question_that_matches_nothing_says_so(
     assert f"where asks in vain: {HINT}" in refused(*COUNT[:-1], *asked)
     assert not (here / "ledger.db").exists()
     with monkeypatch.context() as before:
-        for module in (question, tables):
-            before.setattr(module, "impossible_hints", lambda *_: [])
+        before.setattr(question, "impossible_hints", lambda _: [])
         paid = run(*COUNT, *asked).object
     again = run(*COUNT, *asked).object
     assert (again["key"], again["repeated"], HINT in again["hints"]) == (paid["key"], True, True)

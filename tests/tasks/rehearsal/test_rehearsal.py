@@ -1,54 +1,60 @@
 import json
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
-from noisycount.errors import NoisyCountError
+from noisycount.query.key_sets import Word
+from noisycount.query.parts import Item
+from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.tasks.rehearsal import (
-    CountRehearsal,
-    Rehearsal,
-    TableRehearsal,
-    made_up_words,
-    rehearsal_object,
-    rehearsal_words,
-)
-from noisycount.tasks.table.asked import Asked, Item, Word
-from noisycount.tasks.table.table import Pay
-from noisycount.tasks.table.wish import RowGoal, Viewed
+from noisycount.release.results import Release
+from noisycount.tasks.question import plan_in
+from noisycount.tasks.rehearsal import Rehearsal, made_up_words, rehearsal_object, rehearsal_words
 
-VIEW = Viewed({"age": Kind.INTEGER, "town": Kind.TEXT}, "person", is_replacement=False)
-PRICE = Pay(Fraction(1), None, 0.95)
+COLUMNS = {"age": Kind.INTEGER, "town": Kind.TEXT}
 
 
-def count(pay: Pay = PRICE) -> CountRehearsal:
-    """Give the rehearsal of one question."""
-    return CountRehearsal.of("age >= 65", VIEW, pay, 5912)
+def rehearsal(query: Query, size: int | None = None) -> Rehearsal:
+    """Give the rehearsal of a question."""
+    plan = plan_in(query, COLUMNS, "person", is_replacement=False)
+    return Rehearsal.of(query, plan, "person", size)
 
 
-def table() -> TableRehearsal:
+def count(**price: Any) -> Rehearsal:  # noqa: ANN401 - of several kinds
+    """Give that of one count."""
+    return rehearsal(Query(wheres=["age >= 65"], **(price or {"epsilon": Fraction(1)})), 5912)
+
+
+def release_of(told: Rehearsal) -> Release:
+    """Give its answer."""
+    assert isinstance(told.told.release, Release)
+    return told.told.release
+
+
+def table() -> Rehearsal:
     """Give the rehearsal of a table."""
     keys = {"town": [Word("Bern"), Word("Biel")]}
-    asked = Asked(by=(Item("town"),), keys=keys, groups_per_unit=1)
-    return TableRehearsal.of(asked, VIEW, PRICE, None)
+    return rehearsal(Query(by=(Item("town"),), keys=keys, groups_per_unit=1, epsilon=Fraction(1)))
 
 
 def test_error_is_that_of_the_price() -> None:
     """±3 at 95 % is what ε = 1 gives, here as for a real answer."""
-    assert (count().error, count().epsilon) == (3, 1)
+    release = release_of(count())
+    assert (release.error, release.epsilon) == (3, 1)
 
 
 def test_goal_has_its_price() -> None:
     """Who asks for ±20 with 95 % sees the ε that it costs."""
-    goal = Pay(None, RowGoal(1.0, 20, 0.95), 0.95)
-    assert count(goal).epsilon == Fraction("0.15")
-    assert count(goal).error <= 20
+    release = release_of(count(within=1.0, guess=20, confidence=0.95))
+    assert release.epsilon == Fraction("0.15")
+    assert release.error <= 20
 
 
 def test_price_must_be_in_epsilon() -> None:
     """One count has no other price."""
-    with pytest.raises(NoisyCountError, match="needs a price"):
-        count(Pay(None, None, 0.95))
+    with pytest.raises(ValueError, match="must be given"):
+        count(rho=Fraction(1))
 
 
 @pytest.mark.parametrize("told", [count(), table()], ids=["count", "table"])
@@ -63,7 +69,8 @@ def test_nothing_is_said_of_the_data_set(told: Rehearsal) -> None:
 def test_words_tell_how_far_off() -> None:
     """The sentence has the count, the answer and their distance."""
     told = count()
-    off = abs(told.told.answer - told.told.count)
+    assert told.told.counts is not None
+    off = abs(release_of(told).answer - told.told.counts[0])
     assert rehearsal_words(told).endswith(f"so {off:,} off")
 
 

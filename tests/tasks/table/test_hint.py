@@ -12,7 +12,7 @@ from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import cell_level, margin_levels
 from noisycount.release.plan import TablePlan, table_plan
-from noisycount.tasks.table.table import one_group_words
+from noisycount.tasks.answer import one_group_words
 
 NAMES = ("town", "sex")
 CODES = np.array(list(product(range(6), range(2))), np.int32)

@@ -231,7 +231,7 @@ def test_each_file_is_named_once_it_is_written(
     def full(*_: object) -> None:
         raise NoisyCountError("the disk is full")
 
-    monkeypatch.setattr("noisycount.tasks.table.asking.save_rows", full)
+    monkeypatch.setattr("noisycount.tasks.table.files.save_rows", full)
     told = run(*asked, "--output", "other.csv")
     assert "the disk is full" in told.errors
     assert "excellent" in told.output

@@ -1,8 +1,10 @@
 import pytest
 
 from noisycount.errors import PredicateError
+from noisycount.model.tables.table_labels import Label
+from noisycount.query.key_sets import Word, values_of
 from noisycount.query.schema import Kind
-from noisycount.tasks.table.asked import Value, Word, items, keys_of_column, margin_names, values_of
+from noisycount.tasks.table.options import items, keys_of_column, margin_names
 
 
 @pytest.mark.parametrize(
@@ -67,7 +69,7 @@ def test_what_are_no_keys_is_refused(text: str) -> None:
         (Kind.DATE, "2024-02-28..2024-03-01", ["2024-02-28", "2024-02-29", "2024-03-01"]),
     ],
 )
-def test_words_become_values_of_the_kind(kind: Kind, text: str, expected: list[Value]) -> None:
+def test_words_become_values_of_the_kind(kind: Kind, text: str, expected: list[Label]) -> None:
     """Ranges are written out where the column has an order; texts stay as they are."""
     assert values_of("column", kind, [Word(text)]) == expected
 

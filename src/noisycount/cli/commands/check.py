@@ -19,8 +19,8 @@ from noisycount.tasks.check_display import (
     value_header,
     value_rows,
 )
-from noisycount.tasks.count import dataset_asked
 from noisycount.tasks.init import mending
+from noisycount.tasks.question import dataset_asked
 from noisycount.terminal.printing import (
     output_encoding,
     print_drawing,

@@ -1,10 +1,11 @@
 """`noisycount count`: one private count, or a table of them."""
 
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import click
 
 from noisycount.config.config import Config
+from noisycount.query.query import Query
 from noisycount.readers.common import (
     analyst_names,
     as_confidence,
@@ -19,19 +20,15 @@ from noisycount.readers.common import (
 )
 from noisycount.readers.dataset import of_table, table_option, unit_option
 from noisycount.release.reply_tick import ReplyTick
-from noisycount.tasks.count import answer_to, dataset_asked, hints
-from noisycount.tasks.count_display import (
-    Trial,
-    answer_facts,
-    answer_object,
-    trial_facts,
-    trial_object,
-)
-from noisycount.tasks.plan import planned
-from noisycount.tasks.table.asked import ONE_PRICE, Asked, check_asked
-from noisycount.tasks.table.options import table_options
+from noisycount.tasks.answer import Answer, answer_to, preview_of
+from noisycount.tasks.answer_display import answer_object, count_facts
+from noisycount.tasks.question import dataset_asked
+from noisycount.tasks.table.options import ONE_PRICE, TableFiles, check_query, table_options
 from noisycount.terminal.printing import print_facts, print_json
 from noisycount.terminal.progress import status
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.command(
@@ -99,10 +96,6 @@ from noisycount.terminal.progress import status
 @json_option
 def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     source: str,
-    epsilon: Fraction | None,
-    within: float | None,
-    guess: float | None,
-    confidence: float,
     unit: str | None,
     table: str | None,
     analyst: str | None,
@@ -110,7 +103,8 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     slot: ReplyTick | None,
     configuration: Config,
     *,
-    asked: Asked,
+    query: Query,
+    files: TableFiles,
     is_trial: bool,
     as_json: bool,
 ) -> None:
@@ -123,43 +117,46 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
 
     A table, with --by or several --where, is one question: one price pays for all of its rows.
     """
-    check_asked(asked, epsilon, within)
+    check_query(query, files)
     dataset, asker = dataset_asked(configuration, source, unit), configuration.analyst(analyst)
     dataset = of_table(dataset, table, configuration)
-    if asked.is_table:
-        from noisycount.tasks.table.asking import ask_table, pay_of, try_table  # noqa: PLC0415  (loads what reads files of keys)
+    if not query.has_one_price:
+        raise click.UsageError(ONE_PRICE)
+    if query.is_table:
+        from noisycount.tasks.table.files import check_files, with_files  # noqa: PLC0415  (loads what reads files of keys)
 
-        pay = pay_of(asked, epsilon, within, guess, confidence)
-        if is_trial:
-            try_table(asked, dataset, configuration, pay, asker, as_json=as_json)
-        else:
-            ask_table(
-                asked, dataset, configuration, pay, asker, slot, purpose=purpose, as_json=as_json
-            )
-        return
-    (where,) = asked.wheres
-    price = _price(epsilon, within, guess, confidence)
+        if not is_trial:
+            check_files(files)
+        query = with_files(query, files, dataset)
+    is_drawn = files.plot is not None
     if is_trial:
-        trial = Trial.of(where, dataset, configuration, price, confidence, asker)
-        print_json(trial_object(trial)) if as_json else print_facts(trial_facts(trial))
+        preview = preview_of(query, dataset, configuration, asker, is_drawn=is_drawn)
+        _print(preview, files, as_json=as_json)
         return
     with status("counting"):
         answer = answer_to(
-            where, dataset, configuration, price, confidence, asker, slot, purpose=purpose
+            query, dataset, configuration, asker, slot, purpose=purpose, is_drawn=is_drawn
         )
-    told = hints(answer, guess, within)
-    if as_json:
-        print_json(answer_object(answer, told))
-    else:
-        print_facts(answer_facts(answer, told))
+    _print(answer, files, as_json=as_json)
 
 
-def _price(
-    epsilon: Fraction | None, within: float | None, guess: float | None, confidence: float
-) -> Fraction:
-    """The ε that is given, or that the goal needs."""
-    if epsilon is not None and within is None and guess is None:
-        return epsilon
-    if epsilon is None and within is not None and guess is not None:
-        return planned(guess, within, confidence).epsilon
-    raise click.UsageError(ONE_PRICE)
+def _print(answer: Answer, files: TableFiles, *, as_json: bool) -> None:
+    """An answer on standard output, and its files where that was asked for."""
+    written: list[Path] = []
+    try:
+        if answer.query.is_table and answer.release is not None:
+            from noisycount.tasks.table.files import written_files  # noqa: PLC0415  (the same)
+
+            written.extend(written_files(answer, files))
+    finally:  # what was paid for is told, whatever became of the files
+        if as_json:
+            print_json(answer_object(answer))
+        elif not answer.query.is_table:
+            print_facts(count_facts(answer))
+        else:
+            from noisycount.tasks.table.display import print_preview, print_table_answer  # noqa: PLC0415  (the same)
+
+            if answer.release is None:
+                print_preview(answer)
+            else:
+                print_table_answer(answer, written)

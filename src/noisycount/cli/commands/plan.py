@@ -143,8 +143,11 @@ def _tell(
 ) -> None:
     """The forecast of a table, told and drawn."""
     from noisycount.tasks.plan import left_facts, left_object  # noqa: PLC0415  (the same)
-    from noisycount.tasks.table.forecast import forecast, print_forecast  # noqa: PLC0415
-    from noisycount.tasks.table.trial import forecast_object  # noqa: PLC0415  (the same)
+    from noisycount.tasks.table.forecast import (  # noqa: PLC0415
+        forecast,
+        forecast_object,
+        print_forecast,
+    )
 
     told = forecast(design, confidence)
     if plot is not None:

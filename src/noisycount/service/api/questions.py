@@ -5,13 +5,13 @@ A spend is charged once, answered once, and replied to with the same bytes for e
 
 import json
 from collections.abc import Callable
-from fractions import Fraction
 from functools import partial
 from hashlib import sha256
 from typing import Annotated, Any, Literal, TypeVar
 
 import click
-from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi import APIRouter, Header, Path, Response
+from fastapi import Query as Parameter
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from noisycount.access.keys import User
@@ -22,6 +22,8 @@ from noisycount.ledger.exact import exact_delta, exact_epsilon
 from noisycount.ledger.replies import entry_of_key
 from noisycount.ledger.reply import Reply
 from noisycount.ledger.transactions import Enclosure
+from noisycount.query.key_sets import Listed, Word
+from noisycount.query.query import Query
 from noisycount.readers.common import as_confidence, as_within
 from noisycount.service.api.document import (
     DATASET,
@@ -36,15 +38,11 @@ from noisycount.service.auth import Asking
 from noisycount.service.errors import UnknownReleaseError
 from noisycount.service.middleware import JsonRoute
 from noisycount.service.state import Dataset, ServiceState, State
-from noisycount.tasks.count import Answer, answer_at, hints
-from noisycount.tasks.count_display import Trial, answer_object, trial_object
+from noisycount.tasks.answer import Answer, answer_at, preview_at
+from noisycount.tasks.answer_display import answer_object
 from noisycount.tasks.rehearsal import rehearsal_object, rehearsal_of
 from noisycount.tasks.show import View, budget_words, entry_object, offer_object
-from noisycount.tasks.table.asked import Asked, Listed, Word, check_asked
-from noisycount.tasks.table.options import as_items, as_margins
-from noisycount.tasks.table.table import Pay, Table, table_at
-from noisycount.tasks.table.trial import TableTrial, table_object, table_trial_object
-from noisycount.tasks.table.wish import RowGoal
+from noisycount.tasks.table.options import NOISES, as_items, as_margins, check_query
 
 __all__ = ["Question", "Spend", "found", "owner_of_name", "router", "said"]
 
@@ -152,54 +150,38 @@ class Question(BaseModel):
         said = self.model_dump(mode="json", exclude_unset=True)
         return sha256(json.dumps(said, sort_keys=True).encode("ascii")).hexdigest()
 
-    def asked(self) -> Asked:
+    def query(self) -> Query:
         """The question, of which all is checked that needs no data set.
 
         Raises:
-            NoisyCountError: It makes no sense as it stands.
+            NoisyCountError: It makes no sense as it stands, or has no price, or more than one.
             UsageError: Parts of it do not belong together.
         """
-        asked = Asked(
-            by=said("by", as_items, _listed(self.by)),
-            keys={name: _words(values) for name, values in self.keys.items()},
+        wheres = _listed(self.where)
+        query = Query(
+            wheres=wheres,
+            is_list=len(wheres) > 1,
+            by=said("by", as_items, _listed(self.by)) or None,
+            keys={name: _words(values) for name, values in self.keys.items()} or None,
             other=self.other,
-            wheres=_listed(self.where),
-            noise=self.noise,
+            noise=None if self.noise is None else NOISES[self.noise],
             rho=None if self.rho is None else exact_epsilon(self.rho, "rho"),
             delta=None if self.delta is None else exact_delta(self.delta),
             margins=said("margins", as_margins, self.margins),
             groups_per_unit=self.groups_per_unit,
             cumulative=self.cumulative,
+            epsilon=None if self.epsilon is None else exact_epsilon(self.epsilon, "epsilon"),
+            within=None if self.within is None else said("within", as_within, self.within),
+            guess=self.guess,
+            confidence=said("confidence", as_confidence, self.confidence),
         )
-        check_asked(asked, self._epsilon, self._within)
-        return asked
-
-    @property
-    def pay(self) -> Pay:
-        """The price, or how near each row should be.
-
-        Raises:
-            NoisyCountError: There is none, or more than one.
-        """
-        epsilon, within = self._epsilon, self._within
-        confidence = said("confidence", as_confidence, self.confidence)
-        is_priced = epsilon is not None or self.rho is not None
-        if is_priced and within is None and self.guess is None:
-            return Pay(epsilon, None, confidence)
-        if epsilon is None and within is not None and self.guess is not None:
-            return Pay(None, RowGoal(within, self.guess, confidence), confidence)
-        raise NoisyCountError(
-            'give either epsilon, or both within and guess, such as {"within": "20%", "guess":'
-            " 100}; a table under Gaussian noise may have rho"
-        )
-
-    @property
-    def _epsilon(self) -> Fraction | None:
-        return None if self.epsilon is None else exact_epsilon(self.epsilon, "epsilon")
-
-    @property
-    def _within(self) -> float | None:
-        return None if self.within is None else said("within", as_within, self.within)
+        check_query(query)
+        if not query.has_one_price:
+            raise NoisyCountError(
+                'give either epsilon, or both within and guess, such as {"within": "20%", "guess":'
+                " 100}; a table under Gaussian noise may have rho"
+            )
+        return query
 
 
 def _listed(texts: str | list[str]) -> list[str]:
@@ -266,7 +248,7 @@ class Spend:
         """The reply to a request that was not replied to before, which is kept with its answer."""
         drafts: dict[Enclosure, Reply] = {}
 
-        def enclose(answered: Answer | Table) -> Enclosure:
+        def enclose(answered: Answer) -> Enclosure:
             reply = self._draft(answered)
             enclosure = state.replies.enclosure(reply)
             drafts[enclosure] = reply
@@ -280,28 +262,15 @@ class Spend:
         kept = [reply for enclosure, reply in drafts.items() if enclosure.is_written]
         return kept[0] if kept else state.replies.kept(self._draft(answered))
 
-    def _answered(
-        self, state: ServiceState, enclose: Callable[[Answer | Table], Enclosure]
-    ) -> Answer | Table:
+    def _answered(self, state: ServiceState, enclose: Callable[[Answer], Enclosure]) -> Answer:
         """A count or a table."""
         counter, analyst = state.counter(self.user, self.dataset), state.analyst(self.user)
-        asked, pay = self.question.asked(), self.question.pay
-        key, why = self.name, self.question.purpose
-        if asked.is_table:
-            return table_at(counter, asked, pay, analyst, key=key, purpose=why, enclose=enclose)
-        (where,), price, sure = asked.wheres, pay.price, pay.confidence
-        return answer_at(
-            counter, where, price, sure, analyst, key=key, purpose=why, enclose=enclose
-        )
+        query, why = self.question.query(), self.question.purpose
+        return answer_at(counter, query, analyst, key=self.name, purpose=why, enclose=enclose)
 
-    def _draft(self, answered: Answer | Table) -> Reply:
+    def _draft(self, answered: Answer) -> Reply:
         """The reply that tells of an answer."""
-        if isinstance(answered, Table):
-            made = table_object(answered)
-        else:
-            goal = self.question.pay.goal
-            near = () if goal is None else (goal.guess, goal.within)
-            made = answer_object(answered, hints(answered, *near))
+        made = answer_object(answered)
         told = {**made, "key": self.name}
         del told["ledger"]  # where it lies is none of a user's business
         if made["key"] != self.name and owner_of_name(made["key"]) == self.user.name:
@@ -356,7 +325,7 @@ def dataset(
     user: Asking,
     state: State,
     epsilon: Annotated[
-        str, Query(max_length=100, description="ε of the answers that are to be paid for.")
+        str, Parameter(max_length=100, description="ε of the answers that are to be paid for.")
     ] = "0.1",
 ) -> dict[str, Any]:
     """What may be asked of a data set, and what is left of its budget for you."""
@@ -375,13 +344,8 @@ def plan(name: Dataset, question: Question, user: Asking, state: State) -> dict[
 
     def told() -> dict[str, Any]:
         counter, analyst = state.counter(user, name), state.analyst(user)
-        asked, pay = question.asked(), question.pay
-        if asked.is_table:
-            table = TableTrial.at(counter, asked, pay, analyst)
-            return {**table_trial_object(table), "affordable_answers": table.affordable_answers}
-        (where,) = asked.wheres
-        trial = Trial.at(counter, where, pay.price, pay.confidence, analyst)
-        return {**trial_object(trial), "affordable_answers": trial.affordable_answers}
+        preview = preview_at(counter, question.query(), analyst)
+        return {**answer_object(preview), "affordable_answers": preview.affordable_answers}
 
     return state.reply(told)
 
@@ -394,9 +358,7 @@ def plan(name: Dataset, question: Question, user: Asking, state: State) -> dict[
 def rehearsal(name: Dataset, question: Question, user: Asking, state: State) -> dict[str, Any]:
     """The same question on made-up records of the same columns; free."""
     return state.reply(
-        lambda: rehearsal_object(
-            rehearsal_of(state.counter(user, name), question.asked(), question.pay)
-        )
+        lambda: rehearsal_object(rehearsal_of(state.counter(user, name), question.query()))
     )
 
 

@@ -17,12 +17,12 @@ from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, asked_of
 from noisycount.ledger.replies import entry_of_key
 from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.tables.table_labels import Label
 from noisycount.query.grouping import Edges
-from noisycount.query.key_sets import Label
 from noisycount.query.parts import parts_of
 from noisycount.query.schema import Kind
 from noisycount.readers.assumption import Assumed
-from noisycount.release.answer import next_words
+from noisycount.release.dataset import next_words
 from noisycount.service.api.questions import found
 from noisycount.service.pages.picture import bar_picture
 from noisycount.service.state import ServiceState

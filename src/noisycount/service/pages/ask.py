@@ -106,7 +106,7 @@ def _shown(state: ServiceState, user: User, name: str, sent: FormData) -> dict[s
         if "rehearse" not in sent:
             return shown | answered
         question = Question.model_validate(body)
-        told = rehearsal_of(counter, question.asked(), question.pay)
+        told = rehearsal_of(counter, question.query())
         return shown | answered | {"rehearsal": RehearsedPanel.of(told)}
     except (FormError, PredicateError, BudgetError, ValueError, click.ClickException) as error:
         return shown | {"error": _told(error)}

@@ -10,12 +10,13 @@ from urllib.parse import quote
 
 from noisycount.display.numbers import exact_text, percent
 from noisycount.ledger.entries import Entry, asked_of
+from noisycount.model.tables.table_labels import Label
 from noisycount.query.grouping import Edges, Part
 from noisycount.query.parts import parts_of
 from noisycount.query.schema import Kind
 from noisycount.query.text import written_name
 from noisycount.readers.common import share
-from noisycount.tasks.table.asked import Value, items
+from noisycount.tasks.table.options import items
 
 __all__ = ["body_of", "calls_of"]
 
@@ -172,7 +173,7 @@ def _curl(dataset: str, body: Mapping[str, Any], address: str) -> str:
     )
 
 
-def _listed(keys: list[Value]) -> str:
+def _listed(keys: list[Label]) -> str:
     """Keys as the command line has them."""
     return ",".join("null" if key is None else _key(key) for key in keys)
 

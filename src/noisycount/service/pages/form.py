@@ -11,11 +11,13 @@ from noisycount.display.numbers import exact_text
 from noisycount.errors import NoisyCountError, PredicateError
 from noisycount.frozen import frozen
 from noisycount.ledger.exact import exact_epsilon
+from noisycount.model.tables.table_labels import Label
+from noisycount.query.key_sets import values_of
 from noisycount.query.schema import Kind
 from noisycount.query.text import written_name, written_text
 from noisycount.readers.common import number, share, ungrouped
 from noisycount.tasks.plan import planned_error
-from noisycount.tasks.table.asked import Value, items, keys_of_column, values_of
+from noisycount.tasks.table.options import items, keys_of_column
 
 __all__ = [
     "AskForm",
@@ -221,7 +223,7 @@ class Grouping:
             raise FormError(f"split-{place}", f"groups of {self.column}: {error}") from None
         return written
 
-    def listed(self, place: int, columns: Mapping[str, Kind]) -> list[Value] | None:
+    def listed(self, place: int, columns: Mapping[str, Kind]) -> list[Label] | None:
         """The keys, ranges of them written out; None where they follow, or are hidden."""
         if not self.keys.strip():
             return None

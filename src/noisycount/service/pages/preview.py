@@ -15,19 +15,18 @@ from noisycount.ledger.price import odds_of_all
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.schema import Kind
 from noisycount.query.text import written_name
+from noisycount.release.results import Release
 from noisycount.service.api.questions import Question
 from noisycount.service.pages.form import Operator, operators_of
 from noisycount.service.pages.picture import dots_picture
-from noisycount.tasks.count_display import Trial
-from noisycount.tasks.count_display import trial_facts as count_facts
+from noisycount.tasks.answer import Answer, preview_at
+from noisycount.tasks.answer_display import count_facts, shown_levels
 from noisycount.tasks.opening import Counter
 from noisycount.tasks.plan import Plan, planned_epsilon
 from noisycount.tasks.plan_display import preview_heading
-from noisycount.tasks.rehearsal import CountRehearsal, Rehearsal, made_up_words, rehearsal_words
+from noisycount.tasks.rehearsal import Rehearsal, made_up_words, rehearsal_words
 from noisycount.tasks.show import View, budget_words
-from noisycount.tasks.table.display import shown_rows, trial_facts, trial_head
-from noisycount.tasks.table.levels import level_rows, shown_levels
-from noisycount.tasks.table.trial import TableTrial
+from noisycount.tasks.table.display import level_rows, preview_facts, shown_rows, table_head
 from noisycount.terminal.printing import Facts
 
 __all__ = ["Offer", "Preview", "RehearsedPanel"]
@@ -136,45 +135,41 @@ class Preview:
     @classmethod
     def of(cls, counter: Counter, analyst: Analyst, body: Mapping[str, Any]) -> Self:
         """The preview of what somebody wants to ask of open records."""
-        question = Question.model_validate(body)
-        asked, pay = question.asked(), question.pay
-        if asked.is_table:
-            return cls._of_table(TableTrial.at(counter, asked, pay, analyst), body)
-        (where,) = asked.wheres
-        return cls._of_count(Trial.at(counter, where, pay.price, pay.confidence, analyst), body)
+        query = Question.model_validate(body).query()
+        answer = preview_at(counter, query, analyst)
+        return (cls._of_table if query.is_table else cls._of_count)(answer, body)
 
     @classmethod
-    def _of_count(cls, trial: Trial, body: Mapping[str, Any]) -> Self:
-        facts = count_facts(trial)
-        guess = body.get("guess")
+    def _of_count(cls, answer: Answer, body: Mapping[str, Any]) -> Self:
+        facts, epsilon = count_facts(answer), answer.count_plan.epsilon
         return cls(
-            body=_priced(body, trial.epsilon),
+            body=_priced(body, epsilon),
             head=[fact for fact in facts if fact[0] in _HEAD],
             facts=[fact for fact in facts if fact[0] not in (*_HEAD, *_SAID_ELSEWHERE)],
             levels=None,
-            promise=f"The answer would lie within {_near(trial.error, trial.confidence)}",
-            plan=planned_epsilon(trial.epsilon, trial.confidence, guess=guess),
-            price="" if trial.repeated else f"ε = {exact_text(trial.epsilon)}",
-            is_payable=trial.affordable,
-            more=trial.affordable_answers,
+            promise=f"The answer would lie within {_near(answer.error, answer.confidence)}",
+            plan=planned_epsilon(epsilon, answer.confidence, guess=body.get("guess")),
+            price="" if answer.repeated else f"ε = {exact_text(epsilon)}",
+            is_payable=answer.affordable,
+            more=answer.affordable_answers,
         )
 
     @classmethod
-    def _of_table(cls, trial: TableTrial, body: Mapping[str, Any]) -> Self:
-        levels = shown_levels(trial.plan, trial.confidence)
-        cells = trial.plan.levels[0].mechanism
+    def _of_table(cls, answer: Answer, body: Mapping[str, Any]) -> Self:
+        levels, loss = shown_levels(answer.noise, answer.confidence), answer.plan.loss
+        cells = answer.noise.levels[0].mechanism
         per_cell = 1 / cells.exact_scale if isinstance(cells, DiscreteLaplace) else Fraction(0)
         is_drawn = is_in_range(float(per_cell))
         return cls(
-            body=_priced(body, trial.loss.epsilon),
-            head=trial_head(trial),
-            facts=trial_facts(trial),
-            levels=level_rows(levels, trial.confidence),
-            promise=f"Each row would lie within {_near(levels[0].error, trial.confidence)}",
-            plan=planned_epsilon(per_cell, trial.confidence) if is_drawn else None,
-            price="" if trial.repeated else trial.loss.text,
-            is_payable=trial.affordable,
-            more=trial.affordable_answers,
+            body=_priced(body, loss.epsilon),
+            head=table_head(answer),
+            facts=preview_facts(answer),
+            levels=level_rows(levels, answer.confidence),
+            promise=f"Each row would lie within {_near(levels[0].error, answer.confidence)}",
+            plan=planned_epsilon(per_cell, answer.confidence) if is_drawn else None,
+            price="" if answer.repeated else loss.text,
+            is_payable=answer.affordable,
+            more=answer.affordable_answers,
         )
 
     @property
@@ -257,9 +252,9 @@ class RehearsedPanel:
     def of(cls, rehearsal: Rehearsal) -> Self:
         """The panel that shows a rehearsal."""
         note = made_up_words(rehearsal)
-        if isinstance(rehearsal, CountRehearsal):
-            return cls(note, rehearsal_words(rehearsal))
         release, counts = rehearsal.told.release, rehearsal.told.counts
+        if isinstance(release, Release):
+            return cls(note, rehearsal_words(rehearsal))
         names, places = release.labels.names, range(min(len(release), _MOST_ROWS))
         header = [*names, "made up", f"answer ({percent(release.confidence)})"]
         rows = [

@@ -30,15 +30,16 @@ from noisycount.model.tables.levels import (
     margin_levels,
     range_levels,
 )
+from noisycount.model.tables.table_labels import Label, TableLabels
 from noisycount.query.grouping import Edges, Part, Period, Plain, Span
-from noisycount.query.key_sets import Label, TableLabels
+from noisycount.query.parts import Item
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind
+from noisycount.tasks.answer import StoredCount
 from noisycount.tasks.backup import entry_under_key
-from noisycount.tasks.count import StoredCount
 from noisycount.tasks.ledger import asked_words
 from noisycount.tasks.refine.published import PublishedLevel, PublishedTable, noise_named
-from noisycount.tasks.table.asked import Item, items
+from noisycount.tasks.table.options import items
 
 __all__ = [
     "NO_SUMS",

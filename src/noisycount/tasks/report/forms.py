@@ -27,7 +27,7 @@ from noisycount.display.texts import told_name
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.exact import optional_text
 from noisycount.model.tables.levels import OTHER
-from noisycount.tasks.count_display import NEIGHBOURS
+from noisycount.tasks.answer_display import NEIGHBOURS
 from noisycount.tasks.ledger import (
     account_objects,
     answer_object,

@@ -28,7 +28,7 @@ from noisycount.ledger.state import Verification
 from noisycount.ledger.storage import require_no_row
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.additive import DiscreteNoise
-from noisycount.tasks.count_display import NEIGHBOURS
+from noisycount.tasks.answer_display import NEIGHBOURS
 from noisycount.tasks.ledger import Account, accounts_of_analysts, accounts_of_datasets, asked_words
 from noisycount.tasks.opening import existing_ledger
 from noisycount.tasks.refine.published import noise_named

@@ -8,8 +8,8 @@ from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import Head
 from noisycount.ledger.entries import TableAnswer
 from noisycount.ledger.state import Verification
-from noisycount.release.answer import left_words
-from noisycount.tasks.count_display import NEIGHBOURS
+from noisycount.release.dataset import left_words
+from noisycount.tasks.answer_display import NEIGHBOURS
 from noisycount.tasks.ledger import Account, answer_words, intact_words, number_of
 from noisycount.tasks.report.report import CONFIDENCE, DatasetReport, Report, ReportedRelease
 

@@ -10,9 +10,9 @@ from fractions import Fraction
 from typing import Any
 
 from noisycount.display.numbers import approximately, at_most, exact_text, percent
+from noisycount.tasks.answer_display import loss_object
 from noisycount.tasks.ledger import number_of
 from noisycount.tasks.risk.lists import AnswersSoFar, ListRisks, OutsiderRisk
-from noisycount.tasks.table.trial import loss_object
 from noisycount.terminal.printing import print_facts, print_json, print_table
 
 __all__ = ["tell_list"]

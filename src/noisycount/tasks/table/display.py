@@ -1,23 +1,26 @@
-"""The counts of a table as people read them: keys, "all" where they are summed over, estimates.
-
-A table in words: rows above, and what is to be known of all of them below.
-"""
+"""A table in words: rows above, and what is to be known of all of them below."""
 
 import sys
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from pathlib import Path
 
 from noisycount.display.numbers import percent, plus_minus, signed
-from noisycount.display.texts import OTHER_KEYS, told_name
+from noisycount.display.texts import OTHER_KEYS
 from noisycount.frozen import frozen
-from noisycount.ledger.entries import ANALYST
 from noisycount.model.tables.levels import RANGES, TOTAL
 from noisycount.release.plan import TablePlan
-from noisycount.release.table_answer import TableRelease
-from noisycount.tasks.count_display import accepted, counted, left
-from noisycount.tasks.table.levels import MANY, ShownLevel, level_rows, noise_words, shown_levels
-from noisycount.tasks.table.table import Table
-from noisycount.tasks.table.trial import TableTrial
+from noisycount.release.results import TableRelease
+from noisycount.tasks.answer import Answer
+from noisycount.tasks.answer_display import (
+    ShownLevel,
+    accepted,
+    account,
+    counted,
+    ledger_words,
+    left,
+    shown_levels,
+)
 from noisycount.terminal.printing import (
     Facts,
     file_facts,
@@ -26,7 +29,17 @@ from noisycount.terminal.printing import (
     print_text,
 )
 
-__all__ = ["print_trial", "print_whole", "shown_rows", "trial_facts", "trial_head"]
+__all__ = [
+    "level_rows",
+    "noise_words",
+    "preview_facts",
+    "print_preview",
+    "print_table_answer",
+    "shown_rows",
+    "table_head",
+]
+
+MANY = 7  # levels, which are not told one by one
 
 
 @frozen
@@ -73,80 +86,61 @@ _ON_TERMINAL, _IN_FILE = 60, 1000  # rows that are shown at most
 Lines = list[tuple[str, ...]]
 
 
-def print_whole(table: Table, files: Sequence[Path] = ()) -> None:
-    """A published table on standard output.
-
-    Args:
-        table: The table.
-        files: What was written of it.
-    """
-    release = table.release
-    print_facts(table_head(table))
+def print_table_answer(answer: Answer, files: Sequence[Path] = ()) -> None:
+    """A published table on standard output, and the files that were written of it."""
+    release = answer.table
+    print_facts(table_head(answer))
     places = _places(release)
     if places:
         header, lines = _lines(release, places)
         print_table(header, lines)
     else:
         print_text("no key is shown: none reached the threshold")
-    print_facts([*table_facts(table, len(places)), *file_facts(*files)])
+    print_facts([*table_facts(answer, len(places)), *file_facts(*files)])
 
 
-def print_trial(trial: TableTrial) -> None:
+def print_preview(answer: Answer) -> None:
     """What a table would cost and give."""
-    print_facts(trial_head(trial))
-    print_table(*level_rows(shown_levels(trial.plan, trial.confidence), trial.confidence))
-    print_facts(trial_facts(trial))
+    print_facts(table_head(answer))
+    print_table(*level_rows(shown_levels(answer.noise, answer.confidence), answer.confidence))
+    print_facts(preview_facts(answer))
 
 
-def trial_head(trial: TableTrial) -> Facts:
-    """What would be counted."""
-    return [
-        ("question", _question(trial.where, trial.meaning, trial.questions)),
-        ("data set", counted(trial.dataset.name, trial.unit)),
-        *(("", words) for words in accepted(trial.unreadable_as_missing)),
-    ]
-
-
-def trial_facts(trial: TableTrial) -> Facts:
+def preview_facts(answer: Answer) -> Facts:
     """What is to be known of all rows that there would be."""
-    plan, sure = trial.plan, percent(trial.confidence)
-    price = f"{trial.loss.text} would be charged"
-    if trial.repeated:
+    plan, sure = answer.noise, percent(answer.confidence)
+    price = f"{plan.loss.text} would be charged"
+    if answer.repeated:
         price = "nothing: this was asked before, and is answered free of charge"
-    elif not trial.affordable:
-        price = f"{trial.loss.text} is more than the budget pays for: it would be refused"
-    remaining = left(trial.remaining, trial.dataset.budget, trial.analyst)
+    elif not answer.affordable:
+        price = f"{plan.loss.text} is more than the budget pays for: it would be refused"
+    remaining = left(answer.remains.remaining, answer.dataset.budget, answer.analyst)
     return [
         ("error", f"each count would lie that near to the true one with {sure} confidence"),
-        ("noise", noise_words(shown_levels(plan, trial.confidence))),
-        *_keys(plan, trial.confidence, trial.unit),
-        *_groups(plan, trial.unit),
-        *_sums(plan, has_other=trial.asked.other),
-        ("privacy", f"{trial.loss.text}: {trial.odds}"),
+        ("noise", noise_words(shown_levels(plan, answer.confidence))),
+        *_keys(plan, answer.confidence, answer.unit),
+        *_groups(plan, answer.unit),
+        *_sums(plan, has_other=answer.query.other),
+        ("privacy", f"{plan.loss.text}: {answer.odds}"),
         ("price", price),
         ("budget", f"charged nothing: this was a dry run; {remaining}"),
-        *(("hint", hint) for hint in trial.hints),
+        *(("hint", hint) for hint in answer.hints),
     ]
 
 
-def table_head(table: Table) -> Facts:
-    """What was counted."""
-    release = table.release
-    questions = None if table.asked.by else len(release)
+def table_head(answer: Answer) -> Facts:
+    """What is counted."""
+    plan, name = answer.plan, answer.dataset.name
+    if answer.release is not None:
+        name = answer.release.dataset
+    where = "all records" if plan.where is None else f"{plan.where}  ({plan.meaning})"
+    if answer.query.by is None:
+        where = f"{len(plan.predicates):,} questions"
     return [
-        ("question", _question(release.where, table.meaning, questions)),
-        ("data set", counted(release.dataset, release.unit)),
-        *(("", words) for words in accepted(release.unreadable_as_missing)),
+        ("question", where),
+        ("data set", counted(name, answer.unit)),
+        *(("", words) for words in accepted(answer.unreadable_as_missing)),
     ]
-
-
-def _question(where: str | None, meaning: str | None, questions: int | None) -> str:
-    """The question with its meaning, or how many there are."""
-    if questions is not None:
-        return f"{questions:,} questions"
-    if where is None:
-        return "all records"
-    return f"{where}  ({meaning})" if meaning else where
 
 
 def _places(release: TableRelease) -> list[int]:
@@ -204,26 +198,26 @@ def _padded(texts: Sequence[str]) -> list[str]:
     return [text.rjust(widest) for text in texts]
 
 
-def table_facts(table: Table, shown: int) -> Facts:
+def table_facts(answer: Answer, shown: int) -> Facts:
     """What is to be known of all rows."""
-    release = table.release
-    levels = shown_levels(release.plan, release.confidence, len(release))
+    release, plan = answer.table, answer.noise
+    levels = shown_levels(plan, answer.confidence, len(release))
     paid = "nothing: this was asked before"
     if not release.repeated:
-        account = "" if table.analyst.name == ANALYST else f" to {table.analyst.name}"
-        paid = f"{release.charged.text}{account}"
+        paid = f"{release.charged.text}{account(answer.analyst)}"
+    remaining = left(release.remaining, answer.dataset.budget, answer.analyst)
     return [
         *_rows_left_out(_told(release), shown),
         ("error", _errors(release, levels)),
         *_combined(release),
         ("noise", noise_words(levels)),
-        *_keys(release.plan, release.confidence, release.unit),
-        *_groups(release.plan, release.unit),
-        *_sums(release.plan, has_other=release.has_other),
-        ("privacy", f"{release.price.text} for the whole table: {release.odds}"),
-        ("budget", f"charged {paid}; {left(release.remaining, table.budget, table.analyst)}"),
-        ("ledger", told_name(table.ledger) if table.ledger else "on a server"),
-        *(("hint", hint) for hint in table.hints),
+        *_keys(plan, answer.confidence, answer.unit),
+        *_groups(plan, answer.unit),
+        *_sums(plan, has_other=release.has_other),
+        ("privacy", f"{release.price.text} for the whole table: {answer.odds}"),
+        ("budget", f"charged {paid}; {remaining}"),
+        ("ledger", ledger_words(answer)),
+        *(("hint", hint) for hint in answer.hints),
     ]
 
 
@@ -298,3 +292,45 @@ def _sums(plan: TablePlan, *, has_other: bool) -> Iterator[tuple[str, str]]:
         yield "sums", "; ".join(told)
     if has_other:
         yield "other", f"{OTHER_KEYS} is whoever is in no other row, missing keys too"
+
+
+def level_rows(
+    levels: Sequence[ShownLevel], confidence: float, of_noise: str = ""
+) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """The names of columns, and a row for each level.
+
+    Args:
+        levels: What is told.
+        confidence: With which errors are stated.
+        of_noise: What stands before the name of the errors.
+    """
+    each = f"{of_noise}each ({percent(confidence)})"
+    header = ("counts by", "how many", each, "all at once", "share")
+    rows = [
+        (
+            level.name,
+            "hidden" if level.counts is None else f"{level.counts:,}",
+            plus_minus(level.error),
+            "" if level.error_of_all is None else plus_minus(level.error_of_all),
+            percent(float(f"{float(level.share):.3g}")),
+        )
+        for level in levels
+    ]
+    return header, rows
+
+
+def noise_words(levels: Sequence[ShownLevel]) -> str:
+    """The noise of each level, or the range of it where there are many."""
+    name, scales = levels[0].mechanism, [level.scale for level in levels]
+    if len(levels) == 1:
+        return f"{name}, scale {_short(scales[0])}"
+    if len(levels) >= MANY:
+        ends = f"{_short(min(scales))} to {_short(max(scales))}"
+        return f"{name}, scale {ends} over {len(levels)} levels"
+    each = (f"{_short(level.scale)} for {level.name}" for level in levels)
+    return f"{name}, scale {', '.join(each)}"
+
+
+def _short(scale: Fraction) -> str:
+    """A scale in four digits."""
+    return f"{float(scale):,.4g}"

@@ -1,27 +1,26 @@
-"""The shape of a table that nobody asked yet, and its price.
-
-A table before there is one: how far off its counts would be, from numbers of cells alone.
-
-A forecast of a table in words.
-"""
+"""A table before there is one: how far off its counts would be, from numbers of cells alone."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import prod
+from typing import Any
 
-from noisycount.display.numbers import percent
+from noisycount.display.numbers import exact_text, percent
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.plan import TablePlan
-from noisycount.release.wishes import TableWish
-from noisycount.tasks.table.levels import ShownLevel, level_rows, noise_words, shown_levels
+from noisycount.release.query_plan import TableQueryPlan
+from noisycount.release.table_queries import plan_of
+from noisycount.tasks.answer_display import ShownLevel, level_objects, loss_object, shown_levels
+from noisycount.tasks.table.display import level_rows, noise_words
 from noisycount.terminal.printing import print_facts, print_table
 
-__all__ = ["Design", "Forecast", "forecast", "print_forecast", "shape_words"]
+__all__ = ["Design", "Forecast", "forecast", "forecast_object", "print_forecast", "shape_words"]
 
 
 @frozen
@@ -119,7 +118,7 @@ def _plan(design: Design, noise: type[DiscreteLaplace | DiscreteGaussian]) -> Ta
     """The plan with one noise."""
     needs_delta = design.is_hidden or (noise is DiscreteGaussian and design.rho is None)
     is_bounded = design.groups is not None
-    wish = TableWish(
+    query = Query(
         by=list(design.cells),
         keys=None
         if design.is_hidden
@@ -134,7 +133,9 @@ def _plan(design: Design, noise: type[DiscreteLaplace | DiscreteGaussian]) -> Ta
     )
     schema = dict.fromkeys(design.cells, Kind.INTEGER)
     unit = _UNIT if is_bounded else None
-    return wish.asked(schema, unit, is_replacement=design.is_size_public).plan
+    plan = plan_of(query, schema, unit, is_replacement=design.is_size_public)
+    assert isinstance(plan, TableQueryPlan)  # noqa: S101 - a table was asked
+    return plan.noise
 
 
 def _squares(plan: TablePlan, cells: int) -> float:
@@ -191,3 +192,33 @@ def shape_words(design: Design) -> str:
     return (
         f"{keys}: {design.counts:,} cells{hidden}; a unit is in {most:,} of them at most{replaced}"
     )
+
+
+def forecast_object(told: Forecast) -> dict[str, Any]:
+    """A forecast; prices, shares and scales are exact decimals or fractions, as text."""
+    design = told.design
+    return {
+        "cells": dict(design.cells),
+        "margins": list(design.margins),
+        "groups_per_unit": design.groups or 1,
+        "size_public": design.is_size_public,
+        "hidden": design.is_hidden,
+        "cumulative": design.is_cumulative,
+        "confidence": told.confidence,
+        "epsilon": None if design.epsilon is None else exact_text(design.epsilon),
+        "rho": None if design.rho is None else exact_text(design.rho),
+        "delta": None if design.delta is None else exact_text(design.delta),
+        "better": told.plans[0].levels[0].mechanism.name,
+        "gain": told.gain,
+        "plans": [
+            {
+                "mechanism": plan.levels[0].mechanism.name,
+                "price": loss_object(plan.loss),
+                "levels": level_objects(told.levels(plan)),
+                "threshold": plan.threshold,
+                "surely_shown": plan.surely_shown(told.confidence),
+                "odds": plan.odds("person"),
+            }
+            for plan in told.plans
+        ],
+    }

@@ -1,7 +1,7 @@
-"""What people type to ask for a table, and what it stands for."""
+"""What people type to ask for a table, what it stands for, and what does not go together."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial, wraps
 from pathlib import Path
@@ -9,29 +9,170 @@ from typing import Any, TypeVar
 
 import click
 
+from noisycount.frozen import frozen
 from noisycount.ledger.exact import exact_delta, exact_epsilon
+from noisycount.model.noises.additive import DiscreteNoise
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.query.key_sets import Listed, Word
+from noisycount.query.parts import Item
+from noisycount.query.query import Query
+from noisycount.query.schema import close_names
 from noisycount.readers.common import Command, plot_option, ungrouped, with_options
-from noisycount.tasks.table.asked import (
-    GAUSSIAN,
-    LAPLACE,
-    Asked,
-    Item,
-    Listed,
-    items,
-    keys_of_column,
-    margin_names,
-)
 
-__all__ = ["as_delta", "as_groups", "as_items", "as_margins", "as_rho", "table_options"]
+__all__ = [
+    "NOISES",
+    "ONE_PRICE",
+    "TableFiles",
+    "as_delta",
+    "as_groups",
+    "as_items",
+    "as_margins",
+    "as_rho",
+    "check_query",
+    "items",
+    "keys_of_column",
+    "margin_names",
+    "table_options",
+]
+
+NOISES: Mapping[str, type[DiscreteNoise]] = {
+    "laplace": DiscreteLaplace,
+    "gaussian": DiscreteGaussian,
+}
+ONE_PRICE = "give either --epsilon, or both --within and --guess, such as --within 20% --guess 100"
+
+
+@frozen
+class TableFiles:
+    """The files that go with a table.
+
+    Attributes:
+        keys: Its keys: one row a cell, or the keys of one column.
+        questions: More questions, one a line.
+        plot: To be made: a picture.
+        output: To be made: its rows.
+    """
+
+    keys: Path | None = None
+    questions: Path | None = None
+    plot: Path | None = None
+    output: Path | None = None
+
+
+NO_FILES = TableFiles()
 
 
 Read = TypeVar("Read")
-
-
 _ENDINGS = (".csv", ".parquet", ".json", ".arrow")
-
-
 _WHOLE = re.compile(r"[0-9]{1,9}")
+_NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*")
+_SPANS = ("month", "quarter", "year")
+_NAME = r'"(?:[^"]|"")+"|[^",:=]+'
+_ITEM = re.compile(rf"\s*({_NAME})\s*(?::(.*))?", re.DOTALL)
+_KEYS = re.compile(rf"\s*({_NAME})\s*=(.*)", re.DOTALL)
+_WORD = re.compile(r"\s*(?:'((?:[^']|'')*)'|([^',][^,]*?|))\s*(,|$)", re.DOTALL)
+_PIECE = re.compile(r'(?:[^",]|"(?:[^"]|"")*")+|(?<=,)(?=,|$)|^(?=,|$)')
+
+
+def items(text: str) -> list[Item]:
+    """What a table is grouped by; the edges of numbers go on until the next name.
+
+    Raises:
+        ValueError: An item is none.
+
+    Example:
+        >>> [item.text for item in items("town,age:0,18,65,visit:month")]
+        ['town', 'age:0,18,65', 'visit:month']
+    """
+    pieces = _PIECE.findall(text)
+    if ",".join(pieces) != text:
+        raise ValueError(f'must close the quotes of a name, got {text!r}, such as "my town"')
+    joined: list[str] = []
+    for piece in pieces:
+        is_edge = _NUMBER.fullmatch(piece) and joined and ":" in joined[-1]
+        if is_edge:
+            joined[-1] += f",{piece.strip()}"
+        else:
+            joined.append(piece)
+    return [_item(piece, text) for piece in joined]
+
+
+def keys_of_column(text: str) -> tuple[str, Listed]:
+    """The name of a column and its keys.
+
+    Raises:
+        ValueError: The text has another form, or no keys.
+
+    Example:
+        >>> keys_of_column("town=Bern,'Biel, old',null")[1][1:]
+        [Word(text='Biel, old', is_quoted=True), Word(text=None, is_quoted=False)]
+    """
+    match = _KEYS.fullmatch(text)
+    if match is None:
+        raise ValueError(f"must be a column and its keys, such as town=Bern,Biel, got {text!r}")
+    name, listed = _unquoted(match[1]), match[2]
+    if not listed.strip():
+        raise ValueError(f"must list keys of {name}, such as {name}=a,b, got {text!r}")
+    return name, list(_words(listed, text))
+
+
+def margin_names(text: str) -> list[str]:
+    """The names of margins.
+
+    Raises:
+        ValueError: A name is empty.
+
+    Example:
+        >>> margin_names("total, town*sex")
+        ['total', 'town*sex']
+    """
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise ValueError(f"must name margins with commas between them: total,town, got {text!r}")
+    return names
+
+
+def _item(piece: str, whole: str) -> Item:
+    match = _ITEM.fullmatch(piece)
+    if match is None or not match[1].strip():
+        raise ValueError(
+            f"must name columns with commas between them, such as town,age:0,18,65, got {whole!r}"
+        )
+    name, grouping = _unquoted(match[1]), (match[2] or "").strip()
+    edges = grouping.split(",")
+    if match[2] is None or grouping in _SPANS or all(map(_NUMBER.fullmatch, edges)):
+        return Item(name, grouping)
+    raise ValueError(
+        f"must have edges or month, quarter or year behind the colon, such as {name}:0,18,65, "
+        f"got {piece.strip()!r}"
+    )
+
+
+def _words(listed: str, whole: str) -> Iterator[Word]:
+    place = 0
+    while place <= len(listed):
+        match = _WORD.match(listed, place)
+        if match is None or (match[1] is None and not match[2]):
+            raise ValueError(
+                "must list keys with commas between them, and single quotes around a key with "
+                f"commas or without letters, got {whole!r}"
+            )
+        yield _word(match[1], match[2])
+        if not match[3]:
+            return
+        place = match.end()
+
+
+def _word(quoted: str | None, bare: str) -> Word:
+    if quoted is not None:
+        return Word(quoted.replace("''", "'"), is_quoted=True)
+    return Word(None) if bare.lower() == "null" else Word(bare)
+
+
+def _unquoted(name: str) -> str:
+    name = name.strip()
+    return name[1:-1].replace('""', '"') if name.startswith('"') else name
 
 
 def as_rho(_: click.Context, __: click.Parameter, text: str | None) -> Fraction | None:
@@ -44,12 +185,11 @@ def as_delta(_: click.Context, __: click.Parameter, text: str | None) -> Fractio
     return _read(lambda: None if text is None else exact_delta(text))
 
 
-def as_noise(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
-    """A kind of noise, in small letters."""
-    name = None if text is None else text.lower()
-    if name in {None, LAPLACE, GAUSSIAN}:
-        return name
-    raise click.BadParameter(f"must be {LAPLACE} or {GAUSSIAN}, got {text!r}")
+def as_noise(_: click.Context, __: click.Parameter, text: str | None) -> type[DiscreteNoise] | None:
+    """A kind of noise; capitals make no difference."""
+    if text is None or text.lower() in NOISES:
+        return None if text is None else NOISES[text.lower()]
+    raise click.BadParameter(f"must be {' or '.join(NOISES)}, got {text!r}")
 
 
 def as_groups(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
@@ -89,8 +229,6 @@ def _as_output(_: click.Context, __: click.Parameter, path: Path | None) -> Path
 
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
-
-
 _OPTIONS = (
     click.option(
         "--by",
@@ -163,25 +301,33 @@ _OPTIONS = (
         help="Write all rows to a new file: .csv, .parquet, .json or .arrow.",
     ),
 )
-
-
 _NAMES = (
     *("by", "keys", "keys_from", "other", "questions", "delta", "noise", "rho", "margins"),
     *("groups_per_unit", "cumulative", "plot", "output"),
 )
+_ASKED = (
+    *("other", "noise", "rho", "delta", "margins", "groups_per_unit", "cumulative"),
+    *("epsilon", "within", "guess", "confidence"),
+)
 
 
 def table_options(command: Command) -> Command:
-    """The command with the options of tables, which give it an `Asked` named `asked`.
+    """The command with the options of tables, which give it a `query` and the `files` of one.
 
-    What is typed for `--where` is in it too.
+    The options of one count are in the query too.
     """
 
     @wraps(command)
     def packed(**given: Any) -> None:  # noqa: ANN401 - whatever options give
-        wheres = tuple(given.pop("where"))
-        asked = Asked(wheres=wheres, **{name: given.pop(name) for name in _NAMES})
-        command(**given, asked=asked)
+        files = TableFiles(
+            given.pop("keys_from"), given.pop("questions"), given.pop("plot"), given.pop("output")
+        )
+        wheres, by = tuple(given.pop("where")), given.pop("by")
+        told = {name: given.pop(name) for name in _ASKED}
+        is_list = files.questions is not None or len(wheres) > 1
+        keys = given.pop("keys") or None
+        query = Query(wheres=wheres, is_list=is_list, by=by or None, keys=keys, **told)
+        command(**given, query=query, files=files)
 
     return with_options(packed, _OPTIONS)  # type: ignore[no-any-return]  # what it was
 
@@ -200,3 +346,131 @@ def _each_once(names: Sequence[str], refusal: str) -> tuple[str, ...]:
     if again is not None:
         raise click.BadParameter(refusal.format(repr(again)))
     return tuple(names)
+
+
+def _items(query: Query) -> Sequence[Item]:
+    """What a table is grouped by, as it was typed."""
+    return [item for item in query.by or () if isinstance(item, Item)]
+
+
+def _keys(query: Query) -> Mapping[str, object]:
+    """The keys of columns that were typed."""
+    return query.keys if isinstance(query.keys, Mapping) else {}
+
+
+def has_hidden_keys(query: Query, files: TableFiles) -> bool:
+    """Whether only the records know the keys of a column."""
+    is_listed = query.keys or files.keys or all(item.grouping for item in _items(query))
+    return query.delta is not None and not is_listed
+
+
+def check_query(query: Query, files: TableFiles = NO_FILES) -> None:
+    """The refusal of options that do not belong together.
+
+    Raises:
+        UsageError: They do not; the text says what to leave out or to add.
+    """
+    for is_wrong, refusal in (
+        *_of_kind(query, files),
+        *_of_keys(query, files),
+        *_of_noise(query, files),
+        *_of_price(query),
+    ):
+        if is_wrong:
+            raise click.UsageError(refusal)
+
+
+def _of_kind(query: Query, files: TableFiles) -> Iterator[tuple[bool, str]]:
+    """One count, a table by groups, or several questions."""
+    several = query.is_list
+    yield not (query.wheres or query.is_table), "give --where TEXT, or --by COLUMNS for a table"
+    yield bool(query.by) and several, "give --by with one --where, or several --where without --by"
+    grouped: dict[str, object] = {
+        "--keys": query.keys,
+        "--keys-from": files.keys,
+        "--other": query.other,
+        "--margins": query.margins,
+        "--groups-per-unit": query.groups_per_unit,
+        "--cumulative": query.cumulative,
+    }
+    for option, value in grouped.items():
+        yield bool(value) and not query.by, f"{option} belongs to a table: add --by COLUMNS"
+    tabled: dict[str, object] = {
+        "--noise": query.noise,
+        "--rho": query.rho,
+        "--delta": query.delta,
+        "--plot": files.plot,
+        "--output": files.output,
+    }
+    for option, value in tabled.items():
+        yield (
+            value is not None and not query.is_table,
+            f"{option} belongs to a table: add --by COLUMNS, or --where again",
+        )
+
+
+def _of_keys(query: Query, files: TableFiles) -> Iterator[tuple[bool, str]]:
+    """Keys of columns of the table, or none where they are hidden."""
+    columns = {item.column.lower(): item.column for item in _items(query)}
+    for name in _keys(query):
+        known = list(columns.values())
+        yield (
+            name.lower() not in columns,
+            f"--keys names {name!r}, which is not in --by: use {close_names(name, known)}",
+        )
+    lists = {"--keys": query.keys, "--keys-from": files.keys}
+    for option, value in lists.items():
+        yield (
+            bool(value) and query.delta is not None and query.noise_class is not DiscreteGaussian,
+            f"--delta is for hidden keys, and {option} lists them: leave one of them out",
+        )
+    hidden = has_hidden_keys(query, files)
+    yield hidden and query.other, "--other belongs to listed keys: leave out --delta, or --other"
+    yield hidden and query.cumulative, "--cumulative needs listed keys: leave out --delta"
+    margins = [name for name in query.margins if name != "total"]
+    yield (
+        hidden and bool(margins),
+        "with hidden keys only --margins total is a sum that everybody may ask for",
+    )
+    yield (
+        query.cumulative and len(query.by or ()) > 1,
+        "--cumulative needs one column in order: leave the others out of --by",
+    )
+    yield (
+        query.cumulative and bool(query.margins),
+        "--cumulative measures all sums of ranges: leave out --margins",
+    )
+
+
+def _of_noise(query: Query, files: TableFiles) -> Iterator[tuple[bool, str]]:
+    """A price in the currency of the noise."""
+    is_gaussian = query.noise_class is DiscreteGaussian
+    yield (
+        query.noise is DiscreteLaplace and query.rho is not None,
+        "--rho is the price of Gaussian noise: add --noise gaussian, or give --epsilon",
+    )
+    yield (
+        bool(query.rho and query.delta and query.by and not has_hidden_keys(query, files)),
+        "--delta belongs to hidden keys, or to --epsilon: leave it out beside --rho",
+    )
+    yield (
+        query.is_list and not query.by and query.delta is not None and not is_gaussian,
+        "--delta belongs to --by without keys, or to --noise gaussian: leave it out",
+    )
+
+
+def _of_price(query: Query) -> Iterator[tuple[bool, str]]:
+    """One price."""
+    is_gaussian = query.noise_class is DiscreteGaussian
+    yield (
+        query.rho is not None and (query.epsilon is not None or query.within is not None),
+        "give one price: --rho, or --epsilon, or --within with --guess",
+    )
+    yield (
+        is_gaussian and query.epsilon is not None and query.delta is None,
+        "--noise gaussian needs --rho R, or --epsilon E with --delta D",
+    )
+    yield (
+        is_gaussian and query.within is not None and query.delta is not None,
+        "--within finds the price of Gaussian noise in ρ: leave out --delta",
+    )

@@ -1,0 +1,447 @@
+"""One private answer from start to end, a count or a table: what every way of asking shares.
+
+A preview is an answer without its counts: what it would cost, before anything is asked.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from noisycount.charts.bars import MOST_ROWS
+from noisycount.config.config import Config, DatasetConfig
+from noisycount.display.numbers import approximately, exact_text, percent, plus_minus, signed
+from noisycount.errors import NoisyCountError
+from noisycount.frozen import frozen
+from noisycount.ledger.budget import Loss
+from noisycount.ledger.entries import Analyst, Entry, asks_for_table
+from noisycount.ledger.transactions import Enclosure
+from noisycount.model.half_width import error_within
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.tables.levels import Level
+from noisycount.query.query import Query
+from noisycount.release.dataset import RemainingBudget, next_words
+from noisycount.release.plan import TablePlan, table_plan
+from noisycount.release.query_plan import CountPlan, QueryPlan, TableQueryPlan
+from noisycount.release.reply_tick import ReplyTick
+from noisycount.release.results import Release, TableRelease
+from noisycount.tasks.opening import Counter, Spent, counter_of
+from noisycount.tasks.plan import Paying, planned
+from noisycount.tasks.question import impossible_hints, plan_at, require_possible
+
+__all__ = [
+    "Answer",
+    "StoredCount",
+    "answer_at",
+    "answer_to",
+    "one_group_words",
+    "preview_at",
+    "preview_of",
+]
+
+_FAR = 2  # times as large as the count may be, or as small
+
+
+@frozen
+class StoredCount:
+    """A noisy count that was answered before, and its price.
+
+    Attributes:
+        answer: In units.
+        epsilon: What it cost.
+        key: Under which the ledger keeps it.
+    """
+
+    answer: int
+    epsilon: Fraction
+    key: str
+
+    @classmethod
+    def of(cls, entry: Entry) -> "StoredCount | None":
+        """The count of an entry; None where there is no answer yet, or it is a table."""
+        answer, epsilon = entry.answer, entry.request.epsilon
+        if not isinstance(answer, int) or epsilon is None or asks_for_table(entry):
+            return None
+        return cls(answer, epsilon, entry.key)
+
+    def error(self, confidence: float) -> int:
+        """The true count lies within ±error of the answer with the confidence, in units."""
+        return error_within(DiscreteLaplace.for_epsilon(self.epsilon), confidence)
+
+    def words(self, confidence: float) -> str:
+        """Where the count is better known than by an answer at a lower price."""
+        price, error = exact_text(self.epsilon), plus_minus(self.error(confidence))
+        return (
+            f"a better answer to this question is stored, and free with --epsilon {price}: "
+            f"{signed(self.answer)} {error}"
+        )
+
+
+@frozen(kw_only=True)
+class Answer:
+    """What was published, or would be, and what a reader needs to understand it.
+
+    Attributes:
+        query: What was asked, as it was asked.
+        plan: What it means, with its noise and its price.
+        dataset: Whose records are counted.
+        unit: The column whose distinct values are; None for rows.
+        analyst: Who asks.
+        ledger: Where the answer is kept; None for a server.
+        release: What was published; None: this is a preview, and nothing was charged or counted.
+        remains: What is left of the data set's budget and of the analyst's own.
+        repeated: Whether the analyst asked the same before, and it is free. What only others asked
+            is told as what nobody asked: at its full price.
+        affordable: Whether the budgets pay for it.
+        unreadable_as_missing: The columns of the question whose cells, where they could not be
+            read, count as missing.
+        better: A stored answer to the same question at the largest ε above this one, if the analyst
+            has any.
+        impossible: What the question says of itself: what no record can satisfy.
+        leaves: What an answer that is previewed would leave, where that is not plain.
+    """
+
+    query: Query
+    plan: QueryPlan
+    dataset: DatasetConfig
+    unit: str | None
+    analyst: Analyst
+    ledger: Path | None
+    remains: RemainingBudget
+    release: Release | TableRelease | None = None
+    repeated: bool = False
+    affordable: bool = True
+    unreadable_as_missing: tuple[str, ...] = ()
+    better: StoredCount | None = None
+    impossible: Sequence[str] = ()
+    leaves: Sequence[str] = ()
+
+    @property
+    def count(self) -> Release:
+        """What was published of one count."""
+        assert isinstance(self.release, Release)  # noqa: S101 - asked of answered counts alone
+        return self.release
+
+    @property
+    def table(self) -> TableRelease:
+        """What was published of a table."""
+        assert isinstance(self.release, TableRelease)  # noqa: S101 - asked of answered tables alone
+        return self.release
+
+    @property
+    def count_plan(self) -> CountPlan:
+        """The plan of one count."""
+        assert isinstance(self.plan, CountPlan)  # noqa: S101 - asked of counts alone
+        return self.plan
+
+    @property
+    def noise(self) -> TablePlan:
+        """The noise of a table, level by level."""
+        assert isinstance(self.plan, TableQueryPlan)  # noqa: S101 - asked of tables alone
+        return self.plan.noise
+
+    @property
+    def confidence(self) -> float:
+        """With which errors are stated."""
+        return self.query.confidence
+
+    @property
+    def protected(self) -> str:
+        """What is guessed about by whoever reads the answer."""
+        return "row" if self.unit is None else "person"
+
+    @property
+    def odds(self) -> str:
+        """What the price means for one person or row, in words."""
+        return self.plan.odds(self.protected)
+
+    @property
+    def error(self) -> int:
+        """One count lies within ±error of its answer with the confidence, in units."""
+        return error_within(self.count_plan.mechanism, self.confidence)
+
+    @property
+    def interval(self) -> tuple[int, int]:
+        """Where the count lies with the confidence: within ±error, not below 0 or above all."""
+        low, high = self.count.answer - self.error, self.count.answer + self.error
+        most = high if self.dataset.size is None else self.dataset.size
+        return max(0, min(low, most)), max(0, min(high, most))
+
+    @property
+    def affordable_answers(self) -> int | None:
+        """How many answers at this price the budget pays for; None where prices do not add up."""
+        price = self.plan.loss.epsilon
+        return self.remains.remaining // price if self.remains.is_a_sum and price else None
+
+    @property
+    def cost(self) -> Loss:
+        """What a preview would be charged."""
+        return Loss() if self.repeated else self.plan.loss
+
+    @property
+    def hints(self) -> list[str]:
+        """What to do better next time, from the question and published numbers alone."""
+        found = list(self.impossible)
+        if self.query.is_table:
+            by_keys = self.query.by is not None
+            told = _hints_of_table(self.noise, self.unit if by_keys else None)
+            return [*found, *told, *self.leaves]
+        if self.release is not None and self.query.within is not None:
+            found.extend(_about_guess(self))
+        return found if self.better is None else [*found, self.better.words(self.confidence)]
+
+
+def answer_to(  # noqa: PLR0913 - all that decides an answer and its charge
+    query: Query,
+    dataset: DatasetConfig,
+    configuration: Config,
+    analyst: Analyst = Analyst(),  # noqa: B008 - frozen
+    slot: ReplyTick | None = None,
+    *,
+    purpose: str | None = None,
+    is_drawn: bool = False,
+) -> Answer:
+    """The answer to a question about a data set, charged to the ledger; or a refusal.
+
+    Args:
+        query: What is asked.
+        dataset: Whose records are counted.
+        configuration: Where the ledger is.
+        analyst: Who asks.
+        slot: When the reply leaves; None: as soon as it is there. A file that cannot be asked and a
+            question outside the language are refused before it: so such a question makes no ledger,
+            and its refusal depends on the columns alone.
+        purpose: What the answer is for.
+        is_drawn: Whether a picture is drawn of it, which must not have too many rows.
+
+    Raises:
+        NoisyCountError: The question, the file, the budget or the ledger refuses it.
+    """
+    with counter_of(dataset, configuration, makes=True) as counter:
+        plan = plan_at(counter, query, analyst)
+        _check_rows(plan, is_drawn=is_drawn)
+        require_possible(counter, plan, analyst)  # a refused question makes no ledger
+        with counter.charging() as charged:
+            answer = answer_at(charged, query, analyst, slot, plan=plan, purpose=purpose)
+            return replace(answer, better=_better_answer(charged, plan, analyst))
+
+
+def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
+    counter: Counter,
+    query: Query,
+    analyst: Analyst,
+    slot: ReplyTick | None = None,
+    *,
+    plan: QueryPlan | None = None,
+    key: str | None = None,
+    purpose: str | None = None,
+    enclose: Callable[[Answer], Enclosure] | None = None,
+) -> Answer:
+    """The same of open records and an open ledger, which is not searched for better answers.
+
+    Args:
+        counter: The records and the ledger.
+        query: As for `answer_to`, like all that is not told here.
+        analyst: Who asks.
+        slot: When the reply leaves.
+        plan: Of the question, where it is known.
+        key: What the asker calls the question; None: a random name.
+        purpose: What the answer is for.
+        enclose: Gives what is written with a new answer; None: nothing is.
+
+    Raises:
+        NoisyCountError: The question, the file, the budget or the ledger refuses it.
+    """
+    plan = plan or plan_at(counter, query, analyst)
+    impossible = require_possible(counter, plan, analyst)
+
+    def told(release: Release | TableRelease) -> Answer:
+        return Answer(
+            query=query,
+            plan=plan,
+            dataset=counter.dataset,
+            unit=release.unit,
+            analyst=analyst,
+            ledger=counter.ledger_file,
+            remains=release.remains or RemainingBudget(counter.dataset.budget, release.remaining),
+            release=release,
+            repeated=release.repeated,
+            unreadable_as_missing=release.unreadable_as_missing,
+            impossible=impossible,
+        )
+
+    enclosed = None if enclose is None else lambda release: enclose(told(release))
+    return told(counter.desk(analyst, slot, enclosed).answer(query, key, purpose, plan))
+
+
+def preview_of(
+    query: Query,
+    dataset: DatasetConfig,
+    configuration: Config,
+    analyst: Analyst,
+    *,
+    is_drawn: bool = False,
+) -> Answer:
+    """What an answer would cost and be like; nothing is charged or counted, no ledger is made.
+
+    Raises:
+        NoisyCountError: The file, the question or the ledger refuses it.
+    """
+    with counter_of(dataset, configuration) as counter:
+        preview = preview_at(counter, query, analyst)
+        _check_rows(preview.plan, is_drawn=is_drawn)
+        return preview
+
+
+def preview_at(counter: Counter, query: Query, analyst: Analyst) -> Answer:
+    """The same of open records.
+
+    Raises:
+        NoisyCountError: The question or the ledger refuses it.
+    """
+    records, account = counter.records, counter.account
+    plan = plan_at(counter, query, analyst)
+    spent = Spent.of(account, analyst, counter.ledger)
+    is_free = counter.is_free(analyst, records.requests(plan))
+    is_affordable = is_free or spent.admits(plan.loss)
+    is_charged = is_affordable and not is_free
+    return Answer(
+        query=query,
+        plan=plan,
+        dataset=account,
+        unit=records.unit,
+        analyst=analyst,
+        ledger=counter.ledger_file,
+        remains=spent.remains,
+        repeated=is_free,
+        affordable=is_affordable,
+        unreadable_as_missing=records.unreadable_in(plan),
+        better=_better_answer(counter, plan, analyst),
+        impossible=impossible_hints(plan.predicates),
+        leaves=list(_hints_after(spent, plan.loss)) if is_charged else (),
+    )
+
+
+def _check_rows(plan: QueryPlan, *, is_drawn: bool) -> None:
+    """The refusal of a picture that would have too many rows, before anything is charged.
+
+    Raises:
+        NoisyCountError: It would.
+    """
+    cells = plan.noise.levels[0].size if isinstance(plan, TableQueryPlan) else None
+    if is_drawn and cells is not None and cells > MOST_ROWS:
+        raise NoisyCountError(
+            f"--plot draws up to {MOST_ROWS} rows, and this table has {cells:,}: leave it out, or "
+            "list fewer keys"
+        )
+
+
+def _better_answer(counter: Counter, plan: QueryPlan, analyst: Analyst) -> StoredCount | None:
+    """An analyst's answer to the same count at the largest ε above this one, if there is one."""
+    if not isinstance(plan, CountPlan):
+        return None
+    answered = filter(None, map(StoredCount.of, counter.earlier(plan, analyst)))
+    best = max(answered, key=lambda count: count.epsilon, default=None)
+    return best if best is not None and best.epsilon > plan.epsilon else None
+
+
+def _about_guess(answer: Answer) -> Iterator[str]:
+    """What the goal costs for this answer, where the guess was far from all that it may be.
+
+    Or where the goal is missed whatever the count is, as the guess was above all that it may be.
+    """
+    guess, within = float(answer.query.guess or 0), float(answer.query.within or 0)
+    low, high = answer.interval
+    is_far = low > _FAR * guess or guess > _FAR * high
+    if not is_far and (guess <= high or answer.error <= within * high):
+        return
+    shown = plus_minus(guess).removeprefix("±")
+    told = (
+        f"the guess of {shown} was {'far off' if is_far else 'too large, and the goal is missed'}"
+    )
+    is_known = answer.count.answer > answer.error
+    about = answer.count.answer if is_known else high
+    if about < 1:
+        yield f"{told}: the count is hardly above 0; say how far off with an ε instead"
+        return
+    most = "" if is_known else ", the most that it may be,"
+    with suppress(NoisyCountError):  # no ledger keeps such a price
+        price = planned(about, within, answer.confidence).epsilon
+        only = "only " if price < answer.count.epsilon else ""
+        yield (
+            f"{told}: ±{percent(within)} of {signed(about)}{most} needs {only}"
+            f"ε = {exact_text(price)}"
+        )
+
+
+def _hints_of_table(plan: TablePlan, unit: str | None) -> Iterator[str]:
+    """What would cost less, or why something costs what it does.
+
+    Args:
+        plan: The noise.
+        unit: The column that names the person; None: every record is one unit, or no groups are.
+    """
+    cells = plan.levels[0]
+    moves = 2 if plan.is_replacement else 1
+    if plan.groups is None and cells.sensitivity > moves and unit is not None:
+        yield (
+            f"one person may be in all {cells.size:,} groups, which the noise must hide; with "
+            "--groups-per-unit 1 each person counts in one of their groups only"
+            f"{one_group_words(plan)}"
+        )
+    if plan.is_replacement and plan.groups is not None and cells.sensitivity == 2 * plan.groups:
+        yield (
+            "the number of persons is public, so one person in the place of another leaves one "
+            "group and enters another: that costs twice as much as where it is not public"
+        )
+
+
+def one_group_words(plan: TablePlan) -> str:
+    """For what part of its price no error of a table is larger, where each is in one group only.
+
+    The levels share the price anew then, so that they do not all gain as much: the one that gains
+    least decides.
+
+    Args:
+        plan: A table of units that may be in all groups, without ranges.
+
+    Returns:
+        What follows a statement; empty where nothing is saved.
+    """
+    levels = [
+        Level(level.name, np.empty(0, np.int32), level.size or 0, np.empty((0, 0), np.int32))
+        for level in plan.levels
+    ]
+    alone = table_plan(levels, plan.price, 1, is_replacement=plan.is_replacement)
+    factors = {
+        Fraction(new.sensitivity, old.sensitivity) * old.share / new.share
+        for new, old in zip(alone.levels, plan.levels, strict=True)
+    }
+    price = "the price" if issubclass(plan.price.noise, DiscreteLaplace) else "ρ"
+    if len(factors) == 1:
+        return f", and the same error costs {factors.pop()} of {price}"
+    most = max(factors)
+    if most >= 1:
+        return ""
+    return f", and for {math.ceil(100 * most)} % of {price} no error is larger than now"
+
+
+def _hints_after(spent: Spent, price: Loss) -> Iterator[str]:
+    """What an answer with Gaussian noise would leave, before it is asked."""
+    if price.epsilon is not None:
+        return
+    left = next_words(spent.with_more(price).remains.remaining)
+    accounts = [(spent.dataset.budget, spent.of_dataset), (spent.analyst.budget, spent.of_analyst)]
+    payings = [Paying(budget, paid) for budget, paid in accounts if budget is not None]
+    if any(paying.left_in_rho is not None for paying in payings):
+        now = approximately(spent.remains.remaining)
+        yield (
+            "this would be the first answer with Gaussian noise: after it the ρ of all answers"
+            f" count, not their ε, and {left}, not {now}"
+        )
+    else:
+        yield f"after it {left}"

@@ -1,0 +1,216 @@
+"""The files that go with a table: its keys and questions are read, its rows and picture written."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from noisycount.config.config import DatasetConfig
+from noisycount.display.columns import Cells, free_name
+from noisycount.display.numbers import exact_text
+from noisycount.engines.duckdb.public import PublicColumns, PublicTable
+from noisycount.errors import ConfigError, NoisyCountError, extra_words
+from noisycount.query.grouping import MOST_CELLS
+from noisycount.query.key_sets import Listed, Word
+from noisycount.query.parts import Item
+from noisycount.query.query import Query
+from noisycount.release.results import TableRelease
+from noisycount.tasks.answer import Answer
+from noisycount.tasks.answer_display import answer_object
+from noisycount.tasks.question import known_keys
+from noisycount.tasks.table.options import TableFiles
+from noisycount.terminal.files import check_regular, writing
+from noisycount.terminal.printing import json_text
+from noisycount.terminal.progress import status
+
+__all__ = ["check_files", "save_rows", "with_files", "written_files"]
+
+
+def check_files(files: TableFiles) -> None:
+    """The refusal of files that could not be written, before anything is charged.
+
+    Raises:
+        NoisyCountError: A file of rows is there already, a folder is missing or closed, or what
+            writes it is not installed.
+    """
+    if files.output is not None and files.output.exists():
+        raise NoisyCountError(f"--output {str(files.output)!r} exists already: name another file")
+    for file in filter(None, (files.output, files.plot)):
+        check_regular(file)
+        if not os.access(file.parent, os.W_OK):
+            raise NoisyCountError(f"{str(file)!r} cannot be written: check its folder")
+    if files.output is not None and files.output.suffix.lower() == ".arrow":
+        _arrow()
+
+
+def with_files(query: Query, files: TableFiles, dataset: DatasetConfig) -> Query:
+    """The question with what its files say.
+
+    Raises:
+        ConfigError: Keys come from the records themselves, which nobody may know.
+        NoisyCountError: A file cannot be read, or lists keys again.
+    """
+    if files.questions is not None:
+        query = replace(query, wheres=[*query.wheres, *_questions(files.questions)])
+    if files.keys is None:
+        return query
+    listed: Any = known_keys(query)
+    if dataset.shares(files.keys):
+        raise ConfigError(
+            "--keys-from names the records themselves: keys must come from what everybody knows; "
+            "where nobody knows them, give --delta in their place"
+        )
+    found: Any = keys_of_file(files.keys, [item for item in query.by or () if type(item) is Item])
+    if not listed:
+        return replace(query, keys=found)
+    if not isinstance(found, Mapping) or set(found) & set(listed):
+        raise NoisyCountError(
+            f"--keys-from {str(files.keys)!r} lists keys that --keys lists too: leave one out"
+        )
+    return replace(query, keys={**listed, **found})
+
+
+def keys_of_file(path: Path, items: Sequence[Item]) -> Mapping[str, Listed] | list[Listed]:
+    """The keys of one column by its name, or those of each cell in the order of the columns.
+
+    Args:
+        path: A CSV or Parquet file with the columns of the table, or one of them; others are
+            left out.
+        items: What the table is grouped by.
+
+    Raises:
+        NoisyCountError: It cannot be read, has none of the columns, or has too many rows.
+    """
+    with PublicTable.open(path) as table:
+        named = {
+            place: item
+            for place, name in enumerate(table.columns)
+            for item in items
+            if name in {item.column, item.text}
+        }
+        if len(set(named.values())) != len(named) or len(named) not in {1, len(items)}:
+            names = ", ".join(item.column for item in items)
+            one = "" if len(items) == 1 else ", or one of them"
+            raise NoisyCountError(
+                f"--keys-from {str(path)!r} has the columns {', '.join(table.columns)}: it must"
+                f" have those of --by, {names}{one}"
+            )
+        if table.length > MOST_CELLS:
+            raise NoisyCountError(
+                f"--keys-from {str(path)!r} has {table.length:,} rows, more than {MOST_CELLS:,}: "
+                "list fewer keys"
+            )
+        rows = table.texts()
+    words = {text: Word(text, is_quoted=True) for row in rows for text in row}
+    places = {item: place for place, item in named.items()}
+    if len(places) < len(items):
+        return {item.column: [words[row[place]] for row in rows] for item, place in places.items()}
+    return [tuple(words[row[places[item]]] for item in items) for row in rows]
+
+
+def _questions(path: Path) -> list[str]:
+    """The lines of a file, but for empty ones and remarks.
+
+    Raises:
+        NoisyCountError: It cannot be read.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not in UTF-8"
+        raise NoisyCountError(f"--questions {str(path)!r} cannot be read ({reason})") from None
+    return [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
+
+
+def written_files(answer: Answer, files: TableFiles) -> Iterator[Path]:
+    """Each file of a table that was asked for, once it is written."""
+    if files.output is not None:
+        with status("writing"):
+            save_rows(answer, files.output)
+        yield files.output
+    if files.plot is not None:
+        from noisycount.charts.bars import TableBars  # noqa: PLC0415  (loads Altair)
+        from noisycount.charts.drawing import save_file  # noqa: PLC0415  (the same)
+        from noisycount.charts.table import table_chart  # noqa: PLC0415  (the same)
+
+        with status("drawing"):
+            chart = table_chart(TableBars.of(answer.table))
+            with writing(files.plot):
+                save_file(chart, files.plot)
+        yield files.plot
+
+
+def save_rows(answer: Answer, out: Path) -> None:
+    """The file of a table, of the kind that its ending names.
+
+    Raises:
+        NoisyCountError: It cannot be written.
+    """
+    ending = out.suffix.lower()
+    if ending == ".json":
+        with writing(out):
+            out.write_text(f"{json_text(answer_object(answer), indent=2)}\n", encoding="utf-8")
+    elif ending == ".arrow":
+        with writing(out):
+            _save_arrow(out, _columns(answer.table))
+    else:
+        PublicColumns(_columns(answer.table)).save(out)
+
+
+def _columns(release: TableRelease) -> dict[str, Cells]:
+    """The columns of a table: the noise of each row, and the best estimates from all levels.
+
+    With what it takes to refine them: the threshold of hidden keys, and in how many groups a unit
+    counts where sums are no sums of cells.
+    """
+    columns: dict[str, Cells] = dict(release.columns)
+    plan, rows = release.plan, len(release)
+    names = [level.mechanism.name for level in plan.levels]
+    scales = [exact_text(level.mechanism.exact_scale) for level in plan.levels]
+    columns[free_name("mechanism", columns)] = _each(names, release)
+    columns[free_name("scale", columns)] = _each(scales, release)
+    if plan.threshold is not None:
+        columns[free_name("threshold", columns)] = [plan.threshold] * rows
+    elif not release.is_additive:
+        columns[free_name("groups_per_unit", columns)] = [plan.groups] * rows
+    if (estimates := release.combined) is not None:
+        columns[free_name("combined", columns)] = [
+            one for level in estimates for one in level.tolist()
+        ]
+    if estimates is not None and (deviations := release.standard_errors) is not None:
+        columns[free_name("combined_standard_error", columns)] = [
+            one for level in deviations for one in level.tolist()
+        ]
+    if (cumulative := release.cumulative) is not None:
+        sums = cumulative.tolist()
+        columns[free_name("sum_so_far", columns)] = [*sums, *([None] * (len(release) - len(sums)))]
+    return columns
+
+
+def _each(texts: Sequence[str], release: TableRelease) -> list[str]:
+    """A text of each level, row by row."""
+    return [text for text, level in zip(texts, release.answers, strict=True) for _ in level]
+
+
+def _save_arrow(out: Path, columns: dict[str, Cells]) -> None:
+    pyarrow = _arrow()
+    rows = pyarrow.table(PublicColumns(columns))
+    with pyarrow.OSFile(str(out), "wb") as file, pyarrow.ipc.new_file(file, rows.schema) as writer:
+        writer.write_table(rows)
+
+
+def _arrow() -> Any:  # noqa: ANN401 - a package
+    """The package that writes Arrow files.
+
+    Raises:
+        NoisyCountError: The extra `frames` is not installed.
+    """
+    try:
+        import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415 - only for such files
+    except ImportError:
+        raise NoisyCountError(
+            f"files that end in .arrow need the package pyarrow: {extra_words('frames')}; "
+            ".parquet needs none"
+        ) from None
+    return pa
