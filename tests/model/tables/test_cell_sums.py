@@ -8,6 +8,7 @@ from noisycount.model.tables.cells import CellLaw, CellSums
 LAST = 3000
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("cells", "zero", "means"),
     [

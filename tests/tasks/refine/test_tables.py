@@ -43,6 +43,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
 @pytest.mark.parametrize(
     ("words", "law"),
@@ -94,7 +95,7 @@ def test_the_level_is_that_of_low_and_high(run: Run, here: Path) -> None:
 
 def test_many_answers_agree_with_one(run: Run, here: Path) -> None:
     """In 20,000 rows, which are worked through in blocks, every row is what it is alone."""
-    noise, draws = DiscreteLaplace(3), np.random.default_rng(7).integers(-40, 90, 20_000)
+    noise, draws = DiscreteLaplace(3), np.random.default_rng(7).integers(-10, 50, 20_000)
     (here / "many.csv").write_text("\n".join(["answer", *map(str, draws), ""]))
     words = ("--answers", "many.csv", "--column", "answer", "--out", "out.parquet")
     law = ("--noise", "discrete-laplace", "--scale", "3")
@@ -140,6 +141,7 @@ def test_a_table_without_answers_is_only_widened(run: Run, here: Path) -> None:
 SIZES = "answer,people,share\n31.5,100,0.3\n,,\n31.5,50,0.3\n-4.25,100,0.3\n31.5,100,0.9\n"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("words", "size", "rate"),
     [

@@ -7,13 +7,13 @@ The laws of a count before and after its answers, as curves over the counts that
 
 import warnings
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
 from noisycount.analysis.posterior.law import FrozenLaw
 from noisycount.analysis.posterior.observed import Answer, Answers, likelihood, observed
 from noisycount.analysis.posterior.predictive import (
-    SURPRISING,
     contradiction,
     farthest,
     is_expected,
@@ -109,7 +109,7 @@ class Estimates(FrozenLaw):
         return self.law.probability(low, high)
 
 
-@frozen(repr=False)
+@frozen(repr=False, slots=False)
 class Posterior(Shown, Estimates):
     """The law of the count after an answer, and the estimates that follow from it.
 
@@ -126,7 +126,7 @@ class Posterior(Shown, Estimates):
     population: Population
     observed: tuple[tuple[Answer, Mechanism], ...]
 
-    @property
+    @cached_property
     def surprise(self) -> float:
         """The prior predictive probability of an answer at least as far out.
 
@@ -138,7 +138,7 @@ class Posterior(Shown, Estimates):
         least = min(two_sided(self.population, prior, *pair) for pair in farthest(self.observed))
         return min(1.0, len(self.observed) * least)
 
-    @property
+    @cached_property
     def warning(self) -> str | None:
         """What is odd about the answers, in words; None where the surprise is 1e-3 or more."""
         if all(
@@ -146,12 +146,9 @@ class Posterior(Shown, Estimates):
             for answer, mechanism in self.observed
         ):
             return None
-        surprise = self.surprise
-        if surprise >= SURPRISING:
-            return None
         mean = self.population.law().mean
-        odd = contradiction(surprise, mean, len(self.observed), "under the assumed population")
-        return f"{odd}: check the population and the noise"
+        odd = contradiction(self.surprise, mean, len(self.observed), "under the assumed population")
+        return None if odd is None else f"{odd}: check the population and the noise"
 
     def _facts(self) -> dict[str, object]:
         """The estimates, what they rest on, and whether that fits."""

@@ -14,13 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.analysis.tables.level_answers import NO_END, Bounds
-from noisycount.analysis.tables.model import (
-    Divisions,
-    LevelLikelihood,
-    Model,
-    Settings,
-    cell_windows,
-)
+from noisycount.analysis.tables.likelihoods import LevelLikelihood
+from noisycount.analysis.tables.model import Divisions, Model, Settings, cell_windows
 from noisycount.analysis.tables.passes import Down, Up, downward, upward
 from noisycount.analysis.tables.prior import LearnedLevel, PriorLevel, cells_below
 from noisycount.analysis.tables.split import Split
@@ -31,7 +26,17 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.tables.tree import Tree
 
-__all__ = ["EXACT", "LEARNED", "Solved", "divisions_of", "first_settings", "learned", "solved"]
+__all__ = [
+    "EXACT",
+    "LEARNED",
+    "Solved",
+    "divisions_of",
+    "estimates",
+    "first_settings",
+    "guesses",
+    "learned",
+    "solved",
+]
 
 
 _WIDE = 1e30  # records²: the variance of a count of which nothing is told
@@ -192,7 +197,11 @@ def first_settings(model: Model) -> Settings:
     Raises:
         ValueError: If a count may be one of too many.
     """
-    start = Settings.start(guesses(model.tree, estimates(model.tree, model.levels)))
+    if model.likeliest is None:
+        targets = guesses(model.tree, estimates(model.tree, model.levels))
+    else:
+        targets = [counts.astype(np.float64) for counts in model.likeliest]
+    start = Settings.start(targets)
     while True:
         apart = _apart(model, cell_windows(model, start))
         if not apart.any():
@@ -402,14 +411,17 @@ def _evidence(model: Model, told: Estimates, prior: LearnedLevel, level: int, no
     """For each concentration, how likely estimates and the node's answer are, as a logarithm."""
     children = model.children(level, node)[None]
     value, deviation = told.value[level + 1][children], told.deviation[level + 1][children]
-    lows = np.maximum(np.floor(value - _REACH * deviation), 0).astype(np.int64)
-    width = max(1, int(np.ceil((value + _REACH * deviation - lows).max()))) + 1
-    counts = lows[..., None] + np.arange(width)
+    bounds = model.levels[level + 1].bounds
+    first, last = bounds.low[children], bounds.high[children]
+    lows = np.clip(np.floor(value - _REACH * deviation), first, last).astype(np.int64)
+    highs = np.clip(np.ceil(value + _REACH * deviation), lows + 1, last).astype(np.int64)
+    counts = lows[..., None] + np.arange(int((highs - lows).max()) + 1)
     logs = -0.5 * ((counts - value[..., None]) / deviation[..., None]) ** 2
+    logs = np.where(counts <= highs[..., None], logs, -np.inf)
     nodes = np.array([node])
     target = np.maximum(told.value[level][nodes], 0.5)
     split = Split(lows, logs, prior.division(nodes, children), target[:, None])
-    own = model.levels[level].logs(nodes, split.low, split.messages.shape[1])
+    own = model.levels[level].own_logs(nodes, split.low, split.messages.shape[1])
     evidence: Reals = sum_of_logs(split.messages_of_sets[0] + own, axis=1)
     return evidence
 

@@ -1,6 +1,6 @@
 """How counts divide before any answer: as stated, or as was learned.
 
-What was known of a table before its answers, or was learned from them, for people.
+What was known of a table before its answers, or was learned from them.
 """
 
 from collections.abc import Sequence

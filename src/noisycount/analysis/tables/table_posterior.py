@@ -1,5 +1,6 @@
 """What are the counts of a table, given noisy answers about them and their sums?"""
 
+import warnings
 from collections.abc import Sequence
 
 from noisycount.analysis.tables.answered import (
@@ -11,7 +12,9 @@ from noisycount.analysis.tables.answered import (
 from noisycount.analysis.tables.cell_solution import CellSolution, learned_cell_law
 from noisycount.analysis.tables.learning import first_settings, learned
 from noisycount.analysis.tables.level_answers import LevelAnswers, count_bounds
-from noisycount.analysis.tables.model import Model, likelihoods
+from noisycount.analysis.tables.likeliest import anchored
+from noisycount.analysis.tables.likelihoods import likelihoods
+from noisycount.analysis.tables.model import Model
 from noisycount.analysis.tables.prior import CellLevel, PriorLevel, StatedLevel, TablePrior
 from noisycount.analysis.tables.published import asked
 from noisycount.analysis.tables.table_estimates import TablePosterior
@@ -20,7 +23,7 @@ from noisycount.model.populations.population import Population
 from noisycount.model.tables.splits import Splits, level_splits
 from noisycount.model.tables.tree import Tree
 
-__all__ = ["table_posterior"]
+__all__ = ["table_posterior", "table_posterior_of"]
 
 
 _FLAT = 2  # levels of a tree of cells and their total
@@ -62,13 +65,18 @@ def table_posterior(
         ValueError: If answers, mechanism, tree, total and prior do not fit, nothing is answered, or
             no table can have these answers.
 
+    Warns:
+        UserWarning: If the answers contradict the prior, the total, or every table: see `warning`.
+
     Source: for one count Naldi and D'Acquisto (2014), eq. (8)-(11); the Dirichlet-multinomial law
     Mosimann (1962). docs/table-posteriors.md has the theorem and its proof.
     Numerical error: bounded as it is computed, see `rounding`: at each node laws are within 5e-11
     in total variation under a stated prior, within 1e-3 under a learned one of a tree, and within
     1e-12 where tables are small; the logarithm of the evidence as well, and within 1e-15 of the
-    largest logarithm in it. Not where answers of narrow noise contradict each other, the total, or
-    every whole count by hundreds of nats: then estimates can be wrong, or a possible table refused.
+    largest logarithm in it. However far answers contradict each other, the total or every whole
+    count: logarithms are told relative to the likeliest table, exactly but for sums of noises.
+    Refused is what would lose digits: contradictions of more than 1e6 nats in a tree of more than
+    10,000 nodes, and an answer under a sum of noises at 1e5 nats.
 
     Example:
         >>> import noisycount as nc
@@ -77,6 +85,20 @@ def table_posterior(
         >>> told.mean.round(2).tolist(), told.low.tolist(), told.high.tolist()
         ([48.89, 8.64, 2.47], [39, 1, 0], [56, 17, 10])
     """
+    told = table_posterior_of(answers, mechanism, tree, total, prior)
+    if (odd := told.warning) is not None:
+        warnings.warn(odd, UserWarning, stacklevel=2)
+    return told
+
+
+def table_posterior_of(
+    answers: TableAnswers,
+    mechanism: TableMechanisms = None,
+    tree: Tree | None = None,
+    total: int | Population | None = None,
+    prior: Splits | Sequence[Splits] | None = None,
+) -> TablePosterior:
+    """The same as `table_posterior` without a warning, for whoever tells it in other ways."""
     given, laws, tree = asked(answers, mechanism, tree)
     known = checked_total(total)
     found = answered(given, laws, tree, known)
@@ -85,6 +107,7 @@ def table_posterior(
     model = Model(tree, likelihoods(found, bounds), law)
     if prior is None and tree.depth == _FLAT and _has_cells(found):
         return _flat(model, found, is_free=known is None)
+    model = anchored(model)
     settings = first_settings(model)
     levels: tuple[PriorLevel, ...]
     if prior is None:
@@ -106,6 +129,7 @@ def _flat(model: Model, found: Sequence[LevelAnswers], *, is_free: bool) -> Tabl
     levels = (CellLevel(law, is_given=not is_free),)
     if is_free and len(cells) == len(found):
         return _told(model, levels, CellSolution.of(model.tree.cells, law, cells))
+    model = anchored(model)
     return _told(model, levels, TreeSolution.of(model, levels, first_settings(model)))
 
 

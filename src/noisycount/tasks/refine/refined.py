@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.analysis.tables.table_estimates import TablePosterior
-from noisycount.analysis.tables.table_posterior import table_posterior
+from noisycount.analysis.tables.table_posterior import table_posterior_of
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.frozen import frozen
 from noisycount.model.exact import below
@@ -261,7 +261,7 @@ def refined_table(asked: RefineQuery, table: PublishedTable, done: Done) -> Refi
         return RefinedTable(table, selected_estimates(table, asked.level), asked.level)
     tree = nested(table)
     prior = None if asked.concentration is None else Splits(asked.concentration)
-    told = table_posterior(
+    told = table_posterior_of(
         {level.depth: _answers(table, level, tree) for level in tree.levels},
         {level.depth: level.published.mechanism for level in tree.levels},
         tree=tree.tree,
