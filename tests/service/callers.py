@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import httpx
 from fastapi import FastAPI
@@ -50,44 +51,58 @@ def configured(folder: Path, budget: str = "2", **service: object) -> Config:
     return Config(None, url, datasets, service=ServiceConfig(**{"rate": OFTEN, **service}))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Caller:
-    """Somebody who calls an application in this process.
+    """Somebody who calls an application in this process, with cookies of their own.
 
     Attributes:
         application: What is called.
         headers: Of every request.
+        base: The address of the application; https stands for a proxy that ends TLS.
+        cookies: Those that replies set; nothing is followed.
     """
 
     application: FastAPI
     headers: Mapping[str, str] = field(default_factory=dict)
+    base: str = "http://127.0.0.1"
+    cookies: httpx.Cookies = field(default_factory=httpx.Cookies)
 
-    def request(self, method: str, path: str, **said: object) -> httpx.Response:
+    def request(self, method: str, path: str, **said: Any) -> httpx.Response:  # noqa: ANN401  (as httpx takes it)
         """Give the reply to a request."""
         return asyncio.run(self._request(method, path, said))
 
-    def get(self, path: str, **said: object) -> httpx.Response:
+    def get(self, path: str, **said: Any) -> httpx.Response:  # noqa: ANN401  (the same)
         """Give the reply to a GET."""
         return self.request("GET", path, **said)
 
-    def post(self, path: str, body: object, key: str | None = None) -> httpx.Response:
-        """Give the reply to a POST of JSON."""
-        headers = {} if key is None else {"Idempotency-Key": key}
-        return self.request("POST", path, json=body, headers=headers)
+    def post(
+        self,
+        path: str,
+        body: object = None,
+        key: str | None = None,
+        **said: Any,  # noqa: ANN401  (the same)
+    ) -> httpx.Response:
+        """Give the reply to a POST of JSON, or of what is said beside it."""
+        json = {} if body is None else {"json": body}
+        named = {} if key is None else {"headers": {"Idempotency-Key": key}}
+        return self.request("POST", path, **json, **named, **said)
 
     def ask(self, body: object, key: str, dataset: str = "stay") -> httpx.Response:
         """Give the reply to a spend."""
         return self.post(f"/v1/datasets/{dataset}/releases", body, key)
 
-    async def _request(self, method: str, path: str, said: dict[str, object]) -> httpx.Response:
+    async def _request(self, method: str, path: str, said: dict[str, Any]) -> httpx.Response:
         transport = httpx.ASGITransport(self.application, raise_app_exceptions=False)
         async with httpx.AsyncClient(
             transport=transport,
-            base_url="http://127.0.0.1",
+            base_url=self.base,
             headers=self.headers,
+            cookies=self.cookies,
             verify=False,  # noqa: S501 - there is no wire, and certificates take long to read
         ) as client:
-            return await client.request(method, path, **said)
+            reply = await client.request(method, path, **said)
+            self.cookies = client.cookies
+            return reply
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 import asyncio
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Thread
 
@@ -18,32 +17,9 @@ from noisycount.service.errors import RateError, StoppingError
 from noisycount.service.middleware import SINGLE, BodyLimit, ConcurrencyLimit, depth_of
 from noisycount.service.state import RateLimiter, ServiceState, WorkQueue
 from tests.service.callers import ANA, BO, Caller, calling, configured, serving
+from tests.service.conftest import PATIENCE, Gate
 
 COUNT = {"where": "age >= 65", "epsilon": "0.1"}
-PATIENCE = 60.0  # seconds
-
-
-class Gate:
-    """A desk at which counts wait until they are let go on."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.counting, self.goes_on = Event(), Event()
-        answer = Desk.answer
-
-        def waiting(desk: Desk, *said: object, **named: object) -> object:
-            self.counting.set()
-            assert self.goes_on.wait(PATIENCE)
-            return answer(desk, *said, **named)
-
-        monkeypatch.setattr(Desk, "answer", waiting)
-
-
-@pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
-    """Give a closed gate, which is open in the end."""
-    gate = Gate(monkeypatch)
-    yield gate
-    gate.goes_on.set()
 
 
 def test_what_is_too_large_or_too_deep_is_not_read(tmp_path: Path) -> None:
@@ -232,9 +208,9 @@ def test_a_body_that_is_cut_off_is_no_request() -> None:
     assert (sent[0]["status"], said) == (408, [])
 
 
-def test_what_a_request_says_twice_is_refused(few_requests: ServiceState) -> None:
+def test_what_a_request_says_twice_is_refused(state: ServiceState) -> None:
     """In one line that names it, before anything is read, also where both say the same."""
-    caller = calling(few_requests)
+    caller = calling(state)
     for name in sorted(SINGLE):
         for method in ("GET", "POST"):
             twice = [(name, "1"), (name.upper(), "1")]
@@ -244,9 +220,9 @@ def test_what_a_request_says_twice_is_refused(few_requests: ServiceState) -> Non
             assert "\n" not in reply.json()["detail"]
 
 
-def test_two_names_of_a_spend_charge_nothing(few_requests: ServiceState) -> None:
+def test_two_names_of_a_spend_charge_nothing(state: ServiceState) -> None:
     """Nor do two types of a body, one of which no gate would look into."""
-    caller, path = calling(few_requests), "/v1/datasets/stay/releases"
+    caller, path = calling(state), "/v1/datasets/stay/releases"
     plain = [("Idempotency-Key", "a"), ("Content-Type", "application/json")]
     for more in (("Idempotency-Key", "b"), ("Content-Type", "multipart/form-data")):
         for headers in ([*plain, more], [more, *plain]):
@@ -267,13 +243,6 @@ def test_every_header_that_is_looked_at_is_there_once() -> None:
     }
     assert {"idempotency-key", "authorization", "content-type", "origin", "host"} <= found
     assert found - {"accept", "retry-after"} <= SINGLE
-
-
-@pytest.fixture
-def few_requests(tmp_path: Path) -> Iterator[ServiceState]:
-    """Give an open state."""
-    with serving(configured(tmp_path)) as state:
-        yield state
 
 
 def posted(path: str) -> Scope:

@@ -16,7 +16,7 @@ from noisycount.config.file import load
 from noisycount.service.app import application
 from noisycount.service.auth import Auth
 from noisycount.service.state import ServiceState
-from tests.service.client import Client
+from tests.service.callers import Caller
 
 HOST = "http://desk.example.org"
 DATASETS = """
@@ -112,18 +112,18 @@ class Desk:
     auth: Auth
     keys: Mapping[str, Key]
 
-    def client(self, name: str | None) -> Client:
+    def client(self, name: str | None) -> Caller:
         """Somebody with a key, or nobody."""
         headers = {} if name is None else {"Authorization": f"Bearer {self.keys[name].text}"}
-        return Client(self.application, HOST, headers)
+        return Caller(self.application, headers, HOST)
 
-    def browser(self, name: str) -> tuple[Client, str]:
+    def browser(self, name: str) -> tuple[Caller, str]:
         """Somebody with a session, and the token of their forms."""
         begun = self.auth.login(self.keys[name].text)
         assert begun is not None
         session = self.auth.sessions.session(begun[0])
         assert session is not None
-        client = Client(self.application, HOST, {"Accept": "text/html", "Origin": HOST})
+        client = Caller(self.application, {"Accept": "text/html", "Origin": HOST}, HOST)
         client.cookies.set("noisycount", begun[0], "desk.example.org", "/")
         return client, session.csrf
 
@@ -178,7 +178,7 @@ def ask(desk: Desk, who: str | None, name: str, value: str = "survey") -> httpx.
     return send(desk.client(who), name, value)
 
 
-def send(client: Client, name: str, value: str, **form: str) -> httpx.Response:
+def send(client: Caller, name: str, value: str, **form: str) -> httpx.Response:
     """The reply to somebody."""
     row, (method, path) = ROWS[name], name.split()
     place = re.sub(r"\{[^}]*\}", value, path) + row.query

@@ -1,10 +1,10 @@
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from threading import Barrier, Event, Thread
+from threading import Barrier, Thread
 from typing import Any
 
+import httpx
 import pytest
 from sqlalchemy import event, insert
 
@@ -16,17 +16,11 @@ from noisycount.service.api.questions import owner_of_name
 from noisycount.service.state import ServiceState
 from noisycount.tasks.opening import Counter
 from tests.service.callers import ANA, BO, OWNER, calling, configured, serving
+from tests.service.conftest import PATIENCE, Gate
 
 COUNT = {"where": "age >= 65", "epsilon": "0.1"}
 MANY = {"where": ["age >= 65", "town = 'Bern'"], "epsilon": "0.2"}
 TABLE = {"by": "age:0,18,65", "epsilon": "0.3", "groups_per_unit": 1}
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> Iterator[ServiceState]:
-    """Give a service without slots."""
-    with serving(configured(tmp_path)) as state:
-        yield state
 
 
 @pytest.mark.parametrize("body", [COUNT, MANY, TABLE], ids=["count", "many", "table"])
@@ -176,54 +170,30 @@ def test_a_spend_needs_a_key(state: ServiceState) -> None:
     assert caller.get("/v1/datasets/stay").json()["remaining"] == "2"
 
 
-def test_two_requests_of_one_key_that_meet(
-    state: ServiceState, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_requests_of_one_key_that_meet(state: ServiceState, gate: Gate) -> None:
     """The second is told to wait while the first is counted, and gets its bytes afterwards."""
-    counting, goes_on, told = Event(), Event(), []
-    answer = Desk.answer
-
-    def waiting(self: Desk, *said: object, **named: object) -> object:
-        counting.set()
-        assert goes_on.wait(60)
-        return answer(self, *said, **named)
-
-    monkeypatch.setattr(Desk, "answer", waiting)
-    caller = calling(state)
+    caller, told = calling(state), list[httpx.Response]()
     first = Thread(target=lambda: told.append(caller.ask(COUNT, "one")))
     first.start()
-    assert counting.wait(60)
-    second = caller.ask(COUNT, "one")
+    assert gate.counting.wait(PATIENCE)
+    second = calling(state).ask(COUNT, "one")
     assert (second.status_code, second.json()["type"]) == (409, "urn:noisycount:in-flight")
     assert second.headers["retry-after"]
-    goes_on.set()
+    gate.goes_on.set()
     first.join()
     assert told[0].status_code == 201
     assert calling(state).ask(COUNT, "one").content == told[0].content
 
 
-def test_a_request_waits_for_no_request_of_another(
-    state: ServiceState, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_request_waits_for_no_request_of_another(state: ServiceState, gate: Gate) -> None:
     """While a key of one analyst is worked on, the same key of another is answered."""
-    counting, goes_on, told = Event(), Event(), []
-    answer = Desk.answer
-
-    def waiting(self: Desk, *said: object, **named: object) -> object:
-        if not counting.is_set():
-            counting.set()
-            assert goes_on.wait(60)
-        return answer(self, *said, **named)
-
-    monkeypatch.setattr(Desk, "answer", waiting)
+    gate.is_of_first, told = True, list[httpx.Response]()
     first = Thread(target=lambda: told.append(calling(state).ask(COUNT, "one")))
     first.start()
-    assert counting.wait(60)
-    try:
-        other = calling(state, BO).ask({**COUNT, "where": "age < 65"}, "one")
-    finally:
-        goes_on.set()
-        first.join()
+    assert gate.counting.wait(PATIENCE)
+    other = calling(state, BO).ask({**COUNT, "where": "age < 65"}, "one")
+    gate.goes_on.set()
+    first.join()
     assert (other.status_code, told[0].status_code) == (201, 201)
 
 

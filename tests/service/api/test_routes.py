@@ -1,5 +1,5 @@
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,6 @@ BUDGETS = (
     *("remaining", "budget", "dataset_remaining", "dataset_budget"),
     *("quota_remaining", "quota"),
 )
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> Iterator[ServiceState]:
-    """Give a service without slots."""
-    with serving(configured(tmp_path, budget="2")) as state:
-        yield state
 
 
 def test_the_service_is_there_for_everybody(state: ServiceState) -> None:

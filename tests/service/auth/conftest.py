@@ -14,7 +14,7 @@ from noisycount.service.auth import Auth, owner_of, user_of
 from noisycount.service.sessions import Attempts, LoginForm, Sessions
 from noisycount.service.state import ServiceState
 from tests.commands import configure
-from tests.service.client import Client
+from tests.service.callers import Caller
 
 
 @dataclass(slots=True)
@@ -42,11 +42,11 @@ class Served:
         datasets = None if role is Role.OWNER else ["survey"]
         return self.keyring.issue(name, role, datasets)[0]
 
-    def client(self, key: Key | str | None = None, base: str = "http://desk.example.org") -> Client:
+    def client(self, key: Key | str | None = None, base: str = "http://desk.example.org") -> Caller:
         """Somebody with a key, or without."""
         shown = key.text if isinstance(key, Key) else key
         headers = {} if shown is None else {"Authorization": f"Bearer {shown}"}
-        return Client(self.application, base, headers)
+        return Caller(self.application, headers, base)
 
 
 Serve = Callable[[], Served]

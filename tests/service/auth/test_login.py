@@ -7,7 +7,7 @@ import pytest
 from noisycount.access.keys import Key
 from noisycount.service.sessions import IDLE, LASTS, LONGEST, MOST, SECONDS
 from tests.service.auth.conftest import Served
-from tests.service.client import Client
+from tests.service.callers import Caller
 
 HOST = "http://desk.example.org"
 TLS = "https://desk.example.org"
@@ -29,20 +29,20 @@ def morsels(reply: httpx.Response) -> dict[str, Morsel[str]]:
     return dict(cookie)
 
 
-def attempt(client: Client, key: str, onwards: str = "/ask") -> httpx.Response:
+def attempt(client: Caller, key: str, onwards: str = "/ask") -> httpx.Response:
     """The reply to a key that is typed into the form."""
     fields = {"csrf": csrf_in(client.get("/login")), "key": key, "next": onwards}
     return client.post("/login", data=fields, headers={"Origin": client.base})
 
 
-def log_in(served: Served, key: Key, base: str = HOST) -> Client:
+def log_in(served: Served, key: Key, base: str = HOST) -> Caller:
     """A browser with a session."""
     client = served.client(base=base)
     assert attempt(client, key.text).status_code == 303
     return client
 
 
-def session_csrf(served: Served, client: Client) -> str:
+def session_csrf(served: Served, client: Caller) -> str:
     """The token of the forms of a session."""
     said = client.cookies.get("noisycount")
     assert said is not None
@@ -116,7 +116,7 @@ def test_a_login_needs_its_own_form(served: Served) -> None:
     assert client.post("/login", data={"key": key, "csrf": token}, headers=here).status_code == 303
 
 
-def refuses(client: Client, fields: dict[str, str], headers: dict[str, str]) -> bool:
+def refuses(client: Caller, fields: dict[str, str], headers: dict[str, str]) -> bool:
     """Whether a login is refused as a form from elsewhere, and no session began."""
     reply = client.post("/login", data=fields, headers=headers)
     began = {"noisycount", "__Host-noisycount"} & set(morsels(reply))

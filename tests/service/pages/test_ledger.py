@@ -15,7 +15,7 @@ from noisycount.service.pages.ledger import AT_ONCE, Filters
 from noisycount.service.state import ServiceState
 from noisycount.tasks.report.report import report_on
 from tests.ledger.ledgers import change
-from tests.service.client import Client
+from tests.service.callers import Caller
 from tests.tasks.report.ledgers import HOSTILE, NAMES, configured, filled
 
 DEBITS = 131
@@ -37,7 +37,7 @@ def page(state: ServiceState, path: str, user: User = OWNER) -> httpx.Response:
     """The reply to a user who is known."""
     made = application(state)
     made.dependency_overrides[user_of] = lambda: user
-    return Client(made, headers={"Accept": "text/html"}).get(path)
+    return Caller(made, headers={"Accept": "text/html"}).get(path)
 
 
 def rows(reply: httpx.Response) -> list[str]:
