@@ -14,9 +14,9 @@ from noisycount.access.keys import Role
 from noisycount.config.file import load
 from noisycount.config.service import OidcConfig
 from noisycount.errors import ConfigError
-from noisycount.service.oidc import IssuerKeys, Tokens
+from noisycount.service.oidc import IssuerKeys, Tokens, decoded, is_of_login, json_object
 from tests.commands import configure
-from tests.service.auth.oidc.conftest import (
+from tests.service.auth.conftest import (
     ISSUER,
     NOW,
     Configured,
@@ -194,10 +194,10 @@ def test_a_token_of_one_key_may_leave_its_id_out(
 
 
 def test_an_algorithm_that_was_not_chosen_is_refused(
-    configured: Configured, issuer: Issuer
+    configured_tokens: Configured, issuer: Issuer
 ) -> None:
     """The owner's list holds, though the key could do more."""
-    tokens = configured(('keys = "keys.json"', 'keys = "keys.json"\nalgorithms = ["ES256"]'))
+    tokens = configured_tokens(('keys = "keys.json"', 'keys = "keys.json"\nalgorithms = ["ES256"]'))
     assert tokens.user(issuer.token()) is None
     key = other_keys()[0]
     token = jwt.encode({"alg": "ES256", "kid": "ec"}, issuer.claims(), key, ["ES256"])
@@ -279,9 +279,11 @@ def test_what_two_readers_could_take_for_two_things_lets_nobody_in(
     assert tokens.user(signed(*CONFUSING[case])) is None
 
 
-def test_an_address_that_nobody_verified_is_nobodys(configured: Configured, issuer: Issuer) -> None:
+def test_an_address_that_nobody_verified_is_nobodys(
+    configured_tokens: Configured, issuer: Issuer
+) -> None:
     """Where an issuer says so itself: anybody may have written it down there."""
-    tokens = configured(
+    tokens = configured_tokens(
         ('audience = "noisycount"', 'audience = "noisycount"\nclaim = "email"'),
         ('subject = "2482"', 'subject = "ana@example.org"'),
     )
@@ -329,11 +331,11 @@ def test_a_token_of_any_length_is_refused_soon(tokens: Tokens, issuer: Issuer) -
     ],
 )
 def test_who_may_come_is_checked_at_the_start(
-    configured: Configured, old: str, new: str, told: str
+    configured_tokens: Configured, old: str, new: str, told: str
 ) -> None:
     """A name without a budget, an unknown data set: the service does not begin."""
     with pytest.raises(ConfigError) as refused:
-        configured((old, new))
+        configured_tokens((old, new))
     assert told in str(refused.value)
 
 
@@ -353,3 +355,35 @@ def _stumbling() -> Tokens:
 
 
 STUMBLING = _stumbling()
+
+
+def test_a_part_is_read_as_it_was_written() -> None:
+    """Of every length that base64url pads."""
+    for length in range(9):
+        part = {"a": "b" * length}
+        assert json_object(decoded(written(part))) == part
+
+
+@pytest.mark.parametrize("part", ["e!30", "e30=", " e30", "e30\n", "e3+/", "é"])
+def test_what_is_no_base64url_is_no_part(part: str) -> None:
+    """Nothing is left out of it and read on, whatever library checks the signature."""
+    with pytest.raises(ValueError, match=r"base64"):
+        json_object(decoded(part))
+
+
+@pytest.mark.parametrize("text", ["[]", "1", "null", '"a"', "", "{", '{"a": 1, "a": 1}', "{}{}"])
+def test_what_is_no_object_is_no_part(text: str) -> None:
+    """Nor is one in which a member is said twice, with the same value even."""
+    with pytest.raises(ValueError, match=r"JSON|twice|Expecting|Extra"):
+        json_object(text.encode())
+
+
+@pytest.mark.parametrize(
+    "algorithm", ["none", "HS256", "ES256", "rs256", "", None, 1, True, ["RS256"], {"RS256": 1}]
+)
+def test_only_an_algorithm_of_the_owner_is_taken(algorithm: object) -> None:
+    """Before a library sees the token: no other, no secret, none at all."""
+    assert is_of_login({"alg": "RS256"}, ("RS256",))
+    assert not is_of_login({"alg": algorithm}, ("RS256",))
+    assert not is_of_login({}, ("RS256",))
+    assert not is_of_login(json.loads('{"alg": "RS256", "crit": null}'), ("RS256",))

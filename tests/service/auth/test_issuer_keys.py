@@ -12,8 +12,7 @@ import pytest
 from noisycount.config.service import OidcConfig
 from noisycount.errors import ConfigError
 from noisycount.service.oidc import IssuerKeys, fetched
-from tests.service.auth.conftest import Clock
-from tests.service.auth.oidc.conftest import ISSUER, issuer_key, key_set
+from tests.service.auth.conftest import ISSUER, Clock, issuer_key, key_set
 
 WELL_KNOWN = f"{ISSUER}/.well-known/openid-configuration"
 ADDRESS = "https://login.example.org/keys"
