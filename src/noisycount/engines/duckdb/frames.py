@@ -22,7 +22,13 @@ from noisycount.engines.duckdb.connection import (
     quoted_name,
     without_engine_errors,
 )
-from noisycount.engines.duckdb.snapshot import FRAME, Decisions, Snapshot, compared_columns
+from noisycount.engines.duckdb.snapshot import (
+    FRAME,
+    Decisions,
+    Snapshot,
+    compared_columns,
+    snapshot_of,
+)
 from noisycount.engines.duckdb.streams import ColumnContent, content_hash, read_cells
 from noisycount.engines.duckdb.table_counts import TableCounting
 from noisycount.engines.duckdb.tables import Person
@@ -153,7 +159,7 @@ class FrameSource(TypedSource):
         connection = private_connection()
         try:
             lock(connection)
-            snapshot = Snapshot.of(frame, connection)
+            snapshot = snapshot_of(frame, connection)
             types = frame_types(snapshot, connection)
             schema = whole_schema(types).for_questions(unit, columns)
             require_readable_cells(snapshot, connection, types, unit)

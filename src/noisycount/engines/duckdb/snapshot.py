@@ -26,10 +26,102 @@ from noisycount.query.predicate import (
 )
 from noisycount.query.schema import Kind
 
-__all__ = ["FRAME", "Decisions", "Snapshot", "compared_columns"]
+__all__ = ["FRAME", "Decisions", "Snapshot", "compared_columns", "snapshot_of"]
 
 
-def require_names(names: Sequence[str]) -> None:
+FRAME = "frame"  # what a connection calls the table
+_LIBRARIES = ("pandas", "polars", "pyarrow")
+
+
+@frozen
+class Snapshot:
+    """A table that does not change any more; this one is a copy that a connection has as `frame`.
+
+    Attributes:
+        names: Its columns.
+    """
+
+    names: tuple[str, ...]
+
+    @property
+    def parts(self) -> list[tuple[str, ...]]:
+        """The columns in groups, each of which is read in one way."""
+        return [self.names]
+
+    @property
+    def texts(self) -> dict[str, tuple[str, ...]]:
+        """What the numbers of columns of categories stand for, where they can be had."""
+        return {}
+
+    def attach(
+        self, connection: Connection, names: Sequence[str], numbered: Collection[str] = ()
+    ) -> None:
+        """The table as `frame` on a connection, with these columns at least.
+
+        Those that are numbered are there as the numbers of their categories.
+        """
+
+
+def snapshot_of(frame: Any, connection: Connection) -> Snapshot:  # noqa: ANN401 - any table
+    """A table as it is now.
+
+    Args:
+        frame: Of pandas, Polars, Arrow or DuckDB, or any other with `__arrow_c_stream__`.
+        connection: Takes a copy of what can be read only once, or is computed when it is read.
+
+    Raises:
+        SourceError: It is no such table, or its columns have no names of their own.
+    """
+    library, kind = _origin(frame)
+    snapshot: Snapshot
+    match library, kind:
+        case "pandas", "DataFrame":
+            snapshot = _PandasTable.of(frame)
+        case "polars", "DataFrame":
+            snapshot = _ArrowTable.of(frame.columns, frame.clone())
+        case "polars", "LazyFrame":
+            raise SourceError("frame is a LazyFrame of Polars: collect() it")
+        case "pyarrow", "Table" | "RecordBatch" | "RecordBatchReader":
+            table = frame if kind == "Table" else import_module("pyarrow").table(frame)
+            snapshot = _ArrowTable.of(table.schema.names, table)
+        case _ if kind != "Series" and hasattr(frame, "__arrow_c_stream__"):
+            snapshot = _copied(frame, connection)
+        case _:
+            raise SourceError(
+                "frame must be a table that has __arrow_c_stream__, such as a DataFrame of "
+                f"pandas or Polars, got {type(frame).__name__}: make it one"
+            )
+    _require_names(snapshot.names)
+    return snapshot
+
+
+def _origin(frame: object) -> tuple[str, str]:
+    """The library of a table and the name of its class, also where it is a subclass."""
+    for base in type(frame).__mro__:
+        library = base.__module__.split(".")[0]
+        if library in _LIBRARIES:
+            return library, base.__name__
+    return "", ""
+
+
+def _copied(frame: object, connection: Connection) -> Snapshot:
+    """A table that another library computes as it is read, or that can be read only once."""
+
+    def copied() -> tuple[str, ...]:
+        connection.register("given", Streamed(frame))
+        connection.execute(f"CREATE TABLE {FRAME} AS FROM given")
+        connection.unregister("given")
+        return tuple(connection.table(FRAME).columns)
+
+    names = without_engine_errors(
+        copied,
+        "frame cannot be read as a table: check that it can be read more than once, and is open",
+        "frame needs more memory than there is: make some free",
+    )
+    return Snapshot(names)
+
+
+def _require_names(names: Sequence[str]) -> None:
     """The refusal of columns without a name of their own."""
     if not names:
         raise SourceError("frame has no columns: give it one with the records")
@@ -55,7 +147,7 @@ _ARROW_ERRORS = (TypeError, ValueError, OverflowError, NotImplementedError)  # a
 
 
 @frozen
-class PandasTable:
+class _PandasTable(Snapshot):
     """A frame of pandas as it is now: whoever writes into it from now on writes into a copy.
 
     Attributes:
@@ -67,7 +159,7 @@ class PandasTable:
     arrow: dict[str, Any]
 
     @classmethod
-    def of(cls, frame: Any) -> "PandasTable":  # noqa: ANN401 - its library is not imported
+    def of(cls, frame: Any) -> "_PandasTable":  # noqa: ANN401 - its library is not imported
         """The frame as it is now; a level of its index is a column if it has a name.
 
         Raises:
@@ -82,7 +174,7 @@ class PandasTable:
                 f"frame has a column that is named by {strange!r}, not by a text: "
                 "use frame.rename(columns=str)"
             )
-        require_names(labels)
+        _require_names(labels)
         version = sys.modules["pandas"].__version__
         owned = frame.copy(deep=int(version.split(".")[0]) < _COPYING_ON_WRITE)
         unnamed = [n for n, name in enumerate(owned.index.names) if name is None]
@@ -93,29 +185,31 @@ class PandasTable:
             for name in owned.columns
             if not _is_of_known_type(owned[name].dtype)
         }
-        return cls(owned, arrow)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Its columns."""
-        return tuple(self.frame.columns)
+        return cls(tuple(owned.columns), owned, arrow)
 
     @property
     def parts(self) -> list[tuple[str, ...]]:
-        """Its columns in groups, each of which DuckDB reads in one way."""
+        """Those that DuckDB reads where they are, and those that pyarrow read."""
         by_arrow = tuple(name for name in self.names if name in self.arrow)
         rest = tuple(name for name in self.names if name not in self.arrow)
         return [part for part in (rest, by_arrow) if part]
 
-    def scanned(self, names: Sequence[str]) -> object:
-        """What DuckDB reads some columns from."""
+    def attach(
+        self,
+        connection: Connection,
+        names: Sequence[str],
+        numbered: Collection[str] = (),  # noqa: ARG002 - there are none
+    ) -> None:
+        """The frame; where a column is of Arrow, all are."""
+        names = names or self.names[:1]
         if not any(name in self.arrow for name in names):
-            return self.frame[list(names)]
+            connection.register(FRAME, self.frame[list(names)])
+            return
         columns = {
             name: self.arrow[name] if name in self.arrow else _read(name, self.frame[name])
             for name in names
         }
-        return Streamed(import_module("pyarrow").table(columns))
+        connection.register(FRAME, Streamed(import_module("pyarrow").table(columns)))
 
 
 def _typed(frame: Any) -> Any:  # noqa: ANN401 - its library is not imported
@@ -160,11 +254,54 @@ def _read(name: str, series: Any) -> object:  # noqa: ANN401 - its library is no
     )
 
 
+@frozen
+class _ArrowTable(Snapshot):
+    """A table of Polars or Arrow, whose columns do not change when those of another do.
+
+    Attributes:
+        table: The table.
+        categories: Its columns of categories.
+    """
+
+    table: Any
+    categories: dict[str, "_Categories"]
+
+    @classmethod
+    def of(cls, names: Sequence[str], table: Any) -> "_ArrowTable":  # noqa: ANN401
+        """The table, and its columns that are stored as numbers of few texts."""
+        found = _of_polars(table) if hasattr(table, "to_arrow") else _of_arrow(table)
+        categories = {
+            name: categories
+            for name, categories in found
+            if 0 < len(categories.texts) <= _MOST and None not in categories.texts
+        }
+        return cls(tuple(names), table, categories)
+
+    @property
+    def texts(self) -> dict[str, tuple[str, ...]]:
+        """What the numbers of its columns of categories stand for."""
+        return {name: found.texts for name, found in self.categories.items()}
+
+    def attach(
+        self, connection: Connection, names: Sequence[str], numbered: Collection[str] = ()
+    ) -> None:
+        """The stream of the table, with numbers in the place of some categories."""
+        chosen = self.table.select([*(names or self.names[:1])])
+        for place, name in enumerate(names):
+            if name in numbered:
+                numbers = self.categories[name].numbers
+                if hasattr(chosen, "to_arrow"):
+                    chosen = chosen.with_columns(numbers)
+                else:
+                    chosen = chosen.set_column(place, name, numbers)
+        connection.register(FRAME, Streamed(chosen))
+
+
 _MOST = 62  # as many as a BIGINT has bits, but for its sign
 
 
 @frozen
-class Categories:
+class _Categories:
     """A column of numbers, each of which stands for a text.
 
     Attributes:
@@ -176,17 +313,7 @@ class Categories:
     numbers: Any
 
 
-def categories_of(table: Any) -> dict[str, Categories]:  # noqa: ANN401 - of Polars or Arrow
-    """The columns of a table that are stored as numbers of few texts."""
-    found = _of_polars if hasattr(table, "to_arrow") else _of_arrow
-    return {
-        name: categories
-        for name, categories in found(table)
-        if 0 < len(categories.texts) <= _MOST and None not in categories.texts
-    }
-
-
-def _of_polars(frame: Any) -> Iterator[tuple[str, Categories]]:  # noqa: ANN401
+def _of_polars(frame: Any) -> Iterator[tuple[str, _Categories]]:  # noqa: ANN401
     """The categories of a frame of Polars: fixed ones, or all that were met in this process."""
     for name, type_ in frame.schema.items():
         if str(type_).startswith(("Categorical", "Enum")):
@@ -195,10 +322,10 @@ def _of_polars(frame: Any) -> Iterator[tuple[str, Categories]]:  # noqa: ANN401
                 texts = texts.to_series()
             if texts is not None:
                 few = tuple(texts[: _MOST + 1])
-                yield name, Categories(few, frame[name].to_physical())
+                yield name, _Categories(few, frame[name].to_physical())
 
 
-def _of_arrow(table: Any) -> Iterator[tuple[str, Categories]]:  # noqa: ANN401
+def _of_arrow(table: Any) -> Iterator[tuple[str, _Categories]]:  # noqa: ANN401
     """The dictionaries of a table of Arrow that are the same in all of its parts."""
     for name, type_ in zip(table.schema.names, table.schema.types, strict=True):
         if not str(type_).startswith("dictionary<values=") or "string" not in str(type_):
@@ -206,15 +333,7 @@ def _of_arrow(table: Any) -> Iterator[tuple[str, Categories]]:  # noqa: ANN401
         parts = table[name].chunks
         if parts and all(part.dictionary.equals(parts[0].dictionary) for part in parts):
             numbers = [part.indices for part in parts]
-            yield name, Categories(tuple(parts[0].dictionary[: _MOST + 1].to_pylist()), numbers)
-
-
-def with_numbers(table: Any, place: int, name: str, categories: Categories) -> Any:  # noqa: ANN401
-    """The table with the numbers of categories in the place of a column."""
-    numbers = categories.numbers
-    if hasattr(table, "to_arrow"):
-        return table.with_columns(numbers)
-    return table.set_column(place, name, numbers)
+            yield name, _Categories(tuple(parts[0].dictionary[: _MOST + 1].to_pylist()), numbers)
 
 
 def compared_columns(predicate: Predicate) -> set[str]:
@@ -275,127 +394,3 @@ class Decisions:
             [[*range(len(self.texts[name]))], [*self.texts[name]]],
         ).fetchall()
         return sum(1 << number for (number,) in rows)
-
-
-FRAME = "frame"  # what a connection calls the table
-_LIBRARIES = ("pandas", "polars", "pyarrow")
-
-
-@frozen
-class _Selected:
-    """A table of Polars or Arrow, whose columns do not change when those of another do.
-
-    Attributes:
-        table: The table.
-        categories: Its columns of categories.
-    """
-
-    table: Any
-    categories: dict[str, Categories]
-
-    @classmethod
-    def of(cls, table: Any) -> "_Selected":  # noqa: ANN401 - of Polars or Arrow
-        """The table, and its columns of categories."""
-        return cls(table, categories_of(table))
-
-    def scanned(self, names: Sequence[str], numbered: Collection[str] = ()) -> object:
-        """What DuckDB reads some columns from, some of which as the numbers of categories."""
-        chosen = self.table.select(list(names))
-        for place, name in enumerate(names):
-            if name in numbered:
-                chosen = with_numbers(chosen, place, name, self.categories[name])
-        return Streamed(chosen)
-
-
-@frozen
-class Snapshot:
-    """A table that does not change any more.
-
-    Attributes:
-        names: Its columns.
-        table: What they are read from; None: a connection has a copy.
-    """
-
-    names: tuple[str, ...]
-    table: _Selected | PandasTable | None = None
-
-    @classmethod
-    def of(cls, frame: Any, connection: Connection) -> "Snapshot":  # noqa: ANN401 - any table
-        """The table as it is now.
-
-        Args:
-            frame: Of pandas, Polars, Arrow or DuckDB, or any other with `__arrow_c_stream__`.
-            connection: Takes a copy of what can be read only once, or is computed when it is read.
-
-        Raises:
-            SourceError: It is no such table, or its columns have no names of their own.
-        """
-        library, kind = _origin(frame)
-        match library, kind:
-            case "pandas", "DataFrame":
-                owned = PandasTable.of(frame)
-                snapshot = cls(owned.names, owned)
-            case "polars", "DataFrame":
-                snapshot = cls(tuple(frame.columns), _Selected.of(frame.clone()))
-            case "polars", "LazyFrame":
-                raise SourceError("frame is a LazyFrame of Polars: collect() it")
-            case "pyarrow", "Table" | "RecordBatch" | "RecordBatchReader":
-                table = frame if kind == "Table" else import_module("pyarrow").table(frame)
-                snapshot = cls(tuple(table.schema.names), _Selected.of(table))
-            case _ if kind != "Series" and hasattr(frame, "__arrow_c_stream__"):
-                snapshot = _copied(frame, connection)
-            case _:
-                raise SourceError(
-                    "frame must be a table that has __arrow_c_stream__, such as a DataFrame of "
-                    f"pandas or Polars, got {type(frame).__name__}: make it one"
-                )
-        require_names(snapshot.names)
-        return snapshot
-
-    @property
-    def parts(self) -> list[tuple[str, ...]]:
-        """The columns in groups, each of which is read in one way."""
-        return self.table.parts if isinstance(self.table, PandasTable) else [self.names]
-
-    @property
-    def texts(self) -> dict[str, tuple[str, ...]]:
-        """What the numbers of columns of categories stand for, where they can be had."""
-        if not isinstance(self.table, _Selected):
-            return {}
-        return {name: found.texts for name, found in self.table.categories.items()}
-
-    def attach(
-        self, connection: Connection, names: Sequence[str], numbered: Collection[str] = ()
-    ) -> None:
-        """The table as `frame` on a connection."""
-        chosen = names or self.names[:1]
-        if isinstance(self.table, _Selected):
-            connection.register(FRAME, self.table.scanned(chosen, numbered))
-        elif self.table is not None:
-            connection.register(FRAME, self.table.scanned(chosen))
-
-
-def _origin(frame: object) -> tuple[str, str]:
-    """The library of a table and the name of its class, also where it is a subclass."""
-    for base in type(frame).__mro__:
-        library = base.__module__.split(".")[0]
-        if library in _LIBRARIES:
-            return library, base.__name__
-    return "", ""
-
-
-def _copied(frame: object, connection: Connection) -> Snapshot:
-    """A table that another library computes as it is read, or that can be read only once."""
-
-    def copied() -> tuple[str, ...]:
-        connection.register("given", Streamed(frame))
-        connection.execute(f"CREATE TABLE {FRAME} AS FROM given")
-        connection.unregister("given")
-        return tuple(connection.table(FRAME).columns)
-
-    names = without_engine_errors(
-        copied,
-        "frame cannot be read as a table: check that it can be read more than once, and is open",
-        "frame needs more memory than there is: make some free",
-    )
-    return Snapshot(names)
