@@ -130,9 +130,6 @@ class ColumnForm(Shown):
     def line(self, name: str) -> str:
         """What is said of a column, as a line of the table `kinds` of a configuration.
 
-        Args:
-            name: Of the column.
-
         Example:
             >>> print(ColumnForm(Kind.REAL, decimal=",").line("cost"))
             cost = { kind = "real", decimal = "," }

@@ -32,12 +32,7 @@ _OTHER = {".": ",", ",": "."}
 
 @frozen
 class Guess:
-    """A form of a column, and why.
-
-    Attributes:
-        form: What its cells stand for.
-        reason: What speaks for it, to follow "as".
-    """
+    """A form of a column, and why."""
 
     form: ColumnForm
     reason: str

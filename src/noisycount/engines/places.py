@@ -23,6 +23,7 @@ from noisycount.frozen import frozen
 from noisycount.validation import state_at
 
 __all__ = [
+    "COLUMNAR",
     "SECONDS",
     "LakePlace",
     "ServedTable",
@@ -173,7 +174,7 @@ _NAME = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
 _HIDDEN = r"[^=&;]*(?:pass(?:word)?|pwd|token|secret|odbc_connect|credentials?)[^=&;]*"
 _SECRET_OPTION = re.compile(rf"([?&]){_HIDDEN}=[^&]*&?", re.IGNORECASE)
 _SECRET_PARAMETER = re.compile(rf";{_HIDDEN}=[^;]*", re.IGNORECASE)
-_COLUMNAR = (".parquet", ".pq")
+COLUMNAR = (".parquet", ".pq")
 
 
 def files_of(place: Path) -> tuple[Path, ...]:
@@ -182,16 +183,13 @@ def files_of(place: Path) -> tuple[Path, ...]:
     Args:
         place: A file, taken literally; a folder, with all Parquet files below it; or a pattern
             such as `data/*.parquet`.
-
-    Raises:
-        SourceError: There is none.
     """
     try:
         if place.is_file():
             log = place.with_name(f"{place.name}.wal")
             return (place, log) if log.is_file() else (place,)
         if place.is_dir():
-            found = [file for file in place.rglob("*") if file.suffix.lower() in _COLUMNAR]
+            found = [file for file in place.rglob("*") if file.suffix.lower() in COLUMNAR]
         else:
             found = list(Path(place.anchor).glob(str(place.relative_to(place.anchor))))
         files = tuple(sorted(file for file in found if file.is_file()))
@@ -219,11 +217,7 @@ def is_several(place: Path) -> bool:
 
 
 def state_of(files: tuple[Path, ...]) -> tuple[tuple[int, ...], ...]:
-    """What changes whenever one of the files is written, put in another's place or touched.
-
-    Raises:
-        SourceError: One of them cannot be read any more.
-    """
+    """What changes whenever one of the files is written, put in another's place or touched."""
     try:
         found = [file.stat() for file in files]
     except OSError:
@@ -262,9 +256,6 @@ class LakePlace:
     def read(cls, text: str) -> Self:
         """The place that a text denotes.
 
-        Raises:
-            SourceError: It is no such address.
-
         Example:
             >>> LakePlace.read("https://files.example.org/visits.parquet?signature=x").shown
             'https://files.example.org/visits.parquet'
@@ -287,7 +278,6 @@ class LakePlace:
         return (_SAME_LAKES.get(scheme, scheme), folder if folder.strip("/") else rest)
 
 
-_SCHEME = re.compile(r"(?P<engine>[A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9_]+)?://")
 _FILES = ("s3", "s3a", "gs", "gcs", "r2", "az", "abfss", "http", "https", "file", "sqlite")
 
 
@@ -298,7 +288,7 @@ def is_server(text: str) -> bool:
         >>> is_server("postgresql+psycopg://ward@db/clinic#visits"), is_server("visits.csv")
         (True, False)
     """
-    match = _SCHEME.match(text)
+    match = _START.match(text)
     return match is not None and match["engine"].lower() not in _FILES
 
 
@@ -320,9 +310,6 @@ class ServerPlace:
     @classmethod
     def read(cls, text: str) -> Self:
         """The place that a text denotes.
-
-        Raises:
-            SourceError: It names no table, or is no address.
 
         Example:
             >>> ServerPlace.read("postgresql+psycopg://ward:secret@db:5433/clinic#visits").shown

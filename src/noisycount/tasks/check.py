@@ -139,22 +139,14 @@ def examined_place(
     former: Former | None = None,
     kept: Certificates = Certificates(),  # noqa: B008 - frozen
 ) -> Inspection:
-    """The inspection of a file or a table, whatever a ledger has written down of it.
-
-    Raises:
-        SourceError: It cannot be read, or lacks a column that is named.
-    """
+    """The inspection of a file or a table, whatever a ledger has written down of it."""
     is_said = dataset.unit is not None
     check = _check(dataset, kept)
     return Inspection(dataset, check, is_configured=False, is_said=is_said, former=former)
 
 
 def former_of(dataset: DatasetConfig, configuration: Config) -> Former | None:
-    """Where answers about a data set were paid for; None: nowhere in a file.
-
-    Raises:
-        LedgerError: The ledger cannot be read.
-    """
+    """Where answers about a data set were paid for; None: nowhere in a file."""
     if configuration.ledger_file is None:
         return None
     with existing_ledger(configuration) as ledger:

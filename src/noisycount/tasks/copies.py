@@ -20,12 +20,7 @@ __all__ = ["COPY_HEADER", "Shelf", "copy_rows", "shelf_object", "shelf_words"]
 
 @frozen
 class Shelf:
-    """Copies in one folder.
-
-    Attributes:
-        folder: Beside the ledger; None: none is kept.
-        copies: Those that were asked for.
-    """
+    """Copies in one folder."""
 
     folder: Path | None
     copies: tuple[Copy, ...]
@@ -50,11 +45,7 @@ class Shelf:
         return cls(folder, tuple(c for c in copies if chosen is None or c.dataset == chosen))
 
     def clear(self) -> int:
-        """Remove the copies; give how many there were.
-
-        Raises:
-            SourceError: One cannot be removed.
-        """
+        """Remove the copies; give how many there were."""
         return discard(self.copies)
 
 

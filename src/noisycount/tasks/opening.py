@@ -52,17 +52,7 @@ def register_of(ledger: Ledger | None, configuration: Config, *, makes: bool = F
 
 
 def records_of(dataset: DatasetConfig, register: Register, *, renews: bool = False) -> Records:
-    """The open records of a data set.
-
-    Args:
-        dataset: As its owner configured it.
-        register: What was written down before.
-        renews: Whether what was written down of its columns is to be forgotten.
-
-    Raises:
-        SourceError: They cannot be read, or hold no such column.
-        ConfigError: Nobody said whose rows they are, or they have another name in this ledger.
-    """
+    """The open records of a data set."""
     return Records.open(dataset.source, statement_of(dataset, renews=renews), register)
 
 
@@ -73,10 +63,6 @@ def as_configured(
 
     A copy of a file is the data set that the ledger has by its content: what its owner configured
     of that (the columns, the budget, the size) holds for the copy too.
-
-    Raises:
-        SourceError: The records cannot be read.
-        ConfigError: They have another name in this ledger.
     """
     if not dataset.is_path or dataset.account != dataset.name:
         return dataset
@@ -103,11 +89,7 @@ def statement_of(dataset: DatasetConfig, *, renews: bool = False) -> Statement:
 
 
 def debits(configuration: Config) -> list[Entry]:
-    """Every debit, oldest first; none where nothing was asked yet.
-
-    Raises:
-        LedgerError: The ledger cannot be read.
-    """
+    """Every debit, oldest first; none where nothing was asked yet."""
     with existing_ledger(configuration) as ledger:
         return ledger.entries() if ledger else []
 
@@ -209,15 +191,7 @@ class Counter:
         return [each for each in self.records.earlier(wordings, asked) if analyst.may_see(each)]
 
     def is_free(self, analyst: Analyst, requests: Forms) -> bool:
-        """Whether an analyst asked for the same before, and so may know that it is free.
-
-        Args:
-            analyst: Who looks.
-            requests: What asks for it, and its other forms, as `Records` gives them.
-
-        Raises:
-            LedgerError: The ledger cannot be read.
-        """
+        """Whether an analyst asked for the same before, and so may know that it is free."""
         entry = None if self.ledger is None else entry_of_request(self.ledger, *requests)
         return entry is not None and analyst.may_see(entry)
 
@@ -242,11 +216,7 @@ class Counter:
 
     @contextmanager
     def charging(self) -> Iterator["Counter"]:
-        """The counter with a ledger, which is made if nothing was asked yet.
-
-        Raises:
-            NoisyCountError: The records cannot be asked, or the ledger cannot be made.
-        """
+        """The counter with a ledger, which is made if nothing was asked yet."""
         if self.ledger is not None:
             yield self
             return
@@ -297,11 +267,7 @@ class Spent:
 
     @classmethod
     def of(cls, dataset: DatasetConfig, analyst: Analyst, ledger: Ledger | None) -> Self:
-        """What was spent so far; nothing where there is no ledger.
-
-        Raises:
-            LedgerError: It cannot be read.
-        """
+        """What was spent so far; nothing where there is no ledger."""
         if ledger is None:
             return cls(dataset, analyst, Loss(), Loss())
         return cls(dataset, analyst, ledger.paid(dataset.account), ledger.paid_by(analyst.name))

@@ -90,11 +90,6 @@ def sure_cases(text: str, cast: str | None, form: ColumnForm) -> str:
 
     Where no case is true, the text may be a value all the same. DuckDB casts more texts than it
     should: it rounds 1.5 to an integer, and reads 1_0, 0x10, epoch and infinity.
-
-    Args:
-        text: The SQL of the text, with the blanks around it.
-        cast: The SQL of its `plain_cast`, or the column that holds it.
-        form: What it is said to stand for.
     """
     match form.kind:
         case Kind.BOOLEAN:
@@ -136,13 +131,7 @@ def given_cell(cell: str, form: ColumnForm) -> str:
 
 
 def typed_cell(cell: str, form: ColumnForm, cast: str | None = None) -> str:
-    """The SQL of a text as the value that it stands for, null where it stands for none.
-
-    Args:
-        cell: The SQL of the text.
-        form: What its owner says of it.
-        cast: The column that holds its `plain_cast`, where it is computed already.
-    """
+    """The SQL of a text as the value that it stands for, null where it stands for none."""
     value = _value(_text(cell, form), form)
     if sure := sure_cases(cell, cast or plain_cast(cell, form), form):
         value = f"CASE {sure} ELSE {value} END"

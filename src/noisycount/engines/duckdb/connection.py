@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 
 import duckdb
 
-from noisycount.engines.places import files_of, is_several
+from noisycount.engines.places import COLUMNAR, files_of, is_several
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 
@@ -82,21 +82,16 @@ def without_engine_errors(
     raise SourceError(message)
 
 
-_COLUMNAR = (".parquet", ".pq")
 Connection: TypeAlias = duckdb.DuckDBPyConnection
 
 
 def readable_place(path: Path) -> Path:
-    """The absolute path of a file that can be read, or of a folder or pattern of Parquet files.
-
-    Raises:
-        SourceError: One cannot be, is of another format, or DuckDB would read another.
-    """
+    """The absolute path of a file that can be read, or of a folder or pattern of Parquet files."""
     if not is_several(path):
         return readable_file(path)
     place = Path(os.path.abspath(path))  # noqa: PTH100 - a pattern is resolved by no disk
     for file in files_of(place):
-        if file.suffix.lower() not in _COLUMNAR:
+        if file.suffix.lower() not in COLUMNAR:
             raise SourceError(
                 f"{str(path)!r} matches {file.name!r}, but only Parquet files are read as one: "
                 "name the one file, or a pattern such as data/*.parquet"
@@ -106,11 +101,7 @@ def readable_place(path: Path) -> Path:
 
 
 def readable_file(path: Path) -> Path:
-    """The absolute path of a file that can be read.
-
-    Raises:
-        SourceError: It cannot be, or DuckDB would read another.
-    """
+    """The absolute path of a file that can be read."""
     shown = repr(str(path))
     try:
         place = path.resolve(strict=True)
@@ -163,11 +154,7 @@ def lock(connection: Connection) -> None:
 
 @dataclass(slots=True)
 class Cursors:
-    """A cursor of its own for each query.
-
-    Attributes:
-        connection: Whose cursors they are.
-    """
+    """A cursor of its own for each query."""
 
     connection: duckdb.DuckDBPyConnection
     _lock: Lock = field(default_factory=Lock)
@@ -186,11 +173,7 @@ class Cursors:
 
     @contextmanager
     def one(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor for one query.
-
-        Raises:
-            SourceError: They are closed.
-        """
+        """A cursor for one query."""
         with self._lock:
             self.require_open()
             cursor = self.connection.cursor()
@@ -221,34 +204,20 @@ _AGAIN = 0.05  # s; an interruption between two statements meets neither
 
 @frozen
 class Statements:
-    """What is asked of one cursor.
-
-    Attributes:
-        cursor: Answers.
-        require_open: Refuses to go on once the source is closed.
-    """
+    """What is asked of one cursor."""
 
     cursor: Connection
     require_open: Callable[[], None]
 
     def run(self, query: str, parameters: object = None) -> Connection:
-        """The answer to a statement.
-
-        Raises:
-            SourceError: The source was closed.
-        """
+        """The answer to a statement."""
         self.require_open()
         return self.cursor.execute(query, parameters)
 
 
 @contextmanager
 def limited(cursor: Connection, seconds: float | None) -> Iterator[None]:
-    """A block in which all that a cursor does is interrupted from some time on.
-
-    Args:
-        cursor: Whose statements end with an error then.
-        seconds: When, from now; None: never.
-    """
+    """A block in which all that a cursor does is interrupted from some time on."""
     if seconds is None:
         yield
         return

@@ -44,10 +44,6 @@ def is_written(connection: Connection, copy: Path) -> bool:
     """Whether the table `typed` could be written into a file, which nobody else can read.
 
     The file is there when all of it is written; where space or a permission lacks, no part is.
-
-    Args:
-        connection: Holds the table.
-        copy: The file; an older one is replaced.
     """
     try:
         descriptor, name = mkstemp(dir=copy.parent, prefix=f".{copy.name}.", suffix=".part")
@@ -67,11 +63,7 @@ def is_written(connection: Connection, copy: Path) -> bool:
 
 
 def require_copy(connection: Connection, copy: Path, forms: Mapping[str, ColumnForm]) -> str:
-    """The relation of a copy, which must have the columns that are said of it.
-
-    Raises:
-        SourceError: It has other columns.
-    """
+    """The relation of a copy, which must have the columns that are said of it."""
     relation = f"read_parquet({quoted_text(path_pattern(copy))}, hive_partitioning=false)"
     found = connection.sql(f"SELECT * FROM {relation}")
     types = {name: SQL_TYPES[form.kind] for name, form in forms.items()}

@@ -16,7 +16,7 @@ from fsspec.spec import AbstractBufferedFile
 
 from noisycount.display.texts import told_name
 from noisycount.engines.duckdb.connection import Connection, path_pattern, quoted_text
-from noisycount.engines.places import LakePlace, files_of, is_several
+from noisycount.engines.places import COLUMNAR, LakePlace, files_of, is_several
 from noisycount.errors import SourceError, extra_words
 from noisycount.frozen import frozen
 
@@ -29,12 +29,7 @@ _FAILURE = "the store gave no answer"
 
 
 class LakeFiles(AbstractFileSystem):  # type: ignore[misc]
-    """The files of a lake by their numbers, for reading only.
-
-    Args:
-        store: What gives their bytes.
-        paths: What the store calls the file of each name.
-    """
+    """The files of a lake by their numbers, for reading only."""
 
     protocol = PROTOCOL
     cachable = False
@@ -44,11 +39,7 @@ class LakeFiles(AbstractFileSystem):  # type: ignore[misc]
         self.store, self.paths = store, dict(paths)
 
     def path_of(self, name: str) -> str:
-        """What the store calls a file.
-
-        Raises:
-            FileNotFoundError: It is none of the lake.
-        """
+        """What the store calls a file."""
         try:
             return self.paths[self._strip_protocol(name).strip("/")]
         except KeyError:
@@ -91,11 +82,7 @@ class LakeFile(AbstractBufferedFile):  # type: ignore[misc]
 
 
 def quietly(work: Any, *words: object, **options: object) -> Any:  # noqa: ANN401 - of any store
-    """What a store answers; its errors, which may quote a signature, become one.
-
-    Raises:
-        OSError: The store gave no answer.
-    """
+    """What a store answers; its errors, which may quote a signature, become one."""
     with suppress(Exception):
         return work(*words, **options)
     raise OSError(_FAILURE)
@@ -109,13 +96,7 @@ _BEYOND = {"gs": "gcsfs", "gcs": "gcsfs", "az": "adlfs", "abfs": "adlfs", "abfss
 
 @frozen
 class Lake:
-    """The files of a place, as they were found.
-
-    Attributes:
-        place: Where they are.
-        store: What gives their bytes: a file system of fsspec.
-        paths: What the store calls each of them.
-    """
+    """The files of a place, as they were found."""
 
     place: LakePlace
     store: Any = field(repr=False)
@@ -147,11 +128,7 @@ class Lake:
         return self.place.shown
 
     def state(self) -> str:
-        """The digest of what tells the files from any others: their names, sizes and versions.
-
-        Raises:
-            SourceError: The store does not answer.
-        """
+        """The digest of what tells the files from any others: their names, sizes and versions."""
         return _answered(self.place, self._state)
 
     def _state(self) -> str:
@@ -172,7 +149,7 @@ def _paths(store: Any, path: str) -> tuple[str, ...]:  # noqa: ANN401 - of any f
         if store.isfile(path):
             return (path,)
         path = f"{path.rstrip('/')}/**/*.parquet"
-    return tuple(sorted(found for found in store.glob(path) if found.endswith((".parquet", ".pq"))))
+    return tuple(sorted(found for found in store.glob(path) if found.endswith(COLUMNAR)))
 
 
 def _answered(place: LakePlace, work: Callable[[], Result]) -> Result:
@@ -203,10 +180,6 @@ def allow(connection: Connection, *files: Path) -> None:
 
 def parquet_relation(connection: Connection, place: Path | Lake) -> str:
     """The relation of all records, in which columns of one name are one column.
-
-    Args:
-        connection: Where.
-        place: A file, a folder or a pattern; or the files of a lake.
 
     Raises:
         SourceError: A column has several types, or folders hold one in their names.
@@ -258,11 +231,7 @@ def _require_one_type(connection: Connection, place: str, names: list[str]) -> N
 
 
 def state_of(place: Path | Lake) -> str:
-    """The size and time of each file of a place, and of the write-ahead log of a database.
-
-    Raises:
-        SourceError: One cannot be read any more.
-    """
+    """The size and time of each file of a place, and of the write-ahead log of a database."""
     if isinstance(place, Lake):
         return place.state()
     try:
@@ -275,12 +244,6 @@ def state_of(place: Path | Lake) -> str:
 
 
 def require_state(place: Path | Lake, state: str, while_it: str) -> None:
-    """The refusal of a file that is not in its state any more.
-
-    Args:
-        place: The file.
-        state: As `state_of` told it.
-        while_it: What went on meanwhile.
-    """
+    """The refusal of a file that is not in its state any more."""
     if state_of(place) != state:
         raise SourceError(f"{told_name(place)!r} changed while it {while_it}: open it again")

@@ -47,17 +47,7 @@ _OPTIONS = {
 
 
 def write_rows(connection: Connection, query: str, out: Path, form: str) -> None:
-    """The writing of the rows of a query; an older file is replaced when all is written.
-
-    Args:
-        connection: Which knows what the query names.
-        query: Whose rows are written.
-        out: The file.
-        form: `csv`, `tsv` or `parquet`.
-
-    Raises:
-        SourceError: The file cannot be written.
-    """
+    """The writing of the rows of a query; an older file is replaced when all is written."""
     part = out.with_name(f".{out.name}.{os.getpid()}")
     copy = f"COPY ({query}) TO {quoted_text(str(part))} ({_OPTIONS[form]})"
     try:
@@ -106,11 +96,7 @@ class PublicTable(Closing):
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """The table in a file, read as a whole.
-
-        Raises:
-            SourceError: The file cannot be read.
-        """
+        """The table in a file, read as a whole."""
         form, place = table_format(path), readable_file(path)
         connection = duckdb.connect(":memory:")
 
@@ -140,10 +126,6 @@ class PublicTable(Closing):
         Args:
             column: The name of the column.
             has_shares: Whether a cell such as 2% is the number 0.02.
-
-        Raises:
-            NoisyCountError: There is no such column.
-            SourceError: One of its cells is no number.
         """
         if column not in self.columns:
             raise NoisyCountError(
@@ -175,14 +157,7 @@ class PublicTable(Closing):
         return int(rows[0])
 
     def texts(self, names: Sequence[str] | None = None) -> list[tuple[str | None, ...]]:
-        """The cells of each row as text, None where one is empty.
-
-        Args:
-            names: Of the columns; left out: of all.
-
-        Raises:
-            SourceError: They cannot be read.
-        """
+        """The cells of each row as text, None where one is empty."""
         columns = self.columns if names is None else names
         cells = (f"CAST({quoted_name(name)} AS VARCHAR)" for name in columns)
         query = f"SELECT {', '.join(cells)} FROM loaded"
@@ -214,9 +189,6 @@ class PublicTable(Closing):
             out: A .csv, .tsv, .parquet or .pq file; an older one is replaced when all is written.
             added: For each new name its values, each of shape (rows,).
             missing: Whether the row has none of these values, shape (rows,); or so for each name.
-
-        Raises:
-            SourceError: The file cannot be written.
         """
         form = table_format(out)
         given: dict[str, NDArray[np.generic]] = {}
@@ -232,14 +204,7 @@ class PublicTable(Closing):
         write_rows(self.connection, query, out, form)
 
     def refusal(self, column: str, row: int, meant: str, remedy: str = "mend it") -> SourceError:
-        """The refusal of one cell, which it does not quote.
-
-        Args:
-            column: The name of the column.
-            row: The place of the row, from 0.
-            meant: What the cell must be.
-            remedy: What to do.
-        """
+        """The refusal of one cell, which it does not quote."""
         return SourceError(
             f"row {row + 1:,} below the names in {str(self.path)!r} must have in column "
             f"{column!r} {meant}: {remedy}"
@@ -262,9 +227,6 @@ class PublicTable(Closing):
 
 def table_format(path: Path) -> str:
     """The format of a public table by the ending of its file: `csv`, `tsv` or `parquet`.
-
-    Raises:
-        SourceError: It is none.
 
     Example:
         >>> table_format(Path("answers.pq"))
@@ -290,11 +252,7 @@ class PublicColumns:
     columns: Mapping[str, Cells]
 
     def save(self, out: Path) -> None:
-        """The writing of all rows, in their order; an older file is replaced when all is written.
-
-        Raises:
-            SourceError: It is another file, or cannot be written.
-        """
+        """The writing of all rows in their order; an older file is replaced when all is written."""
         form = table_format(out)
         with duckdb.connect(":memory:") as connection:
             write_rows(connection, query_of(self.columns, connection), out, form)
@@ -323,25 +281,13 @@ class NoisyMeasurement:
 
 
 def has_measurements(path: Path) -> bool:
-    """Whether a Parquet file has the columns of noisy measurements; none of its rows are read.
-
-    Raises:
-        SourceError: It cannot be read.
-    """
+    """Whether a Parquet file has the columns of noisy measurements; none of its rows are read."""
     names = _asked(path, "DESCRIBE SELECT * FROM {}")
     return {str(name) for name, *_ in names} >= _MEASURED
 
 
 def measured_places(path: Path, most: int) -> list[str]:
-    """The codes of the first places, in order.
-
-    Args:
-        path: The file.
-        most: How many at most.
-
-    Raises:
-        SourceError: It cannot be read.
-    """
+    """The codes of the first places, in order."""
     query = f"SELECT DISTINCT geocode FROM {{}} ORDER BY geocode LIMIT {int(most)}"
     return [str(place) for (place,) in _asked(path, query)]
 
@@ -353,9 +299,6 @@ def measurements(path: Path, geocode: str) -> list[NoisyMeasurement]:
         path: A Parquet file with the columns `geocode`, `query_name`, `value` (a list of whole
             numbers) and `variance`.
         geocode: The code of the place.
-
-    Raises:
-        SourceError: It cannot be read.
     """
     rows = _asked(
         path,

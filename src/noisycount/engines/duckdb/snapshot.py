@@ -35,11 +35,7 @@ _LIBRARIES = ("pandas", "polars", "pyarrow")
 
 @frozen
 class Snapshot:
-    """A table that does not change any more; this one is a copy that a connection has as `frame`.
-
-    Attributes:
-        names: Its columns.
-    """
+    """A table that does not change any more; this one a connection has as its table `frame`."""
 
     names: tuple[str, ...]
 
@@ -256,12 +252,7 @@ def _read(name: str, series: Any) -> object:  # noqa: ANN401 - its library is no
 
 @frozen
 class _ArrowTable(Snapshot):
-    """A table of Polars or Arrow, whose columns do not change when those of another do.
-
-    Attributes:
-        table: The table.
-        categories: Its columns of categories.
-    """
+    """A table of Polars or Arrow, whose columns do not change when those of another do."""
 
     table: Any
     categories: dict[str, "_Categories"]

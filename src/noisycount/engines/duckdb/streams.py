@@ -112,11 +112,7 @@ class Cells:
 
 
 def read_cells(capsule: object) -> Iterator[Cells]:
-    """The cells of a stream of one column.
-
-    Raises:
-        SourceError: The stream breaks off.
-    """
+    """The cells of a stream of one column."""
     stream = _Stream.from_address(_pointer(capsule, b"arrow_array_stream"))
     format_ = _format(stream)
     while True:
@@ -182,10 +178,6 @@ class ColumnContent:
     """The content of one column, cell by cell.
 
     Where cells are missing, what their bytes happen to be is left out, and their places are kept.
-
-    Attributes:
-        length: How many cells were added.
-        format: Of their values, as Arrow names it.
     """
 
     length: int = 0
