@@ -234,7 +234,7 @@ def test_memory_of_pandas_is_shared_and_not_copied() -> None:
     """What DuckDB reads lies where the frame has it."""
     frame = pd.DataFrame({"age": np.arange(1000), "bmi": np.arange(1000) / 7})
     with FrameSource.open(frame, unit=None) as source:
-        scanned = source.snapshot.table.scanned(["age", "bmi"])
+        scanned = source.snapshot.frame[["age", "bmi"]]
         assert all(np.shares_memory(scanned[name], frame[name]) for name in frame)
 
 

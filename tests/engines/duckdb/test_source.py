@@ -674,6 +674,18 @@ def test_a_csv_file_larger_than_memory_is_refused_and_spills_nothing(
     assert [*tmp_path.iterdir()] == [path]
 
 
+@pytest.mark.parametrize("text", ["town\nZürich\nGenf\n", "town\nZürich\r\nGenf\n"])
+def test_texts_that_are_written_anew_touch_no_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """They lie in memory where the system can, and nowhere once they are read."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    path = write_csv(tmp_path, text.encode("cp1252"))
+    form = FileForm(encoding="cp1252")
+    assert counts(path, "town = 'Zürich'", form=form, kinds={}) == [1]
+    assert [*tmp_path.iterdir()] == [path]
+
+
 @pytest.mark.parametrize("unit", [None, "person"])
 def test_files_without_records_count_none(tmp_path: Path, unit: str | None) -> None:
     """A refusal would tell an empty table from one with a single record."""
