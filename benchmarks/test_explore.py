@@ -9,7 +9,7 @@ import httpx
 import pytest
 from tests.serving import ANALYST, Service, configured, served
 
-from noisycount.readers.population import NOISE_OPTIONS
+from noisycount.readers.values import NOISE_KINDS
 from noisycount.service.pages.explore import fragment
 from noisycount.tasks.explore.quantity import QUANTITIES
 from noisycount.tasks.explore.sliders import Sliders
@@ -34,7 +34,7 @@ def stops(seed: int) -> Iterator[Sliders]:
     while True:
         name = dice.choice(["noise", *QUANTITIES])
         texts[name] = (
-            dice.choice(sorted(NOISE_OPTIONS))
+            dice.choice(sorted(NOISE_KINDS))
             if name == "noise"
             else str(dice.choice(QUANTITIES[name].stops))
         )

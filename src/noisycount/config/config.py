@@ -1,7 +1,7 @@
 """What an owner configured: the ledger, the data sets, who may ask, and how to look them up."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
@@ -189,6 +189,35 @@ class Config:
                 f"them: name {parts[0].name}"
             )
         return owners[0] if owners else DatasetConfig(name=str(place), source=place)
+
+    def table_of(
+        self, dataset: DatasetConfig, table: str | None, option: str = "--table"
+    ) -> DatasetConfig:
+        """A data set, or the table of its file that was named, which is a data set of its own.
+
+        Args:
+            dataset: As its owner configured it.
+            table: The name, where one was said.
+            option: By what the table is said, for a refusal.
+
+        Raises:
+            ConfigError: The owner of the data set configured another table, or it is on a server.
+        """
+        if table is None or table == dataset.table:
+            return dataset
+        if dataset.is_served:
+            raise ConfigError(
+                f"{option} {table!r}: {str(dataset.source)!r} names its table behind the #: leave "
+                f"{option} out"
+            )
+        if dataset.name in self.datasets:
+            chosen = "no table" if dataset.table is None else f"the table {dataset.table!r}"
+            raise ConfigError(
+                f"{option} {table!r}: data set {dataset.name!r} is of {chosen}, as its owner "
+                f"configured it; leave {option} out"
+            )
+        name = f"{dataset.name}#{table}"
+        return replace(dataset, name=name, account=name, table=table)
 
     def _place(self, source: str) -> Source:
         """Where the records are that nobody gave a name.

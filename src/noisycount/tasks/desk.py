@@ -17,7 +17,6 @@ from noisycount.frozen import frozen
 from noisycount.ledger.approximate import Written, budget_from
 from noisycount.ledger.budget import Budget
 from noisycount.ledger.ledger import Ledger
-from noisycount.readers.dataset import of_table
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from noisycount.release.frames import desk_of_frame
@@ -125,7 +124,7 @@ class Wish:
             ConfigError: It is none, or its owner configured another unit or table.
         """
         asked = dataset_asked(configuration, source, self.unit, "unit")
-        asked = of_table(asked, self.table, configuration, "table")
+        asked = configuration.table_of(asked, self.table, "table")
         return replace(asked, account=self.name) if asked.is_path and self.name else asked
 
     def _agreed(self, asked: DatasetConfig) -> DatasetConfig:

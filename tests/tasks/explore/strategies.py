@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from noisycount.readers.population import NOISE_OPTIONS
+from noisycount.readers.values import NOISE_KINDS
 from noisycount.tasks.explore.quantity import QUANTITIES, Quantity
 from noisycount.tasks.explore.sliders import Sliders
 
@@ -24,4 +24,4 @@ def sliders() -> st.SearchStrategy[Sliders]:
     """Give places of all sliders."""
     values = {name: _values(quantity) for name, quantity in QUANTITIES.items()}
     size = values.pop("size").map(int)
-    return st.builds(Sliders, size=size, noise=st.sampled_from(sorted(NOISE_OPTIONS)), **values)
+    return st.builds(Sliders, size=size, noise=st.sampled_from(sorted(NOISE_KINDS)), **values)

@@ -191,10 +191,18 @@ def test_every_count_can_be_drawn(
     assert (here / "plot.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
-def test_one_answer_needs_no_engine() -> None:
-    """A refinement starts without DuckDB, SQLAlchemy, sqlglot and Altair."""
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["refine", "107", *SURVEY, *NOISE],
+        ["plan", "--within", "20%", "--guess", "100"],
+        ["risk", *SURVEY, "--price", "0.15"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_what_reads_no_records_needs_no_engine(words: list[str]) -> None:
+    """A refinement, a plan and a risk start without DuckDB, SQLAlchemy, sqlglot and Altair."""
     heavy = {"duckdb", "sqlalchemy", "sqlglot", "altair", "vl_convert", "scipy"}
-    words = ["refine", "107", *SURVEY, *NOISE]
     code = (
         "import sys; from noisycount.cli.main import noisycount\n"
         f"noisycount.main({words}, standalone_mode=False)\n"

@@ -4,7 +4,8 @@ from noisycount.errors import PredicateError
 from noisycount.model.tables.table_labels import Label
 from noisycount.query.key_sets import Word, values_of
 from noisycount.query.schema import Kind
-from noisycount.tasks.table.options import items, keys_of_column, margin_names
+from noisycount.readers.values import parse_margins
+from noisycount.tasks.table.options import items, keys_of_column
 
 
 @pytest.mark.parametrize(
@@ -88,9 +89,9 @@ def test_quotes_keep_a_range_together() -> None:
 
 def test_margins_are_names() -> None:
     """An empty one is refused."""
-    assert margin_names("total, town*sex") == ["total", "town*sex"]
+    assert parse_margins("total, town*sex") == ["total", "town*sex"]
     with pytest.raises(ValueError, match="must name margins"):
-        margin_names("total,")
+        parse_margins("total,")
 
 
 def test_long_range_is_refused_at_once() -> None:

@@ -20,14 +20,15 @@ from noisycount.cli.main import CommandGroup
 from noisycount.config.config import Config
 from noisycount.config.toml_table import suggestion
 from noisycount.errors import ConfigError
-from noisycount.readers.common import (
+from noisycount.readers.options import (
+    Parsed,
     analyst_names,
-    as_lifetime,
     config_option,
     dataset_names,
     json_option,
     key_names,
 )
+from noisycount.readers.values import parse_lifetime
 from noisycount.terminal.printing import print_facts, print_json, print_table, print_text
 
 __all__ = ["command"]
@@ -72,7 +73,7 @@ def command() -> None:
     "lifetime",
     default="90d",
     show_default=True,
-    callback=as_lifetime,
+    type=Parsed(parse_lifetime),
     metavar="DURATION",
     help="After hours, days or weeks, such as 12h, 90d or 6w; or never.",
 )

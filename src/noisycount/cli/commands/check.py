@@ -5,8 +5,13 @@ import click
 from noisycount.config.config import Config
 from noisycount.display.texts import pasteable
 from noisycount.errors import SourceError
-from noisycount.readers.common import config_option, json_option, source_names
-from noisycount.readers.dataset import of_table, table_option, unit_option
+from noisycount.readers.options import (
+    config_option,
+    json_option,
+    source_names,
+    table_option,
+    unit_option,
+)
 from noisycount.tasks.check import Inspection, examined
 from noisycount.tasks.check_display import (
     FOR_OWNERS,
@@ -66,7 +71,7 @@ def command(  # noqa: PLR0913 - one argument an option
     status is 4 where no question is answered.
     """
     with status("reading"):
-        dataset = of_table(dataset_asked(configuration, source, unit), table, configuration)
+        dataset = configuration.table_of(dataset_asked(configuration, source, unit), table)
         inspection = examined(dataset, configuration, renews=renews)
     if as_json:
         print_json(inspection_object(inspection))

@@ -6,19 +6,23 @@ import click
 
 from noisycount.config.config import Config
 from noisycount.query.query import Query
-from noisycount.readers.common import (
+from noisycount.readers.options import (
+    Parsed,
     analyst_names,
-    as_confidence,
-    as_epsilon,
-    as_guess,
-    as_purpose,
-    as_slot,
-    as_within,
     config_option,
     json_option,
     source_names,
+    table_option,
+    unit_option,
 )
-from noisycount.readers.dataset import of_table, table_option, unit_option
+from noisycount.readers.values import (
+    parse_confidence,
+    parse_epsilon,
+    parse_guess,
+    parse_purpose,
+    parse_tick,
+    parse_within,
+)
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.tasks.answer import Answer, answer_to, preview_of
 from noisycount.tasks.answer_display import answer_object, count_facts
@@ -47,17 +51,20 @@ if TYPE_CHECKING:
     help="What to count, as in SQL's WHERE; several times: a table with a row for each.",
 )
 @click.option(
-    "--epsilon", callback=as_epsilon, metavar="E", help="The price of the answer: 0.1 or 1/3."
+    "--epsilon",
+    type=Parsed(parse_epsilon),
+    metavar="E",
+    help="The price of the answer: 0.1 or 1/3.",
 )
 @click.option(
-    "--within", callback=as_within, metavar="20%", help="Or: how far off the answer may be,"
+    "--within", type=Parsed(parse_within), metavar="20%", help="Or: how far off the answer may be,"
 )
 @click.option(
-    "--guess", callback=as_guess, metavar="100", help="of about how many (a public guess),"
+    "--guess", type=Parsed(parse_guess), metavar="100", help="of about how many (a public guess),"
 )
 @click.option(
     "--confidence",
-    callback=as_confidence,
+    type=Parsed(parse_confidence),
     default="95%",
     show_default=True,
     metavar="95%",
@@ -73,13 +80,13 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--purpose",
-    callback=as_purpose,
+    type=Parsed(parse_purpose),
     metavar="TEXT",
     help="What the answer is for; the ledger keeps it beside the price.",
 )
 @click.option(
     "--slot",
-    callback=as_slot,
+    type=Parsed(parse_tick),
     metavar="SECONDS",
     help="Reply only when a slot ends, so that no duration tells of the records; make it several "
     "times as long as the longest count takes.",
@@ -119,7 +126,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     """
     check_query(query, files)
     dataset, asker = dataset_asked(configuration, source, unit), configuration.analyst(analyst)
-    dataset = of_table(dataset, table, configuration)
+    dataset = configuration.table_of(dataset, table)
     if not query.has_one_price:
         raise click.UsageError(ONE_PRICE)
     if query.is_table:

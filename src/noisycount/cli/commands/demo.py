@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from noisycount.display.numbers import signed
-from noisycount.readers.common import json_option
+from noisycount.readers.options import json_option
 from noisycount.tasks.demo import (
     INTRODUCTION,
     NEXT,

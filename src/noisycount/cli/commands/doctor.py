@@ -3,7 +3,7 @@
 import click
 
 from noisycount.config.config import Config
-from noisycount.readers.common import config_option, json_option, source_names
+from noisycount.readers.options import config_option, json_option, source_names
 from noisycount.tasks.doctor import (
     DIFFERENCE_HEADER,
     diagnosed,

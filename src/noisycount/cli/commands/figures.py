@@ -6,7 +6,7 @@ import click
 
 from noisycount.charts.chart import check_charts
 from noisycount.papers.catalogue import chosen
-from noisycount.readers.common import json_option
+from noisycount.readers.options import json_option
 from noisycount.tasks.figure_files import FORMATS, save_figures
 from noisycount.tasks.figures import computed, counted, figure_header, figure_rows, figures_object
 from noisycount.terminal.printing import print_facts, print_json, print_table, seen_from_here

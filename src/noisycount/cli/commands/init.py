@@ -11,7 +11,7 @@ from noisycount.config.file import FILE_NAME, TEMPLATE, find, load, without_file
 from noisycount.config.places import NAME, Source, name_of, table_at
 from noisycount.engines.places import ServedTable, is_server
 from noisycount.errors import ConfigError
-from noisycount.readers.dataset import of_table, table_option, unit_option
+from noisycount.readers.options import table_option, unit_option
 from noisycount.terminal.printing import print_text, seen_from_here
 
 
@@ -72,12 +72,12 @@ def _describe(
     configuration = load(above) if above else without_file()
     former = None
     with suppress(ConfigError):  # what is not described yet, or in parts, has no account
-        known = of_table(configuration.dataset(place), table, configuration)
+        known = configuration.table_of(configuration.dataset(place), table)
         former = former_of(known, configuration)
     if unit is None and former is not None:
         unit = former.unit
     stated = DatasetConfig(str(source), source, unit=unit)
-    of_table(stated, table, configuration)  # refuses one of a server
+    configuration.table_of(stated, table)  # refuses one of a server
     inspection = examined_place(
         replace(stated, table=table), former, Certificates(configuration.data_folder)
     )

@@ -12,7 +12,7 @@ from noisycount.errors import LedgerError
 from noisycount.ledger.chain import Head, Row
 from noisycount.ledger.state import verification as checked
 from noisycount.ledger.storage import RESTORE
-from noisycount.readers.common import as_head, config_option, json_option
+from noisycount.readers.options import Parsed, config_option, json_option
 from noisycount.tasks.backup import at_copy, backed_up, backup_object, backup_words, restoring
 from noisycount.tasks.ledger import (
     absent_words,
@@ -41,7 +41,7 @@ _BROKEN = STATUSES[LedgerError]
 _head_option = click.option(
     "--head",
     "known_head",
-    callback=as_head,
+    type=Parsed(Head.read),
     metavar="NUMBER:HASH",
     help="What an earlier `verify` printed; left out: the head in noisycount.toml.",
 )

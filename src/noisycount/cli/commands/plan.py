@@ -1,29 +1,45 @@
 """`noisycount plan`: from accuracy to ε, or from ε to accuracy."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import wraps
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from noisycount.cli.options import design_options
 from noisycount.config.config import DEFAULT_BUDGET, Config
 from noisycount.display.texts import told_name
 from noisycount.ledger.budget import PureBudget
-from noisycount.readers.common import (
-    as_confidence,
-    as_epsilon,
-    as_guess,
-    as_within,
+from noisycount.query.grouping import MOST_CELLS
+from noisycount.readers.options import (
+    Command,
+    Parsed,
     config_option,
     json_option,
     plot_option,
     source_names,
+    with_options,
 )
-from noisycount.readers.dataset import as_budget, as_error, as_queries
+from noisycount.readers.values import (
+    drop_thousands,
+    parse_budget,
+    parse_confidence,
+    parse_delta,
+    parse_epsilon,
+    parse_error,
+    parse_groups,
+    parse_guess,
+    parse_margins,
+    parse_queries,
+    parse_rho,
+    parse_within,
+)
 from noisycount.tasks.plan import Paying, Plan, plan_object, planned, planned_epsilon, planned_error
 from noisycount.tasks.plan_display import plan_facts, preview, preview_heading
-from noisycount.tasks.table.forecast import Design
 from noisycount.terminal.printing import (
     file_facts,
     line_width,
@@ -32,6 +48,107 @@ from noisycount.terminal.printing import (
     print_json,
     print_text,
 )
+
+if TYPE_CHECKING:
+    from noisycount.tasks.table.forecast import Design
+
+_SIZE = re.compile(r"\s*([^=,]+?)\s*=\s*([0-9][0-9,]*[0-9]|[0-9]{1,8})\s*")
+_PIECE = re.compile(r"[^,=]+=[^=]*?(?=,[^,=]+=|$)")
+
+
+def _each_once(
+    _: click.Context, __: click.Parameter, lists: Sequence[Sequence[str]]
+) -> tuple[str, ...]:
+    """The names of margins, each once."""
+    names = tuple(chain.from_iterable(lists))
+    again = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if again is not None:
+        raise click.BadParameter(f"names {again!r} twice: name it once")
+    return names
+
+
+def _as_cells(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> dict[str, int]:
+    """Columns and how many keys each has, such as `town=16,sex=2`."""
+    cells: dict[str, int] = {}
+    for text in texts:
+        for piece in _PIECE.findall(text) or [text]:
+            match = _SIZE.fullmatch(piece)
+            size = int(drop_thousands(match[2]).replace(",", "")) if match else 0
+            if match is None or not 1 <= size <= MOST_CELLS or match[1] in cells:
+                raise click.BadParameter(
+                    "must name each column once with its number of keys, such as town=16,sex=2, "
+                    f"got {text!r}"
+                )
+            cells[match[1]] = size
+    return cells
+
+
+_OPTIONS = (
+    click.option(
+        "--cells",
+        multiple=True,
+        callback=_as_cells,
+        metavar="TOWN=16,SEX=2",
+        help="Or: a table, by columns with so many keys each, at --epsilon or --rho.",
+    ),
+    click.option(
+        "--margins",
+        multiple=True,
+        type=Parsed(parse_margins),
+        callback=_each_once,
+        metavar="NAMES",
+        help="Sums that are measured beside its cells: total,town or all.",
+    ),
+    click.option(
+        "--delta",
+        type=Parsed(parse_delta),
+        metavar="D",
+        help="Gaussian noise at the same ε and δ beside Laplace noise; and of hidden keys.",
+    ),
+    click.option("--rho", type=Parsed(parse_rho), metavar="R", help="The price of Gaussian noise."),
+    click.option(
+        "--groups-per-unit",
+        type=Parsed(parse_groups),
+        metavar="G",
+        help="In how many cells a person can be.  [default: 1]",
+    ),
+    click.option(
+        "--size-public",
+        "is_size_public",
+        is_flag=True,
+        help="Everybody knows how many persons there are: one replaces another.",
+    ),
+    click.option(
+        "--hidden", "is_hidden", is_flag=True, help="Only the records know the keys: add --delta."
+    ),
+    click.option(
+        "--cumulative", "is_cumulative", is_flag=True, help="Ranges of cells are measured too."
+    ),
+)
+
+
+_NAMES = ("cells", "margins", "delta", "rho", "is_size_public", "is_hidden", "is_cumulative")
+
+
+def _design_options(command: Command) -> Command:
+    """The command with the options of a table's shape, which give it a `Design` or None."""
+
+    @wraps(command)
+    def packed(epsilon: Fraction | None, groups_per_unit: int | None, **given: Any) -> None:  # noqa: ANN401 - whatever options give
+        said = {name: given.pop(name) for name in _NAMES}
+        if not said["cells"]:
+            if groups_per_unit or any(said.values()):
+                raise click.UsageError(
+                    "give the cells of a table too, such as --cells town=16,sex=2"
+                )
+            command(**given, epsilon=epsilon, design=None)
+            return
+        from noisycount.tasks.table.forecast import Design  # noqa: PLC0415  (loads what plans tables)
+
+        design = Design(**said, epsilon=epsilon, groups=groups_per_unit)
+        command(**given, epsilon=epsilon, design=design)
+
+    return with_options(packed, _OPTIONS)  # type: ignore[no-any-return]  # what it was
 
 
 @click.command(
@@ -42,9 +159,11 @@ from noisycount.terminal.printing import (
     "  noisycount plan --epsilon 0.1 --guess 100\n"
     "  noisycount plan --cells town=16,sex=2 --margins all --epsilon 1 --delta 1e-6",
 )
-@click.option("--within", callback=as_within, metavar="20%", help="How far off at most, as a share")
 @click.option(
-    "--guess", callback=as_guess, metavar="100", help="of about how many: a public guess."
+    "--within", type=Parsed(parse_within), metavar="20%", help="How far off at most, as a share"
+)
+@click.option(
+    "--guess", type=Parsed(parse_guess), metavar="100", help="of about how many: a public guess."
 )
 @click.option(
     "--guess-from",
@@ -52,12 +171,14 @@ from noisycount.terminal.printing import (
     help="The guess is an old answer, by its key in the ledger or the beginning of it.",
 )
 @click.option(
-    "--error", callback=as_error, metavar="15", help="Or: how far off at most, in records."
+    "--error", type=Parsed(parse_error), metavar="15", help="Or: how far off at most, in records."
 )
-@click.option("--epsilon", callback=as_epsilon, metavar="E", help="Or: what would this ε give?")
+@click.option(
+    "--epsilon", type=Parsed(parse_epsilon), metavar="E", help="Or: what would this ε give?"
+)
 @click.option(
     "--confidence",
-    callback=as_confidence,
+    type=Parsed(parse_confidence),
     default="95%",
     show_default=True,
     metavar="95%",
@@ -65,7 +186,7 @@ from noisycount.terminal.printing import (
 )
 @click.option(
     "--queries",
-    callback=as_queries,
+    type=Parsed(parse_queries),
     default="1",
     show_default=True,
     metavar="N",
@@ -73,7 +194,7 @@ from noisycount.terminal.printing import (
 )
 @click.option(
     "--budget",
-    callback=as_budget,
+    type=Parsed(parse_budget),
     metavar="E",
     help=f"How many answers does this budget pay for?  [default: {DEFAULT_BUDGET.text}]",
 )
@@ -84,7 +205,7 @@ from noisycount.terminal.printing import (
     help="Or: what is left of the budget of this data set?",
 )
 @plot_option("Draw fifty possible answers, and what other goals cost, as .svg or .png.")
-@design_options
+@_design_options
 @config_option
 @json_option
 def command(  # noqa: PLR0913, PLR0917  (one argument an option)
@@ -100,7 +221,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
     plot: Path | None,
     configuration: Config,
     *,
-    design: Design | None,
+    design: "Design | None",
     as_json: bool,
 ) -> None:
     """Choose ε from the accuracy that you need.
@@ -139,7 +260,7 @@ def command(  # noqa: PLR0913, PLR0917  (one argument an option)
 
 
 def _tell(
-    design: Design, confidence: float, plot: Path | None, paying: Paying | None, *, as_json: bool
+    design: "Design", confidence: float, plot: Path | None, paying: Paying | None, *, as_json: bool
 ) -> None:
     """The forecast of a table, told and drawn."""
     from noisycount.tasks.plan import left_facts, left_object  # noqa: PLC0415  (the same)

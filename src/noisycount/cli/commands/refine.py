@@ -18,8 +18,15 @@ from noisycount.config.config import Config
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.readers.assumption import Assumed, Rate
-from noisycount.readers.common import as_confidence, config_option, json_option, plot_option
-from noisycount.readers.population import assumed_of_options, population_options
+from noisycount.readers.options import (
+    Parsed,
+    assumed_of_options,
+    config_option,
+    json_option,
+    plot_option,
+    population_options,
+)
+from noisycount.readers.values import parse_confidence
 from noisycount.tasks.refine.estimate import (
     Refinement,
     check_whole,
@@ -60,7 +67,7 @@ _WHOLE = (
 @noise_options
 @click.option(
     "--level",
-    callback=as_confidence,
+    type=Parsed(parse_confidence),
     default="95%",
     show_default=True,
     metavar="95%",

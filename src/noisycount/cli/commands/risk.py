@@ -12,15 +12,21 @@ from noisycount.model.exact import Exact
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.readers.assumption import Rate
-from noisycount.readers.common import as_epsilon, config_option, json_option, plot_option
-from noisycount.readers.population import (
-    NOISE_OPTIONS,
-    as_count,
-    as_scale,
-    as_size,
+from noisycount.readers.options import (
+    Parsed,
     assumed_of_options,
-    noise_of_options,
+    config_option,
+    json_option,
+    plot_option,
     population_options,
+)
+from noisycount.readers.values import (
+    NOISE_KINDS,
+    noise_of,
+    parse_count,
+    parse_epsilon,
+    parse_scale,
+    parse_size,
 )
 from noisycount.tasks.risk.display import (
     cautions,
@@ -38,7 +44,7 @@ from noisycount.terminal.progress import progress
 _NONE = "none"
 
 
-_KINDS = [*NOISE_OPTIONS, _NONE]
+_KINDS = [*NOISE_KINDS, _NONE]
 
 
 @click.command(
@@ -57,11 +63,14 @@ _KINDS = [*NOISE_OPTIONS, _NONE]
     help=f"The kind of noise, {' or '.join(_KINDS)},",
 )
 @click.option(
-    "--scale", callback=as_scale, metavar="S", help="and the noise's scale in records: 10 or 20/3."
+    "--scale",
+    type=Parsed(parse_scale),
+    metavar="S",
+    help="and the noise's scale in records: 10 or 20/3.",
 )
 @click.option(
     "--price",
-    callback=as_epsilon,
+    type=Parsed(parse_epsilon),
     metavar="E",
     help="Or: the price of an answer of `noisycount count`, which says its noise.",
 )
@@ -72,26 +81,26 @@ _KINDS = [*NOISE_OPTIONS, _NONE]
 )
 @click.option(
     "--sample",
-    callback=as_size,
+    type=Parsed(parse_size),
     metavar="M",
     help="Count only that many records, drawn at random; the noise goes on top.",
 )
 @click.option(
     "--known",
-    callback=as_size,
+    type=Parsed(parse_size),
     metavar="N",
     help="Show also an adversary who knows that many records,",
 )
 @click.option(
     "--known-positives",
-    callback=as_count,
+    type=Parsed(parse_count),
     metavar="N",
     help="of which that many count; left out: as many as the rate leads to expect. The number "
     "makes no difference where all records get the noise and the rate is known.",
 )
 @click.option(
     "--epsilon",
-    callback=as_epsilon,
+    type=Parsed(parse_epsilon),
     metavar="E",
     help="The ε at which δ is told; left out: 1/scale for Laplace noise, else 1.",
 )
@@ -110,7 +119,7 @@ _KINDS = [*NOISE_OPTIONS, _NONE]
 )
 @click.option(
     "--least",
-    callback=as_size,
+    type=Parsed(parse_size),
     metavar="N",
     help="Groups that are expected to hold fewer records are given to the outsider; left out: 10.",
 )
@@ -217,7 +226,7 @@ def _law(
     if price is None and noise == _NONE and scale is None:
         return Exact()
     if price is None and noise not in {None, _NONE} and scale is not None:
-        return noise_of_options(str(noise), scale)
+        return noise_of(str(noise), scale)
     raise click.UsageError(
         "give one of --price 0.15, --key KEY, --noise none, or a kind of --noise with its --scale, "
         "such as --noise laplace --scale 3"

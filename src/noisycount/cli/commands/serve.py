@@ -8,7 +8,7 @@ import click
 
 from noisycount.config.config import Config
 from noisycount.errors import ConfigError, NoisyCountError, extra_words
-from noisycount.readers.common import config_option
+from noisycount.readers.options import config_option
 from noisycount.terminal.printing import print_facts, print_text
 
 __all__ = ["command"]

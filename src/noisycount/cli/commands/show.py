@@ -3,8 +3,7 @@
 import click
 
 from noisycount.config.config import Config
-from noisycount.readers.common import config_option, json_option, source_names
-from noisycount.readers.dataset import of_table, table_option
+from noisycount.readers.options import config_option, json_option, source_names, table_option
 from noisycount.tasks.show import (
     COLUMN_HEADER,
     View,
@@ -30,7 +29,7 @@ def command(source: str, table: str | None, configuration: Config, *, as_json: b
     counted, what is left of the budget, and every answer so far. No record is counted, nothing is
     charged.
     """
-    dataset = of_table(configuration.dataset(source), table, configuration)
+    dataset = configuration.table_of(configuration.dataset(source), table)
     view = View.of(dataset, configuration)
     if as_json:
         print_json(view_object(view, configuration))

@@ -9,8 +9,14 @@ from noisycount.errors import NoisyCountError
 from noisycount.model.exact import Exact
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.readers.common import as_confidence, as_epsilon
-from noisycount.readers.population import NOISE_OPTIONS, as_rate, as_scale, noise_of_options
+from noisycount.readers.values import (
+    NOISE_KINDS,
+    noise_of,
+    parse_confidence,
+    parse_epsilon,
+    parse_rate,
+    parse_scale,
+)
 from noisycount.service.api.document import REFINEMENT, RISKS, responses
 from noisycount.service.api.questions import said
 from noisycount.service.auth import Asking
@@ -23,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["router"]
 
-KINDS = ", ".join(NOISE_OPTIONS)
+KINDS = ", ".join(NOISE_KINDS)
 Noise = Annotated[str | None, Field(max_length=100, description=f"Or: a kind of noise, {KINDS},")]
 Scale = Annotated[
     str | None, Field(max_length=100, description="and its scale in records: 10 or 20/3.")
@@ -48,12 +54,12 @@ def stated_noise(
         'Gaussian'
     """
     if price is not None and noise is None and scale is None:
-        return DiscreteLaplace.for_epsilon(said(member, as_epsilon, price))
+        return DiscreteLaplace.for_epsilon(said(member, parse_epsilon, price))
     if price is not None or noise is None or scale is None:
         return None
-    if noise not in NOISE_OPTIONS:
+    if noise not in NOISE_KINDS:
         raise NoisyCountError(f"noise must be one of {KINDS}, got {noise[:40]!r}")
-    return noise_of_options(noise, said("scale", as_scale, scale))
+    return noise_of(noise, said("scale", parse_scale, scale))
 
 
 router = APIRouter(tags=["meaning"], route_class=JsonRoute)
@@ -99,8 +105,8 @@ class Refining(BaseModel):
 
         assumed = Assumed.of_size(self.size)
         if self.rate is not None:
-            assumed = Assumed.of_rate(self.size, said("rate", as_rate, self.rate))
-        level = said("level", as_confidence, self.level)
+            assumed = Assumed.of_rate(self.size, said("rate", parse_rate, self.rate))
+        level = said("level", parse_confidence, self.level)
         noise = stated_noise("epsilon", self.epsilon, self.noise, self.scale)
         if noise is None:
             raise NoisyCountError(
@@ -157,11 +163,11 @@ class Revealing(BaseModel):
         from noisycount.readers.assumption import Assumed  # noqa: PLC0415 - loads the laws
         from noisycount.tasks.risk.risk import Risks, RiskScenario  # noqa: PLC0415 - the same
 
-        assumed = Assumed.of_rate(self.size, said("rate", as_rate, self.rate))
+        assumed = Assumed.of_rate(self.size, said("rate", parse_rate, self.rate))
         setting = RiskScenario(
             assumed, self._mechanism, self.sample, self.known, self.known_positives
         )
-        epsilon = None if self.epsilon is None else said("epsilon", as_epsilon, self.epsilon)
+        epsilon = None if self.epsilon is None else said("epsilon", parse_epsilon, self.epsilon)
         return Risks.of(setting, epsilon, lambda _: None)
 
     @property

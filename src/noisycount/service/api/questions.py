@@ -24,7 +24,7 @@ from noisycount.ledger.reply import Reply
 from noisycount.ledger.transactions import Enclosure
 from noisycount.query.key_sets import Listed, Word
 from noisycount.query.query import Query
-from noisycount.readers.common import as_confidence, as_within
+from noisycount.readers.values import parse_confidence, parse_within
 from noisycount.service.api.document import (
     DATASET,
     DATASETS,
@@ -50,24 +50,26 @@ Value = TypeVar("Value")
 Text = TypeVar("Text", str, list[str])
 
 
-def said(name: str, read: Callable[[Any, Any, Text], Value | None], text: Text) -> Value:
+def said(name: str, read: Callable[[Text], Value | None], text: Text) -> Value:
     """The value that a text, or several, stand for, read as an option of the command line is.
 
     Args:
         name: Of the member, for the refusal.
-        read: The callback of an option.
+        read: What reads the option.
         text: What was sent.
 
     Raises:
         NoisyCountError: It stands for none.
 
     Example:
-        >>> from noisycount.readers.common import as_confidence
-        >>> said("confidence", as_confidence, "95%")
+        >>> from noisycount.readers.values import parse_confidence
+        >>> said("confidence", parse_confidence, "95%")
         0.95
     """
     try:
-        value = read(None, None, text)
+        value = read(text)
+    except ValueError as error:
+        raise NoisyCountError(f"{name} {error}") from None
     except click.BadParameter as error:
         raise NoisyCountError(f"{name} {error.message}") from None
     if value is None:
@@ -161,19 +163,19 @@ class Question(BaseModel):
         query = Query(
             wheres=wheres,
             is_list=len(wheres) > 1,
-            by=said("by", as_items, _listed(self.by)) or None,
+            by=said("by", partial(as_items, None, None), _listed(self.by)) or None,
             keys={name: _words(values) for name, values in self.keys.items()} or None,
             other=self.other,
             noise=None if self.noise is None else NOISES[self.noise],
             rho=None if self.rho is None else exact_epsilon(self.rho, "rho"),
             delta=None if self.delta is None else exact_delta(self.delta),
-            margins=said("margins", as_margins, self.margins),
+            margins=said("margins", partial(as_margins, None, None), self.margins),
             groups_per_unit=self.groups_per_unit,
             cumulative=self.cumulative,
             epsilon=None if self.epsilon is None else exact_epsilon(self.epsilon, "epsilon"),
-            within=None if self.within is None else said("within", as_within, self.within),
+            within=None if self.within is None else said("within", parse_within, self.within),
             guess=self.guess,
-            confidence=said("confidence", as_confidence, self.confidence),
+            confidence=said("confidence", parse_confidence, self.confidence),
         )
         check_query(query)
         if not query.has_one_price:

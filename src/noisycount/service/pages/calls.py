@@ -15,7 +15,7 @@ from noisycount.query.grouping import Edges, Part
 from noisycount.query.parts import parts_of
 from noisycount.query.schema import Kind
 from noisycount.query.text import written_name
-from noisycount.readers.common import share
+from noisycount.readers.values import parse_share
 from noisycount.tasks.table.options import items
 
 __all__ = ["body_of", "calls_of"]
@@ -150,7 +150,7 @@ def _python(dataset: str, body: Mapping[str, Any], analyst: str | None) -> str:
     elif isinstance(said["where"], list):
         call, said = "release_many", {"wheres": said.pop("where"), **said}
     if "confidence" in said:
-        said["confidence"] = share(said["confidence"])
+        said["confidence"] = parse_share(said["confidence"])
     inside = ",\n    ".join(f"{name}={value!r}" for name, value in said.items())
     who = "" if analyst is None else f", analyst={analyst!r}"
     return (

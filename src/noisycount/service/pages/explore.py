@@ -14,7 +14,7 @@ from noisycount.charts.svg import chart_svg
 from noisycount.display.numbers import exact_text
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
-from noisycount.readers.population import NOISE_OPTIONS
+from noisycount.readers.values import NOISE_KINDS
 from noisycount.service.auth import Looking
 from noisycount.service.pages.layout import PAGE_HEADERS, page, piece, redirect
 from noisycount.tasks.explore.quantity import QUANTITIES, Quantity
@@ -177,7 +177,7 @@ def _page(
         status=422 if refusal else 200,
         query=sliders.query,
         boxes=list(boxes(sliders, typed or {})),
-        kinds=[(written, str(kind.name)) for written, kind in NOISE_OPTIONS.items()],
+        kinds=[(written, str(kind.name)) for written, kind in NOISE_KINDS.items()],
         noise=(typed or {}).get("noise", sliders.noise),
         refusal=refusal,
         charts={name: "" if refusal else fragment(name, sliders) for name in VIEWS},

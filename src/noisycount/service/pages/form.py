@@ -15,7 +15,7 @@ from noisycount.model.tables.table_labels import Label
 from noisycount.query.key_sets import values_of
 from noisycount.query.schema import Kind
 from noisycount.query.text import written_name, written_text
-from noisycount.readers.common import number, share, ungrouped
+from noisycount.readers.values import drop_thousands, parse_number, parse_share
 from noisycount.tasks.plan import planned_error
 from noisycount.tasks.table.options import items, keys_of_column
 
@@ -279,7 +279,7 @@ class Price:
     @property
     def sure(self) -> float:
         """The confidence."""
-        found = share(self.confidence.strip())
+        found = parse_share(self.confidence.strip())
         if 0 < found < 1:
             return found
         raise FormError(
@@ -292,7 +292,7 @@ class Price:
         """The guess, if there is one."""
         if not self.guess.strip():
             return None
-        found = number(self.guess.strip())
+        found = parse_number(self.guess.strip())
         if 0 < found <= _LARGEST:
             return found
         raise FormError("guess", f"guess must be a number above 0, such as 100, got {self.guess!r}")
@@ -308,15 +308,15 @@ class Price:
             raise FormError("epsilon", str(error)) from None
 
     def _units(self) -> Fraction:
-        text = ungrouped(self.within.strip().removeprefix("±").strip())
-        if 0 < number(text) <= _LARGEST:
+        text = drop_thousands(self.within.strip().removeprefix("±").strip())
+        if 0 < parse_number(text) <= _LARGEST:
             return Fraction(text)
         raise FormError(
             "within", f"within must be a number above 0, such as 20 or 20%, got {self.within!r}"
         )
 
     def _share(self) -> str:
-        if 0 < share(self.within.strip()) <= 1:
+        if 0 < parse_share(self.within.strip()) <= 1:
             return self.within.strip()
         raise FormError(
             "within", f"within must be above 0 and at most 100%, such as 20%, got {self.within!r}"

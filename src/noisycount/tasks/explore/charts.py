@@ -28,7 +28,7 @@ from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.subsampling import Subsample
-from noisycount.readers.population import NOISE_OPTIONS
+from noisycount.readers.values import NOISE_KINDS
 from noisycount.tasks.explore.quantity import QUANTITIES
 from noisycount.tasks.explore.sliders import Sliders, deltas, is_affordable
 from noisycount.tasks.risk.risk import Adversary, float_above
@@ -107,7 +107,7 @@ def _epsilon_at_delta(noise: AdditiveNoise) -> float:
 @lru_cache(_REMEMBERED)
 def _noise(kind: str, epsilon: float) -> AdditiveNoise:
     """The noise of that kind that has an ε."""
-    made = NOISE_OPTIONS[kind]
+    made = NOISE_KINDS[kind]
     if made(1).epsilon is not None:
         return made(1 / epsilon)
     return made(smallest_scale(made, epsilon, DELTA))

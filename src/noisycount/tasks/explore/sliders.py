@@ -22,7 +22,7 @@ from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.population import Population
 from noisycount.readers.assumption import Assumed, Rate
-from noisycount.readers.population import NOISE_OPTIONS, noise_of_options
+from noisycount.readers.values import NOISE_KINDS, noise_of
 from noisycount.tasks.explore.quantity import EPSILON, QUANTITIES
 from noisycount.tasks.risk.risk import Adversary, RiskScenario
 
@@ -64,8 +64,8 @@ class Sliders:
 
     def __post_init__(self) -> None:
         """The refusal of what no slider reaches."""
-        if self.noise not in NOISE_OPTIONS:
-            kinds = " or ".join(NOISE_OPTIONS)
+        if self.noise not in NOISE_KINDS:
+            kinds = " or ".join(NOISE_KINDS)
             raise NoisyCountError(f"noise must be {kinds}, got {self.noise[:20]!r}: choose one")
         for name, quantity in QUANTITIES.items():
             value = quantity.checked(Fraction(getattr(self, name)))
@@ -116,7 +116,7 @@ class Sliders:
     @property
     def made_noise(self) -> AdditiveNoise:
         """What is added to the count."""
-        return noise_of_options(self.noise, self.scale)
+        return noise_of(self.noise, self.scale)
 
     @property
     def epsilon(self) -> Fraction | None:
@@ -170,7 +170,7 @@ def _scale(epsilon: str, noise: str, *, is_given_too: bool) -> Fraction:
     """The scale of Laplace noise of that ε."""
     if is_given_too:
         raise NoisyCountError("epsilon and scale say the same of noise: give one of them")
-    if noise in NOISE_OPTIONS and NOISE_OPTIONS[noise](1).epsilon is None:
+    if noise in NOISE_KINDS and NOISE_KINDS[noise](1).epsilon is None:
         raise NoisyCountError(f"{noise} noise has no epsilon with δ = 0: give its scale")
     return 1 / EPSILON.value(epsilon)
 

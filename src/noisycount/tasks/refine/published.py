@@ -11,7 +11,6 @@ The tree of a published table: the levels that nest, and where their counts stan
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 
@@ -25,7 +24,6 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise
-from noisycount.model.noises.catalogue import NOISES
 from noisycount.model.tables.labels import KeyLabels, NodeLabels, RangeLabels
 from noisycount.model.tables.levels import OTHER, RANGES, TOTAL
 from noisycount.model.tables.tree import Tree
@@ -41,30 +39,7 @@ __all__ = [
     "grouped_by_empty",
     "grouped_by_name",
     "nested",
-    "noise_named",
 ]
-
-_KINDS = {str(kind.name).lower(): kind for kind in NOISES}
-
-
-def noise_named(name: str, scale: str) -> AdditiveNoise:
-    """The noise of a name such as "discrete Laplace".
-
-    Args:
-        name: As `noisycount count` tells it.
-        scale: In records, exact.
-
-    Raises:
-        ValueError: There is no such noise.
-
-    Example:
-        >>> noise_named("discrete Laplace", "20/3")
-        DiscreteLaplace(scale=Fraction(20, 3))
-    """
-    kind = _KINDS.get(name.lower())
-    if kind is None:
-        raise ValueError(f"mechanism must be one of {', '.join(_KINDS)}, got {name!r}")
-    return kind(Fraction(scale))
 
 
 @frozen

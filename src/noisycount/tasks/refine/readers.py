@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.query.schema import close_names
+from noisycount.readers.values import noise_of
 from noisycount.tasks.refine.census import census_table
 from noisycount.tasks.refine.estimate import continuous_words
 from noisycount.tasks.refine.published import (
@@ -35,7 +37,6 @@ from noisycount.tasks.refine.published import (
     Rows,
     grouped_by_empty,
     grouped_by_name,
-    noise_named,
 )
 from noisycount.tasks.refine.stored import NO_SUMS, stored_table
 from noisycount.tasks.refine.wikimedia import is_wikimedia, wikimedia_table
@@ -89,7 +90,7 @@ class OwnNoise:
             )
         ((name, scale), row) = next(iter(found.items()))
         try:
-            return noise_named(name or "", scale or "")
+            return noise_of(name or "", Fraction(scale or ""))
         except (ValueError, ZeroDivisionError):
             raise self.table.refusal(
                 "scale", int(row), "the scale of the noise that its column 'mechanism' names"
@@ -140,7 +141,7 @@ def _table(told: dict[str, Any], path: Path) -> PublishedTable:
     is_hidden = told["threshold"] is not None
     grouped = grouped_by_name(keys, levels, names, is_hidden=is_hidden)
     scales = {level["level"]: level["scale"] for level in told["levels"]}
-    noises = [noise_named(told["mechanism"], scales[name]) for name, _, _ in grouped.levels]
+    noises = [noise_of(told["mechanism"], Fraction(scales[name])) for name, _, _ in grouped.levels]
     is_sum = not is_hidden and told["groups_per_unit"] == 1
     answers = [int(row["answer"]) for row in rows]
     published = grouped.with_noises(noises, str(path))

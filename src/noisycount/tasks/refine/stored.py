@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
 from itertools import accumulate
 from typing import Any
 
@@ -35,10 +36,11 @@ from noisycount.query.grouping import Edges, Part, Period, Plain, Span
 from noisycount.query.parts import Item
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind
+from noisycount.readers.values import noise_of
 from noisycount.tasks.answer import StoredCount
 from noisycount.tasks.backup import entry_under_key
 from noisycount.tasks.ledger import asked_words
-from noisycount.tasks.refine.published import PublishedLevel, PublishedTable, noise_named
+from noisycount.tasks.refine.published import PublishedLevel, PublishedTable
 from noisycount.tasks.table.options import items
 
 __all__ = [
@@ -341,7 +343,7 @@ def _levels(
         PublishedLevel(
             level.name,
             np.arange(start, start + level.size),
-            noise_named(noise, scale),
+            noise_of(noise, Fraction(scale)),
             _kept(level),
             None if level.codes is not None else level.of_cell.astype(np.int64),
         )

@@ -28,10 +28,10 @@ from noisycount.ledger.state import Verification
 from noisycount.ledger.storage import require_no_row
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.additive import DiscreteNoise
+from noisycount.readers.values import noise_of
 from noisycount.tasks.answer_display import NEIGHBOURS
 from noisycount.tasks.ledger import Account, accounts_of_analysts, accounts_of_datasets, asked_words
 from noisycount.tasks.opening import existing_ledger
-from noisycount.tasks.refine.published import noise_named
 from noisycount.tasks.refine.stored import StoredCells, StoredRows, stored_levels, stored_rows
 
 __all__ = [
@@ -225,7 +225,7 @@ def _noises(asked: dict[str, Any]) -> tuple[Noise, ...]:
 
 
 def _noise(name: str, scale: str) -> Noise:
-    mechanism = noise_named(name, scale)
+    mechanism = noise_of(name, Fraction(scale))
     if not isinstance(mechanism, DiscreteNoise):
         raise ValueError(f"mechanism must be of whole numbers, got {name!r}")  # noqa: TRY004
     return Noise(name, Fraction(scale), error_within(mechanism, CONFIDENCE))

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from fractions import Fraction
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,7 +9,6 @@ from typing import Any, TypeVar
 import click
 
 from noisycount.frozen import frozen
-from noisycount.ledger.exact import exact_delta, exact_epsilon
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -18,21 +16,18 @@ from noisycount.query.key_sets import Listed, Word
 from noisycount.query.parts import Item
 from noisycount.query.query import Query
 from noisycount.query.schema import close_names
-from noisycount.readers.common import Command, plot_option, ungrouped, with_options
+from noisycount.readers.options import Command, Parsed, plot_option, with_options
+from noisycount.readers.values import parse_delta, parse_groups, parse_margins, parse_rho
 
 __all__ = [
     "NOISES",
     "ONE_PRICE",
     "TableFiles",
-    "as_delta",
-    "as_groups",
     "as_items",
     "as_margins",
-    "as_rho",
     "check_query",
     "items",
     "keys_of_column",
-    "margin_names",
     "table_options",
 ]
 
@@ -117,22 +112,6 @@ def keys_of_column(text: str) -> tuple[str, Listed]:
     return name, list(_words(listed, text))
 
 
-def margin_names(text: str) -> list[str]:
-    """The names of margins.
-
-    Raises:
-        ValueError: A name is empty.
-
-    Example:
-        >>> margin_names("total, town*sex")
-        ['total', 'town*sex']
-    """
-    names = [name.strip() for name in text.split(",")]
-    if not all(names):
-        raise ValueError(f"must name margins with commas between them: total,town, got {text!r}")
-    return names
-
-
 def _item(piece: str, whole: str) -> Item:
     match = _ITEM.fullmatch(piece)
     if match is None or not match[1].strip():
@@ -175,16 +154,6 @@ def _unquoted(name: str) -> str:
     return name[1:-1].replace('""', '"') if name.startswith('"') else name
 
 
-def as_rho(_: click.Context, __: click.Parameter, text: str | None) -> Fraction | None:
-    """An exact ρ such as `0.1`."""
-    return _read(lambda: None if text is None else exact_epsilon(text, "rho"))
-
-
-def as_delta(_: click.Context, __: click.Parameter, text: str | None) -> Fraction | None:
-    """An exact δ such as `1e-6`."""
-    return _read(lambda: None if text is None else exact_delta(text))
-
-
 def as_noise(_: click.Context, __: click.Parameter, text: str | None) -> type[DiscreteNoise] | None:
     """A kind of noise; capitals make no difference."""
     if text is None or text.lower() in NOISES:
@@ -192,20 +161,13 @@ def as_noise(_: click.Context, __: click.Parameter, text: str | None) -> type[Di
     raise click.BadParameter(f"must be {' or '.join(NOISES)}, got {text!r}")
 
 
-def as_groups(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
-    """A number of groups, at least 1."""
-    if text is None or (_WHOLE.fullmatch(ungrouped(text)) and int(ungrouped(text))):
-        return None if text is None else int(ungrouped(text))
-    raise click.BadParameter(f"must be a whole number from 1, such as 1, got {text!r}")
-
-
-def as_margins(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> tuple[str, ...]:
+def as_margins(_: object, __: object, texts: Sequence[str]) -> tuple[str, ...]:
     """The names of margins, each once."""
-    names = [name for text in texts for name in _read(partial(margin_names, text))]
+    names = [name for text in texts for name in _read(partial(parse_margins, text))]
     return _each_once(names, "names {} twice: name it once")
 
 
-def as_items(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> tuple[Item, ...]:
+def as_items(_: object, __: object, texts: Sequence[str]) -> tuple[Item, ...]:
     """What the table is grouped by, each column once."""
     found = [item for text in texts for item in _read(partial(items, text))]
     _each_once([item.column.lower() for item in found], "names {} twice: name it once")
@@ -262,7 +224,7 @@ _OPTIONS = (
     ),
     click.option(
         "--delta",
-        callback=as_delta,
+        type=Parsed(parse_delta),
         metavar="D",
         help="Without keys: show those that enough persons have; a key of one person appears with "
         "at most this probability. Or the δ of Gaussian noise.",
@@ -273,7 +235,9 @@ _OPTIONS = (
         metavar="laplace|gaussian",
         help="Of a table.  [default: laplace]",
     ),
-    click.option("--rho", callback=as_rho, metavar="R", help="The price with Gaussian noise."),
+    click.option(
+        "--rho", type=Parsed(parse_rho), metavar="R", help="The price with Gaussian noise."
+    ),
     click.option(
         "--margins",
         multiple=True,
@@ -283,7 +247,7 @@ _OPTIONS = (
     ),
     click.option(
         "--groups-per-unit",
-        callback=as_groups,
+        type=Parsed(parse_groups),
         metavar="G",
         help="A person counts in so many groups at most, and less noise is needed.",
     ),

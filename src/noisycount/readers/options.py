@@ -1,0 +1,219 @@
+"""Options that several commands have, what a shell completes of them, and the type of them all."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from noisycount.charts.chart import check_charts
+from noisycount.config.config import Config
+from noisycount.config.file import find, load, without_file
+from noisycount.engines.places import is_server
+from noisycount.errors import NoisyCountError
+from noisycount.readers.assumption import Assumed, Rate
+from noisycount.readers.values import parse_rate, parse_size
+
+__all__ = [
+    "Command",
+    "Parsed",
+    "analyst_names",
+    "assumed_of_options",
+    "config_option",
+    "dataset_names",
+    "json_option",
+    "key_names",
+    "plot_option",
+    "population_options",
+    "source_names",
+    "table_option",
+    "unit_option",
+    "with_options",
+]
+
+Command = TypeVar("Command", bound=Callable[..., None])
+
+
+class Parsed(click.ParamType[Any]):
+    """The type of an option whose text a reader of `values` reads."""
+
+    def __init__(self, read: Callable[[str], object]) -> None:
+        self.name, self.read = read.__name__.removeprefix("parse_"), read
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> object:
+        """The value of the text; what has a value already keeps it."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return self.read(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def with_options(packed: Any, options: Sequence[Callable[[Any], Any]]) -> Any:  # noqa: ANN401 - a command
+    """A command with more options, the first of them first in its help."""
+    for option in reversed(options):
+        packed = option(packed)
+    return packed
+
+
+def config_option(command: Command) -> Command:
+    """The command with `--config`, which gives it a `Config` named `configuration`."""
+    return click.option(
+        "--config",
+        "configuration",
+        type=click.Path(path_type=Path),
+        callback=_loaded,
+        metavar="FILE",
+        help="The configuration; left out: noisycount.toml here or in a folder above.",
+    )(command)
+
+
+def json_option(command: Command) -> Command:
+    """The command with `--json`, which gives it a flag named `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help="One JSON object, for machines.")(
+        command
+    )
+
+
+def plot_option(words: str) -> Callable[[Command], Command]:
+    """`--plot`, the file of a picture, with words on what it draws for the help."""
+    return click.option(
+        "--plot",
+        type=click.Path(path_type=Path, dir_okay=False),
+        callback=_drawable,
+        metavar="FILE",
+        help=f"{words} An older picture of that name is replaced.",
+    )
+
+
+def _drawable(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
+    """A file for a picture, which can be drawn.
+
+    Raises:
+        NoisyCountError: The extra `charts` is not installed.
+    """
+    if path is None:
+        return None
+    if path.suffix.lower() not in {".svg", ".png"}:
+        raise click.BadParameter(f"must end in .svg or .png, got {str(path)!r}")
+    check_charts()
+    return path
+
+
+def unit_option(command: Command) -> Command:
+    """The command with `--unit`, which gives it a text named `unit`."""
+    return click.option(
+        "--unit",
+        metavar="COLUMN|row",
+        help="The column that says whose row it is, or row: each row is another person. It must be "
+        "said once; the ledger keeps it.",
+    )(command)
+
+
+def table_option(command: Command) -> Command:
+    """The command with `--table`, which gives it a text named `table`."""
+    return click.option(
+        "--table", metavar="NAME", help="Which table, view or sheet, where a file has several."
+    )(command)
+
+
+def population_options(command: Command) -> Command:
+    """The command with `--size`, `--rate` and `--strata`, of which `assumed_of_options` is made."""
+    options = (
+        click.option(
+            "--size", type=Parsed(parse_size), metavar="N", help="How many records there are,"
+        ),
+        click.option(
+            "--rate",
+            type=Parsed(parse_rate),
+            metavar="P",
+            help="and the chance that each counts: 30%, or 30%±2% if it has that standard "
+            "deviation.",
+        ),
+        click.option(
+            "--strata",
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="FILE",
+            help="Or: groups of records, in a table with the columns size and rate.",
+        ),
+    )
+    return with_options(command, options)  # type: ignore[no-any-return]  # what it was
+
+
+def assumed_of_options(
+    size: int | None, rate: Rate | None, strata: Path | None, *, is_flat_allowed: bool = False
+) -> Assumed:
+    """What is known about the count before its answer; nothing but the size, if that may be."""
+    if rate is not None and size is not None and strata is None:
+        return Assumed.of_rate(size, rate)
+    if rate is None and strata is not None:
+        from noisycount.readers.groups import assumed_of_file  # noqa: PLC0415  (loads DuckDB)
+
+        return assumed_of_file(strata, size)
+    if is_flat_allowed and rate is None and size is not None:
+        return Assumed.of_size(size)
+    if is_flat_allowed:
+        raise click.UsageError(
+            "give either --size, and --rate if it is known, such as --size 5912 --rate 1.7%, or "
+            "--strata FILE"
+        )
+    raise click.UsageError(
+        "give either --size and --rate, such as --size 5912 --rate 1.7%, or --strata FILE"
+    )
+
+
+def source_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The data sets that begin so, and files; nothing completes an address."""
+    if is_server(incomplete):
+        return []
+    # A shell offers files only where no name fits, and forgets the names before a file.
+    return [CompletionItem(incomplete, "file"), *_items(_config(ctx).datasets, incomplete)]
+
+
+def analyst_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The analysts whose names begin so."""
+    return _items(_config(ctx).analysts, incomplete)
+
+
+def dataset_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The configured data sets whose names begin so."""
+    return _items(_config(ctx).datasets, incomplete)
+
+
+def key_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The holders of keys that are not revoked, and the ids of these keys, that begin so."""
+    from noisycount.access.keyring import Keyring  # noqa: PLC0415  (only where one completes)
+
+    with suppress(NoisyCountError):
+        held = [key for key in Keyring.of(_config(ctx)).issued() if key.revoked is None]
+        return _items(dict.fromkeys(word for k in held for word in (k.name, k.id)), incomplete)
+    return []
+
+
+def _items(names: Mapping[str, object], incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def _config(ctx: click.Context) -> Config:
+    """The configuration of the words so far; an empty one where it cannot be read."""
+    given = ctx.params.get("configuration")
+    if isinstance(given, Config):
+        return given
+    with suppress(NoisyCountError, OSError):
+        if found := find(Path.cwd()):
+            return load(found)
+    return without_file()
+
+
+def _loaded(_: click.Context, __: click.Parameter, path: Path | None) -> Config:
+    """The configuration that is named or found; an empty one where there is none."""
+    try:
+        found = path or find(Path.cwd())
+    except FileNotFoundError:
+        raise click.UsageError("the current folder was removed: change to another") from None
+    return load(found) if found else without_file()

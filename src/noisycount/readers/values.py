@@ -1,0 +1,263 @@
+"""Texts that people type, send or write in a form, and the values that they stand for.
+
+Each reader takes one text, and refuses what stands for no value with a ValueError that begins with
+what it must be: the option, the member or the field that holds it is named by whoever reads it.
+"""
+
+import math
+import re
+from datetime import timedelta
+from fractions import Fraction
+
+from noisycount.ledger.entries import check_purpose
+from noisycount.ledger.exact import exact_delta, exact_epsilon
+from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.model.noises.catalogue import NOISES, NoiseClass
+from noisycount.model.sampling.scales import check_range
+from noisycount.readers.assumption import Rate
+from noisycount.release.reply_tick import ReplyTick
+from noisycount.validation import LARGEST_WHOLE, written_share
+
+__all__ = [
+    "NOISE_KINDS",
+    "drop_thousands",
+    "noise_of",
+    "parse_answer",
+    "parse_budget",
+    "parse_columns",
+    "parse_confidence",
+    "parse_count",
+    "parse_delta",
+    "parse_epsilon",
+    "parse_error",
+    "parse_groups",
+    "parse_guess",
+    "parse_lifetime",
+    "parse_margins",
+    "parse_number",
+    "parse_purpose",
+    "parse_queries",
+    "parse_rate",
+    "parse_rho",
+    "parse_scale",
+    "parse_share",
+    "parse_size",
+    "parse_tick",
+    "parse_within",
+]
+
+_GROUPED = re.compile(r"[±+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
+_LIFETIME = re.compile(r"([1-9][0-9]{0,5})([hdw])")
+_LIFETIMES = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_LONGEST = timedelta(days=3653)  # ten years, which calendars everywhere have
+_ERROR = re.compile(r"[±+]?\s*([0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20})")
+_PLUS_MINUS = re.compile(r"±|\+/?-")
+_SCALE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{0,20})?(?:e[+-]?[0-9]{1,2})?)(?:/([0-9]{1,20}))?")
+_WHOLE = re.compile(r"-?[0-9]{1,300}")
+
+NOISE_KINDS: dict[str, NoiseClass] = {
+    str(kind.name).lower().replace(" ", "-"): kind for kind in NOISES
+}
+"""The kinds of noise by what one types for them."""
+
+
+def parse_share(text: str) -> float:
+    """The share that a text stands for; nan for a text that is no share."""
+    found = written_share(text)
+    return math.nan if found is None else float(found)
+
+
+def parse_number(text: str) -> float:
+    """The number that a text stands for; nan for a text that is no number."""
+    try:
+        return float(drop_thousands(text))
+    except ValueError:
+        return math.nan
+
+
+def drop_thousands(text: str) -> str:
+    """The text of a number of records without the separators of thousands that answers have.
+
+    Example:
+        >>> drop_thousands("1,012"), drop_thousands("0,125"), drop_thousands("1,5")
+        ('1012', '0,125', '1,5')
+    """
+    return text.replace(",", "") if _GROUPED.fullmatch(text.strip()) else text
+
+
+def parse_confidence(text: str) -> float:
+    """A confidence such as `95%` or `0.95`."""
+    parsed = parse_share(text)
+    if 0 < parsed < 1:
+        return parsed
+    raise ValueError(f"must lie strictly between 0 and 1, such as 95%, got {text!r}")
+
+
+def parse_within(text: str) -> float:
+    """A relative half-width such as `20%`, `0.2` or `±20 %`."""
+    parsed = parse_share(text)
+    if 0 < parsed <= 1:
+        return parsed
+    raise ValueError(f"must be above 0 and at most 100%, such as 20%, got {text!r}")
+
+
+def parse_epsilon(text: str) -> Fraction:
+    """An exact ε such as `0.1` or `1/3`."""
+    return exact_epsilon(text)
+
+
+def parse_rho(text: str) -> Fraction:
+    """An exact ρ such as `0.1`."""
+    return exact_epsilon(text, "rho")
+
+
+def parse_budget(text: str) -> Fraction:
+    """An exact budget such as `2` or `1/3`."""
+    return exact_epsilon(text, "budget")
+
+
+def parse_delta(text: str) -> Fraction:
+    """An exact δ such as `1e-6`."""
+    return exact_delta(text)
+
+
+def parse_guess(text: str) -> float:
+    """A positive number of records."""
+    guess = parse_number(text)
+    if 0 < guess <= LARGEST_WHOLE:
+        return guess
+    raise ValueError(f"must be a number of records above 0, such as 100, got {text!r}")
+
+
+def parse_error(text: str) -> Fraction:
+    """A positive number of records such as `15`, `15.5` or `±15`."""
+    match = _ERROR.fullmatch(drop_thousands(text).strip())
+    error = Fraction(match[1]) if match else Fraction(0)
+    if 0 < error <= LARGEST_WHOLE:
+        return error
+    remedy = ": for a share use --within" if "%" in text else ""
+    raise ValueError(f"must be a number of records above 0, such as 15, got {text!r}{remedy}")
+
+
+def parse_queries(text: str) -> int:
+    """A number of answers, at least 1."""
+    return _whole(text, 1, LARGEST_WHOLE, "must be a whole number from 1 to 2**53, such as 10")
+
+
+def parse_groups(text: str) -> int:
+    """A number of groups, at least 1."""
+    return _whole(text, 1, 10**9 - 1, "must be a whole number from 1, such as 1")
+
+
+def parse_size(text: str) -> int:
+    """A public number of records."""
+    return _whole(text, 1, LARGEST_WHOLE, "must be a whole number of records from 1 to 2**53")
+
+
+def parse_count(text: str) -> int:
+    """A number of records that may be none."""
+    return _whole(text, 0, LARGEST_WHOLE, "must be a whole number of records from 0 to 2**53")
+
+
+def _whole(text: str, smallest: int, largest: int, wanted: str) -> int:
+    digits = drop_thousands(text)
+    if _WHOLE.fullmatch(digits) and smallest <= int(digits) <= largest:
+        return int(digits)
+    raise ValueError(f"{wanted}, got {text!r}")
+
+
+def parse_answer(text: str) -> float:
+    """A noisy answer such as `107`, `-5` or `35.2`: an int where it is written as one."""
+    plain = drop_thousands(text.strip().replace("−", "-"))
+    answer = parse_number(plain)
+    if math.isfinite(answer):
+        return int(plain) if _WHOLE.fullmatch(plain) else answer
+    raise ValueError(f"must be a finite number of records, got {plain!r}")
+
+
+def parse_scale(text: str) -> Fraction:
+    """An exact scale in records such as `10`, `6.67` or `20/3`."""
+    match = _SCALE.fullmatch(drop_thousands(text.strip().lower()))
+    try:
+        scale = Fraction(match[1]) / int(match[2] or 1) if match else Fraction(0)
+        check_range(scale)
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(
+            f"must be a number of records from 2**-52 to 2**52, such as 10 or 20/3, got {text!r}"
+        ) from None
+    return scale
+
+
+def parse_rate(text: str) -> Rate:
+    """A rate such as `30%` or `0.3`, with a standard deviation as in `30%±2%` or `0.3+-0.02`."""
+    mean, *deviations = (parse_share(part) for part in _PLUS_MINUS.split(text))
+    if len(deviations) > 1 or not all(0 <= part <= 1 for part in (mean, *deviations)):
+        example = "30%±2%" if deviations else "30%"
+        raise ValueError(f"must lie between 0 and 1, such as {example}, got {text!r}")
+    return Rate(mean, *deviations)
+
+
+def noise_of(kind: str, scale: Fraction | int) -> AdditiveNoise:
+    """The noise of a kind, as one types it or as answers tell it, and of a scale in records.
+
+    Raises:
+        ValueError: There is no such kind, or the scale is out of range.
+
+    Example:
+        >>> noise_of("discrete Laplace", Fraction(20, 3))
+        DiscreteLaplace(scale=Fraction(20, 3))
+    """
+    made = NOISE_KINDS.get(kind.lower().replace(" ", "-"))
+    if made is None:
+        raise ValueError(f"noise must be one of {', '.join(NOISE_KINDS)}, got {kind[:40]!r}")
+    return made(scale)
+
+
+def parse_margins(text: str) -> list[str]:
+    """The names of margins.
+
+    Example:
+        >>> parse_margins("total, town*sex")
+        ['total', 'town*sex']
+    """
+    return _names(text, "must name margins with commas between them: total,town")
+
+
+def parse_columns(text: str) -> list[str]:
+    """The names of columns."""
+    return _names(text, "must name columns with commas between them: county,town")
+
+
+def _names(text: str, wanted: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise ValueError(f"{wanted}, got {text!r}")
+    return names
+
+
+def parse_purpose(text: str) -> str:
+    """What an answer is for."""
+    check_purpose(text)
+    return text
+
+
+def parse_tick(text: str) -> ReplyTick:
+    """At which seconds replies leave."""
+    try:
+        return ReplyTick(parse_number(text))
+    except ValueError:
+        raise ValueError(f"must be from 0.001 to 3600 s, such as 1, got {text!r}") from None
+
+
+def parse_lifetime(text: str) -> timedelta | None:
+    """A lifetime such as `12h`, `90d` or `6w`; None for `never`."""
+    if text == "never":
+        return None
+    match = _LIFETIME.fullmatch(text)
+    lifetime = None if match is None else int(match[1]) * _LIFETIMES[match[2]]
+    if lifetime is not None and lifetime <= _LONGEST:
+        return lifetime
+    raise ValueError(
+        f"must be hours, days or weeks up to ten years, such as 12h, 90d or 6w, or never, got "
+        f"{text!r}"
+    )
