@@ -222,7 +222,7 @@ def file_form_in(table: TomlTable) -> FileForm:
 def _column_form(stated: TomlTable, name: str) -> ColumnForm:
     """What the texts of one column stand for: a kind, or a table that says more."""
     value = stated.values[name]
-    if not isinstance(value, dict) and value not in KINDS:
+    if not isinstance(value, dict) and not (isinstance(value, str) and value in KINDS):
         raise stated.refusal(
             name, f"is no kind: write one of {', '.join(KINDS)}, in quotes, or a table of parts"
         )
